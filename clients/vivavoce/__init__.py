@@ -1,0 +1,118 @@
+"""Vivavoce: speak, and be understood and answered.
+
+    import asyncio
+
+    import vivavoce
+
+
+    async def main() -> None:
+        recording = vivavoce.read_audio("question.flac")
+        speech = vivavoce.pace(recording.chunks(), recording.sample_rate_hz)
+        async with vivavoce.connect("localhost:50051") as client:
+            async for event in client.converse(speech, audio=recording.format, documents=["The museum opens at nine."]):
+                match event:
+                    case vivavoce.Transcript(text=text, is_final=True):
+                        print(text)
+                    case vivavoce.Reply(answer=vivavoce.Answer(text=answer)):
+                        print(answer)
+
+
+    asyncio.run(main())
+
+Errors are kinds of `VivavoceError`; their tree is drawn in `vivavoce._errors`.
+"""
+
+from vivavoce._client import DEFAULT_TARGET, Client, connect
+from vivavoce._config import (
+    DEFAULT_STOP_WINDOW_SECONDS,
+    AudioFormat,
+    Document,
+    Encoding,
+    EndOfUtterance,
+    Endpointing,
+    PhraseHints,
+    TypedTurn,
+)
+from vivavoce._conversation import Conversation
+from vivavoce._errors import (
+    AccessDenied,
+    Incompatible,
+    InvalidRequest,
+    NotAudio,
+    Overloaded,
+    ResponseOverdue,
+    ServerError,
+    ServerFailed,
+    ServerUnavailable,
+    VivavoceError,
+)
+from vivavoce._events import (
+    Answer,
+    EndReason,
+    Event,
+    GoingAway,
+    GoingAwayReason,
+    Intent,
+    Latency,
+    Notice,
+    NoticeCode,
+    Reply,
+    ReplyStatus,
+    Slot,
+    SpeechBegan,
+    SpeechEnded,
+    Stage,
+    StageLatency,
+    Started,
+    Transcript,
+)
+from vivavoce._recording import Recording, pace, read_audio
+from vivavoce._requests import AudioChunk, Utterable
+
+__all__ = [
+    "DEFAULT_STOP_WINDOW_SECONDS",
+    "DEFAULT_TARGET",
+    "AccessDenied",
+    "Answer",
+    "AudioChunk",
+    "AudioFormat",
+    "Client",
+    "Conversation",
+    "Document",
+    "Encoding",
+    "EndOfUtterance",
+    "EndReason",
+    "Endpointing",
+    "Event",
+    "GoingAway",
+    "GoingAwayReason",
+    "Incompatible",
+    "Intent",
+    "InvalidRequest",
+    "Latency",
+    "NotAudio",
+    "Notice",
+    "NoticeCode",
+    "Overloaded",
+    "PhraseHints",
+    "Recording",
+    "Reply",
+    "ReplyStatus",
+    "ResponseOverdue",
+    "ServerError",
+    "ServerFailed",
+    "ServerUnavailable",
+    "Slot",
+    "SpeechBegan",
+    "SpeechEnded",
+    "Stage",
+    "StageLatency",
+    "Started",
+    "Transcript",
+    "TypedTurn",
+    "Utterable",
+    "VivavoceError",
+    "connect",
+    "pace",
+    "read_audio",
+]

@@ -1,0 +1,147 @@
+"""The client of one server."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self
+
+import grpc
+
+from vivavoce._config import DEFAULT_STOP_WINDOW_SECONDS, AudioFormat, Document, Endpointing, PhraseHints
+from vivavoce._connection import open_channel, reach, stub
+from vivavoce._conversation import Conversation, Server
+from vivavoce._reply_clock import ReplyClock
+from vivavoce._requests import Utterable, ask_request, conversation_config
+from vivavoce._responses import reply_event
+from vivavoce._status import error_from_rpc
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterable, Iterable, Sequence
+    from types import TracebackType
+
+    from vivavoce._events import Reply
+
+DEFAULT_TARGET = "localhost:50051"
+_DEFAULT_AUDIO = AudioFormat()
+
+
+def connect(
+    target: str = DEFAULT_TARGET,
+    *,
+    connect_timeout_seconds: float = 5.0,
+    response_timeout_seconds: float = 60.0,
+) -> Client:
+    """Makes a client, to be used as `async with vivavoce.connect(...) as client`.
+
+    Entering it begins to connect but does not wait: what is said meanwhile is kept. A server that cannot be reached
+    shows as `ServerUnavailable` in the first call.
+
+    Args:
+        target: Address of the server, `HOST:PORT`.
+        connect_timeout_seconds: How long a call waits for the connection.
+        response_timeout_seconds: How long the server may be silent when everything was sent to it.
+    """
+    return Client(target, connect_timeout_seconds, response_timeout_seconds)
+
+
+class Client:
+    """Talks to one server; many calls may run at once. Made by `connect`."""
+
+    def __init__(self, target: str, connect_timeout_seconds: float, response_timeout_seconds: float) -> None:
+        self._target = target
+        self._connect_timeout_seconds = connect_timeout_seconds
+        self._response_timeout_seconds = response_timeout_seconds
+        self._channel: grpc.aio.Channel | None = None
+        self._conversations: set[Conversation] = set()
+
+    async def __aenter__(self) -> Self:
+        self._channel = open_channel(self._target)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        channel, self._channel = self._channel, None
+        for conversation in self._conversations:
+            await conversation.aclose()
+        self._conversations.clear()
+        if channel is not None:
+            await channel.close(None)
+
+    def converse(
+        self,
+        audio_chunks: AsyncIterable[Utterable] | Iterable[Utterable],
+        *,
+        audio: AudioFormat | None = _DEFAULT_AUDIO,
+        interim_results: bool = False,
+        endpointing: Endpointing | None = None,
+        documents: Iterable[Document | str] = (),
+        phrase_hints: Sequence[PhraseHints] = (),
+        reply_budget_seconds: float | None = None,
+    ) -> Conversation:
+        """Holds a conversation: `async for event in client.converse(...)`.
+
+        It ends when the audio has come to its end and the last reply is there. Leaving the loop early ends it at
+        once. An error that `audio_chunks` raises is raised as it is.
+
+        Args:
+            audio_chunks: What is said, chunk by chunk: bytes in the encoding of `audio`, or arrays of float32 (-1 to
+                1) or int16 of shape [n] or [n, channels]; among them `EndOfUtterance()` and `TypedTurn(text)`. An
+                asynchronous iterator is asked for more than was sent yet, up to a bound, and an asynchronous
+                generator is closed when the conversation ends.
+            audio: Format of the audio; None when only typed turns are sent.
+            interim_results: Whether transcripts that may still change are wanted.
+            endpointing: When an utterance begins and ends; None leaves it to the server.
+            documents: Texts that answers are looked for in.
+            phrase_hints: Words that are likely to be said.
+            reply_budget_seconds: Time from the end of an utterance within which its reply is sent, 0.02 to 60; None
+                leaves it to the server (0.3).
+
+        Returns:
+            The events, as they arrive.
+
+        Raises:
+            InvalidRequest: A value cannot be sent. What the server refuses is raised in the iteration.
+        """
+        config = conversation_config(
+            audio=audio,
+            interim_results=interim_results,
+            endpointing=endpointing,
+            documents=documents,
+            phrase_hints=phrase_hints,
+            reply_budget_seconds=reply_budget_seconds,
+        )
+        stop_window_seconds = None if endpointing is None else endpointing.stop_window_seconds
+        clock = ReplyClock(DEFAULT_STOP_WINDOW_SECONDS if stop_window_seconds is None else stop_window_seconds)
+        conversation = Conversation(self._server(), config, audio_chunks, audio, clock)
+        self._conversations = {one for one in self._conversations if not one.closed} | {conversation}
+        return conversation
+
+    async def ask(
+        self, text: str, *, documents: Iterable[Document | str] = (), reply_budget_seconds: float | None = None
+    ) -> Reply:
+        """Asks for the reply to one typed turn.
+
+        Args:
+            text: The question or command, at most 2,000 code points.
+            documents: Texts that the answer is looked for in.
+            reply_budget_seconds: Time within which the reply is sent, 0.02 to 60; None leaves it to the server (0.3).
+
+        Raises:
+            VivavoceError: One of its kinds.
+        """
+        request = ask_request(text, documents, reply_budget_seconds)
+        server = self._server()
+        await reach(server.channel, server.target, server.connect_timeout_seconds)
+        asked = time.monotonic()
+        try:
+            response = await stub(server.channel).Ask(request, timeout=server.response_timeout_seconds)
+        except grpc.aio.AioRpcError as error:
+            raise error_from_rpc(error, server.target) from error
+        return replace(reply_event(response.reply), client_latency_seconds=time.monotonic() - asked)
+
+    def _server(self) -> Server:
+        if self._channel is None:
+            raise RuntimeError("The client is not open; use it inside `async with vivavoce.connect(...) as client`.")
+        return Server(self._channel, self._target, self._connect_timeout_seconds, self._response_timeout_seconds)

@@ -1,0 +1,98 @@
+"""How the caller wants a conversation to be held, and what can be said in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from vivavoce.v1 import conversation_pb2 as pb
+
+
+class Encoding(Enum):
+    """How audio samples are encoded."""
+
+    LINEAR_PCM = pb.AUDIO_ENCODING_LINEAR_PCM
+    """16-bit signed little-endian integers, no header."""
+    FLAC = pb.AUDIO_ENCODING_FLAC
+    """FLAC with its header."""
+    MULAW = pb.AUDIO_ENCODING_MULAW
+    """8-bit mu-law as in ITU-T G.711, no header."""
+    ALAW = pb.AUDIO_ENCODING_ALAW
+    """8-bit A-law as in ITU-T G.711, no header."""
+    OGGOPUS = pb.AUDIO_ENCODING_OGGOPUS
+    """Opus in an Ogg container (RFC 7845)."""
+    LINEAR_PCM_FLOAT32 = pb.AUDIO_ENCODING_LINEAR_PCM_FLOAT32
+    """32-bit little-endian IEEE 754 floats from -1 to 1, no header."""
+
+
+_SAMPLE_BYTES = {Encoding.LINEAR_PCM: 2, Encoding.MULAW: 1, Encoding.ALAW: 1, Encoding.LINEAR_PCM_FLOAT32: 4}
+
+
+@dataclass(frozen=True, slots=True)
+class AudioFormat:
+    """Format of the audio of a conversation."""
+
+    encoding: Encoding = Encoding.LINEAR_PCM
+    """How samples are encoded."""
+    sample_rate_hz: int = 16_000
+    """Samples a second and channel, 8,000 to 48,000. May be 0 for FLAC and OGGOPUS: their headers tell."""
+    channel_count: int = 1
+    """Interleaved channels, 1 or 2; the server averages them. 0 for FLAC and OGGOPUS means what the header tells."""
+
+    def duration_seconds(self, byte_count: int) -> float | None:
+        """Returns how long `byte_count` bytes last, or None where only decoding them would tell."""
+        frame_bytes = _SAMPLE_BYTES.get(self.encoding, 0) * self.channel_count * self.sample_rate_hz
+        return byte_count / frame_bytes if frame_bytes > 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Endpointing:
+    """When an utterance begins and ends. What is None is left to the server."""
+
+    disabled: bool = False
+    """Only `EndOfUtterance` and the end of the audio end an utterance (push-to-talk); the rest must be None."""
+    start_window_seconds: float | None = None
+    """Length of the window that begins an utterance, 0.032 to 2."""
+    start_threshold: float | None = None
+    """Share of the start window that must be speech, above 0 and at most 1."""
+    stop_window_seconds: float | None = None
+    """Length of the window that ends an utterance, 0.128 to 10."""
+    stop_threshold: float | None = None
+    """The utterance ends when no more than this share of the stop window is speech, 0 to below 1."""
+
+
+DEFAULT_STOP_WINDOW_SECONDS = 0.608
+"""What the server uses where `Endpointing.stop_window_seconds` is None (protos/vivavoce/v1/conversation.proto)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text that answers are looked for in."""
+
+    text: str
+    """The text itself, plain, at most 100,000 code points in all documents of a request together."""
+    id: str = ""
+    """The caller's own name for it, handed back in `Answer.document_id`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PhraseHints:
+    """Words that are likely to be said."""
+
+    phrases: tuple[str, ...]
+    """Words or phrases."""
+    boost: float
+    """How strongly they are preferred, 0 to 100."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndOfUtterance:
+    """Put among the audio chunks: what was said so far is a whole utterance, answer it now."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypedTurn:
+    """Put among the audio chunks: a turn that was typed rather than said."""
+
+    text: str
+    """The question or command, at most 2,000 code points."""

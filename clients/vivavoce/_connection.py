@@ -1,0 +1,79 @@
+"""The connection to a server: its options, and how long it is waited for."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import grpc
+
+from vivavoce._errors import ServerUnavailable
+from vivavoce.v1.conversation_pb2_grpc import ConversationServiceStub
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# 100,000 code points of documents are at most 400 kB; replies are far smaller.
+_MAX_MESSAGE_BYTES = 4 * 1024 * 1024
+
+_OPTIONS = (
+    ("grpc.max_send_message_length", _MAX_MESSAGE_BYTES),
+    ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
+    # A peer that vanished without a word is noticed within half a minute, while a conversation is open.
+    ("grpc.keepalive_time_ms", 20_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.keepalive_permit_without_calls", 0),
+    # A server that comes back is found within a second. Each client counts its own failures.
+    ("grpc.initial_reconnect_backoff_ms", 200),
+    ("grpc.min_reconnect_backoff_ms", 200),
+    ("grpc.max_reconnect_backoff_ms", 1_000),
+    ("grpc.use_local_subchannel_pool", 1),
+)
+
+
+# The generated class is not annotated.
+stub: Callable[[grpc.aio.Channel], ConversationServiceStub] = ConversationServiceStub
+"""Makes the stub of the service on a channel."""
+
+
+def open_channel(target: str) -> grpc.aio.Channel:
+    """Opens a channel to `target` and begins to connect, without waiting for it."""
+    channel = grpc.aio.insecure_channel(target, options=_OPTIONS)
+    channel.get_state(try_to_connect=True)
+    return channel
+
+
+async def reach(channel: grpc.aio.Channel, target: str, timeout_seconds: float) -> None:
+    """Waits until the server is connected.
+
+    An attempt that fails is final: whether to try again is for the caller to decide.
+
+    Raises:
+        ServerUnavailable: Nobody listens at the address, or nobody answered within `timeout_seconds`.
+    """
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            reached = await _attempt(channel)
+    except TimeoutError:
+        raise ServerUnavailable(
+            f"The server at {target} did not answer within {timeout_seconds:g} s; check the address and the network."
+        ) from None
+    if not reached:
+        raise ServerUnavailable(
+            f"No server answers at {target}; start one with `vivavoce serve`, or name the address of one that runs."
+        )
+
+
+async def _attempt(channel: grpc.aio.Channel) -> bool:
+    """Returns whether an attempt to connect succeeds: the one under way, or else the next one."""
+    state = channel.get_state(try_to_connect=True)
+    failed_before = state is grpc.ChannelConnectivity.TRANSIENT_FAILURE
+    while state is not grpc.ChannelConnectivity.READY:
+        if state is grpc.ChannelConnectivity.SHUTDOWN:
+            return False
+        if state is grpc.ChannelConnectivity.TRANSIENT_FAILURE and not failed_before:
+            return False
+        await channel.wait_for_state_change(state)
+        failed_before = False
+        state = channel.get_state(try_to_connect=True)
+    return True

@@ -1,0 +1,240 @@
+"""What a conversation tells its caller: one frozen dataclass per event.
+
+Times are in seconds. Positions in audio (`start_seconds`, `end_seconds`) count from the start of the conversation's
+audio; positions in text (`start`, `end`) count Unicode code points, and `end` is exclusive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+
+class EndReason(Enum):
+    """What ended an utterance."""
+
+    UNKNOWN = "UNKNOWN"
+    """Something that this version of the package does not know."""
+    SILENCE = "SILENCE"
+    """The trailing silence was long enough."""
+    REQUESTED = "REQUESTED"
+    """The caller said so with `EndOfUtterance`."""
+    HALF_CLOSE = "HALF_CLOSE"
+    """The caller's audio came to its end."""
+
+
+class ReplyStatus(Enum):
+    """Whether a reply is whole."""
+
+    UNKNOWN = "UNKNOWN"
+    """Something that this version of the package does not know."""
+    COMPLETE = "COMPLETE"
+    """Every stage finished inside the budget."""
+    PARTIAL = "PARTIAL"
+    """Something is missing: `Reply.overran` names the stages that would have made the reply late."""
+    DEGRADED = "DEGRADED"
+    """A stage failed; a `Notice` before the reply says which and why."""
+
+
+class Stage(Enum):
+    """A part of the work on a turn."""
+
+    UNKNOWN = "UNKNOWN"
+    """Something that this version of the package does not know."""
+    ASR = "ASR"
+    """Speech recognition: audio to transcript."""
+    NLU = "NLU"
+    """Natural language understanding: transcript to intent and slots."""
+    QA = "QA"
+    """Question answering: transcript and documents to answer."""
+
+
+class NoticeCode(Enum):
+    """What a notice is about."""
+
+    UNKNOWN = "UNKNOWN"
+    """Something that this version of the package does not know."""
+    STAGE_FAILED = "STAGE_FAILED"
+    """A model failed on this turn; its part of the reply is missing."""
+    NO_SPEECH = "NO_SPEECH"
+    """`EndOfUtterance` came, but nobody had spoken."""
+
+
+class GoingAwayReason(Enum):
+    """Why the server ends a conversation."""
+
+    UNKNOWN = "UNKNOWN"
+    """Something that this version of the package does not know."""
+    SHUTDOWN = "SHUTDOWN"
+    """The server shuts down."""
+    IDLE = "IDLE"
+    """Nothing was sent for too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The conversation was accepted."""
+
+    conversation_id: str
+    """Names the conversation in the server's logs."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechBegan:
+    """Somebody began to speak."""
+
+    turn: int
+    """Number of the turn within its conversation, from 1."""
+    start_seconds: float
+    """Where the speech begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """Words that were recognized. A transcript replaces the previous one of the same turn."""
+
+    turn: int
+    """Number of the turn within its conversation, from 1."""
+    text: str
+    """Everything recognized of the utterance so far."""
+    is_final: bool
+    """False while the text may still change."""
+    start_seconds: float
+    """Where the utterance begins."""
+    end_seconds: float
+    """Up to where the text covers the audio."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechEnded:
+    """The utterance is over."""
+
+    turn: int
+    """Number of the turn within its conversation, from 1."""
+    end_seconds: float
+    """Where the last speech ends."""
+    reason: EndReason
+    """What ended it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What the speaker wants."""
+
+    name: str
+    """Name of the intent; `none` when nothing fits with enough confidence."""
+    confidence: float
+    """Calibrated probability of the most likely intent, 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One detail of an intent."""
+
+    name: str
+    """Name of the slot."""
+    value: str
+    """The value in normal form: lower case, single spaces, no punctuation around it."""
+    text: str
+    """The value as it stands in the transcript."""
+    start: int
+    """Where `text` begins in the transcript."""
+    end: int
+    """Where `text` ends in the transcript."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A passage of one of the caller's documents that answers the question."""
+
+    text: str
+    """The passage as it stands in the document."""
+    score: float
+    """Probability that the passage is the answer, 0 to 1."""
+    start: int
+    """Where the passage begins in the document."""
+    end: int
+    """Where the passage ends in the document."""
+    document_id: str
+    """`Document.id` of the document that holds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageLatency:
+    """The time that one stage took."""
+
+    stage: Stage
+    """The stage."""
+    queue_seconds: float
+    """Time spent waiting: for a free instance, in transport and in scheduling."""
+    compute_seconds: float
+    """Time that the model's engine computed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Where the time of a reply went, as the server measured it."""
+
+    total_seconds: float
+    """From the end of the utterance to the sending of the reply."""
+    stages: tuple[StageLatency, ...]
+    """The stages that finished. A speculated stage ran before the end of the utterance: the sum may exceed the
+    total."""
+
+    def of(self, stage: Stage) -> StageLatency | None:
+        """Returns the time that `stage` took, or None when it did not finish."""
+        return next((entry for entry in self.stages if entry.stage is stage), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What was understood of one utterance, and the answer to it."""
+
+    turn: int
+    """Number of the turn within its conversation, from 1."""
+    transcript: str
+    """What was said, or the text of a typed turn."""
+    intent: Intent | None
+    """What the speaker wants; None when the stage did not finish inside the budget."""
+    slots: tuple[Slot, ...]
+    """The details of the intent, in the order in which they were said."""
+    answer: Answer | None
+    """The answer, when the documents hold one and it was found inside the budget."""
+    status: ReplyStatus
+    """Whether every stage finished inside the budget."""
+    overran: tuple[Stage, ...]
+    """The stages that did not finish inside the budget."""
+    latency: Latency
+    """Where the time went, as the server measured it."""
+    speculated: bool
+    """Whether the reply was worked out during the trailing silence."""
+    client_latency_seconds: float | None = None
+    """From the moment in which this side sent what completes the utterance to the arrival of the reply. None when that
+    moment is not known: see `ReplyClock`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something went wrong, but the conversation goes on."""
+
+    code: NoticeCode
+    """What happened, for programs."""
+    message: str
+    """What happened and what to do, for people."""
+    turn: int | None
+    """Number of the turn that it concerns; None when it concerns none."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoingAway:
+    """The server will end the conversation soon."""
+
+    reason: GoingAwayReason
+    """Why."""
+    grace_seconds: float
+    """Time left before the conversation is ended."""
+
+
+Event: TypeAlias = Started | SpeechBegan | Transcript | SpeechEnded | Reply | Notice | GoingAway
+"""Everything that a conversation tells its caller."""

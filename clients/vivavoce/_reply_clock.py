@@ -1,0 +1,88 @@
+"""How long this side waits for its replies.
+
+The clock runs from the moment in which the message that completes an utterance is handed to the connection. Which
+message that is depends on what ended the utterance:
+
+- `EndOfUtterance` and typed turns: that message itself;
+- the end of the audio: the half-close;
+- silence: the audio chunk that completes the stop window, counted from where the server heard the last speech end. It
+  is known only where bytes tell durations (not for FLAC and OGGOPUS), and not when the server, having forgiven some
+  noise, ended the utterance before that chunk was sent.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from operator import itemgetter
+
+from vivavoce._events import EndReason, Notice, NoticeCode, Reply, SpeechEnded
+
+# How much is remembered: chunks that were sent, and turns that were asked for and not yet answered.
+_MEMORY = 4096
+
+# The server counts speech in windows of 32 ms; an end of speech that falls on a chunk's border may round either way.
+_ROUNDING_SECONDS = 0.001
+
+
+class ReplyClock:
+    """Remembers when what was sent, and tells how long a reply took. All moments are in seconds of one clock."""
+
+    def __init__(self, stop_window_seconds: float) -> None:
+        self._stop_window_seconds = stop_window_seconds
+        self._sent_seconds = 0.0
+        self._audio_moments: deque[tuple[float, float]] = deque(maxlen=_MEMORY)
+        self._requested: deque[float] = deque(maxlen=_MEMORY)
+        self._typed: deque[float] = deque(maxlen=_MEMORY)
+        self._half_closed: float | None = None
+        self._completed: dict[int, float | None] = {}
+
+    def audio_sent(self, duration_seconds: float, moment: float) -> None:
+        """Notes that another `duration_seconds` of audio went out."""
+        self._sent_seconds += duration_seconds
+        self._audio_moments.append((self._sent_seconds, moment))
+
+    def end_requested(self, moment: float) -> None:
+        """Notes that an `EndOfUtterance` went out."""
+        self._requested.append(moment)
+
+    def typed(self, moment: float) -> None:
+        """Notes that a typed turn went out."""
+        self._typed.append(moment)
+
+    def half_closed(self, moment: float) -> None:
+        """Notes that the end of the audio was announced."""
+        self._half_closed = moment
+
+    def notice(self, notice: Notice) -> None:
+        """Notes that a request to end an utterance came to nothing."""
+        if notice.code is NoticeCode.NO_SPEECH and self._requested:
+            self._requested.popleft()
+
+    def speech_ended(self, ended: SpeechEnded) -> None:
+        """Works out which moment completed the utterance."""
+        self._completed[ended.turn] = self._completion(ended)
+
+    def latency_seconds(self, reply: Reply, moment: float) -> float | None:
+        """Returns how long `reply`, which arrived at `moment`, took; None when that is not known."""
+        if reply.turn in self._completed:
+            completed = self._completed.pop(reply.turn)
+        else:  # Nobody spoke in this turn.
+            completed = self._typed.popleft() if self._typed else None
+        return moment - completed if completed is not None and completed <= moment else None
+
+    def _completion(self, ended: SpeechEnded) -> float | None:
+        match ended.reason:
+            case EndReason.REQUESTED:
+                return self._requested.popleft() if self._requested else None
+            case EndReason.HALF_CLOSE:
+                return self._half_closed
+            case EndReason.SILENCE:
+                return self._moment_of(ended.end_seconds + self._stop_window_seconds)
+            case _:
+                return None
+
+    def _moment_of(self, position_seconds: float) -> float | None:
+        """Returns when the chunk that reaches `position_seconds` went out."""
+        index = bisect_left(self._audio_moments, position_seconds - _ROUNDING_SECONDS, key=itemgetter(0))
+        return self._audio_moments[index][1] if index < len(self._audio_moments) else None

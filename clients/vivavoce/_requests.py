@@ -1,0 +1,174 @@
+"""The caller's objects as messages of the protocol.
+
+What the messages cannot even hold is refused here, as the server would; everything else is for the server to judge.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from google.protobuf import duration_pb2
+from numpy.typing import NDArray
+
+from vivavoce._config import AudioFormat, Document, Encoding, EndOfUtterance, Endpointing, PhraseHints, TypedTurn
+from vivavoce._errors import InvalidRequest
+from vivavoce.v1 import conversation_pb2 as pb
+from vivavoce.v1 import reply_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+AudioChunk: TypeAlias = bytes | bytearray | memoryview | NDArray[np.float32] | NDArray[np.int16]
+"""Audio: bytes in the encoding of the conversation, or samples as an array of shape [n] or [n, channels]."""
+
+Utterable: TypeAlias = AudioChunk | EndOfUtterance | TypedTurn
+"""Everything that a caller may put among the audio chunks."""
+
+# Far below the server's limit of 1 MiB, so that a bounded number of messages is a bounded amount of memory. Every
+# sample and frame size divides it: no message ends in the middle of a sample.
+MAX_AUDIO_MESSAGE_BYTES = 32 * 1024
+
+_PCM16_SCALE = 32_768.0
+
+
+def conversation_config(
+    *,
+    audio: AudioFormat | None,
+    interim_results: bool,
+    endpointing: Endpointing | None,
+    documents: Iterable[Document | str],
+    phrase_hints: Sequence[PhraseHints],
+    reply_budget_seconds: float | None,
+) -> pb.ConversationConfig:
+    """Makes the first message of a conversation.
+
+    Raises:
+        InvalidRequest: The message cannot hold a value, such as a time that is not a number.
+    """
+    with _refusing("config"):
+        config = pb.ConversationConfig(interim_results=interim_results, documents=[_document(d) for d in documents])
+        config.phrase_hints.extend(pb.PhraseHints(phrases=h.phrases, boost=h.boost) for h in phrase_hints)
+    if audio is not None:
+        with _refusing("config.audio"):
+            config.audio.encoding = audio.encoding.value
+            config.audio.sample_rate_hz = audio.sample_rate_hz
+            config.audio.channel_count = audio.channel_count
+    if endpointing is not None:
+        with _refusing("config.endpointing"):
+            config.endpointing.CopyFrom(_endpointing(endpointing))
+    if reply_budget_seconds is not None:
+        with _refusing("config.reply_budget"):
+            config.reply_budget.CopyFrom(_duration(reply_budget_seconds))
+    return config
+
+
+def ask_request(text: str, documents: Iterable[Document | str], reply_budget_seconds: float | None) -> pb.AskRequest:
+    """Makes the request of one typed turn.
+
+    Raises:
+        InvalidRequest: The message cannot hold a value, such as a text with half a surrogate pair.
+    """
+    with _refusing("text"):
+        request = pb.AskRequest(text=text)
+    with _refusing("documents"):
+        request.documents.extend(_document(document) for document in documents)
+    if reply_budget_seconds is not None:
+        with _refusing("reply_budget"):
+            request.reply_budget.CopyFrom(_duration(reply_budget_seconds))
+    return request
+
+
+def utterance_requests(said: Utterable, audio: AudioFormat | None) -> Iterator[pb.ConverseRequest]:
+    """Makes the messages that carry `said`: several where a piece of audio is long.
+
+    Args:
+        said: What the caller put among the audio chunks.
+        audio: Format of the conversation's audio; None means 16-bit PCM, as far as arrays are concerned.
+
+    Raises:
+        InvalidRequest: A typed turn is not valid text.
+        TypeError: `said` is nothing that can be sent.
+    """
+    match said:
+        case EndOfUtterance():
+            yield pb.ConverseRequest(end_of_utterance=pb.EndOfUtterance())
+        case TypedTurn(text):
+            with _refusing("text"):
+                request = pb.ConverseRequest(text=text)
+            yield request
+        case _:
+            yield from _audio_requests(_encode(said, audio or AudioFormat()))
+
+
+def _audio_requests(data: bytes) -> Iterator[pb.ConverseRequest]:
+    # An empty chunk is sent as it is: the server refuses it, and the caller learns of the mistake.
+    for offset in range(0, max(len(data), 1), MAX_AUDIO_MESSAGE_BYTES):
+        yield pb.ConverseRequest(audio=data[offset : offset + MAX_AUDIO_MESSAGE_BYTES])
+
+
+def _encode(chunk: AudioChunk, audio: AudioFormat) -> bytes:
+    if isinstance(chunk, bytes | bytearray | memoryview):
+        return bytes(chunk)
+    if not isinstance(chunk, np.ndarray) or chunk.dtype not in (np.float32, np.int16):
+        kind = f"an array of {chunk.dtype}" if isinstance(chunk, np.ndarray) else type(chunk).__name__
+        raise TypeError(f"Audio must be bytes or an array of float32 or int16, not {kind}.")
+    if audio.encoding is Encoding.LINEAR_PCM:
+        return _to_int16(chunk).astype("<i2").tobytes()
+    if audio.encoding is Encoding.LINEAR_PCM_FLOAT32:
+        return _to_float32(chunk).astype("<f4").tobytes()
+    raise TypeError(f"Arrays cannot be sent as {audio.encoding.name}: encode them, or choose LINEAR_PCM.")
+
+
+def _to_int16(samples: NDArray[np.float32] | NDArray[np.int16]) -> NDArray[np.int16]:
+    if samples.dtype == np.int16:
+        return np.asarray(samples, np.int16)
+    if not np.isfinite(samples).all():  # As integers they would be some arbitrary, loud value.
+        raise InvalidRequest("The audio holds NaN or infinite samples; check where it comes from.", field="audio")
+    scaled = np.clip(np.rint(samples * _PCM16_SCALE), -_PCM16_SCALE, _PCM16_SCALE - 1)
+    return np.asarray(scaled, np.int16)
+
+
+def _to_float32(samples: NDArray[np.float32] | NDArray[np.int16]) -> NDArray[np.float32]:
+    if samples.dtype == np.float32:
+        return np.asarray(samples, np.float32)
+    return (samples / _PCM16_SCALE).astype(np.float32)
+
+
+def _document(document: Document | str) -> reply_pb2.Document:
+    if isinstance(document, str):
+        return reply_pb2.Document(text=document)
+    return reply_pb2.Document(id=document.id, text=document.text)
+
+
+def _endpointing(endpointing: Endpointing) -> pb.EndpointingConfig:
+    config = pb.EndpointingConfig(
+        disabled=endpointing.disabled,
+        start_threshold=endpointing.start_threshold,
+        stop_threshold=endpointing.stop_threshold,
+    )
+    if endpointing.start_window_seconds is not None:
+        config.start_window.CopyFrom(_duration(endpointing.start_window_seconds))
+    if endpointing.stop_window_seconds is not None:
+        config.stop_window.CopyFrom(_duration(endpointing.stop_window_seconds))
+    return config
+
+
+def _duration(seconds: float) -> duration_pb2.Duration:
+    duration = duration_pb2.Duration()
+    duration.FromNanoseconds(round(seconds * 1_000_000_000))
+    return duration
+
+
+@contextmanager
+def _refusing(field: str) -> Iterator[None]:
+    """Turns what protobuf says about a value that it cannot hold into a sentence."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise InvalidRequest(
+            "The text is not valid Unicode; send text that can be encoded as UTF-8.", field=field
+        ) from error
+    except (ValueError, OverflowError) as error:
+        raise InvalidRequest(f"{field} holds a number that is out of range; correct it.", field=field) from error

@@ -1,0 +1,125 @@
+"""Messages of the protocol as events."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from vivavoce._events import (
+    Answer,
+    EndReason,
+    Event,
+    GoingAway,
+    GoingAwayReason,
+    Intent,
+    Latency,
+    Notice,
+    NoticeCode,
+    Reply,
+    ReplyStatus,
+    Slot,
+    SpeechBegan,
+    SpeechEnded,
+    Stage,
+    StageLatency,
+    Started,
+    Transcript,
+)
+from vivavoce.v1 import conversation_pb2 as pb
+from vivavoce.v1 import reply_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from google.protobuf import duration_pb2
+    from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
+
+_E = TypeVar("_E", bound=Enum)
+
+
+def event_from_response(response: pb.ConverseResponse) -> Event | None:
+    """Makes the event that `response` is, or None when a newer server sent what this version does not know."""
+    kind = response.WhichOneof("response")
+    return None if kind is None else _EVENTS[kind](getattr(response, kind))
+
+
+def reply_event(reply: reply_pb2.Reply) -> Reply:
+    """Makes the event of a reply; `client_latency_seconds` is left open."""
+    return Reply(
+        turn=reply.turn,
+        transcript=reply.transcript,
+        intent=Intent(reply.intent.name, reply.intent.confidence) if reply.HasField("intent") else None,
+        slots=tuple(Slot(slot.name, slot.value, slot.text, slot.start, slot.end) for slot in reply.slots),
+        answer=_answer(reply.answer) if reply.HasField("answer") else None,
+        status=_enum(ReplyStatus, reply_pb2.ReplyStatus, reply.status, "REPLY_STATUS_"),
+        overran=tuple(_stage(stage) for stage in reply.overran),
+        latency=_latency(reply.latency),
+        speculated=reply.speculated,
+    )
+
+
+def _started(started: pb.Started) -> Started:
+    return Started(started.conversation_id)
+
+
+def _speech_began(began: pb.SpeechBegan) -> SpeechBegan:
+    return SpeechBegan(began.turn, _seconds(began.start))
+
+
+def _transcript(transcript: pb.Transcript) -> Transcript:
+    return Transcript(
+        turn=transcript.turn,
+        text=transcript.text,
+        is_final=transcript.is_final,
+        start_seconds=_seconds(transcript.start),
+        end_seconds=_seconds(transcript.end),
+    )
+
+
+def _speech_ended(ended: pb.SpeechEnded) -> SpeechEnded:
+    reason = _enum(EndReason, pb.EndReason, ended.reason, "END_REASON_")
+    return SpeechEnded(ended.turn, _seconds(ended.end), reason)
+
+
+def _notice(notice: pb.Notice) -> Notice:
+    code = _enum(NoticeCode, pb.NoticeCode, notice.code, "NOTICE_CODE_")
+    return Notice(code, notice.message, notice.turn or None)
+
+
+def _going_away(going_away: pb.GoingAway) -> GoingAway:
+    reason = _enum(GoingAwayReason, pb.GoingAwayReason, going_away.reason, "GOING_AWAY_REASON_")
+    return GoingAway(reason, _seconds(going_away.grace))
+
+
+def _answer(answer: reply_pb2.Answer) -> Answer:
+    return Answer(answer.text, answer.score, answer.start, answer.end, answer.document_id)
+
+
+def _latency(latency: reply_pb2.Latency) -> Latency:
+    stages = (StageLatency(_stage(s.stage), _seconds(s.queue), _seconds(s.compute)) for s in latency.stages)
+    return Latency(_seconds(latency.total), tuple(stages))
+
+
+def _stage(value: int) -> Stage:
+    return _enum(Stage, reply_pb2.Stage, value, "STAGE_")
+
+
+def _seconds(duration: duration_pb2.Duration) -> float:
+    return duration.ToNanoseconds() / 1_000_000_000
+
+
+def _enum(kind: type[_E], wire: EnumTypeWrapper, value: int, prefix: str) -> _E:
+    """Finds the member that is named like the protocol's value, or UNKNOWN where there is none."""
+    name = wire.Name(value).removeprefix(prefix) if value in wire.values() else "UNKNOWN"
+    return kind.__members__.get(name, kind["UNKNOWN"])
+
+
+_EVENTS: Mapping[str, Callable[[Any], Event]] = {
+    "started": _started,
+    "speech_began": _speech_began,
+    "transcript": _transcript,
+    "speech_ended": _speech_ended,
+    "reply": reply_event,
+    "notice": _notice,
+    "going_away": _going_away,
+}

@@ -1,0 +1,106 @@
+"""The one place where gRPC's statuses become the errors of this package."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import grpc
+from google.rpc import error_details_pb2, status_pb2
+from grpc_status import rpc_status
+
+from vivavoce._errors import (
+    AccessDenied,
+    Incompatible,
+    InvalidRequest,
+    Overloaded,
+    ResponseOverdue,
+    ServerError,
+    ServerFailed,
+    ServerUnavailable,
+    VivavoceError,
+)
+
+ERROR_DOMAIN = "vivavoce"
+
+_INVALID = {
+    grpc.StatusCode.INVALID_ARGUMENT,
+    grpc.StatusCode.FAILED_PRECONDITION,
+    grpc.StatusCode.OUT_OF_RANGE,
+    grpc.StatusCode.NOT_FOUND,
+    grpc.StatusCode.ALREADY_EXISTS,
+}
+_DENIED = {grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED}
+# The server gave up on the call for a reason that passes: it shut down, or lost a race.
+_PASSING = {grpc.StatusCode.ABORTED, grpc.StatusCode.CANCELLED}
+
+
+@dataclass(frozen=True, slots=True)
+class _Details:
+    """What the `google.rpc` details of a status say."""
+
+    reason: str = ""
+    field: str = ""
+    retry_after_seconds: float | None = None
+
+
+def error_from_rpc(error: grpc.aio.AioRpcError, target: str) -> VivavoceError:
+    """Makes the error that tells what a failed call means.
+
+    Args:
+        error: How the call ended; its status is not OK.
+        target: Address of the server, for the sentence.
+
+    Returns:
+        The error to raise, `retryable` decided.
+    """
+    code, message = error.code(), error.details() or ""
+    details = _read_details(error)
+    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+        return ResponseOverdue(message or f"The server at {target} did not answer in time; try again.")
+    if code is grpc.StatusCode.UNAVAILABLE:
+        if details.reason:  # The server itself says that it cannot serve now; otherwise gRPC's text is of no use.
+            return ServerUnavailable(message)
+        return ServerUnavailable(
+            f"The connection to {target} was lost; check that the server still runs and try again."
+        )
+    return _server_error(code, message or f"The server at {target} ended the call with {code.name}.", details)
+
+
+def _server_error(code: grpc.StatusCode, message: str, details: _Details) -> ServerError:
+    if code in _INVALID:
+        return InvalidRequest(message, field=details.field, reason=details.reason, code=code.name)
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
+        return Overloaded(
+            message, code=code.name, reason=details.reason, retry_after_seconds=details.retry_after_seconds
+        )
+    if code in _DENIED:
+        return AccessDenied(message, code=code.name, reason=details.reason)
+    if code is grpc.StatusCode.UNIMPLEMENTED:
+        return Incompatible(message, code=code.name, reason=details.reason)
+    return ServerFailed(message, code=code.name, reason=details.reason, retryable=code in _PASSING)
+
+
+def _read_details(error: grpc.aio.AioRpcError) -> _Details:
+    try:
+        status = rpc_status.from_call(cast("grpc.Call", error))
+    except ValueError:  # The details contradict the status: some proxy rewrote it. The status is what counts.
+        return _Details()
+    return _Details() if status is None else _unpack(status)
+
+
+def _unpack(status: status_pb2.Status) -> _Details:
+    info, bad_request, retry = (
+        error_details_pb2.ErrorInfo(),
+        error_details_pb2.BadRequest(),
+        error_details_pb2.RetryInfo(),
+    )
+    reason, field, retry_after_seconds = "", "", None
+    for detail in status.details:
+        if detail.Unpack(info) and info.domain == ERROR_DOMAIN:
+            reason = info.reason
+        elif detail.Unpack(bad_request) and bad_request.field_violations:
+            field = bad_request.field_violations[0].field
+        elif detail.Unpack(retry):
+            retry_after_seconds = retry.retry_delay.ToTimedelta().total_seconds()
+    return _Details(reason, field, retry_after_seconds)

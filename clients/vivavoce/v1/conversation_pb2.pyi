@@ -1,0 +1,216 @@
+import datetime
+
+from google.protobuf import duration_pb2 as _duration_pb2
+from vivavoce.v1 import reply_pb2 as _reply_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class AudioEncoding(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    AUDIO_ENCODING_UNSPECIFIED: _ClassVar[AudioEncoding]
+    AUDIO_ENCODING_LINEAR_PCM: _ClassVar[AudioEncoding]
+    AUDIO_ENCODING_FLAC: _ClassVar[AudioEncoding]
+    AUDIO_ENCODING_MULAW: _ClassVar[AudioEncoding]
+    AUDIO_ENCODING_ALAW: _ClassVar[AudioEncoding]
+    AUDIO_ENCODING_OGGOPUS: _ClassVar[AudioEncoding]
+    AUDIO_ENCODING_LINEAR_PCM_FLOAT32: _ClassVar[AudioEncoding]
+
+class EndReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    END_REASON_UNSPECIFIED: _ClassVar[EndReason]
+    END_REASON_SILENCE: _ClassVar[EndReason]
+    END_REASON_REQUESTED: _ClassVar[EndReason]
+    END_REASON_HALF_CLOSE: _ClassVar[EndReason]
+
+class NoticeCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    NOTICE_CODE_UNSPECIFIED: _ClassVar[NoticeCode]
+    NOTICE_CODE_STAGE_FAILED: _ClassVar[NoticeCode]
+    NOTICE_CODE_NO_SPEECH: _ClassVar[NoticeCode]
+
+class GoingAwayReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    GOING_AWAY_REASON_UNSPECIFIED: _ClassVar[GoingAwayReason]
+    GOING_AWAY_REASON_SHUTDOWN: _ClassVar[GoingAwayReason]
+    GOING_AWAY_REASON_IDLE: _ClassVar[GoingAwayReason]
+AUDIO_ENCODING_UNSPECIFIED: AudioEncoding
+AUDIO_ENCODING_LINEAR_PCM: AudioEncoding
+AUDIO_ENCODING_FLAC: AudioEncoding
+AUDIO_ENCODING_MULAW: AudioEncoding
+AUDIO_ENCODING_ALAW: AudioEncoding
+AUDIO_ENCODING_OGGOPUS: AudioEncoding
+AUDIO_ENCODING_LINEAR_PCM_FLOAT32: AudioEncoding
+END_REASON_UNSPECIFIED: EndReason
+END_REASON_SILENCE: EndReason
+END_REASON_REQUESTED: EndReason
+END_REASON_HALF_CLOSE: EndReason
+NOTICE_CODE_UNSPECIFIED: NoticeCode
+NOTICE_CODE_STAGE_FAILED: NoticeCode
+NOTICE_CODE_NO_SPEECH: NoticeCode
+GOING_AWAY_REASON_UNSPECIFIED: GoingAwayReason
+GOING_AWAY_REASON_SHUTDOWN: GoingAwayReason
+GOING_AWAY_REASON_IDLE: GoingAwayReason
+
+class ConverseRequest(_message.Message):
+    __slots__ = ("config", "audio", "text", "end_of_utterance")
+    CONFIG_FIELD_NUMBER: _ClassVar[int]
+    AUDIO_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    END_OF_UTTERANCE_FIELD_NUMBER: _ClassVar[int]
+    config: ConversationConfig
+    audio: bytes
+    text: str
+    end_of_utterance: EndOfUtterance
+    def __init__(self, config: _Optional[_Union[ConversationConfig, _Mapping]] = ..., audio: _Optional[bytes] = ..., text: _Optional[str] = ..., end_of_utterance: _Optional[_Union[EndOfUtterance, _Mapping]] = ...) -> None: ...
+
+class EndOfUtterance(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ConversationConfig(_message.Message):
+    __slots__ = ("audio", "language_code", "interim_results", "endpointing", "documents", "phrase_hints", "reply_budget")
+    AUDIO_FIELD_NUMBER: _ClassVar[int]
+    LANGUAGE_CODE_FIELD_NUMBER: _ClassVar[int]
+    INTERIM_RESULTS_FIELD_NUMBER: _ClassVar[int]
+    ENDPOINTING_FIELD_NUMBER: _ClassVar[int]
+    DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
+    PHRASE_HINTS_FIELD_NUMBER: _ClassVar[int]
+    REPLY_BUDGET_FIELD_NUMBER: _ClassVar[int]
+    audio: AudioConfig
+    language_code: str
+    interim_results: bool
+    endpointing: EndpointingConfig
+    documents: _containers.RepeatedCompositeFieldContainer[_reply_pb2.Document]
+    phrase_hints: _containers.RepeatedCompositeFieldContainer[PhraseHints]
+    reply_budget: _duration_pb2.Duration
+    def __init__(self, audio: _Optional[_Union[AudioConfig, _Mapping]] = ..., language_code: _Optional[str] = ..., interim_results: _Optional[bool] = ..., endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Iterable[_Union[_reply_pb2.Document, _Mapping]]] = ..., phrase_hints: _Optional[_Iterable[_Union[PhraseHints, _Mapping]]] = ..., reply_budget: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class AudioConfig(_message.Message):
+    __slots__ = ("encoding", "sample_rate_hz", "channel_count")
+    ENCODING_FIELD_NUMBER: _ClassVar[int]
+    SAMPLE_RATE_HZ_FIELD_NUMBER: _ClassVar[int]
+    CHANNEL_COUNT_FIELD_NUMBER: _ClassVar[int]
+    encoding: AudioEncoding
+    sample_rate_hz: int
+    channel_count: int
+    def __init__(self, encoding: _Optional[_Union[AudioEncoding, str]] = ..., sample_rate_hz: _Optional[int] = ..., channel_count: _Optional[int] = ...) -> None: ...
+
+class EndpointingConfig(_message.Message):
+    __slots__ = ("disabled", "start_window", "start_threshold", "stop_window", "stop_threshold")
+    DISABLED_FIELD_NUMBER: _ClassVar[int]
+    START_WINDOW_FIELD_NUMBER: _ClassVar[int]
+    START_THRESHOLD_FIELD_NUMBER: _ClassVar[int]
+    STOP_WINDOW_FIELD_NUMBER: _ClassVar[int]
+    STOP_THRESHOLD_FIELD_NUMBER: _ClassVar[int]
+    disabled: bool
+    start_window: _duration_pb2.Duration
+    start_threshold: float
+    stop_window: _duration_pb2.Duration
+    stop_threshold: float
+    def __init__(self, disabled: _Optional[bool] = ..., start_window: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., start_threshold: _Optional[float] = ..., stop_window: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stop_threshold: _Optional[float] = ...) -> None: ...
+
+class PhraseHints(_message.Message):
+    __slots__ = ("phrases", "boost")
+    PHRASES_FIELD_NUMBER: _ClassVar[int]
+    BOOST_FIELD_NUMBER: _ClassVar[int]
+    phrases: _containers.RepeatedScalarFieldContainer[str]
+    boost: float
+    def __init__(self, phrases: _Optional[_Iterable[str]] = ..., boost: _Optional[float] = ...) -> None: ...
+
+class ConverseResponse(_message.Message):
+    __slots__ = ("started", "speech_began", "transcript", "speech_ended", "reply", "notice", "going_away")
+    STARTED_FIELD_NUMBER: _ClassVar[int]
+    SPEECH_BEGAN_FIELD_NUMBER: _ClassVar[int]
+    TRANSCRIPT_FIELD_NUMBER: _ClassVar[int]
+    SPEECH_ENDED_FIELD_NUMBER: _ClassVar[int]
+    REPLY_FIELD_NUMBER: _ClassVar[int]
+    NOTICE_FIELD_NUMBER: _ClassVar[int]
+    GOING_AWAY_FIELD_NUMBER: _ClassVar[int]
+    started: Started
+    speech_began: SpeechBegan
+    transcript: Transcript
+    speech_ended: SpeechEnded
+    reply: _reply_pb2.Reply
+    notice: Notice
+    going_away: GoingAway
+    def __init__(self, started: _Optional[_Union[Started, _Mapping]] = ..., speech_began: _Optional[_Union[SpeechBegan, _Mapping]] = ..., transcript: _Optional[_Union[Transcript, _Mapping]] = ..., speech_ended: _Optional[_Union[SpeechEnded, _Mapping]] = ..., reply: _Optional[_Union[_reply_pb2.Reply, _Mapping]] = ..., notice: _Optional[_Union[Notice, _Mapping]] = ..., going_away: _Optional[_Union[GoingAway, _Mapping]] = ...) -> None: ...
+
+class Started(_message.Message):
+    __slots__ = ("conversation_id",)
+    CONVERSATION_ID_FIELD_NUMBER: _ClassVar[int]
+    conversation_id: str
+    def __init__(self, conversation_id: _Optional[str] = ...) -> None: ...
+
+class SpeechBegan(_message.Message):
+    __slots__ = ("turn", "start")
+    TURN_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    turn: int
+    start: _duration_pb2.Duration
+    def __init__(self, turn: _Optional[int] = ..., start: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class Transcript(_message.Message):
+    __slots__ = ("turn", "text", "is_final", "start", "end")
+    TURN_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    IS_FINAL_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    turn: int
+    text: str
+    is_final: bool
+    start: _duration_pb2.Duration
+    end: _duration_pb2.Duration
+    def __init__(self, turn: _Optional[int] = ..., text: _Optional[str] = ..., is_final: _Optional[bool] = ..., start: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., end: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class SpeechEnded(_message.Message):
+    __slots__ = ("turn", "end", "reason")
+    TURN_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    turn: int
+    end: _duration_pb2.Duration
+    reason: EndReason
+    def __init__(self, turn: _Optional[int] = ..., end: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., reason: _Optional[_Union[EndReason, str]] = ...) -> None: ...
+
+class Notice(_message.Message):
+    __slots__ = ("code", "message", "turn")
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    TURN_FIELD_NUMBER: _ClassVar[int]
+    code: NoticeCode
+    message: str
+    turn: int
+    def __init__(self, code: _Optional[_Union[NoticeCode, str]] = ..., message: _Optional[str] = ..., turn: _Optional[int] = ...) -> None: ...
+
+class GoingAway(_message.Message):
+    __slots__ = ("reason", "grace")
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    GRACE_FIELD_NUMBER: _ClassVar[int]
+    reason: GoingAwayReason
+    grace: _duration_pb2.Duration
+    def __init__(self, reason: _Optional[_Union[GoingAwayReason, str]] = ..., grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class AskRequest(_message.Message):
+    __slots__ = ("text", "language_code", "documents", "reply_budget")
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    LANGUAGE_CODE_FIELD_NUMBER: _ClassVar[int]
+    DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
+    REPLY_BUDGET_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    language_code: str
+    documents: _containers.RepeatedCompositeFieldContainer[_reply_pb2.Document]
+    reply_budget: _duration_pb2.Duration
+    def __init__(self, text: _Optional[str] = ..., language_code: _Optional[str] = ..., documents: _Optional[_Iterable[_Union[_reply_pb2.Document, _Mapping]]] = ..., reply_budget: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class AskResponse(_message.Message):
+    __slots__ = ("reply",)
+    REPLY_FIELD_NUMBER: _ClassVar[int]
+    reply: _reply_pb2.Reply
+    def __init__(self, reply: _Optional[_Union[_reply_pb2.Reply, _Mapping]] = ...) -> None: ...

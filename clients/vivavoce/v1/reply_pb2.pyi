@@ -1,0 +1,117 @@
+import datetime
+
+from google.protobuf import duration_pb2 as _duration_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class ReplyStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    REPLY_STATUS_UNSPECIFIED: _ClassVar[ReplyStatus]
+    REPLY_STATUS_COMPLETE: _ClassVar[ReplyStatus]
+    REPLY_STATUS_PARTIAL: _ClassVar[ReplyStatus]
+    REPLY_STATUS_DEGRADED: _ClassVar[ReplyStatus]
+
+class Stage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    STAGE_UNSPECIFIED: _ClassVar[Stage]
+    STAGE_ASR: _ClassVar[Stage]
+    STAGE_NLU: _ClassVar[Stage]
+    STAGE_QA: _ClassVar[Stage]
+REPLY_STATUS_UNSPECIFIED: ReplyStatus
+REPLY_STATUS_COMPLETE: ReplyStatus
+REPLY_STATUS_PARTIAL: ReplyStatus
+REPLY_STATUS_DEGRADED: ReplyStatus
+STAGE_UNSPECIFIED: Stage
+STAGE_ASR: Stage
+STAGE_NLU: Stage
+STAGE_QA: Stage
+
+class Reply(_message.Message):
+    __slots__ = ("turn", "transcript", "intent", "slots", "answer", "status", "overran", "latency", "speculated")
+    TURN_FIELD_NUMBER: _ClassVar[int]
+    TRANSCRIPT_FIELD_NUMBER: _ClassVar[int]
+    INTENT_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    ANSWER_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    OVERRAN_FIELD_NUMBER: _ClassVar[int]
+    LATENCY_FIELD_NUMBER: _ClassVar[int]
+    SPECULATED_FIELD_NUMBER: _ClassVar[int]
+    turn: int
+    transcript: str
+    intent: Intent
+    slots: _containers.RepeatedCompositeFieldContainer[Slot]
+    answer: Answer
+    status: ReplyStatus
+    overran: _containers.RepeatedScalarFieldContainer[Stage]
+    latency: Latency
+    speculated: bool
+    def __init__(self, turn: _Optional[int] = ..., transcript: _Optional[str] = ..., intent: _Optional[_Union[Intent, _Mapping]] = ..., slots: _Optional[_Iterable[_Union[Slot, _Mapping]]] = ..., answer: _Optional[_Union[Answer, _Mapping]] = ..., status: _Optional[_Union[ReplyStatus, str]] = ..., overran: _Optional[_Iterable[_Union[Stage, str]]] = ..., latency: _Optional[_Union[Latency, _Mapping]] = ..., speculated: _Optional[bool] = ...) -> None: ...
+
+class Intent(_message.Message):
+    __slots__ = ("name", "confidence")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    confidence: float
+    def __init__(self, name: _Optional[str] = ..., confidence: _Optional[float] = ...) -> None: ...
+
+class Slot(_message.Message):
+    __slots__ = ("name", "value", "text", "start", "end")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    value: str
+    text: str
+    start: int
+    end: int
+    def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ..., text: _Optional[str] = ..., start: _Optional[int] = ..., end: _Optional[int] = ...) -> None: ...
+
+class Answer(_message.Message):
+    __slots__ = ("text", "score", "start", "end", "document_id")
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    SCORE_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    DOCUMENT_ID_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    score: float
+    start: int
+    end: int
+    document_id: str
+    def __init__(self, text: _Optional[str] = ..., score: _Optional[float] = ..., start: _Optional[int] = ..., end: _Optional[int] = ..., document_id: _Optional[str] = ...) -> None: ...
+
+class Document(_message.Message):
+    __slots__ = ("id", "text")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    text: str
+    def __init__(self, id: _Optional[str] = ..., text: _Optional[str] = ...) -> None: ...
+
+class Latency(_message.Message):
+    __slots__ = ("total", "stages")
+    TOTAL_FIELD_NUMBER: _ClassVar[int]
+    STAGES_FIELD_NUMBER: _ClassVar[int]
+    total: _duration_pb2.Duration
+    stages: _containers.RepeatedCompositeFieldContainer[StageLatency]
+    def __init__(self, total: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stages: _Optional[_Iterable[_Union[StageLatency, _Mapping]]] = ...) -> None: ...
+
+class StageLatency(_message.Message):
+    __slots__ = ("stage", "queue", "compute")
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    QUEUE_FIELD_NUMBER: _ClassVar[int]
+    COMPUTE_FIELD_NUMBER: _ClassVar[int]
+    stage: Stage
+    queue: _duration_pb2.Duration
+    compute: _duration_pb2.Duration
+    def __init__(self, stage: _Optional[_Union[Stage, str]] = ..., queue: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., compute: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...

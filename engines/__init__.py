@@ -1,0 +1,6 @@
+"""Code that runs inside Triton's Python backend: speech recognition and BERT engines.
+
+Nothing here imports ``service``, ``pipelines`` or ``clients``, and nothing here needs a running
+Triton: the thin ``model.py`` files of ``model_repository`` do the translation from Triton's
+request objects to the NumPy arrays that these engines take and return.
+"""

@@ -1,0 +1,1 @@
+"""BERT engines: tokenizing, batched inference on onnxruntime, and decoding of the outputs."""

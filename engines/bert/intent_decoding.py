@@ -1,0 +1,205 @@
+"""Decodes the outputs of the intent and slot engine: an intent with its confidence, and exact slot spans."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engines.bert.tokenizing import NO_OFFSET
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+NO_INTENT = "none"
+"""The intent of an utterance that the model was not made for."""
+
+_EDGE_PUNCTUATION = ".,!?;:…\"'()"
+"""Marks which a speech recognizer puts around a value and which are no part of it."""
+
+_INITIAL = re.compile(r"(?<!\w)[^\W\d_]\.$")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A named piece of an utterance: characters ``start`` to ``end`` (exclusive), in Unicode code points."""
+
+    name: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Understanding:
+    """What an utterance asks for.
+
+    Attributes:
+        intent: one of the model's intents, or :data:`NO_INTENT` where the model is not sure enough.
+        confidence: calibrated probability of the best intent, 0 to 1, also where it was not enough.
+        slots: in the order of the text, never overlapping; empty without an intent.
+    """
+
+    intent: str
+    confidence: float
+    slots: tuple[Slot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IntentLabels:
+    """Names of the model's outputs and how its logits become a decision.
+
+    Attributes:
+        intents: name of every intent logit.
+        tags: name of every tag logit: ``O``, and ``B-x`` directly before ``I-x`` for every slot ``x``.
+        temperature: divides the intent logits before the softmax (Guo et al., 2017, "On Calibration of Modern
+            Neural Networks").
+        threshold: least confidence of an intent.
+    """
+
+    intents: tuple[str, ...]
+    tags: tuple[str, ...]
+    temperature: float = 1.0
+    threshold: float = 0.0
+
+    def __post_init__(self) -> None:
+        expected = tuple(f"{edge}-{name}" for name in self.slot_names for edge in "BI")
+        if self.tags[:1] != ("O",) or self.tags[1:] != expected:
+            raise ValueError(
+                "tags must be O, then B-x and I-x for every slot x: train the model again or mend its labels"
+            )
+        if not self.temperature > 0:
+            raise ValueError(f"the temperature must be positive, not {self.temperature}")
+
+    @property
+    def slot_names(self) -> tuple[str, ...]:
+        """Slot types in the order of the tags."""
+        return tuple(tag[2:] for tag in self.tags[1::2])
+
+    @classmethod
+    def load(cls, path: Path) -> IntentLabels:
+        """Reads ``labels.json``: an object with the attributes of this class.
+
+        Raises:
+            ValueError: the file does not hold labels; the message names it.
+        """
+        try:
+            fields = json.loads(path.read_text(encoding="utf-8"))
+            return cls(
+                tuple(fields["intents"]),
+                tuple(fields["tags"]),
+                float(fields["temperature"]),
+                float(fields["threshold"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path} holds no labels of an intent model: {error}") from error
+
+
+class IntentDecoder:
+    """Turns logits into decisions.
+
+    Args:
+        labels: of the model that made the logits.
+    """
+
+    def __init__(self, labels: IntentLabels) -> None:
+        self._labels = labels
+        self._slot_names = labels.slot_names
+
+    def decode(
+        self,
+        texts: Sequence[str],
+        offsets: npt.NDArray[np.int64],
+        intent_logits: npt.NDArray[np.float32],
+        tag_logits: npt.NDArray[np.float32],
+    ) -> list[Understanding]:
+        """Decodes a batch.
+
+        Args:
+            texts: what was tokenized, one string a row.
+            offsets: ``[rows, tokens, 2]``, from :class:`engines.bert.tokenizing.UtteranceTokenizer`.
+            intent_logits: ``[rows, intents]``.
+            tag_logits: ``[rows, tokens, tags]``.
+
+        Returns:
+            One decision a row.
+        """
+        confidences = softmax(intent_logits / self._labels.temperature)
+        return [
+            self._decode_row(text, offsets[row], confidences[row], tag_logits[row]) for row, text in enumerate(texts)
+        ]
+
+    def _decode_row(
+        self,
+        text: str,
+        offsets: npt.NDArray[np.int64],
+        confidences: npt.NDArray[np.float32],
+        tag_logits: npt.NDArray[np.float32],
+    ) -> Understanding:
+        words = offsets[:, 0] != NO_OFFSET
+        best = int(confidences.argmax())
+        confidence = float(confidences[best])
+        if not words.any() or confidence < self._labels.threshold:
+            return Understanding(NO_INTENT, confidence if words.any() else 0.0, ())
+        slots = self._slots(text, offsets[words], best_tags(tag_logits[words]))
+        return Understanding(self._labels.intents[best], confidence, slots)
+
+    def _slots(self, text: str, words: npt.NDArray[np.int64], tags: Sequence[int]) -> tuple[Slot, ...]:
+        slots: list[tuple[str, int, int]] = []
+        for tag, (start, end) in zip(tags, words.tolist(), strict=True):
+            if tag == 0:
+                continue
+            if tag % 2 == 1:
+                slots.append((self._slot_names[tag // 2], start, end))
+            else:
+                name, first, _ = slots.pop()
+                slots.append((name, first, end))
+        trimmed = (Slot(name, *trim(text, start, end)) for name, start, end in slots)
+        return tuple(slot for slot in trimmed if slot.start < slot.end)
+
+
+def softmax(logits: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Softmax over the last axis."""
+    exponents = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    normalized: npt.NDArray[np.float32] = exponents / exponents.sum(axis=-1, keepdims=True)
+    return normalized
+
+
+def best_tags(logits: npt.NDArray[np.float32]) -> list[int]:
+    """Finds the best tag sequence in which ``I-x`` follows only ``B-x`` or ``I-x`` (Viterbi, 1967).
+
+    Args:
+        logits: ``[words, tags]``; tag 0 is ``O``, the odd ones are ``B-x``, each directly before its ``I-x``.
+
+    Returns:
+        One tag a word.
+    """
+    scores = logits[0].astype(np.float64)
+    scores[2::2] = -np.inf
+    origins = []
+    for row in logits[1:]:
+        origin = np.full(scores.size, scores.argmax())
+        begins = np.arange(1, scores.size, 2)
+        origin[2::2] = np.where(scores[begins] >= scores[begins + 1], begins, begins + 1)
+        scores = scores[origin] + row
+        origins.append(origin)
+    path = [int(scores.argmax())]
+    for origin in reversed(origins):
+        path.append(int(origin[path[-1]]))
+    return path[::-1]
+
+
+def trim(text: str, start: int, end: int) -> tuple[int, int]:
+    """Takes space and punctuation off both ends of a span; the full stop of an initial stays ("u. s. d.", "7 p.m.")."""
+    while start < end and (text[start].isspace() or text[start] in _EDGE_PUNCTUATION):
+        start += 1
+    while end > start and (text[end - 1].isspace() or text[end - 1] in _EDGE_PUNCTUATION):
+        if text[end - 1] == "." and _INITIAL.search(text, start, end):
+            break
+        end -= 1
+    return start, end

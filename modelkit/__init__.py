@@ -1,0 +1,1 @@
+"""Everything that makes or judges a model: data loaders, training, export, compression, scores."""

@@ -1,0 +1,57 @@
+"""The two networks as torch modules: a BERT encoder with a head for spans or for intents and slots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import torch
+from torch import Tensor, nn
+from transformers import BertModel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def load_encoder(directory: Path, dropout: float = 0.0) -> BertModel:
+    """Loads a BERT encoder without pooler from a Hugging Face directory."""
+    return cast("BertModel", BertModel.from_pretrained(str(directory), add_pooling_layer=False, attn_implementation="sdpa", hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout))
+
+
+class SpanNetwork(nn.Module):
+    """Extractive question answering: one start and one end logit a token (Devlin et al., 2019, section 4.2).
+
+    A window that does not hold the answer points both at ``[CLS]``, as the paper does for SQuAD 2.0.
+    """
+
+    def __init__(self, encoder: BertModel) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.span = nn.Linear(encoder.config.hidden_size, 2)
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns start and end logits, each ``[rows, tokens]`` float32."""
+        hidden = self.encoder(input_ids, attention_mask, token_type_ids).last_hidden_state
+        start, end = self.span(hidden).unbind(-1)
+        return start, end
+
+
+class IntentSlotNetwork(nn.Module):
+    """Joint intent classification and slot filling (Chen et al., 2019, "BERT for Joint Intent Classification
+    and Slot Filling"): the intent is read off ``[CLS]`` beside the mean of all tokens, a BIO tag off every token.
+    """
+
+    def __init__(self, encoder: BertModel, intents: int, tags: int) -> None:
+        super().__init__()
+        size = encoder.config.hidden_size
+        self.encoder = encoder
+        self.dropout = nn.Dropout(0.1)
+        self.intent = nn.Linear(2 * size, intents)
+        self.tag = nn.Linear(size, tags)
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns intent logits ``[rows, intents]`` and tag logits ``[rows, tokens, tags]``, float32."""
+        hidden = self.encoder(input_ids, attention_mask).last_hidden_state
+        mask = attention_mask.unsqueeze(-1).to(hidden.dtype)
+        mean = (hidden * mask).sum(1) / mask.sum(1)
+        pooled = torch.cat([hidden[:, 0], mean], dim=-1)
+        return self.intent(self.dropout(pooled)), self.tag(self.dropout(hidden))

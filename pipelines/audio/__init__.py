@@ -1,0 +1,1 @@
+"""From bytes in the caller's encoding to 16 kHz mono samples."""

@@ -1,0 +1,63 @@
+"""Decoders for samples without a header: linear PCM and ITU-T G.711."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.errors import UndecodableAudioError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+def _mulaw_table() -> npt.NDArray[np.float32]:
+    """Sample value of each mu-law byte (ITU-T G.711, table 2a), as a share of full scale."""
+    code = ~np.arange(256, dtype=np.int32) & 0xFF
+    exponent, mantissa = code >> 4 & 7, code & 15
+    magnitude = ((mantissa << 3) + 132 << exponent) - 132
+    return (np.where(code & 0x80, -magnitude, magnitude) / 32768).astype(np.float32)
+
+
+def _alaw_table() -> npt.NDArray[np.float32]:
+    """Sample value of each A-law byte (ITU-T G.711, table 1a), as a share of full scale."""
+    code = np.arange(256, dtype=np.int32) ^ 0x55
+    exponent, mantissa = code >> 4 & 7, code & 15
+    magnitude = np.where(exponent == 0, (mantissa << 4) + 8, (mantissa << 4) + 264 << np.maximum(exponent - 1, 0))
+    return (np.where(code & 0x80, magnitude, -magnitude) / 32768).astype(np.float32)
+
+
+_G711 = {Encoding.MULAW: _mulaw_table(), Encoding.ALAW: _alaw_table()}
+_SAMPLE_BYTES = {Encoding.LINEAR_PCM: 2, Encoding.LINEAR_PCM_FLOAT32: 4, Encoding.MULAW: 1, Encoding.ALAW: 1}
+
+
+class RawDecoder:
+    """Decodes headerless samples; every piece must hold whole samples of all channels."""
+
+    def __init__(self, audio_format: AudioFormat) -> None:
+        self.sample_rate_hz = audio_format.sample_rate_hz
+        self._encoding = audio_format.encoding
+        self._channels = audio_format.channels or 1
+
+    def decode(self, data: bytes) -> npt.NDArray[np.float32]:
+        """Decodes ``data`` to float32 ``[samples, channels]``."""
+        frame_bytes = _SAMPLE_BYTES[self._encoding] * self._channels
+        if len(data) % frame_bytes:
+            raise UndecodableAudioError(
+                f"{len(data)} bytes are no whole number of {self._encoding.value} samples on {self._channels} channel(s): "
+                f"send multiples of {frame_bytes} bytes"
+            )
+        return self._samples(data).reshape(-1, self._channels)
+
+    def flush(self) -> npt.NDArray[np.float32]:
+        """Returns nothing: no sample is ever held back."""
+        return np.zeros((0, self._channels), np.float32)
+
+    def _samples(self, data: bytes) -> npt.NDArray[np.float32]:
+        if self._encoding is Encoding.LINEAR_PCM:
+            return np.frombuffer(data, "<i2").astype(np.float32) / 32768
+        if self._encoding is Encoding.LINEAR_PCM_FLOAT32:
+            return np.frombuffer(data, "<f4").astype(np.float32)
+        return _G711[self._encoding][np.frombuffer(data, np.uint8)]

@@ -1,0 +1,262 @@
+"""A conversation: the async shell that carries out what the pure machine of ``pipelines.turns`` decides."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+from typing import TYPE_CHECKING
+
+from pipelines.answering import check_documents, find_answer
+from pipelines.audio.decoding import AudioDecoder
+from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.audio.timeline import Timeline
+from pipelines.errors import InvalidInputError, ModelError
+from pipelines.messages import AwayReason, GoingAway, Reply, Stage
+from pipelines.outbox import Outbox
+from pipelines.recognition import SegmentStream
+from pipelines.turns import effects, events, listening
+from pipelines.turns.machine import step
+from pipelines.turns.state import State, TurnSettings
+from pipelines.understanding import understand
+from pipelines.voice_activity import WINDOW_SAMPLES
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Sequence
+
+    from pipelines.answering import AnswerSearch, Document
+    from pipelines.audio.formats import AudioFormat
+    from pipelines.messages import Message
+    from pipelines.ports import Hypothesis, Models
+    from pipelines.understanding import Understanding
+    from pipelines.voice_activity import VoiceActivity
+
+logger = logging.getLogger(__name__)
+
+MAX_BACKLOG_SAMPLES = 10 * MODEL_RATE_HZ
+"""Audio that may wait for the recognizer before a caller that sends faster than real time is made to wait."""
+
+MAX_OPEN_TURNS = 8
+"""Turns that may wait for their reply before the caller is made to wait."""
+
+STALL_SECONDS = 5.0
+DEADLINE_MARGIN_SECONDS = 0.01
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ConversationConfig:
+    """How a conversation is held.
+
+    Attributes:
+        audio_format: format of the audio; None when only text will be sent.
+        turns: what the caller chose for all turns.
+        documents: texts that answers are looked for in.
+    """
+
+    audio_format: AudioFormat | None = None
+    turns: TurnSettings = dataclasses.field(default_factory=TurnSettings)
+    documents: tuple[Document, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_documents(self.documents, "config.documents")
+
+
+class Conversation:
+    """One conversation. Audio and text go in; messages come out of :attr:`outbox`.
+
+    Args:
+        config: how it is held.
+        models: recognition, understanding, answering.
+        voice: judges this conversation's audio; needed when there is an audio format.
+    """
+
+    def __init__(self, config: ConversationConfig, models: Models, voice: VoiceActivity) -> None:
+        self.outbox = Outbox()
+        self._config = config
+        self._models = models
+        self._voice = voice
+        self._decoder = AudioDecoder(config.audio_format) if config.audio_format else None
+        self._timeline = Timeline()
+        self._judged_to = 0
+        self._state = State.initial(dataclasses.replace(config.turns, has_documents=bool(config.documents)))
+        self._segments: dict[int, SegmentStream] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._timers: dict[int, asyncio.TimerHandle] = {}
+        self._progress = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._last_audio = self._loop.time()
+        self._stall_timer: asyncio.TimerHandle | None = None
+
+    @property
+    def phase(self) -> str:
+        """One word for what goes on; see ``State.phase``."""
+        return self._state.phase
+
+    async def add_audio(self, data: bytes) -> None:
+        """Takes the next piece of audio in, and waits while too much of it is not recognized yet.
+
+        Raises:
+            InvalidInputError: the config named no audio format, or the piece is empty or cannot be decoded.
+        """
+        at = self._loop.time()
+        if self._decoder is None:
+            raise InvalidInputError("audio", "NO_AUDIO_CONFIG", "audio came, but the config names no audio format")
+        if not data:
+            raise InvalidInputError("audio", "EMPTY_AUDIO", "an audio message is empty: send some, or leave it out")
+        self._last_audio = at
+        self._timeline.append(self._decoder.decode(data))
+        await self._judge(at)
+        self._watch_for_stall()
+
+    async def add_text(self, text: str) -> None:
+        """Takes a typed turn in, and waits while too many are not replied to yet."""
+        self._dispatch(events.Typed(text, self._loop.time()))
+        await self._wait_for_room()
+
+    def end_utterance(self) -> None:
+        """Ends the utterance under way."""
+        self._dispatch(events.EndRequested(self._timeline.end, self._loop.time()))
+
+    async def half_close(self) -> None:
+        """Says that nothing more will be sent; the outbox ends after the last reply.
+
+        Raises:
+            UndecodableAudioError: the audio breaks off in a way that its encoding does not allow.
+        """
+        at = self._loop.time()
+        if self._decoder is not None:
+            self._timeline.append(self._decoder.flush())
+            await self._judge(at)
+        self._dispatch(events.HalfClosed(self._timeline.end, at))
+
+    def announce_end(self, reason: AwayReason, grace_seconds: float) -> None:
+        """Tells the caller that the server will end the conversation."""
+        self.outbox.put(GoingAway(reason, grace_seconds))
+
+    async def close(self) -> None:
+        """Gives up what is under way and waits until every sequence is ended. May be called twice."""
+        self._dispatch(events.Abandoned())
+        for timer in self._timers.values():
+            timer.cancel()
+        if self._stall_timer is not None:
+            self._stall_timer.cancel()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        segments = [segment.task for segment in self._segments.values()]
+        if segments:
+            # Ending a sequence must outlive the cancellation of the call that began it.
+            await asyncio.shield(asyncio.gather(*segments, return_exceptions=True))
+        self.outbox.finish()
+
+    async def _judge(self, at: float) -> None:
+        """Judges every whole window of audio, and lets the machine act on it."""
+        while self._timeline.end - self._judged_to >= WINDOW_SAMPLES:
+            window = self._timeline.get(self._judged_to, self._judged_to + WINDOW_SAMPLES)
+            self._judged_to += WINDOW_SAMPLES
+            self._dispatch(events.Heard(self._voice.probability(window), at))
+            if self._crowded():
+                await self._wait_for_room()
+        self._timeline.forget_before(min(listening.keep_from(self._state), self._judged_to))
+
+    def _crowded(self) -> bool:
+        backlog = sum(segment.backlog_samples for segment in self._segments.values())
+        return backlog > MAX_BACKLOG_SAMPLES or len(self._state.ending) > MAX_OPEN_TURNS
+
+    async def _wait_for_room(self) -> None:
+        while self._crowded():
+            self._progress.clear()
+            await self._progress.wait()
+
+    def _watch_for_stall(self) -> None:
+        if self._stall_timer is None and self._state.speaking is not None:
+            self._stall_timer = self._loop.call_at(self._last_audio + STALL_SECONDS, self._check_stall)
+
+    def _check_stall(self) -> None:
+        self._stall_timer = None
+        if self._loop.time() >= self._last_audio + STALL_SECONDS:
+            self._dispatch(events.Stalled())
+        else:
+            self._watch_for_stall()
+
+    def _dispatch(self, event: events.Event) -> None:
+        self._state, todo = step(self._state, event)
+        for effect in todo:
+            self._perform(effect)
+        self._progress.set()
+
+    def _perform(self, effect: effects.Effect) -> None:
+        match effect:
+            case effects.OpenSegment(segment):
+                self._open_segment(segment)
+            case effects.SendAudio(segment, start, stop, decode):
+                self._segments[segment].send(self._timeline.get(start, stop), decode=decode)
+            case effects.CloseSegment(segment):
+                self._segments[segment].close()
+            case effects.AbandonSegment(segment):
+                if segment in self._segments:
+                    self._segments[segment].abandon()
+            case effects.Understand(turn, guess, text):
+                self._understand(turn, guess, text)
+            case effects.SetDeadline(turn, at):
+                self._timers[turn] = self._loop.call_at(at - DEADLINE_MARGIN_SECONDS, self._pass_deadline, turn)
+            case effects.Emit(message):
+                self._emit(message)
+            case effects.Finish():
+                self.outbox.finish()
+
+    def _emit(self, message: Message) -> None:
+        if isinstance(message, Reply):
+            timer = self._timers.pop(message.turn, None)
+            if timer is not None:
+                timer.cancel()
+        self.outbox.put(message)
+
+    def _pass_deadline(self, turn: int) -> None:
+        self._timers.pop(turn, None)
+        self._dispatch(events.DeadlinePassed(turn))
+
+    def _open_segment(self, segment: int) -> None:
+        def heard(hypothesis: Hypothesis) -> None:
+            self._dispatch(events.Transcribed(segment, hypothesis))
+
+        def failed(message: str) -> None:
+            self._dispatch(events.RecognitionFailed(segment, message))
+
+        stream = SegmentStream(self._models.recognizer, heard, failed)
+        self._segments[segment] = stream
+        stream.task.add_done_callback(lambda task: self._forget_segment(segment, task))
+
+    def _forget_segment(self, segment: int, task: asyncio.Task[None]) -> None:
+        del self._segments[segment]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("a segment ended with an unforeseen error", exc_info=error)
+            self._dispatch(events.RecognitionFailed(segment, "the service made a mistake; its log has the details"))
+        self._progress.set()
+
+    def _understand(self, turn: int, guess: int, text: str) -> None:
+        """Runs intent and question answering side by side; each comes back as an event of its own."""
+        self._run_stage(Stage.NLU, turn, guess, understand(self._models.intents, text))
+        if self._config.documents:
+            search = find_answer(self._models.answers, text, self._config.documents)
+            self._run_stage(Stage.QA, turn, guess, search)
+
+    def _run_stage(
+        self, stage: Stage, turn: int, guess: int, work: Coroutine[None, None, Understanding | AnswerSearch]
+    ) -> None:
+        async def run() -> None:
+            try:
+                result = await work
+            except ModelError as error:
+                self._dispatch(events.StageFailed(turn, guess, stage, str(error)))
+            else:
+                self._dispatch(events.StageFinished(turn, guess, result))
+
+        task = self._loop.create_task(run(), name=f"{stage.value}-{turn}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def drain(conversations: Sequence[Conversation]) -> None:
+    """Closes conversations side by side."""
+    await asyncio.gather(*(conversation.close() for conversation in conversations))

@@ -1,0 +1,45 @@
+"""What can be wrong with what a caller sent, or with the models behind.
+
+::
+
+    PipelineError
+    ├── InvalidInputError        the caller sent something that cannot be served
+    │   └── UndecodableAudioError    the audio is not in the encoding that was promised
+    └── ModelError               a model did not do its work
+        └── ModelUnavailableError    the model server cannot be reached, or is not ready
+"""
+
+from __future__ import annotations
+
+
+class PipelineError(Exception):
+    """Root of the errors that pipelines raise. The message is one sentence for the caller."""
+
+
+class InvalidInputError(PipelineError):
+    """The caller sent something that cannot be served.
+
+    Attributes:
+        field: path of the offending field, such as ``audio.sample_rate_hz``.
+        reason: one word for programs, such as ``SAMPLE_RATE_OUT_OF_RANGE``.
+    """
+
+    def __init__(self, field: str, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+        self.reason = reason
+
+
+class UndecodableAudioError(InvalidInputError):
+    """The audio is not in the encoding that was promised."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("audio", "UNDECODABLE_AUDIO", message)
+
+
+class ModelError(PipelineError):
+    """A model did not do its work."""
+
+
+class ModelUnavailableError(ModelError):
+    """The model server cannot be reached, or is not ready; trying again later may help."""

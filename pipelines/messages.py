@@ -1,0 +1,127 @@
+"""What a conversation tells its caller."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pipelines.answering import Answer
+    from pipelines.ports import Timing
+    from pipelines.understanding import Understanding
+
+
+class Stage(enum.Enum):
+    """A part of the work on a turn."""
+
+    ASR = "asr"
+    NLU = "nlu"
+    QA = "qa"
+
+
+class EndReason(enum.Enum):
+    """What ended an utterance."""
+
+    SILENCE = "silence"
+    REQUESTED = "requested"
+    HALF_CLOSE = "half_close"
+
+
+class Status(enum.Enum):
+    """Whether a reply is whole."""
+
+    COMPLETE = "COMPLETE"
+    PARTIAL = "PARTIAL"
+    DEGRADED = "DEGRADED"
+
+
+class NoticeCode(enum.Enum):
+    """What a notice is about."""
+
+    STAGE_FAILED = "STAGE_FAILED"
+    NO_SPEECH = "NO_SPEECH"
+
+
+class AwayReason(enum.Enum):
+    """Why the server ends a conversation."""
+
+    SHUTDOWN = "SHUTDOWN"
+    IDLE = "IDLE"
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechBegan:
+    """Somebody began to speak, at sample ``start`` of the conversation's audio (16 kHz)."""
+
+    turn: int
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """Words that were recognized between two samples of the conversation's audio (16 kHz)."""
+
+    turn: int
+    text: str
+    is_final: bool
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechEnded:
+    """The utterance is over; its last speech ends at sample ``end`` (16 kHz)."""
+
+    turn: int
+    end: int
+    reason: EndReason
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What was understood of one turn, and the answer.
+
+    Attributes:
+        turn: number of the turn, from 1.
+        transcript: what was said or typed.
+        understanding: None when that stage did not finish.
+        answer: None when there is none, or when that stage did not finish.
+        status: whether every stage finished.
+        overran: the stages that would have made the reply late.
+        timings: what each finished stage cost.
+        ended_at_seconds: when the utterance was over, on the conversation's clock.
+        speculated: whether the work was done before the utterance was over.
+    """
+
+    turn: int
+    transcript: str
+    understanding: Understanding | None
+    answer: Answer | None
+    status: Status
+    overran: tuple[Stage, ...]
+    ended_at_seconds: float
+    speculated: bool = False
+    timings: Mapping[Stage, Timing] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something went wrong, but the conversation goes on; ``turn`` is 0 when it concerns none."""
+
+    code: NoticeCode
+    message: str
+    turn: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GoingAway:
+    """The server ends the conversation in ``grace_seconds``."""
+
+    reason: AwayReason
+    grace_seconds: float
+
+
+Message = SpeechBegan | Transcript | SpeechEnded | Reply | Notice | GoingAway

@@ -1,0 +1,68 @@
+"""What a conversation has to say, until its caller has taken it."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+from typing import TYPE_CHECKING
+
+from pipelines.errors import PipelineError
+from pipelines.messages import Transcript
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from pipelines.messages import Message
+
+MAX_MESSAGES = 256
+
+
+class SlowReaderError(PipelineError):
+    """The caller does not take what it is told."""
+
+
+class Outbox:
+    """A bounded queue of messages in which a newer partial transcript takes the place of an older one."""
+
+    def __init__(self) -> None:
+        self._messages: collections.deque[Message] = collections.deque()
+        self._changed = asyncio.Event()
+        self._finished = False
+        self._overflowed = False
+
+    def put(self, message: Message) -> None:
+        """Adds a message; nothing is added after :meth:`finish`, nor once the caller has fallen too far behind."""
+        if self._finished or self._overflowed:
+            return
+        if self._messages and _is_partial(self._messages[-1]) and isinstance(message, Transcript):
+            self._messages.pop()
+        if len(self._messages) >= MAX_MESSAGES:
+            self._overflowed = True
+        else:
+            self._messages.append(message)
+        self._changed.set()
+
+    def finish(self) -> None:
+        """Says that no message follows."""
+        self._finished = True
+        self._changed.set()
+
+    async def __aiter__(self) -> AsyncIterator[Message]:
+        """Yields the messages in order until :meth:`finish`.
+
+        Raises:
+            SlowReaderError: more than 256 messages were waiting.
+        """
+        while True:
+            while self._messages:
+                yield self._messages.popleft()
+            if self._overflowed:
+                raise SlowReaderError(f"{MAX_MESSAGES} responses were waiting to be read: read them as they come")
+            if self._finished:
+                return
+            self._changed.clear()
+            await self._changed.wait()
+
+
+def _is_partial(message: Message) -> bool:
+    return isinstance(message, Transcript) and not message.is_final

@@ -1,0 +1,114 @@
+"""Feeds one segment's audio to one sequence of the recognizer, with one request under way at a time.
+
+A sequence that was begun is always ended, also when the caller is gone or the conversation was cancelled: its slot
+in the model server would stay taken otherwise. Requests of a sequence are never cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+    from pipelines.ports import Hypothesis, Recognizer
+
+REQUEST_SAMPLES = round(0.4 * MODEL_RATE_HZ)
+"""Audio is collected to this many samples before it is sent, unless a text is asked for at once."""
+
+
+class SegmentStream:
+    """One segment under recognition.
+
+    Args:
+        recognizer: opens the sequence.
+        on_hypothesis: called with every answer.
+        on_failure: called once, with a sentence, if the recognizer gives up; nothing is called after it.
+    """
+
+    def __init__(
+        self,
+        recognizer: Recognizer,
+        on_hypothesis: Callable[[Hypothesis], None],
+        on_failure: Callable[[str], None],
+    ) -> None:
+        self._sequence = recognizer.open_sequence()
+        self._on_hypothesis = on_hypothesis
+        self._on_failure = on_failure
+        self._pending: list[npt.NDArray[np.float32]] = []
+        self._decode = False
+        self._end = False
+        self._wanted = True
+        self._begun = False
+        self._wake = asyncio.Event()
+        self._sending = 0
+        self.task = asyncio.create_task(self._run(), name="segment")
+
+    @property
+    def backlog_samples(self) -> int:
+        """Samples that the recognizer has not answered for yet."""
+        return self._sending + sum(map(len, self._pending))
+
+    def send(self, audio: npt.NDArray[np.float32], *, decode: bool) -> None:
+        """Queues audio, float32 ``[samples]``; with ``decode`` the text of all of it is asked for at once."""
+        self._pending.append(audio)
+        self._decode = self._decode or decode
+        self._wake.set()
+
+    def close(self) -> None:
+        """Queues the end: a final answer follows."""
+        self._end = True
+        self._wake.set()
+
+    def abandon(self) -> None:
+        """Queues the end; nothing is called any more."""
+        self._wanted = False
+        self._pending.clear()
+        self.close()
+
+    async def _run(self) -> None:
+        """Sends until the end was sent. A failure ends the sequence too, as far as the server can be reached."""
+        try:
+            while not self._end:
+                await self._wake.wait()
+                self._wake.clear()
+                while self._due() and not self._end:
+                    await self._request(end=False)
+            if self._begun or self._wanted:
+                await self._request(end=True)
+        except ModelError as error:
+            if self._wanted:
+                self._on_failure(str(error))
+            if self._begun:
+                await self._release()
+
+    def _due(self) -> bool:
+        return self._decode or self.backlog_samples >= REQUEST_SAMPLES
+
+    async def _request(self, *, end: bool) -> None:
+        audio = np.concatenate(self._pending) if self._pending else np.zeros(0, np.float32)
+        decode, self._decode = self._decode, False
+        self._pending.clear()
+        self._sending = len(audio)
+        self._begun = True
+        try:
+            hypothesis = await self._sequence.send(audio, decode=decode, end=end)
+        finally:
+            self._sending = 0
+        if self._wanted:
+            self._on_hypothesis(hypothesis)
+
+    async def _release(self) -> None:
+        """Ends the sequence after a failed request; the model may have forgotten it already."""
+        try:
+            await self._sequence.send(np.zeros(0, np.float32), decode=False, end=True)
+        except ModelError:
+            return

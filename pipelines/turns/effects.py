@@ -1,0 +1,72 @@
+"""What a conversation has to do next, in order. Nothing here waits: long work comes back as an event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pipelines.messages import Message
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSegment:
+    """Begin a sequence of the recognizer under this number."""
+
+    segment: int
+
+
+@dataclass(frozen=True, slots=True)
+class SendAudio:
+    """Send samples ``start`` to ``stop`` (exclusive) of the conversation; with ``decode``, ask for the text of all."""
+
+    segment: int
+    start: int
+    stop: int
+    decode: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CloseSegment:
+    """Nothing follows in this segment: ask for its final text."""
+
+    segment: int
+
+
+@dataclass(frozen=True, slots=True)
+class AbandonSegment:
+    """End the sequence; its text is not wanted."""
+
+    segment: int
+
+
+@dataclass(frozen=True, slots=True)
+class Understand:
+    """Find intent, slots and answer of ``text``."""
+
+    turn: int
+    guess: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetDeadline:
+    """Let DeadlinePassed happen at ``at``."""
+
+    turn: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Emit:
+    """Tell the caller."""
+
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Everything was said: end the stream."""
+
+
+Effect = OpenSegment | SendAudio | CloseSegment | AbandonSegment | Understand | SetDeadline | Emit | Finish

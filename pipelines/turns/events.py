@@ -1,0 +1,111 @@
+"""What can happen to a conversation. Times are seconds on the conversation's clock, audio positions 16 kHz samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pipelines.answering import AnswerSearch
+    from pipelines.messages import Stage
+    from pipelines.ports import Hypothesis
+    from pipelines.understanding import Understanding
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """The next window of audio was judged; ``probability`` is that of speech."""
+
+    probability: float
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class EndRequested:
+    """The caller ended the utterance; ``audio_end`` counts the samples received so far."""
+
+    audio_end: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class HalfClosed:
+    """The caller will send nothing more; ``audio_end`` counts the samples received in all."""
+
+    audio_end: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stalled:
+    """No audio has come for so long that a speaker's place in the recognizer should not be held for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """The caller typed a turn."""
+
+    text: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Transcribed:
+    """The recognizer answered for a segment."""
+
+    segment: int
+    hypothesis: Hypothesis
+
+
+@dataclass(frozen=True, slots=True)
+class RecognitionFailed:
+    """The recognizer gave a segment up; ``message`` says why."""
+
+    segment: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class StageFinished:
+    """Understanding or answering came to an end for a guess of a turn's text."""
+
+    turn: int
+    guess: int
+    result: Understanding | AnswerSearch
+
+
+@dataclass(frozen=True, slots=True)
+class StageFailed:
+    """Understanding or answering failed for a guess of a turn's text; ``message`` says why."""
+
+    turn: int
+    guess: int
+    stage: Stage
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeadlinePassed:
+    """The budget of a turn's reply is used up."""
+
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class Abandoned:
+    """The caller is gone, or the conversation must end at once."""
+
+
+Event = (
+    Heard
+    | EndRequested
+    | HalfClosed
+    | Stalled
+    | Typed
+    | Transcribed
+    | RecognitionFailed
+    | StageFinished
+    | StageFailed
+    | DeadlinePassed
+    | Abandoned
+)

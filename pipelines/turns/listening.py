@@ -1,0 +1,214 @@
+"""What a conversation does while somebody speaks: opening, feeding, cutting and closing segments.
+
+An utterance is one segment as a rule. A long one is cut, at a pause once it has lasted ``SOFT_LIMIT``, and where it was
+quietest when it reaches ``HARD_LIMIT`` without one; a pause of ``PAUSE_LIMIT`` also closes the segment, so that someone
+who thinks holds no place in the recognizer. Silence is not sent: after ``SPECULATION_WINDOWS`` of it the recognizer
+is asked for all it has, and what follows is withheld until speech resumes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.endpointing import Boundary
+from pipelines.messages import EndReason, Notice, NoticeCode, SpeechBegan, SpeechEnded
+from pipelines.turns import replying
+from pipelines.turns.effects import AbandonSegment, CloseSegment, Emit, OpenSegment, SendAudio
+from pipelines.turns.state import QuietPoint, Segment, State, Turn
+from pipelines.voice_activity import WINDOW_SAMPLES, is_speech
+
+if TYPE_CHECKING:
+    from pipelines.turns.effects import Effect
+    from pipelines.turns.events import EndRequested, HalfClosed, Heard
+
+    Step = tuple[State, tuple[Effect, ...]]
+
+PREROLL = round(0.3 * MODEL_RATE_HZ)
+"""Samples sent from before the onset: the soft beginning of a first word does not look like speech yet."""
+
+SPECULATION_WINDOWS = 6
+"""Windows of silence (0.19 s) after which the recognizer is asked for all it has."""
+
+PAUSE_LIMIT = 62
+"""Windows of silence (2 s) after which a segment is closed although the utterance may go on."""
+
+SOFT_LIMIT = 12 * MODEL_RATE_HZ
+"""Samples of a segment after which it is closed at the next pause of ``SOFT_PAUSE``."""
+
+SOFT_PAUSE = 10
+"""Windows of silence (0.32 s) that a long segment is closed at."""
+
+HARD_LIMIT = 28 * MODEL_RATE_HZ
+"""Samples after which a segment is cut; the recognizer takes 30 s."""
+
+_CUT_FROM = 14 * MODEL_RATE_HZ
+
+
+def hear(state: State, event: Heard) -> Step:
+    """Takes the next window of audio in."""
+    speech = is_speech(event.probability, was_speech=state.was_speech)
+    endpointer, boundary = state.endpointer.push(speech=speech)
+    state = dataclasses.replace(
+        state, endpointer=endpointer, was_speech=speech, heard_to=state.heard_to + WINDOW_SAMPLES
+    )
+    if state.speaking is None:
+        return _begin_turn(state) if boundary is Boundary.START else (state, ())
+    if speech:
+        turn = dataclasses.replace(state.speaking, speech_end=state.heard_to)
+        state = dataclasses.replace(state, speaking=turn)
+    state, effects = _feed(state, event.probability, speech=speech)
+    if boundary is Boundary.STOP:
+        state, more = _end_turn(state, EndReason.SILENCE, event.at, state.heard_to)
+        effects += more
+    return state, effects
+
+
+def end_requested(state: State, event: EndRequested) -> Step:
+    """Ends the utterance because the caller says so."""
+    state, effects = _begin_if_any_speech(state)
+    if state.speaking is None:
+        message = "nobody has spoken since the last reply: send audio before end_of_utterance"
+        return state, (*effects, Emit(Notice(NoticeCode.NO_SPEECH, message)))
+    state, more = _end_turn(state, EndReason.REQUESTED, event.at, event.audio_end)
+    return state, effects + more
+
+
+def half_closed(state: State, event: HalfClosed) -> Step:
+    """Ends the utterance because nothing follows."""
+    state, effects = _begin_if_any_speech(dataclasses.replace(state, half_closed=True))
+    if state.speaking is None:
+        return state, effects
+    state, more = _end_turn(state, EndReason.HALF_CLOSE, event.at, event.audio_end)
+    return state, effects + more
+
+
+def stalled(state: State) -> Step:
+    """Gives the open segment's place in the recognizer back while no audio comes."""
+    return _close_segment(state) if state.speaking and state.speaking.open_segment else (state, ())
+
+
+def keep_from(state: State) -> int:
+    """Returns the first sample that a later step may still send."""
+    segment = state.speaking.open_segment if state.speaking else None
+    if segment is not None:
+        return segment.start
+    onset = state.heard_to - len(state.endpointer.recent) * WINDOW_SAMPLES
+    return max(state.floor, onset - PREROLL - WINDOW_SAMPLES, 0)
+
+
+def _begin_if_any_speech(state: State) -> Step:
+    """Begins a turn if there was speech, though too little of it to be sure."""
+    if state.speaking is None and state.endpointer.windows_since_onset() is not None:
+        return _begin_turn(dataclasses.replace(state, endpointer=state.endpointer.begin()))
+    return state, ()
+
+
+def _begin_turn(state: State) -> Step:
+    onset = state.heard_to - (state.endpointer.windows_since_onset() or 1) * WINDOW_SAMPLES
+    turn = Turn(state.next_turn, onset=onset, speech_end=state.heard_to)
+    state = dataclasses.replace(state, speaking=turn, next_turn=state.next_turn + 1)
+    state, effects = _open_segment(state, max(onset - PREROLL, state.floor, 0))
+    return state, (Emit(SpeechBegan(turn.number, onset)), *effects)
+
+
+def _open_segment(state: State, start: int) -> Step:
+    assert state.speaking is not None
+    segment = Segment(state.next_segment, start=start, sent_to=state.heard_to, covered_to=start)
+    state = dataclasses.replace(
+        state,
+        speaking=state.speaking.with_segment(segment),
+        next_segment=segment.number + 1,
+        withholding=False,
+        quiet=None,
+    )
+    return state, (OpenSegment(segment.number), SendAudio(segment.number, start, state.heard_to))
+
+
+def _feed(state: State, probability: float, *, speech: bool) -> Step:
+    """Sends, withholds or cuts, now that another window of the utterance was heard."""
+    assert state.speaking is not None
+    segment = state.speaking.open_segment
+    silence = state.endpointer.trailing_silence
+    if segment is None:
+        if not speech:
+            return state, ()
+        return _open_segment(state, max(state.heard_to - WINDOW_SAMPLES - PREROLL, state.floor))
+    long_enough = state.heard_to - segment.start >= SOFT_LIMIT
+    if silence >= PAUSE_LIMIT or (long_enough and silence >= SOFT_PAUSE):
+        return _close_segment(state)
+    if state.heard_to - segment.start >= HARD_LIMIT:
+        return _cut(state, segment)
+    if state.withholding and not speech:
+        return state, ()
+    state = dataclasses.replace(state, quiet=_quieter(state, segment, probability))
+    return _send(state, segment, pausing=silence >= SPECULATION_WINDOWS)
+
+
+def _send(state: State, segment: Segment, *, pausing: bool) -> Step:
+    assert state.speaking is not None
+    effect = SendAudio(segment.number, segment.sent_to, state.heard_to, decode=pausing and state.settings.speculates)
+    turn = state.speaking.with_segment(dataclasses.replace(segment, sent_to=state.heard_to))
+    if not pausing:
+        # Whatever was guessed in a pause was not the whole of it.
+        turn = dataclasses.replace(turn, guess=None, guessed_early=False)
+    return dataclasses.replace(state, speaking=turn, withholding=pausing), (effect,)
+
+
+def _quieter(state: State, segment: Segment, probability: float) -> QuietPoint | None:
+    """Remembers where in the second half of a segment speech was least likely; the later of two equals."""
+    if state.heard_to - segment.start < _CUT_FROM:
+        return None
+    best = state.quiet
+    if best is None or probability <= best.probability:
+        return QuietPoint(probability, state.heard_to - WINDOW_SAMPLES // 2)
+    return best
+
+
+def _cut(state: State, segment: Segment) -> Step:
+    """Cuts a segment that became too long where it was quietest: its head is recognized anew, its tail goes on."""
+    assert state.speaking is not None
+    at = state.quiet.sample if state.quiet else state.heard_to
+    head = Segment(state.next_segment, segment.start, at, text=segment.text, covered_to=at, closing=True)
+    kept = tuple(other for other in state.speaking.segments if other.number != segment.number)
+    turn = dataclasses.replace(state.speaking, segments=(*kept, head), guess=None, guessed_early=False)
+    state = dataclasses.replace(state, speaking=turn, next_segment=head.number + 1, floor=at)
+    state, opening = _open_segment(state, at)
+    effects: tuple[Effect, ...] = (
+        AbandonSegment(segment.number),
+        OpenSegment(head.number),
+        SendAudio(head.number, head.start, at),
+        CloseSegment(head.number),
+    )
+    return state, effects + opening
+
+
+def _close_segment(state: State) -> Step:
+    assert state.speaking is not None
+    segment = state.speaking.open_segment
+    if segment is None:
+        return state, ()
+    turn = state.speaking.with_segment(dataclasses.replace(segment, closing=True))
+    state = dataclasses.replace(state, speaking=turn, withholding=False, floor=segment.sent_to)
+    return state, (CloseSegment(segment.number),)
+
+
+def _end_turn(state: State, reason: EndReason, at: float, audio_end: int) -> Step:
+    """Closes what is open, and hands the turn over to those that await their reply."""
+    assert state.speaking is not None
+    effects: tuple[Effect, ...] = ()
+    segment = state.speaking.open_segment
+    if segment is not None and not state.withholding and audio_end > segment.sent_to:
+        effects = (SendAudio(segment.number, segment.sent_to, audio_end),)
+        turn = state.speaking.with_segment(dataclasses.replace(segment, sent_to=audio_end))
+        state = dataclasses.replace(state, speaking=turn)
+    state, closing = _close_segment(state)
+    assert state.speaking is not None
+    turn = dataclasses.replace(state.speaking, ended_at=at, reason=reason)
+    state = dataclasses.replace(
+        state, speaking=None, endpointer=state.endpointer.end(), withholding=False, quiet=None, floor=audio_end
+    )
+    ended = Emit(SpeechEnded(turn.number, turn.speech_end, reason))
+    state, replying_effects = replying.await_reply(state, turn)
+    return state, (*effects, *closing, ended, *replying_effects)

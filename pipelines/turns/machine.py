@@ -1,0 +1,63 @@
+"""The conversation as a pure function of what happens to it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from pipelines.turns import events, listening, replying
+from pipelines.turns.effects import AbandonSegment, Finish
+
+if TYPE_CHECKING:
+    from pipelines.turns.effects import Effect
+    from pipelines.turns.state import State
+
+
+def step(state: State, event: events.Event) -> tuple[State, tuple[Effect, ...]]:
+    """Returns what the conversation has become through ``event``, and what has to be done about it, in order.
+
+    Idle until speech begins, listening while it lasts, pausing while silence runs, finalizing until the text is
+    final, replying until understanding and answer are there or the budget is used up. Speech may begin again while
+    earlier turns are finalized or replied to. When the caller has half-closed and no reply is outstanding, the last
+    effect is ``Finish``; a finished conversation ignores every event.
+    """
+    if state.finished:
+        return state, ()
+    state, effects = _dispatch(state, event)
+    if state.half_closed and state.speaking is None and not state.ending:
+        return dataclasses.replace(state, finished=True), (*effects, Finish())
+    return state, effects
+
+
+def _dispatch(state: State, event: events.Event) -> tuple[State, tuple[Effect, ...]]:  # noqa: PLR0911 - one line an event
+    match event:
+        case events.Heard():
+            return listening.hear(state, event)
+        case events.EndRequested():
+            return listening.end_requested(state, event)
+        case events.HalfClosed():
+            return listening.half_closed(state, event)
+        case events.Stalled():
+            return listening.stalled(state)
+        case events.Typed():
+            return replying.typed(state, event)
+        case events.Transcribed():
+            return replying.transcribed(state, event)
+        case events.RecognitionFailed():
+            return replying.recognition_failed(state, event)
+        case events.StageFinished():
+            return replying.stage_finished(state, event)
+        case events.StageFailed():
+            return replying.stage_failed(state, event)
+        case events.DeadlinePassed():
+            return replying.deadline_passed(state, event)
+        case events.Abandoned():
+            return _abandon(state)
+
+
+def _abandon(state: State) -> tuple[State, tuple[Effect, ...]]:
+    """Gives up everything under way, so that no sequence is left open."""
+    turns = (*state.ending, state.speaking) if state.speaking else state.ending
+    unfinished = [segment.number for turn in turns for segment in turn.segments if not segment.final]
+    finished = dataclasses.replace(state, speaking=None, ending=(), finished=True)
+    return finished, tuple(AbandonSegment(number) for number in unfinished)

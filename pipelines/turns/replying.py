@@ -1,0 +1,221 @@
+"""What a conversation does once there is text: guessing, understanding, and replying inside the budget."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from pipelines.answering import AnswerSearch
+from pipelines.messages import Notice, NoticeCode, Reply, Stage, Status
+from pipelines.turns.effects import Emit, SetDeadline, Understand
+from pipelines.turns.state import Guess, Segment, State, Turn
+from pipelines.understanding import Understanding
+
+if TYPE_CHECKING:
+    from pipelines.ports import Timing
+    from pipelines.turns.effects import Effect
+    from pipelines.turns.events import DeadlinePassed, RecognitionFailed, StageFailed, StageFinished, Transcribed, Typed
+
+    Step = tuple[State, tuple[Effect, ...]]
+
+
+def await_reply(state: State, turn: Turn) -> Step:
+    """Takes over a turn whose utterance has just ended: sets its deadline and goes as far as is possible."""
+    assert turn.ended_at is not None
+    deadline = SetDeadline(turn.number, turn.ended_at + state.settings.budget_seconds)
+    state, effects = _advance(state.with_ending(turn), turn)
+    return state, (deadline, *effects)
+
+
+def typed(state: State, event: Typed) -> Step:
+    """Answers a typed turn as if it had been said."""
+    turn = Turn(state.next_turn, ended_at=event.at, text_is_final=True)
+    state, effects = _guess(dataclasses.replace(state, next_turn=turn.number + 1), turn, event.text)
+    return _hand_over(state, effects, turn.number)
+
+
+def _hand_over(state: State, effects: tuple[Effect, ...], number: int) -> Step:
+    state, more = await_reply(state, _find(state, number))
+    return state, effects + more
+
+
+def transcribed(state: State, event: Transcribed) -> Step:
+    """Takes in what the recognizer made of a segment."""
+    found = _owner(state, event.segment)
+    if found is None:
+        return state, ()
+    turn, segment = found
+    hypothesis = event.hypothesis
+    changed = hypothesis.text != segment.text
+    segment = dataclasses.replace(
+        segment,
+        text=hypothesis.text,
+        covered_to=segment.start + hypothesis.covered_samples,
+        final=hypothesis.is_final,
+    )
+    turn = turn.with_segment(segment)
+    if hypothesis.timing.compute_seconds > 0 or turn.asr_timing is None:
+        turn = dataclasses.replace(turn, asr_timing=hypothesis.timing)
+    effects: tuple[Effect, ...] = ()
+    if changed and state.settings.interim_results and not turn.recognized:
+        effects = (Emit(turn.transcript(is_final=False)),)
+    state, more = _advance(_put(state, turn), turn)
+    return state, effects + more
+
+
+def recognition_failed(state: State, event: RecognitionFailed) -> Step:
+    """Keeps what was recognized before the recognizer gave up."""
+    found = _owner(state, event.segment)
+    if found is None:
+        return state, ()
+    turn, segment = found
+    effects: tuple[Effect, ...] = () if turn.asr_failed else (_failure(turn, Stage.ASR, event.message),)
+    turn = dataclasses.replace(
+        turn.with_segment(dataclasses.replace(segment, closing=True, final=True)), asr_failed=True
+    )
+    state, more = _advance(_put(state, turn), turn)
+    return state, effects + more
+
+
+def stage_finished(state: State, event: StageFinished) -> Step:
+    """Takes in what a stage found, if the text that it worked on still counts."""
+    found = _guessed(state, event.turn, event.guess)
+    if found is None:
+        return state, ()
+    turn, guess = found
+    if isinstance(event.result, Understanding):
+        guess = dataclasses.replace(guess, understanding=event.result)
+    else:
+        guess = dataclasses.replace(guess, search=event.result)
+    turn = dataclasses.replace(turn, guess=guess)
+    return _advance(_put(state, turn), turn)
+
+
+def stage_failed(state: State, event: StageFailed) -> Step:
+    """Goes on without a stage that failed."""
+    found = _guessed(state, event.turn, event.guess)
+    if found is None:
+        return state, ()
+    turn, guess = found
+    turn = dataclasses.replace(turn, guess=dataclasses.replace(guess, failed=guess.failed | {event.stage}))
+    state, effects = _advance(_put(state, turn), turn)
+    return state, (_failure(turn, event.stage, event.message), *effects)
+
+
+def deadline_passed(state: State, event: DeadlinePassed) -> Step:
+    """Replies with what there is."""
+    turn = next((turn for turn in state.ending if turn.number == event.turn), None)
+    if turn is None or turn.replied:
+        return state, ()
+    return _reply(state, turn)
+
+
+def _advance(state: State, turn: Turn) -> Step:
+    """Does whatever has become possible for ``turn``: guess its text, finish its transcript, reply."""
+    effects: tuple[Effect, ...] = ()
+    if turn.ended_at is None:
+        speculable = state.settings.speculates and state.withholding and turn.guess is None
+        if speculable and _covers_all(turn.open_segment):
+            turn = dataclasses.replace(turn, guessed_early=True)
+            return _guess(state, turn, turn.text)
+        return state, ()
+    if turn.recognized and not turn.text_is_final:
+        effects = (Emit(turn.transcript(is_final=True)),)
+        turn = dataclasses.replace(turn, text_is_final=True)
+        state = state.with_ending(turn)
+        if turn.guess is None or turn.guess.text != turn.text:
+            state, more = _guess(state, dataclasses.replace(turn, guessed_early=False), turn.text)
+            effects += more
+            turn = _find(state, turn.number)
+    if turn.text_is_final and turn.guess and not turn.guess.missing and not turn.replied:
+        state, more = _reply(state, turn)
+        return state, effects + more
+    return _forget_if_done(state, turn), effects
+
+
+def _covers_all(segment: Segment | None) -> bool:
+    """Whether the text of an open segment covers all audio that was sent, but for the odd sample."""
+    return segment is not None and segment.covered_to >= segment.sent_to
+
+
+def _guess(state: State, turn: Turn, text: str) -> Step:
+    """Takes ``text`` for what is meant; there is nothing to understand in no text."""
+    guess = Guess(state.next_guess, text)
+    effects: tuple[Effect, ...] = ()
+    if not text or turn.replied:
+        guess = dataclasses.replace(guess, understanding=Understanding(), search=AnswerSearch())
+    else:
+        if not state.settings.has_documents:
+            guess = dataclasses.replace(guess, search=AnswerSearch())
+        effects = (Understand(turn.number, guess.number, text),)
+    turn = dataclasses.replace(turn, guess=guess)
+    return _put(dataclasses.replace(state, next_guess=guess.number + 1), turn), effects
+
+
+def _reply(state: State, turn: Turn) -> Step:
+    """Replies with what there is: all of it, or what was ready when the budget was used up."""
+    assert turn.ended_at is not None
+    guess = turn.guess or Guess(0, turn.text)
+    overran = guess.missing if turn.text_is_final else (Stage.ASR, *guess.missing)
+    failed = turn.asr_failed or guess.failed
+    status = Status.PARTIAL if overran else Status.DEGRADED if failed else Status.COMPLETE
+    reply = Reply(
+        turn=turn.number,
+        transcript=guess.text,
+        understanding=guess.understanding,
+        answer=guess.search.answer if guess.search else None,
+        status=status,
+        overran=overran,
+        ended_at_seconds=turn.ended_at,
+        speculated=turn.guessed_early,
+        timings=_timings(turn, guess),
+    )
+    turn = dataclasses.replace(turn, replied=True)
+    return _forget_if_done(state.with_ending(turn), turn), (Emit(reply),)
+
+
+def _timings(turn: Turn, guess: Guess) -> dict[Stage, Timing]:
+    """What each stage that computed anything cost."""
+    timings = (
+        (Stage.ASR, turn.asr_timing),
+        (Stage.NLU, guess.understanding.timing if guess.understanding else None),
+        (Stage.QA, guess.search.timing if guess.search else None),
+    )
+    return {stage: timing for stage, timing in timings if timing is not None}
+
+
+def _failure(turn: Turn, stage: Stage, message: str) -> Emit:
+    return Emit(Notice(NoticeCode.STAGE_FAILED, f"{stage.value} failed: {message}", turn.number))
+
+
+def _forget_if_done(state: State, turn: Turn) -> State:
+    if not (turn.replied and turn.text_is_final):
+        return state
+    return dataclasses.replace(state, ending=tuple(other for other in state.ending if other.number != turn.number))
+
+
+def _put(state: State, turn: Turn) -> State:
+    """Returns the state with ``turn`` where it belongs: speaking, or ending."""
+    if state.speaking is not None and state.speaking.number == turn.number:
+        return dataclasses.replace(state, speaking=turn)
+    return state.with_ending(turn)
+
+
+def _turns(state: State) -> tuple[Turn, ...]:
+    return (*state.ending, state.speaking) if state.speaking else state.ending
+
+
+def _find(state: State, number: int) -> Turn:
+    return next(turn for turn in _turns(state) if turn.number == number)
+
+
+def _owner(state: State, segment: int) -> tuple[Turn, Segment] | None:
+    """Finds the turn and the segment with this number; None when the segment was abandoned."""
+    candidates = ((turn, held) for turn in _turns(state) for held in turn.segments)
+    return next(((turn, held) for turn, held in candidates if held.number == segment), None)
+
+
+def _guessed(state: State, turn: int, guess: int) -> tuple[Turn, Guess] | None:
+    """Finds a turn that still holds this guess; None when it was dropped, or answered without it."""
+    candidates = (held for held in _turns(state) if held.number == turn and not held.replied)
+    return next(((held, held.guess) for held in candidates if held.guess and held.guess.number == guess), None)

