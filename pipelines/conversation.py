@@ -22,7 +22,7 @@ from pipelines.understanding import understand
 from pipelines.voice_activity import WINDOW_SAMPLES
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Sequence
+    from collections.abc import Coroutine
 
     from pipelines.answering import AnswerSearch, Document
     from pipelines.audio.formats import AudioFormat
@@ -67,10 +67,10 @@ class Conversation:
     Args:
         config: how it is held.
         models: recognition, understanding, answering.
-        voice: judges this conversation's audio; needed when there is an audio format.
+        voice: judges this conversation's audio; may be None when there is no audio format.
     """
 
-    def __init__(self, config: ConversationConfig, models: Models, voice: VoiceActivity) -> None:
+    def __init__(self, config: ConversationConfig, models: Models, voice: VoiceActivity | None) -> None:
         self.outbox = Outbox()
         self._config = config
         self._models = models
@@ -151,6 +151,7 @@ class Conversation:
 
     async def _judge(self, at: float) -> None:
         """Judges every whole window of audio, and lets the machine act on it."""
+        assert self._voice is not None
         while self._timeline.end - self._judged_to >= WINDOW_SAMPLES:
             window = self._timeline.get(self._judged_to, self._judged_to + WINDOW_SAMPLES)
             self._judged_to += WINDOW_SAMPLES
@@ -255,8 +256,3 @@ class Conversation:
         task = self._loop.create_task(run(), name=f"{stage.value}-{turn}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-async def drain(conversations: Sequence[Conversation]) -> None:
-    """Closes conversations side by side."""
-    await asyncio.gather(*(conversation.close() for conversation in conversations))

@@ -28,18 +28,18 @@ class Outbox:
         self._messages: collections.deque[Message] = collections.deque()
         self._changed = asyncio.Event()
         self._finished = False
-        self._overflowed = False
+        self._error: Exception | None = None
 
     def put(self, message: Message) -> None:
-        """Adds a message; nothing is added after :meth:`finish`, nor once the caller has fallen too far behind."""
-        if self._finished or self._overflowed:
+        """Adds a message; nothing is added after :meth:`finish` or :meth:`fail`."""
+        if self._finished or self._error is not None:
             return
         if self._messages and _is_partial(self._messages[-1]) and isinstance(message, Transcript):
             self._messages.pop()
         if len(self._messages) >= MAX_MESSAGES:
-            self._overflowed = True
-        else:
-            self._messages.append(message)
+            self.fail(SlowReaderError(f"{MAX_MESSAGES} responses were waiting to be read: read them as they come"))
+            return
+        self._messages.append(message)
         self._changed.set()
 
     def finish(self) -> None:
@@ -47,17 +47,23 @@ class Outbox:
         self._finished = True
         self._changed.set()
 
+    def fail(self, error: Exception) -> None:
+        """Says that no message follows because of ``error``, which the reader meets after the messages before it."""
+        self._error = self._error or error
+        self._changed.set()
+
     async def __aiter__(self) -> AsyncIterator[Message]:
         """Yields the messages in order until :meth:`finish`.
 
         Raises:
             SlowReaderError: more than 256 messages were waiting.
+            Exception: what :meth:`fail` was told.
         """
         while True:
             while self._messages:
                 yield self._messages.popleft()
-            if self._overflowed:
-                raise SlowReaderError(f"{MAX_MESSAGES} responses were waiting to be read: read them as they come")
+            if self._error is not None:
+                raise self._error
             if self._finished:
                 return
             self._changed.clear()

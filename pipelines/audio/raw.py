@@ -46,8 +46,8 @@ class RawDecoder:
         frame_bytes = _SAMPLE_BYTES[self._encoding] * self._channels
         if len(data) % frame_bytes:
             raise UndecodableAudioError(
-                f"{len(data)} bytes are no whole number of {self._encoding.value} samples on {self._channels} channel(s): "
-                f"send multiples of {frame_bytes} bytes"
+                f"{len(data)} bytes are no whole number of {self._encoding.value} samples "
+                f"on {self._channels} channel(s): send multiples of {frame_bytes} bytes"
             )
         return self._samples(data).reshape(-1, self._channels)
 

@@ -1,0 +1,197 @@
+"""Decides which sequences of a batch of requests are decoded, and answers every request."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engines.asr import sequences
+from engines.asr.errors import AsrError
+
+SAMPLE_RATE = 16_000
+"""Samples per second of all audio."""
+_LIMIT_MARGIN_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class AsrSettings:
+    """How the engine treats its sequences.
+
+    Attributes:
+        partial_interval_seconds: New audio after which a sequence is decoded without being asked to.
+        max_utterance_seconds: The longest utterance; a margin of one second is added before audio is refused.
+        idle_timeout_seconds: A sequence of which nothing was heard for so long is forgotten.
+    """
+
+    partial_interval_seconds: float = 0.4
+    max_utterance_seconds: float = 30.0
+    idle_timeout_seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        for name in ("partial_interval_seconds", "max_utterance_seconds", "idle_timeout_seconds"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0):
+                raise ValueError(f"{name} must be a positive number of seconds, not {value}.")
+
+
+@dataclass(frozen=True, slots=True)
+class AsrRequest:
+    """One request for one sequence.
+
+    Attributes:
+        sequence_id: Correlation ID.
+        audio: New samples, float32 ``[samples]``, 16 kHz mono, -1 to 1; may be empty.
+        start: The sequence begins with this request.
+        end: The sequence ends with this request.
+        decode: Decode all that was heard, now.
+    """
+
+    sequence_id: int
+    audio: NDArray[np.float32]
+    start: bool = False
+    end: bool = False
+    decode: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AsrResult:
+    """The answer to one request.
+
+    Attributes:
+        transcript: Hypothesis over everything that was decoded so far in this sequence.
+        is_final: Whether the sequence has ended.
+        decoded_samples: Samples of the sequence that ``transcript`` covers.
+        compute_ms: Milliseconds that the batch took in which this request was decoded; 0 when nothing was.
+    """
+
+    transcript: str
+    is_final: bool
+    decoded_samples: int
+    compute_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """What a recognizer is given.
+
+    Attributes:
+        audio: float32 ``[samples]``.
+        draft: Tokens of an earlier hypothesis over the beginning of the same audio; may be empty.
+    """
+
+    audio: NDArray[np.float32]
+    draft: Sequence[int]
+
+
+class Recognizer(Protocol):
+    """A model that transcribes whole utterances."""
+
+    def transcribe(self, utterances: Sequence[Utterance]) -> list[list[int]]:
+        """Returns the tokens of each utterance; drafts make it faster and change nothing else."""
+
+    def text(self, tokens: Sequence[int]) -> str:
+        """Returns the text of ``tokens``."""
+
+
+class AsrEngine:
+    """Sequences of audio in, transcripts out."""
+
+    def __init__(
+        self, recognizer: Recognizer, settings: AsrSettings, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Takes the model, the settings, and a monotonic clock in seconds."""
+        self._recognizer = recognizer
+        self._partial_samples = round(settings.partial_interval_seconds * SAMPLE_RATE)
+        self._sequences = sequences.SequenceStore(
+            round((settings.max_utterance_seconds + _LIMIT_MARGIN_SECONDS) * SAMPLE_RATE),
+            settings.idle_timeout_seconds,
+            clock,
+        )
+
+    @property
+    def open_sequences(self) -> int:
+        """How many sequences the engine holds."""
+        return len(self._sequences)
+
+    def process(self, requests: Sequence[AsrRequest]) -> list[AsrResult | AsrError]:
+        """Answers a batch of requests, one answer each, in order.
+
+        All audio of the batch is taken in first, then everything that is due is decoded together.
+        """
+        self._sequences.drop_idle()
+        answers: list[AsrResult | AsrError] = []
+        for batch in _split_at_repeats(requests):
+            answers += self._process_distinct(batch)
+        return answers
+
+    def _process_distinct(self, requests: Sequence[AsrRequest]) -> list[AsrResult | AsrError]:
+        """Answers requests of sequences that are all different."""
+        try:
+            accepted = [self._accept(request) for request in requests]
+            due = [
+                sequence
+                for request, sequence in zip(requests, accepted, strict=True)
+                if not isinstance(sequence, AsrError) and self._is_due(request, sequence)
+            ]
+            compute_ms = self._decode(due) if due else 0.0
+            decoded = {id(sequence) for sequence in due}
+            return [
+                sequence
+                if isinstance(sequence, AsrError)
+                else AsrResult(
+                    transcript=sequence.transcript,
+                    is_final=request.end,
+                    decoded_samples=sequence.decoded_samples,
+                    compute_ms=compute_ms if id(sequence) in decoded else 0.0,
+                )
+                for request, sequence in zip(requests, accepted, strict=True)
+            ]
+        finally:
+            for request in requests:
+                if request.end:
+                    self._sequences.end(request.sequence_id)
+
+    def _accept(self, request: AsrRequest) -> sequences.Sequence | AsrError:
+        """Takes in the audio of a request; returns its sequence, or why the request is refused."""
+        try:
+            if request.start:
+                sequence = self._sequences.start(request.sequence_id)
+            else:
+                sequence = self._sequences.get(request.sequence_id)
+            self._sequences.append(sequence, request.audio)
+        except AsrError as error:
+            return error
+        return sequence
+
+    def _is_due(self, request: AsrRequest, sequence: sequences.Sequence) -> bool:
+        new = len(sequence) - sequence.decoded_samples
+        return new > 0 and (request.end or request.decode or new >= self._partial_samples)
+
+    def _decode(self, due: Sequence[sequences.Sequence]) -> float:
+        """Decodes sequences in one batch; returns the milliseconds it took."""
+        started = time.perf_counter()
+        hypotheses = self._recognizer.transcribe([Utterance(sequence.audio, sequence.tokens) for sequence in due])
+        for sequence, tokens in zip(due, hypotheses, strict=True):
+            sequence.tokens = tokens
+            sequence.transcript = self._recognizer.text(tokens)
+            sequence.decoded_samples = len(sequence)
+        return (time.perf_counter() - started) * 1000
+
+
+def _split_at_repeats(requests: Iterable[AsrRequest]) -> list[list[AsrRequest]]:
+    """Splits requests, in order, so that no part has two of the same sequence."""
+    parts: list[list[AsrRequest]] = [[]]
+    seen: set[int] = set()
+    for request in requests:
+        if request.sequence_id in seen:
+            parts.append([])
+            seen.clear()
+        seen.add(request.sequence_id)
+        parts[-1].append(request)
+    return parts

@@ -1,0 +1,32 @@
+"""What the speech recognition engine refuses.
+
+    AsrError
+    ├── UnknownSequenceError     audio for a sequence that was not started, or has ended
+    ├── InvalidAudioError        audio that is no audio (NaN, infinity)
+    ├── UtteranceTooLongError    a sequence that grows over its limit
+    └── TooManySequencesError    more open sequences than the engine has room for
+
+Each concerns one request; the other requests of a batch are served.
+"""
+
+from __future__ import annotations
+
+
+class AsrError(Exception):
+    """A request that cannot be served; the text says what to do."""
+
+
+class UnknownSequenceError(AsrError):
+    """A request without START for a sequence that is not open."""
+
+
+class InvalidAudioError(AsrError):
+    """Audio that holds values which are not finite numbers."""
+
+
+class UtteranceTooLongError(AsrError):
+    """Audio that would take a sequence over the longest utterance."""
+
+
+class TooManySequencesError(AsrError):
+    """One more sequence than the engine keeps."""

@@ -1,0 +1,322 @@
+"""Builds the two ONNX graphs that the engine runs from Moonshine's weights.
+
+The graphs that come with Moonshine cannot be served in batches: they normalize the padding of a short
+recording together with its sound (GroupNorm over all frames), quantize activations with one scale for the whole batch, so
+that a row's result depends on its neighbours, and give the decoder no mask for rows of different
+lengths. They also spend more time on shape arithmetic than on the model. These graphs hold the same
+weights, bit for bit, and
+
+* take the number of valid samples of each row: padding enters neither the normalization nor the attention;
+* quantize each activation row (one frame or one token) with a scale of its own, so that a row is computed alike in every batch;
+* keep each decoder row's own length (``GroupQueryAttention``), write keys and values in place, and return
+  token ids rather than logits;
+* compute the keys and values of the cross attention once, at the end of the encoder.
+
+Architecture: Jeffries et al. 2024, "Moonshine: Speech Recognition for Live Transcription and Voice
+Commands". Operators of the domain ``com.microsoft`` are documented in onnxruntime's ``ContribOperators.md``.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from onnx import ModelProto, TensorProto, ValueInfoProto, checker, helper, numpy_helper
+
+from modelkit.moonshine_weights import (
+    LAYERS,
+    OrtWeights,
+    QuantizedMatrix,
+    join,
+    pad_head_inputs,
+    pad_head_outputs,
+)
+
+HEADS = 8
+HEAD_SIZE = 36
+CACHE_HEAD_SIZE = 48
+"""GroupQueryAttention wants a multiple of 16: heads of the decoder's self attention are padded with zeros."""
+HIDDEN = HEADS * HEAD_SIZE
+ROTARY_SIZE = 32
+MAX_POSITIONS = 2048
+"""Rows of the rotary tables: 2,048 encoder frames are 49 s."""
+CONVOLUTIONS = ((127, 64), (7, 3), (3, 2))
+"""Kernel and stride of the three convolutions of the front end, none of them padded."""
+
+_EPSILON = 1e-5
+_CONTRIB = "com.microsoft"
+_ATTENTION_SCALE = HEAD_SIZE**-0.5
+
+
+class GraphBuilder:
+    """Collects nodes and initializers; every method returns the name of the value that it adds."""
+
+    def __init__(self) -> None:
+        self._nodes: list[object] = []
+        self._initializers: dict[str, NDArray[np.generic]] = {}
+        self._ids = itertools.count()
+
+    def constant(self, value: NDArray[np.generic], name: str | None = None) -> str:
+        """Adds an initializer."""
+        name = name or f"constant_{next(self._ids)}"
+        self._initializers[name] = np.ascontiguousarray(value) if value.ndim else value
+        return name
+
+    def floats(self, *values: float) -> str:
+        """Adds a float32 scalar, or a vector of several."""
+        return self.constant(np.array(values if len(values) > 1 else values[0], np.float32))
+
+    def ints(self, *values: int) -> str:
+        """Adds an int64 vector."""
+        return self.constant(np.array(values, np.int64))
+
+    def op(self, kind: str, *inputs: str, domain: str = "", output: str | None = None, **attributes: object) -> str:
+        """Adds a node with one output."""
+        output = output or f"{kind}_{next(self._ids)}"
+        self._nodes.append(helper.make_node(kind, list(inputs), [output], domain=domain, **attributes))
+        return output
+
+    def ops(self, kind: str, inputs: Sequence[str], outputs: Sequence[str], domain: str = "", **attributes: object) -> None:
+        """Adds a node with several outputs."""
+        self._nodes.append(helper.make_node(kind, list(inputs), list(outputs), domain=domain, **attributes))
+
+    def split(self, value: str, parts: int, axis: int = -1) -> list[str]:
+        """Splits ``value`` into equal parts."""
+        outputs = [f"Split_{next(self._ids)}" for _ in range(parts)]
+        self.ops("Split", [value], outputs, axis=axis, num_outputs=parts)
+        return outputs
+
+    def layer_norm(self, value: str, weight: NDArray[np.float32]) -> str:
+        """Normalizes the last axis; Moonshine's layers have no bias."""
+        return self.op("LayerNormalization", value, self.constant(weight), axis=-1, epsilon=_EPSILON)
+
+    def quantize_rows(self, value: str) -> tuple[str, str]:
+        """Quantizes each row of the last axis by its own largest magnitude; returns uint8 values and the magnitudes."""
+        largest = self.op("ReduceMax", self.op("Abs", value), self.ints(-1), keepdims=1)
+        largest = self.op("Max", largest, self.floats(1e-12))
+        scaled = self.op("Div", value, largest)
+        return self.op("QuantizeLinear", scaled, self._step(), self._middle()), largest
+
+    def linear(self, rows: tuple[str, str], matrix: QuantizedMatrix) -> str:
+        """Multiplies quantized rows with a quantized matrix and adds its bias; float32 again."""
+        values, largest = rows
+        weight, scale, zero_point = (self.constant(v) for v in (matrix.weight, matrix.scale, matrix.zero_point))
+        product = self.op(
+            "MatMulIntegerToFloat", values, weight, self._step(), scale, self._middle(), zero_point, domain=_CONTRIB
+        )
+        product = self.op("Mul", product, largest)
+        return self.op("Add", product, self.constant(matrix.bias)) if matrix.bias.any() else product
+
+    def _step(self) -> str:
+        return self.constant(np.array(1 / 127, np.float32), "quantization_step")
+
+    def _middle(self) -> str:
+        return self.constant(np.array(128, np.uint8), "quantization_middle")
+
+    def model(self, name: str, inputs: Sequence[ValueInfoProto], outputs: Sequence[ValueInfoProto]) -> ModelProto:
+        """Returns the checked model."""
+        initializers = [numpy_helper.from_array(value, key) for key, value in self._initializers.items()]
+        graph = helper.make_graph(self._nodes, name, list(inputs), list(outputs), initializers)
+        opsets = [helper.make_opsetid("", 20), helper.make_opsetid(_CONTRIB, 1)]
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=10, producer_name="vivavoce")
+        checker.check_model(model)
+        return model
+
+
+def build_encoder(encoder: OrtWeights, decoder: OrtWeights) -> ModelProto:
+    """Builds audio → keys and values of the decoder's cross attention.
+
+    Inputs: ``audio`` float32 ``[batch, samples]`` (zeros after a row's end), ``sample_counts`` int64 ``[batch]``.
+    Outputs: ``cross_key_0 … cross_value_5`` float32 ``[batch, 8, frames, 36]`` and ``frame_mask`` int32 ``[batch, frames]``.
+    """
+    graph = GraphBuilder()
+    hidden, mask = _front_end(graph, encoder)
+    positions = graph.ints(0)
+    tables = _rotary_tables(graph, encoder.tensor("onnx::Expand_202"))
+    for layer in range(LAYERS):
+        rows = graph.quantize_rows(graph.layer_norm(hidden, encoder.tensor(f"layers.{layer}.input_layernorm.weight")))
+        attention = f"/layers.{layer}/self_attn"
+        projections = join(*(encoder.matrix(f"{attention}/{x}_proj/MatMul_output_0") for x in "qkv"))
+        query, key, value = graph.split(graph.linear(rows, projections), 3)
+        query, key = (_rotate(graph, x, positions, tables) for x in (query, key))
+        mixed = graph.op(
+            "MultiHeadAttention", query, key, value, "", mask,
+            domain=_CONTRIB, num_heads=HEADS, scale=_ATTENTION_SCALE,
+        )  # fmt: skip
+        projected = graph.linear(graph.quantize_rows(mixed), encoder.matrix(f"{attention}/o_proj/MatMul_output_0"))
+        hidden = graph.op("Add", hidden, projected)
+        norm = encoder.tensor(f"layers.{layer}.post_attention_layernorm.weight")
+        rows = graph.quantize_rows(graph.layer_norm(hidden, norm))
+        inner = graph.linear(rows, encoder.matrix(f"/layers.{layer}/mlp/fc1/Add_output_0"))
+        rows = graph.quantize_rows(graph.op("Gelu", inner))
+        hidden = graph.op("Add", hidden, graph.linear(rows, encoder.matrix(f"/layers.{layer}/mlp/fc2/Add_output_0")))
+    _cross_keys_and_values(graph, graph.layer_norm(hidden, encoder.tensor("layer_norm.weight")), decoder)
+    inputs = [
+        helper.make_tensor_value_info("audio", TensorProto.FLOAT, ["batch", "samples"]),
+        helper.make_tensor_value_info("sample_counts", TensorProto.INT64, ["batch"]),
+    ]
+    outputs = [*_cross_attention_values(), helper.make_tensor_value_info("frame_mask", TensorProto.INT32, ["batch", "frames"])]
+    return graph.model("moonshine_encoder", inputs, outputs)
+
+
+def _front_end(graph: GraphBuilder, weights: OrtWeights) -> tuple[str, str]:
+    """Adds the three convolutions; returns the frames ``[batch, frames, 288]`` and their mask ``[batch, frames]``.
+
+    No convolution is padded, so a frame inside a row's own length never touches what comes after the row's end.
+    """
+    counts = _frame_counts(graph, "sample_counts")
+    first = graph.constant(weights.tensor("conv1.weight_add_tensor"))
+    audio = graph.op("Unsqueeze", "audio", graph.ints(1))
+    hidden = graph.op("Tanh", graph.op("Conv", audio, first, strides=[CONVOLUTIONS[0][1]]))
+    hidden = _normalize_valid(graph, hidden, counts[0])
+    # The affine part of the normalization is folded into the convolution that follows.
+    scale, shift = (weights.tensor(name)[:, 0] for name in ("onnx::Mul_2080", "onnx::Add_2081"))
+    second = weights.tensor("conv2.weight_add_tensor")
+    bias = weights.tensor("conv2.bias") + np.einsum("ock,c->o", second, shift)
+    second = second * scale[None, :, None]
+    hidden = graph.op("Conv", hidden, graph.constant(second), graph.constant(bias), strides=[CONVOLUTIONS[1][1]])
+    hidden = graph.op("Gelu", hidden)
+    third, bias = weights.tensor("conv3.weight_add_tensor"), weights.tensor("conv3.bias")
+    hidden = graph.op("Conv", hidden, graph.constant(third), graph.constant(bias), strides=[CONVOLUTIONS[2][1]])
+    hidden = graph.op("Transpose", graph.op("Gelu", hidden), perm=[0, 2, 1])
+    mask = _valid(graph, hidden, counts[2], axis=1)
+    return hidden, graph.op("Cast", mask, output="frame_mask", to=TensorProto.INT32)
+
+
+def _frame_counts(graph: GraphBuilder, samples: str) -> list[str]:
+    """Adds the number of valid frames after each convolution, int64 ``[batch, 1]``."""
+    counts = []
+    count = graph.op("Unsqueeze", samples, graph.ints(1))
+    for kernel, stride in CONVOLUTIONS:
+        count = graph.op("Div", graph.op("Sub", count, graph.ints(kernel - stride)), graph.ints(stride))
+        counts.append(count)
+    return counts
+
+
+def _valid(graph: GraphBuilder, frames: str, counts: str, axis: int) -> str:
+    """Adds a mask, bool ``[batch, frames]``: which frames lie inside their row's length."""
+    length = graph.op("Shape", frames, start=axis, end=axis + 1)
+    zero, one = (graph.constant(np.array(i, np.int64)) for i in (0, 1))
+    return graph.op("Less", graph.op("Range", zero, graph.op("Squeeze", length, graph.ints(0)), one), counts)
+
+
+def _normalize_valid(graph: GraphBuilder, frames: str, counts: str) -> str:
+    """Adds GroupNorm with one group over the valid frames of each row, without its affine part."""
+    mask = graph.op("Cast", _valid(graph, frames, counts, axis=2), to=TensorProto.FLOAT)
+    mask = graph.op("Unsqueeze", mask, graph.ints(1))
+    entries = graph.op("Mul", graph.op("Cast", counts, to=TensorProto.FLOAT), graph.floats(float(HIDDEN)))
+    entries = graph.op("Unsqueeze", entries, graph.ints(1))
+    axes = graph.ints(1, 2)
+    total = graph.op("ReduceSum", graph.op("Mul", frames, mask), axes, keepdims=1)
+    centred = graph.op("Mul", graph.op("Sub", frames, graph.op("Div", total, entries)), mask)
+    variance = graph.op("Div", graph.op("ReduceSumSquare", centred, axes, keepdims=1), entries)
+    return graph.op("Div", centred, graph.op("Sqrt", graph.op("Add", variance, graph.floats(_EPSILON))))
+
+
+def _rotary_tables(graph: GraphBuilder, inverse_frequencies: NDArray[np.float32]) -> tuple[str, str]:
+    angles = np.arange(MAX_POSITIONS, dtype=np.float64)[:, None] * inverse_frequencies.reshape(1, -1)
+    cosines, sines = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+    return graph.constant(cosines, "rotary_cosines"), graph.constant(sines, "rotary_sines")
+
+
+def _rotate(graph: GraphBuilder, value: str, positions: str, tables: tuple[str, str]) -> str:
+    """Adds rotary position embedding of the first 32 entries of each head, neighbouring entries paired."""
+    return graph.op(
+        "RotaryEmbedding", value, positions, *tables,
+        domain=_CONTRIB, interleaved=1, num_heads=HEADS, rotary_embedding_dim=ROTARY_SIZE,
+    )  # fmt: skip
+
+
+def _cross_keys_and_values(graph: GraphBuilder, hidden: str, decoder: OrtWeights) -> None:
+    rows = graph.quantize_rows(hidden)
+    shape = graph.ints(0, 0, HEADS, HEAD_SIZE)
+    for layer, kind in itertools.product(range(LAYERS), ("key", "value")):
+        matrix = decoder.matrix(f"/model/decoder/layers.{layer}/encoder_attn/{kind[0]}_proj/MatMul_output_0")
+        heads = graph.op("Reshape", graph.linear(rows, matrix), shape)
+        graph.op("Transpose", heads, output=f"cross_{kind}_{layer}", perm=[0, 2, 1, 3])
+
+
+def _cross_attention_values() -> list[ValueInfoProto]:
+    return [
+        helper.make_tensor_value_info(f"cross_{kind}_{layer}", TensorProto.FLOAT, ["batch", HEADS, "frames", HEAD_SIZE])
+        for layer, kind in itertools.product(range(LAYERS), ("key", "value"))
+    ]
+
+
+def _cache_values(prefix: str) -> list[ValueInfoProto]:
+    shape = ["batch", HEADS, "capacity", CACHE_HEAD_SIZE]
+    return [
+        helper.make_tensor_value_info(f"{prefix}_{kind}_{layer}", TensorProto.FLOAT, shape)
+        for layer, kind in itertools.product(range(LAYERS), ("key", "value"))
+    ]
+
+
+def build_decoder(weights: OrtWeights) -> ModelProto:
+    """Builds tokens → the most probable next token after each of them.
+
+    Inputs: ``tokens`` int64 ``[batch, steps]``; ``last_positions`` int32 ``[batch]`` (position of each row's last token);
+    ``total_length`` int32 scalar (the longest row, ``max(last_positions) + 1``); ``frame_mask`` and ``cross_*`` as the
+    encoder returns them; ``past_key_0 … past_value_5`` float32 ``[batch, 8, capacity, 48]``.
+    Outputs: ``next_tokens`` int64 ``[batch, steps]``; ``present_*``, to be bound to the buffers of ``past_*``.
+    When ``steps == total_length`` the rows begin here (shorter rows are padded on the right); otherwise ``steps`` is 1.
+    """
+    graph = GraphBuilder()
+    tables = _rotary_tables(graph, weights.tensor("onnx::Expand_248"))
+    embedding, scale, zero_point = (
+        weights.tensor(f"model.decoder.embed_tokens.weight_merged_0_{x}") for x in ("quantized", "scale", "zero_point")
+    )
+    gathered = graph.op("Gather", graph.constant(embedding), "tokens", axis=0)
+    hidden = graph.op("DequantizeLinear", gathered, graph.constant(scale), graph.constant(zero_point))
+    for layer in range(LAYERS):
+        hidden = _decoder_layer(graph, weights, layer, hidden, tables)
+    hidden = graph.layer_norm(hidden, weights.tensor("model.decoder.norm.weight_merged_0"))
+    logits = graph.linear(graph.quantize_rows(hidden), weights.matrix("logits"))
+    graph.op("ArgMax", logits, output="next_tokens", axis=-1, keepdims=0)
+    inputs = [
+        helper.make_tensor_value_info("tokens", TensorProto.INT64, ["batch", "steps"]),
+        helper.make_tensor_value_info("last_positions", TensorProto.INT32, ["batch"]),
+        helper.make_tensor_value_info("total_length", TensorProto.INT32, []),
+        helper.make_tensor_value_info("frame_mask", TensorProto.INT32, ["batch", "frames"]),
+        *_cross_attention_values(),
+        *_cache_values("past"),
+    ]
+    outputs = [helper.make_tensor_value_info("next_tokens", TensorProto.INT64, ["batch", "steps"]), *_cache_values("present")]
+    return graph.model("moonshine_decoder", inputs, outputs)
+
+
+def _decoder_layer(
+    graph: GraphBuilder, weights: OrtWeights, layer: int, hidden: str, tables: tuple[str, str]
+) -> str:
+    prefix, norms = f"/model/decoder/layers.{layer}", f"model.decoder.layers.{layer}"
+    # Self attention.
+    normed = graph.layer_norm(hidden, weights.tensor(f"{norms}.input_layernorm.weight_merged_0"))
+    projections = [weights.matrix(f"{prefix}/self_attn/{x}_proj/MatMul_output_0") for x in "qkv"]
+    padded = join(*(pad_head_outputs(matrix, HEADS, CACHE_HEAD_SIZE) for matrix in projections))
+    packed = graph.linear(graph.quantize_rows(normed), padded)
+    mixed = f"self_attention_{layer}"
+    graph.ops(
+        "GroupQueryAttention",
+        [packed, "", "", f"past_key_{layer}", f"past_value_{layer}", "last_positions", "total_length", *tables],
+        [mixed, f"present_key_{layer}", f"present_value_{layer}"],
+        domain=_CONTRIB, num_heads=HEADS, kv_num_heads=HEADS, scale=_ATTENTION_SCALE, do_rotary=1, rotary_interleaved=1,
+    )  # fmt: skip
+    output = pad_head_inputs(weights.matrix(f"{prefix}/self_attn/o_proj/MatMul_output_0"), HEADS, CACHE_HEAD_SIZE)
+    hidden = graph.op("Add", hidden, graph.linear(graph.quantize_rows(mixed), output))
+    # Cross attention.
+    normed = graph.layer_norm(hidden, weights.tensor(f"{norms}.post_attention_layernorm.weight_merged_0"))
+    query = graph.linear(graph.quantize_rows(normed), weights.matrix(f"{prefix}/encoder_attn/q_proj/MatMul_output_0"))
+    mixed = graph.op(
+        "MultiHeadAttention", query, f"cross_key_{layer}", f"cross_value_{layer}", "", "frame_mask",
+        domain=_CONTRIB, num_heads=HEADS, scale=_ATTENTION_SCALE,
+    )  # fmt: skip
+    output = weights.matrix(f"{prefix}/encoder_attn/o_proj/MatMul_output_0")
+    hidden = graph.op("Add", hidden, graph.linear(graph.quantize_rows(mixed), output))
+    # SwiGLU: the second half of the inner layer gates the first.
+    normed = graph.layer_norm(hidden, weights.tensor(f"{norms}.final_layernorm.weight_merged_0"))
+    inner = graph.linear(graph.quantize_rows(normed), weights.matrix(f"{prefix}/mlp/fc1/Add_output_0"))
+    value, gate = graph.split(inner, 2)
+    gated = graph.op("Mul", graph.op("QuickGelu", gate, domain=_CONTRIB, alpha=1.0), value)
+    output = weights.matrix(f"{prefix}/mlp/fc2/Add_output_0")
+    return graph.op("Add", hidden, graph.linear(graph.quantize_rows(gated), output))

@@ -1,0 +1,38 @@
+"""One typed turn: a conversation in which nothing is said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipelines.conversation import Conversation, ConversationConfig
+from pipelines.errors import ModelError
+from pipelines.messages import Notice, Reply, Status
+from pipelines.turns.state import TurnSettings
+
+if TYPE_CHECKING:
+    from pipelines.answering import Document
+    from pipelines.ports import Models
+
+
+async def answer_typed(models: Models, text: str, documents: tuple[Document, ...], budget_seconds: float) -> Reply:
+    """Understands and answers ``text``, with what is ready inside the budget.
+
+    Raises:
+        ModelError: every stage failed.
+    """
+    config = ConversationConfig(turns=TurnSettings(budget_seconds=budget_seconds), documents=documents)
+    conversation = Conversation(config, models, voice=None)
+    notices: list[Notice] = []
+    try:
+        await conversation.add_text(text)
+        await conversation.half_close()
+        async for message in conversation.outbox:
+            if isinstance(message, Notice):
+                notices.append(message)
+            elif isinstance(message, Reply):
+                if message.status is Status.DEGRADED and message.understanding is None and message.answer is None:
+                    raise ModelError(" ".join(notice.message for notice in notices))
+                return message
+    finally:
+        await conversation.close()
+    raise ModelError("the turn ended without a reply")

@@ -1,0 +1,177 @@
+"""The lifecycle of the service: from nothing to serving, and back to nothing in order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from pipelines.triton import TritonModels
+from pipelines.voice_activity import SileroModel
+from service.admission import Admission
+from service.conversation_service import ConversationServicer, Limits
+from service.malformed import SERVICE_NAME, conversation_handler
+from service.readiness import Readiness
+from service.triton.installation import TritonNotInstalledError
+from service.triton.supervisor import TritonGaveUpError, TritonSupervisor
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_MODEL_REPOSITORY = Path(__file__).resolve().parent.parent / "model_repository"
+
+_DRAIN_SECONDS = 5.0
+_MAX_MESSAGE_BYTES = 4 << 20
+
+
+class AddressInUseError(OSError):
+    """The address to listen on is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """How the service is run.
+
+    Attributes:
+        host: address to listen on.
+        port: port to listen on; 0 for one that the kernel chooses.
+        triton: ``host:port`` of a Triton that runs elsewhere; None to start one.
+        model_repository: what a Triton of our own serves.
+        log_level: one of Python's level names.
+        max_conversations: conversations at a time; no more than the model ``asr`` has places for.
+        limits: how long a conversation may be silent.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 50051
+    triton: str | None = None
+    model_repository: Path | None = None
+    log_level: str = "INFO"
+    max_conversations: int = 64
+    limits: Limits = field(default_factory=Limits)
+
+
+def run(options: ServeOptions) -> int:
+    """Serves until SIGINT or SIGTERM. Returns the exit status: 0, or 1 when the service could not go on."""
+    logging.basicConfig(
+        level=options.log_level, format="%(asctime)s %(levelname)-7s %(name)s  %(message)s", stream=sys.stderr
+    )
+    status = 0
+    try:
+        asyncio.run(_run(options))
+    except* (TritonGaveUpError, TritonNotInstalledError, FileNotFoundError, AddressInUseError) as group:
+        for error in group.exceptions:
+            sys.stderr.write(f"vivavoce serve: {error}\n")
+        status = 1
+    return status
+
+
+async def _run(options: ServeOptions) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    async with serving(options) as server:
+        ready = asyncio.create_task(server.readiness.wait())
+        stopped = asyncio.create_task(stop.wait())
+        await asyncio.wait((ready, stopped), return_when=asyncio.FIRST_COMPLETED)
+        ready.cancel()
+        if not stop.is_set():
+            # The one line on stdout: whoever starts the service with port 0 learns the port from it.
+            sys.stdout.write(f"listening on {options.host}:{server.port}\n")
+            sys.stdout.flush()
+        await stopped
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A service that runs: its port, and whether its models are ready."""
+
+    port: int
+    readiness: Readiness
+
+
+@contextlib.asynccontextmanager
+async def serving(options: ServeOptions) -> AsyncIterator[Server]:
+    """Runs the service while the body runs, and then stops it in order.
+
+    The door is shut first; turns under way get their replies; sequences are ended; Triton goes last.
+
+    Raises:
+        AddressInUseError: the address is taken.
+        TritonGaveUpError: Triton will not run (in an exception group).
+    """
+    admission = Admission(options.max_conversations)
+    health_servicer = health.aio.HealthServicer()
+    async with asyncio.TaskGroup() as tasks, contextlib.AsyncExitStack() as cleanup:
+        supervisor = None if options.triton else TritonSupervisor(options.model_repository or DEFAULT_MODEL_REPOSITORY)
+        models = TritonModels(supervisor.address if supervisor else str(options.triton))
+        cleanup.push_async_callback(models.close)
+        readiness = Readiness(models, health_servicer, admission)
+        if supervisor is not None:
+            _until_exit(cleanup, tasks.create_task(supervisor.run(readiness.lost), name="triton"))
+        servicer = ConversationServicer(models, SileroModel(), admission, options.limits)
+        server, port = await _start(options, servicer, health_servicer)
+        cleanup.push_async_callback(_stop, server, servicer, admission, health_servicer)
+        _until_exit(cleanup, tasks.create_task(readiness.watch(), name="readiness"))
+        yield Server(port, readiness)
+
+
+def _until_exit(cleanup: contextlib.AsyncExitStack, task: asyncio.Task[None]) -> None:
+    """Lets ``task`` end with the service: cancelled and awaited when its turn has come."""
+
+    async def end() -> None:
+        task.cancel()
+        await asyncio.wait((task,))
+
+    cleanup.push_async_callback(end)
+
+
+async def _start(
+    options: ServeOptions, servicer: ConversationServicer, health_servicer: health.aio.HealthServicer
+) -> tuple[grpc.aio.Server, int]:
+    server = grpc.aio.server(
+        options=[
+            ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
+            ("grpc.so_reuseport", 0),
+            # A client that vanished without a word is noticed within half a minute.
+            ("grpc.keepalive_time_ms", 20_000),
+            ("grpc.keepalive_timeout_ms", 10_000),
+            ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
+            ("grpc.keepalive_permit_without_calls", 1),
+        ]
+    )
+    server.add_generic_rpc_handlers((conversation_handler(servicer),))
+    health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
+    names = (SERVICE_NAME, health_pb2.DESCRIPTOR.services_by_name["Health"].full_name, reflection.SERVICE_NAME)
+    reflection.enable_server_reflection(names, server)
+    try:
+        port = server.add_insecure_port(f"{options.host}:{options.port}")
+    except RuntimeError as error:
+        message = f"cannot listen on {options.host}:{options.port}: choose another --port, or stop what listens there"
+        raise AddressInUseError(message) from error
+    await server.start()
+    return server, port
+
+
+async def _stop(
+    server: grpc.aio.Server,
+    servicer: ConversationServicer,
+    admission: Admission,
+    health_servicer: health.aio.HealthServicer,
+) -> None:
+    admission.close("the server shuts down: connect to another one, or again later")
+    await health_servicer.enter_graceful_shutdown()
+    await servicer.drain(_DRAIN_SECONDS)
+    await server.stop(grace=1.0)

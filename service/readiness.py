@@ -1,0 +1,75 @@
+"""Keeps the health status, and the door, in step with the models."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Protocol
+
+from grpc_health.v1 import health_pb2
+
+from service.malformed import SERVICE_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grpc_health.v1 import health
+
+    from service.admission import Admission
+
+logger = logging.getLogger(__name__)
+
+_POLL_READY_SECONDS = 2.0
+_POLL_MISSING_SECONDS = 0.1
+
+
+class ModelServer(Protocol):
+    """Tells which models are not ready."""
+
+    async def missing(self) -> Sequence[str]:
+        """Returns their names; empty when all are ready."""
+
+
+class Readiness:
+    """SERVING and an open door while every model is ready, NOT_SERVING and a shut one otherwise."""
+
+    def __init__(self, models: ModelServer, health_servicer: health.aio.HealthServicer, admission: Admission) -> None:
+        self._models = models
+        self._health = health_servicer
+        self._admission = admission
+        self._ready = asyncio.Event()
+
+    async def wait(self) -> None:
+        """Waits until every model is ready."""
+        await self._ready.wait()
+
+    async def watch(self) -> None:
+        """Follows the models until cancelled."""
+        await self._set(serving=False)
+        while True:
+            missing = await self._models.missing()
+            if bool(missing) == self._ready.is_set():
+                await self._change(missing)
+            await asyncio.sleep(_POLL_READY_SECONDS if self._ready.is_set() else _POLL_MISSING_SECONDS)
+
+    async def lost(self) -> None:
+        """Says at once that the model server is gone, without waiting for the next look."""
+        if self._ready.is_set():
+            await self._change(["the model server"])
+
+    async def _change(self, missing: Sequence[str]) -> None:
+        if missing:
+            self._ready.clear()
+            self._admission.close("the models are not ready: try again soon")
+            logger.warning("not serving: %s not ready", ", ".join(missing))
+        else:
+            self._ready.set()
+            self._admission.open()
+            logger.info("serving: all models are ready")
+        await self._set(serving=not missing)
+
+    async def _set(self, *, serving: bool) -> None:
+        states = health_pb2.HealthCheckResponse
+        status = states.SERVING if serving else states.NOT_SERVING
+        for name in ("", SERVICE_NAME):
+            await self._health.set(name, status)

@@ -1,0 +1,66 @@
+"""Keeps a Triton of our own running, and gives up when it will not."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from service.triton.process import TritonProcess, free_port
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+_MAX_RESTARTS = 5
+_STABLE_SECONDS = 300.0
+_FIRST_PAUSE_SECONDS = 0.5
+
+
+class TritonGaveUpError(RuntimeError):
+    """Triton ended again and again; the message holds what it printed last."""
+
+
+class TritonSupervisor:
+    """Runs Triton on one address, and starts it again when it ends by itself.
+
+    Args:
+        model_repository: what Triton serves.
+    """
+
+    def __init__(self, model_repository: Path) -> None:
+        self._model_repository = model_repository
+        self._port = free_port()
+        self._process: TritonProcess | None = None
+
+    @property
+    def address(self) -> str:
+        """``host:port`` of the gRPC endpoint, the same after every restart."""
+        return f"127.0.0.1:{self._port}"
+
+    async def run(self, on_lost: Callable[[], Awaitable[None]]) -> None:
+        """Starts Triton and watches it until cancelled; ``on_lost`` is called whenever it has ended by itself.
+
+        Raises:
+            TritonGaveUpError: it ended before it ever stood, or more often than is worth trying again.
+            TritonNotInstalledError: there is no Triton to start.
+        """
+        loop = asyncio.get_running_loop()
+        restarts = 0
+        try:
+            while True:
+                began = loop.time()
+                self._process = await TritonProcess.start(self._model_repository, self._port)
+                status = await self._process.wait()
+                await on_lost()
+                restarts = 0 if loop.time() - began > _STABLE_SECONDS else restarts + 1
+                if restarts > _MAX_RESTARTS:
+                    raise TritonGaveUpError(f"Triton ended {restarts} times in a row:\n{self._process.recent_output}")
+                logger.error("Triton ended with status %d and is started again", status)
+                await self._process.stop()
+                await asyncio.sleep(_FIRST_PAUSE_SECONDS * 2 ** (restarts - 1) if restarts else 0)
+        finally:
+            if self._process is not None:
+                await self._process.stop()
