@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import grpc
 
 from vivavoce._connection import reach, stub
-from vivavoce._errors import ResponseOverdue
+from vivavoce._errors import ResponseOverdue, ServerUnavailable
 from vivavoce._events import Event, Notice, Reply, SpeechEnded
 from vivavoce._requests import Utterable, utterance_requests
 from vivavoce._responses import event_from_response
@@ -68,6 +68,7 @@ class Conversation:
         self._clock = clock
         self._backlog: asyncio.Queue[pb.ConverseRequest | None] = asyncio.Queue(BACKLOG_MESSAGES)
         self._begun = False
+        self._all_said = False
         self._closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._uplink: list[asyncio.Task[None]] = []
         self._call: _Call | None = None
@@ -103,6 +104,8 @@ class Conversation:
                 event = event_from_response(response)
                 if event is not None:
                     yield self._timed(event)
+            if not self._all_said:
+                raise ServerUnavailable(f"The server at {server.target} ended the conversation early; connect again.")
         except _ClosedError:
             return
         finally:
@@ -126,6 +129,7 @@ class Conversation:
                 self._note(request)
                 await call.write(request)
             self._clock.half_closed(time.monotonic())
+            self._all_said = True
             await call.done_writing()
 
     def _note(self, request: pb.ConverseRequest) -> None:

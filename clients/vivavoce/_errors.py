@@ -30,10 +30,17 @@ class VivavoceError(Exception):
 
 
 class ServerUnavailable(VivavoceError):
-    """Nobody answers at the address, or the connection was lost."""
+    """Nobody answers at the address, the connection was lost, or the server cannot serve at the moment.
 
-    def __init__(self, message: str) -> None:
+    Attributes:
+        reason: What happened, for programs, where the server itself said so; otherwise "".
+        retry_after_seconds: How long to wait before trying again; None when nobody said.
+    """
+
+    def __init__(self, message: str, *, reason: str = "", retry_after_seconds: float | None = None) -> None:
         super().__init__(message, retryable=True)
+        self.reason = reason
+        self.retry_after_seconds = retry_after_seconds
 
 
 class ResponseOverdue(VivavoceError):

@@ -34,6 +34,7 @@ class Timeline:
 
     def forget_before(self, sample: int) -> None:
         """Forgets everything before ``sample``."""
+        sample = min(sample, self.end)
         if sample > self._first:
             self._samples = self._samples[sample - self._first :].copy()
-            self._first = min(sample, self.end)
+            self._first = sample

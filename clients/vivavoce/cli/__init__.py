@@ -1,0 +1,80 @@
+"""The `vivavoce` command.
+
+Results go to stdout. An error is one sentence on stderr that says what to do. Exit codes: 0 success, 1 the work failed,
+2 wrong usage, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+import vivavoce
+from vivavoce.cli.ask import ask
+from vivavoce.cli.converse import converse
+from vivavoce.cli.mic import mic
+from vivavoce.cli.serve import serve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+
+@click.group(no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="vivavoce", message="%(prog)s %(version)s")
+def commands() -> None:
+    """Speak, and be understood and answered."""
+
+
+for _command in (serve, converse, mic, ask):
+    commands.add_command(_command)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Runs the command line and ends the process.
+
+    Args:
+        arguments: What follows the name of the command; None takes it from the process.
+    """
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line; returns the exit code."""
+    try:
+        code = commands.main(args=arguments, prog_name="vivavoce", standalone_mode=False)
+        sys.stdout.flush()
+    except click.UsageError as error:
+        return _wrong_usage(error)
+    except click.ClickException as error:
+        return _failed(error.format_message())
+    except (vivavoce.VivavoceError, FileNotFoundError) as error:
+        return _failed(str(error))
+    except BrokenPipeError:  # Who read our output has enough, as `head` does. Python would complain about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
+    except (click.Abort, KeyboardInterrupt):
+        return EXIT_INTERRUPTED
+    return code if isinstance(code, int) else 0
+
+
+def _wrong_usage(error: click.UsageError) -> int:
+    path = error.ctx.command_path if error.ctx is not None else "vivavoce"
+    click.echo(f"{_sentence(error.format_message())} See `{path} --help`.", err=True)
+    return EXIT_USAGE
+
+
+def _failed(message: str) -> int:
+    click.echo(_sentence(message), err=True)
+    return EXIT_FAILED
+
+
+def _sentence(message: str) -> str:
+    sentence = " ".join(message.split())
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."

@@ -1,0 +1,121 @@
+"""Conversations in a terminal: words that firm up in place, and a level meter for the microphone."""
+
+from __future__ import annotations
+
+import math
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from vivavoce import Event, GoingAway, Notice, Reply, SpeechBegan, Transcript
+from vivavoce.cli._rows import Row, printable, reply_rows
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_METER_CELLS = 30
+_METER_FLOOR_DB = -60.0
+_METER_LOUD_DB = -6.0
+
+
+class LiveView(AbstractContextManager["LiveView"]):
+    """Shows what is being said in the last lines of the terminal; what is certain scrolls up above them."""
+
+    def __init__(self, console: Console, budget_seconds: float) -> None:
+        self._console = console
+        self._budget_seconds = budget_seconds
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+        self._words = Text()
+        self._last_partial = ""
+        self._meter: Text | None = None
+        self._replied = False
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def begin(self, name: str) -> None:
+        """Prints a heading."""
+        self._replied = False
+        if name:
+            self._console.print(Text(printable(name), style="bold blue"))
+
+    def show(self, event: Event) -> None:
+        """Shows `event`."""
+        match event:
+            case SpeechBegan():
+                self._firm_up("")
+            case Transcript(is_final=False):
+                self._firm_up(event.text)
+            case Transcript():
+                self._clear_words()
+                self._console.print(Text.assemble(("> ", "green"), (printable(event.text), "bold")))
+            case Reply():
+                self._replied = True
+                self._clear_words()
+                for row in reply_rows(event, self._budget_seconds):
+                    self._console.print(_row(row))
+            case Notice():
+                self._console.print(Text(printable(event.message), style="yellow"))
+            case GoingAway():
+                warning = f"The server ends the conversation in {event.grace_seconds:.0f} s."
+                self._console.print(Text(warning, style="yellow"))
+        self._refresh()
+
+    def level(self, peak: float) -> None:
+        """Moves the meter."""
+        self._meter = _meter(peak)
+        self._refresh()
+
+    def end(self) -> None:
+        """Says so when nothing was heard."""
+        self._clear_words()
+        self._meter = None
+        if not self._replied:
+            self._console.print(Text("Nothing was said.", style="dim"))
+        self._refresh()
+
+    def _firm_up(self, text: str) -> None:
+        """Shows a partial transcript: words that were there before firmly, new ones dimly."""
+        words, firm = printable(text).split(" "), _firm_word_count(self._last_partial, text)
+        self._last_partial = text
+        self._words = Text.assemble(
+            ("> ", "dim green"), " ".join(words[:firm]), " ", (" ".join(words[firm:]), "dim"), (" ...", "dim")
+        )
+
+    def _clear_words(self) -> None:
+        self._last_partial, self._words = "", Text()
+
+    def _refresh(self) -> None:
+        lines = [line for line in (self._words, self._meter) if line]
+        self._live.update(Group(*lines), refresh=True)
+
+
+def _firm_word_count(before: str, now: str) -> int:
+    """Counts the words at the beginning of `now` that were already there `before`."""
+    count = 0
+    for old, new in zip(before.split(" "), now.split(" "), strict=False):
+        if old != new:
+            break
+        count += 1
+    return count
+
+
+def _row(row: Row) -> Text:
+    style = "yellow" if row.is_warning else "dim" if row.is_detail else ""
+    return Text.assemble(("    " if row.is_detail else "  ") + f"{row.label:<8}", (row.text, style))
+
+
+def _meter(peak: float) -> Text:
+    decibels = 20 * math.log10(max(peak, 1e-6))
+    filled = round(_METER_CELLS * min(1.0, max(0.0, 1 - decibels / _METER_FLOOR_DB)))
+    style = "red" if decibels > _METER_LOUD_DB else "green"
+    return Text.assemble(("█" * filled, style), ("░" * (_METER_CELLS - filled), "dim"), f" {decibels:4.0f} dB")

@@ -1,0 +1,99 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+import vivavoce
+
+_C = TypeVar("_C", bound=Callable[..., Any])
+
+
+def server_option(command: _C) -> _C:
+    """Adds `--server`."""
+    return click.option(
+        "--server",
+        metavar="HOST:PORT",
+        default=vivavoce.DEFAULT_TARGET,
+        show_default=True,
+        callback=_check_address,
+        help="Address of the server.",
+    )(command)
+
+
+def context_options(command: _C) -> _C:
+    """Adds `--context` and `--context-file`."""
+    text = click.option(
+        "--context", "contexts", metavar="TEXT", multiple=True, help="Look for answers in this text. May be repeated."
+    )
+    file = click.option(
+        "--context-file",
+        "context_files",
+        metavar="FILE",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        help="Look for answers in this file. May be repeated.",
+    )
+    return text(file(command))
+
+
+def budget_option(command: _C) -> _C:
+    """Adds `--budget-ms`."""
+    return click.option(
+        "--budget-ms",
+        metavar="N",
+        type=click.IntRange(20, 60_000),
+        help="Reply within N milliseconds of the end of the utterance.  [default: 300]",
+    )(command)
+
+
+def json_option(command: _C) -> _C:
+    """Adds `--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line, and nothing else.")(
+        command
+    )
+
+
+def read_documents(contexts: Sequence[str], context_files: Sequence[Path]) -> list[vivavoce.Document]:
+    """Makes the documents that the context options name.
+
+    Returns:
+        Texts are numbered from 1 where there are several; files go by their names.
+
+    Raises:
+        click.UsageError: Both options were given.
+        click.ClickException: A file cannot be read as UTF-8.
+    """
+    if contexts and context_files:
+        raise click.UsageError("Give either --context or --context-file, not both.", click.get_current_context())
+    if context_files:
+        return [vivavoce.Document(_read_text(path), id=path.name) for path in context_files]
+    return [vivavoce.Document(text, id=str(n) if len(contexts) > 1 else "") for n, text in enumerate(contexts, start=1)]
+
+
+def seconds(budget_ms: int | None) -> float | None:
+    """Converts the value of `--budget-ms`."""
+    return None if budget_ms is None else budget_ms / 1_000
+
+
+def _read_text(path: Path) -> str:
+    try:
+        # Line ends stay as they are: offsets of answers count in the file as it is.
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        message = f"{path} is not UTF-8 text (see its byte {error.start}); save it as UTF-8."
+        raise click.ClickException(message) from error
+    except OSError as error:
+        message = f"The context file {path} cannot be read ({error.strerror}); check its name."
+        raise click.ClickException(message) from error
+
+
+def _check_address(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    if not re.fullmatch(r"\S+:\d{1,5}", value):
+        raise click.BadParameter(f"{value!r} is no address of the form HOST:PORT.", context, parameter)
+    return value

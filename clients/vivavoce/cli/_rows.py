@@ -1,0 +1,91 @@
+"""A reply in words: what was understood, the answer, and where the time went. The views lay it out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vivavoce import Answer, Intent, Reply, ReplyStatus, Stage, StageLatency
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DEFAULT_BUDGET_SECONDS = 0.3
+
+_STAGES = (Stage.ASR, Stage.NLU, Stage.QA)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line about a reply."""
+
+    label: str
+    """What it is about."""
+    text: str
+    """What there is to say."""
+    is_detail: bool = False
+    """Whether it belongs to the row before it."""
+    is_warning: bool = False
+    """Whether something is not as it should be."""
+
+
+def reply_rows(reply: Reply, budget_seconds: float) -> Iterator[Row]:
+    """Yields the lines that tell a person about `reply`, which had `budget_seconds`."""
+    yield _intent_row(reply, reply.intent)
+    if reply.slots:
+        yield Row("slots", ", ".join(f"{slot.name} = {printable(slot.value)}" for slot in reply.slots))
+    if reply.answer is not None:
+        yield Row("answer", _answer(reply.answer))
+    elif reply.latency.of(Stage.QA) is not None:
+        yield Row("answer", "none in the documents")
+    if reply.status is not ReplyStatus.COMPLETE:
+        yield Row("status", _status(reply), is_warning=True)
+    yield Row("time", _time(reply, budget_seconds), is_warning=reply.latency.total_seconds > budget_seconds)
+    for stage in _STAGES:
+        took = reply.latency.of(stage)
+        if took is not None:
+            yield Row(stage.value.lower(), _stage(took), is_detail=True)
+
+
+def printable(text: str) -> str:
+    """Replaces what a terminal would obey rather than show: texts come from other people."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def milliseconds(seconds: float) -> str:
+    """Writes a time for people."""
+    return f"{seconds * 1_000:.0f} ms"
+
+
+def _intent_row(reply: Reply, intent: Intent | None) -> Row:
+    if intent is None:
+        return Row("intent", "not known in time" if Stage.NLU in reply.overran else "not known", is_warning=True)
+    return Row("intent", f"{printable(intent.name)} ({intent.confidence:.0%})")
+
+
+def _answer(answer: Answer) -> str:
+    source = f"{printable(answer.document_id)}, " if answer.document_id else ""
+    return f'"{printable(answer.text)}" ({answer.score:.0%}; {source}characters {answer.start} to {answer.end})'
+
+
+def _status(reply: Reply) -> str:
+    if reply.status is ReplyStatus.PARTIAL:
+        late = " and ".join(stage.value.lower() for stage in reply.overran) or "a stage"
+        return f"partial: {late} did not finish inside the budget"
+    if reply.status is ReplyStatus.DEGRADED:
+        return "degraded: a stage failed"
+    return str(reply.status.value).lower()
+
+
+def _time(reply: Reply, budget_seconds: float) -> str:
+    parts = [f"{milliseconds(reply.latency.total_seconds)} of {milliseconds(budget_seconds)}"]
+    if reply.client_latency_seconds is not None:
+        parts.append(f"{milliseconds(reply.client_latency_seconds)} seen from here")
+    if reply.speculated:
+        parts.append("worked out during the silence")
+    return ", ".join(parts)
+
+
+def _stage(took: StageLatency) -> str:
+    total = took.queue_seconds + took.compute_seconds
+    return f"{milliseconds(total)}: waited {took.queue_seconds * 1e3:.0f}, computed {took.compute_seconds * 1e3:.0f}"

@@ -1,0 +1,46 @@
+"""`vivavoce ask`: typed turns."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import click
+
+import vivavoce
+from vivavoce.cli._options import budget_option, context_options, json_option, read_documents, seconds, server_option
+from vivavoce.cli._view import View, choose_view
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+@click.command()
+@click.argument("texts", metavar="TEXT...", nargs=-1, required=True)
+@server_option
+@context_options
+@budget_option
+@json_option
+def ask(
+    texts: Sequence[str],
+    *,
+    server: str,
+    contexts: Sequence[str],
+    context_files: Sequence[Path],
+    budget_ms: int | None,
+    as_json: bool,
+) -> None:
+    """Ask questions or give commands in writing: one reply a TEXT, in order."""
+    documents = read_documents(contexts, context_files)
+
+    async def work(view: View) -> None:
+        async with vivavoce.connect(server) as client:
+            for text in texts:
+                reply = await client.ask(text, documents=documents, reply_budget_seconds=seconds(budget_ms))
+                view.begin("" if as_json else text)
+                view.show(reply)
+                view.end()
+
+    with choose_view(as_json=as_json, budget_seconds=seconds(budget_ms)) as view:
+        asyncio.run(work(view))

@@ -1,0 +1,91 @@
+"""`vivavoce converse`: speak recordings."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+import vivavoce
+from vivavoce.cli._options import budget_option, context_options, json_option, read_documents, seconds, server_option
+from vivavoce.cli._view import View, choose_view
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterable, Iterable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@click.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@server_option
+@context_options
+@click.option("--no-realtime", is_flag=True, help="Send the audio as fast as the server takes it.")
+@click.option("--one-utterance", is_flag=True, help="The whole file is one turn, as with push-to-talk.")
+@budget_option
+@json_option
+def converse(
+    files: Sequence[Path],
+    *,
+    server: str,
+    contexts: Sequence[str],
+    context_files: Sequence[Path],
+    no_realtime: bool,
+    one_utterance: bool,
+    budget_ms: int | None,
+    as_json: bool,
+) -> None:
+    """Speak recordings, at the pace of speech, and show what is understood.
+
+    Each FILE is one conversation: WAV, FLAC, Ogg, MP3, or whatever else libsndfile reads.
+    """
+    documents = read_documents(contexts, context_files)
+    recordings = [vivavoce.read_audio(path) for path in files]
+    endpointing = vivavoce.Endpointing(disabled=True) if one_utterance else None
+
+    async def work(view: View) -> None:
+        async with vivavoce.connect(server) as client:
+            for recording in recordings:
+                conversation = client.converse(
+                    _speech(recording, realtime=not no_realtime),
+                    audio=recording.format,
+                    interim_results=True,
+                    endpointing=endpointing,
+                    documents=documents,
+                    reply_budget_seconds=seconds(budget_ms),
+                )
+                await show_conversation(conversation, view, str(recording.path))
+
+    with choose_view(as_json=as_json, budget_seconds=seconds(budget_ms)) as view:
+        asyncio.run(work(view))
+
+
+async def show_conversation(conversation: vivavoce.Conversation, view: View, name: str = "") -> list[vivavoce.Reply]:
+    """Holds a conversation and shows it.
+
+    Args:
+        conversation: The conversation.
+        view: What shows it.
+        name: Heading of the conversation; "" for none.
+
+    Returns:
+        The replies.
+    """
+    replies = []
+    view.begin(name)
+    async for event in conversation:
+        view.show(event)
+        if isinstance(event, vivavoce.Reply):
+            replies.append(event)
+    view.end()
+    return replies
+
+
+def _speech(
+    recording: vivavoce.Recording, *, realtime: bool
+) -> AsyncIterable[NDArray[np.float32]] | Iterable[NDArray[np.float32]]:
+    chunks = recording.chunks()
+    return vivavoce.pace(chunks, recording.sample_rate_hz) if realtime else chunks

@@ -1,0 +1,96 @@
+"""`vivavoce mic`: speak into the microphone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+import vivavoce
+from vivavoce.cli._microphone import BLOCK_SECONDS, Device, Microphone, choose_device, list_devices, load_portaudio
+from vivavoce.cli._options import budget_option, context_options, json_option, read_documents, seconds, server_option
+from vivavoce.cli._view import View, choose_view
+from vivavoce.cli.converse import show_conversation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+@click.command()
+@click.option("--device", metavar="N", type=int, help="Number of the input device.")
+@click.option("--list-devices", "wants_list", is_flag=True, help="List the input devices and exit.")
+@server_option
+@context_options
+@budget_option
+@json_option
+def mic(
+    *,
+    device: int | None,
+    wants_list: bool,
+    server: str,
+    contexts: Sequence[str],
+    context_files: Sequence[Path],
+    budget_ms: int | None,
+    as_json: bool,
+) -> None:
+    """Speak into the microphone and see what is understood. Ctrl-C ends it, when the last reply is there."""
+    documents = read_documents(contexts, context_files)
+    portaudio = load_portaudio()
+    devices = list_devices(portaudio)
+    if wants_list:
+        _print_devices(devices, as_json=as_json)
+        return
+    chosen = choose_device(devices, device)
+
+    async def work(view: View) -> int:
+        microphone = Microphone(portaudio, chosen)
+        _stop_on_interrupt(microphone)
+        async with vivavoce.connect(server) as client:
+            with microphone.recording():
+                conversation = client.converse(
+                    microphone.blocks(view.level),
+                    audio=vivavoce.AudioFormat(sample_rate_hz=microphone.sample_rate_hz),
+                    interim_results=True,
+                    documents=documents,
+                    reply_budget_seconds=seconds(budget_ms),
+                )
+                await show_conversation(conversation, view)
+        return microphone.lost_blocks
+
+    click.echo(f"Listening to {chosen.name}; Ctrl-C ends it.", err=True)
+    with choose_view(as_json=as_json, budget_seconds=seconds(budget_ms)) as view:
+        lost_blocks = asyncio.run(work(view))
+    if lost_blocks:
+        lost_seconds = lost_blocks * BLOCK_SECONDS
+        click.echo(
+            f"At least {lost_seconds:g} s of speech were lost: this computer or the server is too slow.", err=True
+        )
+
+
+def _stop_on_interrupt(microphone: Microphone) -> None:
+    """Makes the first Ctrl-C end the recording, and the second one everything."""
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        microphone.stop()
+        loop.remove_signal_handler(signal.SIGINT)
+
+    loop.add_signal_handler(signal.SIGINT, stop)
+
+
+def _print_devices(devices: Sequence[Device], *, as_json: bool) -> None:
+    for device in devices:
+        if as_json:
+            click.echo(json.dumps({"event": "device"} | asdict(device), ensure_ascii=False))
+        else:
+            mark = "*" if device.is_default else " "
+            click.echo(f"{mark} {device.index:3}  {device.name} ({device.sample_rate_hz} Hz)")
+    if not devices:
+        click.echo(
+            "There is no input device; connect a microphone, or start the sound server that offers it.", err=True
+        )

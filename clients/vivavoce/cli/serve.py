@@ -1,0 +1,42 @@
+"""`vivavoce serve`: the server itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+_OURS = {"engines", "pipelines", "service", "vivavoce"}
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=50_051, show_default=True, help="Port; 0 lets the system choose."
+)
+@click.option("--triton", metavar="HOST:PORT", help="Use this Triton (gRPC) instead of starting one.")
+@click.option(
+    "--model-repository",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="Models for the Triton that is started.",
+)
+@click.option(
+    "--log-level",
+    type=click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"], case_sensitive=False),
+    default="INFO",
+    show_default=True,
+    help="How much is logged.",
+)
+def serve(host: str, port: int, triton: str | None, model_repository: Path | None, log_level: str) -> int:
+    """Serve conversations, until interrupted. Prints the address on stdout when ready."""
+    try:
+        from service.main import ServeOptions, run  # noqa: PLC0415 - integrators install the client alone
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] in _OURS:
+            raise
+        message = f"The server needs the package {error.name}; install it with `pip install 'vivavoce[serve]'`."
+        raise click.ClickException(message) from error
+    return run(
+        ServeOptions(host=host, port=port, triton=triton, model_repository=model_repository, log_level=log_level)
+    )

@@ -1,0 +1,65 @@
+"""Triton model ``asr``: translates between Triton's requests and ``engines.asr``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+from engines.asr.engine import AsrEngine, AsrRequest, AsrResult, AsrSettings
+from engines.asr.errors import AsrError
+from engines.asr.moonshine import MoonshineRecognizer
+
+
+class TritonPythonModel:
+    """One instance holds the sequences of all clients."""
+
+    def initialize(self, args: dict[str, str]) -> None:
+        """Loads the model and reads the parameters of ``config.pbtxt``."""
+        config = json.loads(args["model_config"])
+        parameters = {key: value["string_value"] for key, value in config["parameters"].items()}
+        folder = Path(args["model_repository"], args["model_version"], "moonshine-tiny-en")
+        settings = AsrSettings(
+            partial_interval_seconds=float(parameters["partial_interval_seconds"]),
+            max_utterance_seconds=float(parameters["max_utterance_seconds"]),
+            idle_timeout_seconds=int(config["sequence_batching"]["max_sequence_idle_microseconds"]) / 1e6,
+        )
+        self._engine = AsrEngine(MoonshineRecognizer(folder, threads=int(parameters["threads"])), settings)
+
+    def execute(self, requests: Sequence[Any]) -> list[Any]:
+        """Answers one batch: requests of different sequences, one answer each, in order."""
+        return [_response(answer) for answer in self._engine.process([_request(request) for request in requests])]
+
+    def finalize(self) -> None:
+        """Frees the model."""
+        del self._engine
+
+
+def _request(request: Any) -> AsrRequest:
+    return AsrRequest(
+        sequence_id=int(_input(request, "CORRID").item()),
+        audio=_input(request, "AUDIO").reshape(-1),
+        start=bool(_input(request, "START").item()),
+        end=bool(_input(request, "END").item()),
+        decode=bool(_input(request, "DECODE").item()),
+    )
+
+
+def _input(request: Any, name: str) -> Any:
+    return pb_utils.get_input_tensor_by_name(request, name).as_numpy()
+
+
+def _response(answer: AsrResult | AsrError) -> Any:
+    if isinstance(answer, AsrError):
+        return pb_utils.InferenceResponse(error=pb_utils.TritonError(str(answer), pb_utils.TritonError.INVALID_ARG))
+    outputs = {
+        "TRANSCRIPT": np.array([[answer.transcript.encode()]], np.object_),
+        "IS_FINAL": np.array([[answer.is_final]]),
+        "DECODED_SAMPLES": np.array([[answer.decoded_samples]], np.int64),
+        "COMPUTE_MS": np.array([[answer.compute_ms]], np.float32),
+    }
+    return pb_utils.InferenceResponse([pb_utils.Tensor(name, value) for name, value in outputs.items()])

@@ -1,0 +1,55 @@
+"""Runs Triton alone on a model repository: ``python -m service.triton [MODEL_REPOSITORY]``.
+
+Prints ``listening on HOST:PORT`` (gRPC) once every model is ready, and ends with SIGINT or SIGTERM. Several services
+can share it with ``vivavoce serve --triton HOST:PORT``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from pathlib import Path
+
+from pipelines.triton import TritonModels
+from service.main import DEFAULT_MODEL_REPOSITORY
+from service.triton.process import TritonProcess
+
+
+async def _run(model_repository: Path) -> int:
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    triton = await TritonProcess.start(model_repository)
+    try:
+        ended = asyncio.create_task(triton.wait())
+        stopped = asyncio.create_task(stop.wait())
+        ready = asyncio.create_task(_until_ready(triton.address))
+        await asyncio.wait((ended, stopped, ready), return_when=asyncio.FIRST_COMPLETED)
+        if ready.done():
+            sys.stdout.write(f"listening on {triton.address}\n")
+            sys.stdout.flush()
+            await asyncio.wait((ended, stopped), return_when=asyncio.FIRST_COMPLETED)
+        for task in (ended, stopped, ready):
+            task.cancel()
+    finally:
+        await triton.stop()
+    if stop.is_set():
+        return 0
+    sys.stderr.write(f"Triton ended by itself:\n{triton.recent_output}\n")
+    return 1
+
+
+async def _until_ready(address: str) -> None:
+    models = TritonModels(address)
+    try:
+        while await models.missing():
+            await asyncio.sleep(0.1)
+    finally:
+        await models.close()
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s  %(message)s")
+    sys.exit(asyncio.run(_run(Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT_MODEL_REPOSITORY)))

@@ -1,0 +1,58 @@
+"""What the tests of the client share."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+import vivavoce
+from tests.unit.clients.fake_service import FakeService, serving
+
+
+@pytest.fixture
+def service() -> Iterator[FakeService]:
+    with serving() as fake:
+        yield fake
+
+
+@pytest.fixture
+async def client(service: FakeService) -> AsyncIterator[vivavoce.Client]:
+    async with vivavoce.connect(service.address, response_timeout_seconds=5) as client:
+        yield client
+
+
+@pytest.fixture
+async def no_task_left() -> AsyncIterator[None]:
+    """Fails a test that leaves a task running."""
+    before = asyncio.all_tasks()
+    yield
+    for _ in range(100):
+        left = {task for task in asyncio.all_tasks() - before if "vivavoce" in repr(task.get_coro())}
+        if not left:
+            return
+        await asyncio.sleep(0.01)
+    pytest.fail(f"tasks were left running: {left}")
+
+
+@pytest.fixture
+def free_address() -> str:
+    """An address at which nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    """Half a second of stereo at 22,050 Hz: the left channel at 0.5, the right one silent."""
+    path = tmp_path / "tone.wav"
+    samples = np.zeros((11_025, 2), np.float32)
+    samples[:, 0] = 0.5
+    soundfile.write(path, samples, 22_050, subtype="FLOAT")
+    return path

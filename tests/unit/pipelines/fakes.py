@@ -1,0 +1,108 @@
+"""Models that answer by arithmetic, so that what a conversation does with them can be told exactly."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pipelines.errors import ModelError
+from pipelines.ports import AnswerSpan, Hypothesis, IntentPrediction, SlotSpan, Timing
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+INSTANT = Timing(0.0, 0.001)
+
+
+@dataclass
+class FakeModels:
+    """Recognizes one word a second of audio, and answers with the first word of the document.
+
+    Attributes:
+        recognition_seconds, understanding_seconds, answering_seconds: how long each model takes.
+        fail: names of the models that refuse: ``asr``, ``nlu``, ``qa``.
+        sequences: every sequence that was opened.
+    """
+
+    recognition_seconds: float = 0.05
+    understanding_seconds: float = 0.01
+    answering_seconds: float = 0.02
+    fail: set[str] = field(default_factory=set)
+    sequences: list[FakeSequence] = field(default_factory=list)
+    understood: list[str] = field(default_factory=list)
+
+    @property
+    def recognizer(self) -> FakeModels:
+        return self
+
+    @property
+    def intents(self) -> FakeModels:
+        return self
+
+    @property
+    def answers(self) -> FakeModels:
+        return self
+
+    @property
+    def open_sequences(self) -> list[FakeSequence]:
+        return [sequence for sequence in self.sequences if sequence.requests and not sequence.ended]
+
+    def open_sequence(self) -> FakeSequence:
+        sequence = FakeSequence(self)
+        self.sequences.append(sequence)
+        return sequence
+
+    async def predict(self, text: str) -> IntentPrediction:
+        self.understood.append(text)
+        await asyncio.sleep(self.understanding_seconds)
+        if "nlu" in self.fail:
+            raise ModelError("out of order")
+        return IntentPrediction("count", 0.9, (SlotSpan("first", 0, len(text.split()[0])),), INSTANT)
+
+    async def find(self, question: str, document: str) -> AnswerSpan:
+        await asyncio.sleep(self.answering_seconds)
+        if "qa" in self.fail:
+            raise ModelError("out of order")
+        return AnswerSpan(0, len(document.split()[0]), 0.8, INSTANT)
+
+
+@dataclass
+class FakeSequence:
+    models: FakeModels
+    samples: int = 0
+    requests: int = 0
+    decoded: int = 0
+    under_way: int = 0
+    ended: bool = False
+
+    async def send(self, audio: npt.NDArray[np.float32], *, decode: bool, end: bool) -> Hypothesis:
+        assert not self.ended, "audio after the end"
+        assert not self.under_way, "two requests of a sequence at once"
+        self.under_way += 1
+        self.requests += 1
+        self.samples += len(audio)
+        try:
+            await asyncio.sleep(self.models.recognition_seconds)
+        finally:
+            self.under_way -= 1
+        self.ended = self.ended or end
+        if "asr" in self.models.fail:
+            raise ModelError("out of order")
+        new = self.samples - self.decoded
+        if decode or end or new >= 6400:
+            self.decoded = self.samples
+        words = " ".join(f"w{second}" for second in range(self.decoded // 16000 + 1))
+        timing = INSTANT if new else Timing(0.003, 0.0)
+        return Hypothesis(words, self.decoded, end, timing)
+
+
+class ScriptedVoice:
+    """Judges windows by a script: pairs of seconds and probability, the last of which lasts for ever."""
+
+    def __init__(self, *script: tuple[float, float]) -> None:
+        self._probabilities = [probability for seconds, probability in script for _ in range(round(seconds / 0.032))]
+
+    def probability(self, window: npt.NDArray[np.float32]) -> float:
+        return self._probabilities.pop(0) if len(self._probabilities) > 1 else self._probabilities[0]

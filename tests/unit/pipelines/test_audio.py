@@ -1,0 +1,122 @@
+import io
+
+import numpy as np
+import pytest
+import soundfile
+
+from pipelines.audio.decoding import AudioDecoder
+from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.audio.timeline import Timeline
+from pipelines.errors import InvalidInputError, UndecodableAudioError
+
+SECONDS = 1.5
+TONE_HZ = 440
+
+
+def tone(rate: int, channels: int = 1) -> np.ndarray:
+    mono = 0.3 * np.sin(2 * np.pi * TONE_HZ * np.arange(int(rate * SECONDS)) / rate)
+    return np.repeat(mono[:, np.newaxis], channels, axis=1).astype(np.float32)
+
+
+def encoded(encoding: Encoding, rate: int, channels: int = 1) -> bytes:
+    container, subtype = {
+        Encoding.LINEAR_PCM: ("RAW", "PCM_16"),
+        Encoding.LINEAR_PCM_FLOAT32: ("RAW", "FLOAT"),
+        Encoding.MULAW: ("RAW", "ULAW"),
+        Encoding.ALAW: ("RAW", "ALAW"),
+        Encoding.FLAC: ("FLAC", "PCM_16"),
+        Encoding.OGGOPUS: ("OGG", "OPUS"),
+    }[encoding]
+    buffer = io.BytesIO()
+    soundfile.write(buffer, tone(rate, channels), rate, format=container, subtype=subtype)
+    return buffer.getvalue()
+
+
+def decoded(audio_format: AudioFormat, data: bytes, chunk: int = 3200) -> np.ndarray:
+    decoder = AudioDecoder(audio_format)
+    pieces = [decoder.decode(data[start : start + chunk]) for start in range(0, len(data), chunk)]
+    return np.concatenate([*pieces, decoder.flush()])
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.parametrize("rate", [8_000, 16_000, 24_000, 44_100, 48_000])
+@pytest.mark.parametrize("encoding", list(Encoding))
+def test_every_encoding_and_rate_becomes_the_same_samples(encoding: Encoding, rate: int, channels: int):
+    if encoding is Encoding.OGGOPUS and rate == 44_100:
+        rate = 48_000  # Opus has no such rate
+    told = AudioFormat(encoding, 0, 0) if encoding.describes_itself else AudioFormat(encoding, rate, channels)
+    samples = decoded(told, encoded(encoding, rate, channels))
+    expected = tone(16_000)[:, 0]
+    assert samples.dtype == np.float32
+    assert abs(len(samples) - len(expected)) <= 200
+    middle = slice(2_000, 20_000)
+    # Opus is lossy, the more so the less band there is.
+    assert np.abs(samples[middle] - expected[middle]).max() < (0.06 if encoding is Encoding.OGGOPUS else 0.02)
+
+
+@pytest.mark.parametrize("encoding", [Encoding.FLAC, Encoding.OGGOPUS, Encoding.LINEAR_PCM])
+def test_how_the_bytes_are_cut_changes_nothing(encoding: Encoding):
+    told, data = AudioFormat(encoding, 16_000), encoded(encoding, 16_000)
+    np.testing.assert_array_equal(decoded(told, data, chunk=98), decoded(told, data, chunk=len(data)))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "data"),
+    [
+        (Encoding.LINEAR_PCM, b"\0\0\0"),
+        (Encoding.LINEAR_PCM_FLOAT32, np.array([0, np.nan], "<f4").tobytes()),
+        (Encoding.LINEAR_PCM_FLOAT32, np.array([0, np.inf], "<f4").tobytes()),
+        (Encoding.FLAC, b"this is no FLAC stream at all, not even a bit"),
+        (Encoding.FLAC, b"fLaC"),
+        (Encoding.FLAC, encoded(Encoding.FLAC, 16_000)[:42] + b"garbage" * 100),
+        (Encoding.OGGOPUS, b"this is no Ogg stream at all"),
+        (Encoding.OGGOPUS, encoded(Encoding.OGGOPUS, 48_000)[:600]),
+        (Encoding.OGGOPUS, b"OggS" + bytes(22) + b"\x01\x13" + b"Something else here"),
+    ],
+)
+def test_what_is_not_in_its_encoding_is_refused(encoding: Encoding, data: bytes):
+    with pytest.raises(UndecodableAudioError):
+        decoded(AudioFormat(encoding, 16_000), data)
+
+
+def test_a_damaged_opus_packet_is_refused():
+    data = encoded(Encoding.OGGOPUS, 48_000)
+    second_page = data.index(b"OggS", 4)
+    headers = data[: data.index(b"OggS", second_page + 4)]
+    # One packet of two bytes: a frame count of zero, which RFC 6716 forbids.
+    damaged = b"OggS" + bytes(22) + b"\x01\x02" + b"\x03\x00"
+    with pytest.raises(UndecodableAudioError, match="packet is damaged"):
+        decoded(AudioFormat(Encoding.OGGOPUS), headers + damaged)
+
+
+def test_a_header_that_contradicts_the_config_is_refused():
+    with pytest.raises(UndecodableAudioError, match="2 channel"):
+        decoded(AudioFormat(Encoding.FLAC, 16_000, 1), encoded(Encoding.FLAC, 16_000, 2))
+
+
+def test_flac_with_bits_that_cannot_be_decoded_is_refused():
+    buffer = io.BytesIO()
+    soundfile.write(buffer, tone(16_000), 16_000, format="FLAC", subtype="PCM_24")
+    with pytest.raises(UndecodableAudioError, match="24 bits"):
+        decoded(AudioFormat(Encoding.FLAC), buffer.getvalue())
+
+
+@pytest.mark.parametrize(("rate", "channels"), [(7_999, 1), (48_001, 1), (0, 1), (16_000, 3), (16_000, -1)])
+def test_a_format_out_of_range_is_refused(rate: int, channels: int):
+    with pytest.raises(InvalidInputError):
+        AudioFormat(Encoding.LINEAR_PCM, rate, channels)
+
+
+def test_a_timeline_keeps_what_was_not_forgotten():
+    timeline = Timeline()
+    for start in range(0, 100, 10):
+        timeline.append(np.arange(start, start + 10, dtype=np.float32))
+    timeline.forget_before(35)
+    timeline.forget_before(20)
+    timeline.forget_before(38)
+    np.testing.assert_array_equal(timeline.get(40, 43), [40, 41, 42])
+    assert timeline.end == 100
+    with pytest.raises(IndexError):
+        timeline.get(37, 40)
+    with pytest.raises(IndexError):
+        timeline.get(90, 101)

@@ -1,0 +1,253 @@
+"""The async shell, with fake models and a clock that jumps."""
+
+import asyncio
+import dataclasses
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import numpy as np
+import pytest
+
+from pipelines.answering import Document
+from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.conversation import Conversation, ConversationConfig
+from pipelines.endpointing import EndpointingConfig
+from pipelines.errors import InvalidInputError
+from pipelines.messages import Message, Notice, Reply, SpeechEnded, Status, Transcript
+from pipelines.outbox import MAX_MESSAGES, Outbox, SlowReaderError
+from pipelines.turns.state import TurnSettings
+from tests import virtual_time
+from tests.unit.pipelines.fakes import FakeModels, ScriptedVoice
+
+PCM = AudioFormat(Encoding.LINEAR_PCM, 16_000)
+DOCUMENTS = (Document("guide", "Paris is the capital of France."),)
+TENTH = np.zeros(1600, "<i2").tobytes()
+
+
+class Session:
+    """A conversation with its caller: sends 100 ms at a time, and notes what comes when."""
+
+    def __init__(self, models: FakeModels, voice: ScriptedVoice, **settings: object) -> None:
+        turns = TurnSettings(interim_results=True, **settings)
+        self.conversation = Conversation(ConversationConfig(PCM, turns, DOCUMENTS), models, voice)
+        self.came: list[tuple[float, Message]] = []
+        self._loop = asyncio.get_running_loop()
+
+    async def listen(self) -> None:
+        async for message in self.conversation.outbox:
+            self.came.append((self._loop.time(), message))
+
+    async def talk(self, seconds: float, *, pace: float = 0.1) -> None:
+        for _ in range(round(seconds * 10)):
+            await self.conversation.add_audio(TENTH)
+            await asyncio.sleep(pace)
+
+    def of(self, kind: type) -> list:
+        return [message for _, message in self.came if isinstance(message, kind)]
+
+    def when(self, kind: type) -> list[float]:
+        return [at for at, message in self.came if isinstance(message, kind)]
+
+
+@asynccontextmanager
+async def session(models: FakeModels, *script: tuple[float, float], **settings: object) -> AsyncIterator[Session]:
+    held = Session(models, ScriptedVoice(*script), **settings)
+    listener = asyncio.create_task(held.listen())
+    try:
+        yield held
+    finally:
+        await held.conversation.close()
+        await listener
+        assert models.open_sequences == []
+
+
+def test_the_reply_is_ready_the_instant_the_endpoint_falls():
+    async def main() -> None:
+        models = FakeModels()
+        async with session(models, (0.5, 0), (2, 1), (9, 0)) as held:
+            await held.talk(4)
+        (reply,), (ended_at,), (replied_at,) = held.of(Reply), held.when(SpeechEnded), held.when(Reply)
+        assert reply.speculated
+        assert reply.answer.document_id == "guide"
+        # Only the END of the sequence lies between: the fake recognizer takes 50 ms for it.
+        assert replied_at - ended_at == pytest.approx(0.05, abs=0.001)
+        assert len(models.sequences) == 1
+
+    virtual_time.run(main())
+
+
+def test_partials_come_at_least_every_half_second_of_speech():
+    async def main() -> None:
+        async with session(FakeModels(), (10, 1)) as held:
+            await held.talk(8)
+        partials = held.when(Transcript)
+        ends = [transcript.end / 16_000 for transcript in held.of(Transcript)]
+        assert len(partials) >= 7
+        assert ends == sorted(ends)
+
+    virtual_time.run(main())
+
+
+def test_a_slow_stage_makes_the_reply_partial_but_not_late():
+    async def main() -> None:
+        models = FakeModels(answering_seconds=3)
+        async with session(models, (2, 1), (9, 0), endpointing=EndpointingConfig(enabled=False)) as held:
+            await held.talk(1.5)
+            ended = asyncio.get_running_loop().time()
+            held.conversation.end_utterance()
+            await asyncio.sleep(5)
+        (reply,), (replied_at,) = held.of(Reply), held.when(Reply)
+        assert reply.status is Status.PARTIAL
+        assert reply.understanding.intent == "count"
+        assert replied_at - ended <= 0.3
+
+    virtual_time.run(main())
+
+
+def test_audio_faster_than_real_time_waits_for_the_recognizer():
+    async def main() -> None:
+        models = FakeModels(recognition_seconds=5)
+        async with session(models, (600, 1)) as held:
+            await held.talk(60, pace=0)
+            assert asyncio.get_running_loop().time() > 10
+            assert sum(s.samples for s in models.sequences) > 0
+            await held.conversation.half_close()
+            await asyncio.sleep(60)
+        # Every sample was sent: in the sequences that were cut off twice, in all others once.
+        assert sum(sequence.samples for sequence in models.sequences) >= 60 * 16_000
+
+    virtual_time.run(main())
+
+
+def test_a_caller_who_vanishes_mid_word_leaves_no_sequence_open():
+    async def main() -> None:
+        models = FakeModels(recognition_seconds=0.5)
+        async with session(models, (60, 1)) as held:
+            await held.talk(2)
+            assert models.open_sequences
+        assert models.sequences[0].ended
+
+    virtual_time.run(main())
+
+
+def test_ending_a_sequence_outlives_the_cancellation_of_the_call():
+    async def main() -> None:
+        models = FakeModels(recognition_seconds=0.5)
+        held = Session(models, ScriptedVoice((60, 1)))
+        listener = asyncio.create_task(held.listen())
+        await held.talk(2)
+        closing = asyncio.create_task(held.conversation.close())
+        await asyncio.sleep(0)
+        closing.cancel()
+        await asyncio.gather(closing, return_exceptions=True)
+        await asyncio.sleep(5)
+        assert models.sequences[0].ended
+        listener.cancel()
+        await asyncio.gather(listener, return_exceptions=True)
+
+    virtual_time.run(main())
+
+
+def test_audio_that_stops_coming_gives_the_place_in_the_recognizer_back():
+    async def main() -> None:
+        models = FakeModels()
+        async with session(models, (60, 1)) as held:
+            await held.talk(2)
+            await asyncio.sleep(120)
+            assert models.open_sequences == []
+            await held.talk(2)
+            held.conversation.end_utterance()
+            await asyncio.sleep(1)
+        assert len(models.sequences) == 2
+        (reply,) = held.of(Reply)
+        assert len(reply.transcript.split()) > 3
+
+    virtual_time.run(main())
+
+
+def test_a_recognizer_out_of_order_is_told_and_the_next_utterance_works():
+    async def main() -> None:
+        models = FakeModels(fail={"asr"})
+        async with session(models, (2, 1), (2, 0), (2, 1), (9, 0)) as held:
+            await held.talk(3.5)
+            models.fail.clear()
+            await held.talk(4)
+            await asyncio.sleep(1)
+        assert [notice.turn for notice in held.of(Notice)] == [1]
+        assert [reply.status for reply in held.of(Reply)] == [Status.DEGRADED, Status.COMPLETE]
+
+    virtual_time.run(main())
+
+
+def test_many_turns_leave_nothing_behind():
+    async def main() -> None:
+        models = FakeModels()
+        async with session(models, *(((1, 1), (1, 0)) * 50)) as held:
+            await held.talk(100)
+            await asyncio.sleep(1)
+            assert held.conversation._segments == {}
+            assert held.conversation._timers == {}
+            assert held.conversation._timeline.end - held.conversation._timeline._first < 16_000
+        assert len(held.of(Reply)) == 50
+
+    virtual_time.run(main())
+
+
+@pytest.mark.parametrize(
+    ("config", "data", "reason"),
+    [(PCM, b"", "EMPTY_AUDIO"), (PCM, b"\0\0\0", "UNDECODABLE_AUDIO"), (None, b"\0\0", "NO_AUDIO_CONFIG")],
+)
+def test_audio_that_cannot_be_served_is_refused(config: AudioFormat | None, data: bytes, reason: str):
+    async def main() -> None:
+        conversation = Conversation(ConversationConfig(config), FakeModels(), ScriptedVoice((1, 0)))
+        with pytest.raises(InvalidInputError) as refused:
+            await conversation.add_audio(data)
+        assert refused.value.reason == reason
+        await conversation.close()
+
+    virtual_time.run(main())
+
+
+@pytest.mark.parametrize(
+    ("documents", "reason"),
+    [
+        ((Document("", "x" * 100_001),), "DOCUMENTS_TOO_LONG"),
+        ((Document("a", "x"), Document("a", "y")), "DUPLICATE_DOCUMENT_ID"),
+        ((Document("a", "  "),), "EMPTY_DOCUMENT"),
+        (tuple(Document(str(n), "x") for n in range(33)), "TOO_MANY_DOCUMENTS"),
+    ],
+)
+def test_documents_that_cannot_be_served_are_refused(documents: tuple[Document, ...], reason: str):
+    with pytest.raises(InvalidInputError) as refused:
+        ConversationConfig(documents=documents)
+    assert refused.value.reason == reason
+
+
+def drained(fill: Callable[[Outbox], None]) -> list[Message]:
+    async def main() -> list[Message]:
+        outbox = Outbox()
+        fill(outbox)
+        outbox.finish()
+        return [message async for message in outbox]
+
+    return virtual_time.run(main())
+
+
+def test_a_newer_partial_takes_the_place_of_an_older_one():
+    partial = Transcript(1, "turn", False, 0, 1)
+    newer, final = dataclasses.replace(partial, text="turn on"), dataclasses.replace(partial, is_final=True)
+
+    def fill(outbox: Outbox) -> None:
+        for message in (partial, newer, final, final):
+            outbox.put(message)
+
+    assert drained(fill) == [final, final]
+
+
+def test_a_reader_who_falls_too_far_behind_is_let_go():
+    def fill(outbox: Outbox) -> None:
+        for turn in range(MAX_MESSAGES + 1):
+            outbox.put(SpeechEnded(turn, 0, None))
+
+    with pytest.raises(SlowReaderError):
+        drained(fill)
