@@ -1,8 +1,66 @@
+# Two commands to begin with: `make demo` shows what Vivavoce does, `make test` runs the suite.
 .DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3.11
 VENV := .venv
-PY := $(VENV)/bin/python
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+CONSTRAINTS := constraints.txt
+
+.PHONY: help
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+.PHONY: setup
+setup: $(READY) ## make .venv with everything installed and built; the others call it
+
+$(READY): pyproject.toml $(CONSTRAINTS) modelkit/moonshine.py
+	@echo "==> making $(VENV) (about a minute)"
+	@$(PYTHON) --version | grep -q 'Python 3\.11\.' || { echo "Python 3.11 is needed: set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@echo "==> installing"
+	$(BIN)/uv pip install --python $(BIN)/python --constraint $(CONSTRAINTS) --editable '.[serve,mic,dev]'
+	@echo "==> building the speech recognition model"
+	$(BIN)/python -m modelkit.moonshine
+	@touch $@
+
+.PHONY: demo
+demo: setup ## the main job, from nothing, on recordings that come with the project
+	$(BIN)/python -m demo.run
+
+.PHONY: test
+test: setup ## run the suite, from nothing
+	$(BIN)/python -m pytest
+
+.PHONY: check
+check: setup ## format, lint, types, and stubs that agree with protos/
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/buf lint protos
+	$(BIN)/python -m tests.stubs_up_to_date
+
+.PHONY: format
+format: setup ## bring the code into form
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
 
 .PHONY: protos
-protos: ## generate the stubs of protos/ into the package
-	$(PY) -m grpc_tools.protoc --proto_path=protos --python_out=clients --pyi_out=clients --grpc_python_out=clients \
-		$$(cd protos && find vivavoce -name '*.proto')
+protos: setup ## generate the stubs of protos/ into the package
+	$(BIN)/python -m grpc_tools.protoc --proto_path=protos --python_out=clients --pyi_out=clients \
+		--grpc_python_out=clients $(patsubst protos/%,%,$(wildcard protos/vivavoce/v1/*.proto))
+
+.PHONY: serve
+serve: setup ## run the service on localhost:50051
+	$(BIN)/vivavoce serve
+
+.PHONY: constraints
+constraints: ## choose the versions of all dependencies anew
+	$(BIN)/uv pip compile --quiet --python-version 3.11 --no-header --no-annotate --extra serve --extra mic --extra dev \
+		pyproject.toml --output-file $(CONSTRAINTS)
+
+.PHONY: clean
+clean: ## remove what setup made
+	rm -rf $(VENV) model_repository/asr/1/moonshine-tiny-en

@@ -5,7 +5,6 @@ Case needs no work: the tokenizer is uncased.
 
 from __future__ import annotations
 
-import random
 import re
 from typing import TYPE_CHECKING
 
@@ -13,23 +12,43 @@ from engines.bert.intent_decoding import Slot
 from modelkit.nlu import Utterance
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Callable, Sequence
 
     from modelkit.squad import Question
 
 _QUESTION_WORDS = frozenset(
-    "what who where when why how which is are was were do does did can could will would should has have any".split()
+    {
+        *(
+            "what",
+            "who",
+            "where",
+            "when",
+            "why",
+            "how",
+            "which",
+            "is",
+            "are",
+            "was",
+            "were",
+            "do",
+            "does",
+            "did",
+            "can",
+        ),
+        *("could", "will", "would", "should", "has", "have", "any"),
+    }
 )
-_UNITS = {
-    word: number
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-        "eighteen nineteen".split()
-    )
-}
-_TENS = {word: 10 * ten for ten, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}
+_UNIT_WORDS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_UNITS = {word: number for number, word in enumerate(_UNIT_WORDS)}
+_TEN_WORDS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_TENS = {word: 10 * ten for ten, word in enumerate(_TEN_WORDS, 2)}
 _NUMBER = re.compile(
-    rf"\b(?:(?P<tens>{'|'.join(_TENS)})(?:[ -](?P<ones>{'|'.join(list(_UNITS)[1:10])}))?|(?P<unit>{'|'.join(w for w in _UNITS if w != 'one')}))\b"
+    rf"\b(?:(?P<tens>{'|'.join(_TEN_WORDS)})(?:[ -](?P<ones>{'|'.join(_UNIT_WORDS[1:10])}))?"
+    rf"|(?P<unit>{'|'.join(word for word in _UNIT_WORDS if word != 'one')}))\b"
 )
 _CLOCK = re.compile(r"\b(?P<hour>[1-9]|1[0-2]) (?P<minute>[1-5][05])\b")
 _HALF_DAY = re.compile(r"\b(?P<half>[ap])\.? ?m\b\.?")
@@ -75,9 +94,7 @@ def _with_comma(utterance: Utterance, rng: random.Random) -> Utterance:
         return utterance
     chosen = rng.choice(spaces)
     text = utterance.text[:chosen] + "," + utterance.text[chosen:]
-    slots = tuple(
-        Slot(s.name, s.start + (s.start > chosen), s.end + (s.end > chosen)) for s in utterance.slots
-    )
+    slots = tuple(Slot(s.name, s.start + (s.start > chosen), s.end + (s.end > chosen)) for s in utterance.slots)
     return Utterance(text, utterance.intent, slots)
 
 
@@ -91,16 +108,12 @@ def _substitute(utterance: Utterance, pattern: re.Pattern[str], replace: Callabl
         new = replace(match)
         shift = len(new) - (end - start)
         text = text[:start] + new + text[end:]
-        slots = tuple(
-            Slot(s.name, s.start + shift * (s.start >= end), s.end + shift * (s.end >= end)) for s in slots
-        )
+        slots = tuple(Slot(s.name, s.start + shift * (s.start >= end), s.end + shift * (s.end >= end)) for s in slots)
     return Utterance(text, utterance.intent, slots)
 
 
 def outlier_texts(questions: Sequence[Question], rng: random.Random) -> list[str]:
-    """Text that no assistant's intent covers: the questions of a reading comprehension set, and as many short
-    sentences of its paragraphs.
-    """
+    """Gives text that no intent covers: questions of a reading comprehension set, and sentences of its paragraphs."""
     asked = sorted({question.text for question in questions if len(question.text.split()) <= 24})
     contexts = sorted({question.context for question in questions})
     sentences = {s for context in contexts for s in re.split(r"(?<=[.!?])\s+", context) if 4 <= len(s.split()) <= 20}

@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from modelkit.moonshine_graph import build_decoder, build_encoder
+from modelkit.moonshine_graph import build_decoder, build_encoder, build_front_end
 from modelkit.moonshine_weights import OrtWeights, WeightsError
 
 PACKAGE = "moonshine_voice"
@@ -72,7 +72,7 @@ def check_assets(folder: Path) -> None:
 
 
 def build(assets: Path, target: Path) -> bool:
-    """Builds ``encoder.onnx``, ``decoder.onnx`` and ``tokenizer.bin`` in ``target``.
+    """Builds ``front_end.onnx``, ``encoder.onnx``, ``decoder.onnx`` and ``tokenizer.bin`` in ``target``.
 
     Returns:
         Whether anything was written; False when ``target`` is up to date.
@@ -90,6 +90,7 @@ def build(assets: Path, target: Path) -> bool:
         folder = Path(scratch) / target.name
         folder.mkdir()
         encoder, decoder = OrtWeights(assets / "encoder_model.ort"), OrtWeights(assets / "decoder_model_merged.ort")
+        (folder / "front_end.onnx").write_bytes(build_front_end(encoder).SerializeToString())
         (folder / "encoder.onnx").write_bytes(build_encoder(encoder, decoder).SerializeToString())
         (folder / "decoder.onnx").write_bytes(build_decoder(decoder).SerializeToString())
         shutil.copyfile(assets / "tokenizer.bin", folder / "tokenizer.bin")

@@ -1,4 +1,4 @@
-"""Builds the two ONNX graphs that the engine runs from Moonshine's weights.
+"""Builds the three ONNX graphs that the engine runs from Moonshine's weights.
 
 The graphs that come with Moonshine cannot be served in batches: they normalize the padding of a short
 recording together with its sound (GroupNorm over all frames), quantize activations with one scale for the whole batch, so
@@ -6,7 +6,8 @@ that a row's result depends on its neighbours, and give the decoder no mask for 
 lengths. They also spend more time on shape arithmetic than on the model. These graphs hold the same
 weights, bit for bit, and
 
-* take the number of valid samples of each row: padding enters neither the normalization nor the attention;
+* take each row's own length and statistics: padding enters neither the normalization nor the attention;
+* split off the front end, whose results for the beginning of an utterance can be kept when more of it arrives;
 * quantize each activation row (one frame or one token) with a scale of its own, so that a row is computed alike in every batch;
 * keep each decoder row's own length (``GroupQueryAttention``), write keys and values in place, and return
   token ids rather than logits;
@@ -38,7 +39,8 @@ HEADS = 8
 HEAD_SIZE = 36
 CACHE_HEAD_SIZE = 48
 """GroupQueryAttention wants a multiple of 16: heads of the decoder's self attention are padded with zeros."""
-HIDDEN = HEADS * HEAD_SIZE
+FEATURES = 576
+"""Channels of the second convolution."""
 ROTARY_SIZE = 32
 MAX_POSITIONS = 2048
 """Rows of the rotary tables: 2,048 encoder frames are 49 s."""
@@ -125,94 +127,105 @@ class GraphBuilder:
         return model
 
 
-def build_encoder(encoder: OrtWeights, decoder: OrtWeights) -> ModelProto:
-    """Builds audio → keys and values of the decoder's cross attention.
+def build_front_end(weights: OrtWeights) -> ModelProto:
+    """Builds audio → features: the first two convolutions, without the normalization between them.
 
-    Inputs: ``audio`` float32 ``[batch, samples]`` (zeros after a row's end), ``sample_counts`` int64 ``[batch]``.
-    Outputs: ``cross_key_0 … cross_value_5`` float32 ``[batch, 8, frames, 36]`` and ``frame_mask`` int32 ``[batch, frames]``.
+    GroupNorm scales and shifts all its frames alike, and a convolution is linear: ``conv(norm(x))`` is ``conv(x)``, scaled and
+    shifted. So the second convolution can run before the statistics are known, and what it returned for the beginning of an
+    utterance stays valid when more audio arrives. The encoder applies the statistics.
+
+    Input: ``audio`` float32 ``[batch, samples]``. Outputs: ``features`` float32 ``[batch, 576, frames]``; ``sums`` and ``square_sums``
+    float32 ``[batch, first_frames]``, of each frame that the first convolution returned.
     """
     graph = GraphBuilder()
-    hidden, mask = _front_end(graph, encoder)
-    positions = graph.ints(0)
-    tables = _rotary_tables(graph, encoder.tensor("onnx::Expand_202"))
-    for layer in range(LAYERS):
-        rows = graph.quantize_rows(graph.layer_norm(hidden, encoder.tensor(f"layers.{layer}.input_layernorm.weight")))
-        attention = f"/layers.{layer}/self_attn"
-        projections = join(*(encoder.matrix(f"{attention}/{x}_proj/MatMul_output_0") for x in "qkv"))
-        query, key, value = graph.split(graph.linear(rows, projections), 3)
-        query, key = (_rotate(graph, x, positions, tables) for x in (query, key))
-        mixed = graph.op(
-            "MultiHeadAttention", query, key, value, "", mask,
-            domain=_CONTRIB, num_heads=HEADS, scale=_ATTENTION_SCALE,
-        )  # fmt: skip
-        projected = graph.linear(graph.quantize_rows(mixed), encoder.matrix(f"{attention}/o_proj/MatMul_output_0"))
-        hidden = graph.op("Add", hidden, projected)
-        norm = encoder.tensor(f"layers.{layer}.post_attention_layernorm.weight")
-        rows = graph.quantize_rows(graph.layer_norm(hidden, norm))
-        inner = graph.linear(rows, encoder.matrix(f"/layers.{layer}/mlp/fc1/Add_output_0"))
-        rows = graph.quantize_rows(graph.op("Gelu", inner))
-        hidden = graph.op("Add", hidden, graph.linear(rows, encoder.matrix(f"/layers.{layer}/mlp/fc2/Add_output_0")))
-    _cross_keys_and_values(graph, graph.layer_norm(hidden, encoder.tensor("layer_norm.weight")), decoder)
-    inputs = [
-        helper.make_tensor_value_info("audio", TensorProto.FLOAT, ["batch", "samples"]),
-        helper.make_tensor_value_info("sample_counts", TensorProto.INT64, ["batch"]),
-    ]
-    outputs = [*_cross_attention_values(), helper.make_tensor_value_info("frame_mask", TensorProto.INT32, ["batch", "frames"])]
-    return graph.model("moonshine_encoder", inputs, outputs)
-
-
-def _front_end(graph: GraphBuilder, weights: OrtWeights) -> tuple[str, str]:
-    """Adds the three convolutions; returns the frames ``[batch, frames, 288]`` and their mask ``[batch, frames]``.
-
-    No convolution is padded, so a frame inside a row's own length never touches what comes after the row's end.
-    """
-    counts = _frame_counts(graph, "sample_counts")
     first = graph.constant(weights.tensor("conv1.weight_add_tensor"))
     audio = graph.op("Unsqueeze", "audio", graph.ints(1))
     hidden = graph.op("Tanh", graph.op("Conv", audio, first, strides=[CONVOLUTIONS[0][1]]))
-    hidden = _normalize_valid(graph, hidden, counts[0])
-    # The affine part of the normalization is folded into the convolution that follows.
+    graph.op("ReduceSum", hidden, graph.ints(1), output="sums", keepdims=0)
+    graph.op("ReduceSumSquare", hidden, graph.ints(1), output="square_sums", keepdims=0)
+    second = graph.constant(_second_convolution(weights)[0])
+    graph.op("Conv", hidden, second, output="features", strides=[CONVOLUTIONS[1][1]])
+    outputs = [helper.make_tensor_value_info("features", TensorProto.FLOAT, ["batch", FEATURES, "frames"])]
+    outputs += [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", "first_frames"])
+        for name in ("sums", "square_sums")
+    ]
+    inputs = [helper.make_tensor_value_info("audio", TensorProto.FLOAT, ["batch", "samples"])]
+    return graph.model("moonshine_front_end", inputs, outputs)
+
+
+def _second_convolution(weights: OrtWeights) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Returns the second convolution's kernel and bias with the affine part of the normalization before it folded in."""
     scale, shift = (weights.tensor(name)[:, 0] for name in ("onnx::Mul_2080", "onnx::Add_2081"))
-    second = weights.tensor("conv2.weight_add_tensor")
-    bias = weights.tensor("conv2.bias") + np.einsum("ock,c->o", second, shift)
-    second = second * scale[None, :, None]
-    hidden = graph.op("Conv", hidden, graph.constant(second), graph.constant(bias), strides=[CONVOLUTIONS[1][1]])
-    hidden = graph.op("Gelu", hidden)
+    kernel = weights.tensor("conv2.weight_add_tensor")
+    return kernel * scale[None, :, None], weights.tensor("conv2.bias") + np.einsum("ock,c->o", kernel, shift)
+
+
+def build_encoder(encoder: OrtWeights, decoder: OrtWeights) -> ModelProto:
+    """Builds features → keys and values of the decoder's cross attention.
+
+    Inputs: ``features`` float32 ``[batch, 576, frames]`` (anything finite after a row's end), ``feature_counts`` int64
+    ``[batch]``, ``means`` and ``deviations`` float32 ``[batch]``: mean and standard deviation over all entries of all frames
+    that the first convolution returned for a row.
+    Outputs: ``cross_key_0 … cross_value_5`` float32 ``[batch, 8, frames, 36]`` and ``frame_mask`` int32 ``[batch, frames]``.
+    """
+    graph = GraphBuilder()
+    hidden, mask = _last_convolution(graph, encoder)
+    positions = graph.ints(0)
+    tables = _rotary_tables(graph, encoder.tensor("onnx::Expand_202"))
+    for layer in range(LAYERS):
+        hidden = _encoder_layer(graph, encoder, layer, hidden, mask, positions, tables)
+    _cross_keys_and_values(graph, graph.layer_norm(hidden, encoder.tensor("layer_norm.weight")), decoder)
+    inputs = [
+        helper.make_tensor_value_info("features", TensorProto.FLOAT, ["batch", FEATURES, "feature_frames"]),
+        helper.make_tensor_value_info("feature_counts", TensorProto.INT64, ["batch"]),
+        helper.make_tensor_value_info("means", TensorProto.FLOAT, ["batch"]),
+        helper.make_tensor_value_info("deviations", TensorProto.FLOAT, ["batch"]),
+    ]
+    mask_value = helper.make_tensor_value_info("frame_mask", TensorProto.INT32, ["batch", "frames"])
+    return graph.model("moonshine_encoder", inputs, [*_cross_attention_values(), mask_value])
+
+
+def _last_convolution(graph: GraphBuilder, weights: OrtWeights) -> tuple[str, str]:
+    """Normalizes the features and adds the third convolution.
+
+    Returns the frames ``[batch, frames, 288]`` and their mask ``[batch, frames]``. No convolution is padded, so a frame inside a
+    row's own length never touches what comes after the row's end.
+    """
+    kernel, bias = _second_convolution(weights)
+    means, deviations = (graph.op("Unsqueeze", name, graph.ints(1, 2)) for name in ("means", "deviations"))
+    scale = graph.op("Reciprocal", deviations)
+    shift = graph.op("Mul", graph.op("Mul", means, scale), graph.constant(-kernel.sum(axis=(1, 2))[:, None]))
+    shift = graph.op("Add", shift, graph.constant(bias[:, None]))
+    hidden = graph.op("Gelu", graph.op("Add", graph.op("Mul", "features", scale), shift))
     third, bias = weights.tensor("conv3.weight_add_tensor"), weights.tensor("conv3.bias")
-    hidden = graph.op("Conv", hidden, graph.constant(third), graph.constant(bias), strides=[CONVOLUTIONS[2][1]])
+    width, stride = CONVOLUTIONS[2]
+    hidden = graph.op("Conv", hidden, graph.constant(third), graph.constant(bias), strides=[stride])
     hidden = graph.op("Transpose", graph.op("Gelu", hidden), perm=[0, 2, 1])
-    mask = _valid(graph, hidden, counts[2], axis=1)
+    counts = graph.op("Div", graph.op("Sub", "feature_counts", graph.ints(width - stride)), graph.ints(stride))
+    length = graph.op("Squeeze", graph.op("Shape", hidden, start=1, end=2), graph.ints(0))
+    zero, one = (graph.constant(np.array(i, np.int64)) for i in (0, 1))
+    mask = graph.op("Less", graph.op("Range", zero, length, one), graph.op("Unsqueeze", counts, graph.ints(1)))
     return hidden, graph.op("Cast", mask, output="frame_mask", to=TensorProto.INT32)
 
 
-def _frame_counts(graph: GraphBuilder, samples: str) -> list[str]:
-    """Adds the number of valid frames after each convolution, int64 ``[batch, 1]``."""
-    counts = []
-    count = graph.op("Unsqueeze", samples, graph.ints(1))
-    for kernel, stride in CONVOLUTIONS:
-        count = graph.op("Div", graph.op("Sub", count, graph.ints(kernel - stride)), graph.ints(stride))
-        counts.append(count)
-    return counts
-
-
-def _valid(graph: GraphBuilder, frames: str, counts: str, axis: int) -> str:
-    """Adds a mask, bool ``[batch, frames]``: which frames lie inside their row's length."""
-    length = graph.op("Shape", frames, start=axis, end=axis + 1)
-    zero, one = (graph.constant(np.array(i, np.int64)) for i in (0, 1))
-    return graph.op("Less", graph.op("Range", zero, graph.op("Squeeze", length, graph.ints(0)), one), counts)
-
-
-def _normalize_valid(graph: GraphBuilder, frames: str, counts: str) -> str:
-    """Adds GroupNorm with one group over the valid frames of each row, without its affine part."""
-    mask = graph.op("Cast", _valid(graph, frames, counts, axis=2), to=TensorProto.FLOAT)
-    mask = graph.op("Unsqueeze", mask, graph.ints(1))
-    entries = graph.op("Mul", graph.op("Cast", counts, to=TensorProto.FLOAT), graph.floats(float(HIDDEN)))
-    entries = graph.op("Unsqueeze", entries, graph.ints(1))
-    axes = graph.ints(1, 2)
-    total = graph.op("ReduceSum", graph.op("Mul", frames, mask), axes, keepdims=1)
-    centred = graph.op("Mul", graph.op("Sub", frames, graph.op("Div", total, entries)), mask)
-    variance = graph.op("Div", graph.op("ReduceSumSquare", centred, axes, keepdims=1), entries)
-    return graph.op("Div", centred, graph.op("Sqrt", graph.op("Add", variance, graph.floats(_EPSILON))))
+def _encoder_layer(
+    graph: GraphBuilder, weights: OrtWeights, layer: int, hidden: str, mask: str, positions: str, tables: tuple[str, str]
+) -> str:
+    prefix, norms = f"/layers.{layer}", f"layers.{layer}"
+    rows = graph.quantize_rows(graph.layer_norm(hidden, weights.tensor(f"{norms}.input_layernorm.weight")))
+    projections = join(*(weights.matrix(f"{prefix}/self_attn/{x}_proj/MatMul_output_0") for x in "qkv"))
+    query, key, value = graph.split(graph.linear(rows, projections), 3)
+    query, key = (_rotate(graph, x, positions, tables) for x in (query, key))
+    mixed = graph.op(
+        "MultiHeadAttention", query, key, value, "", mask, domain=_CONTRIB, num_heads=HEADS, scale=_ATTENTION_SCALE
+    )
+    output = weights.matrix(f"{prefix}/self_attn/o_proj/MatMul_output_0")
+    hidden = graph.op("Add", hidden, graph.linear(graph.quantize_rows(mixed), output))
+    normed = graph.layer_norm(hidden, weights.tensor(f"{norms}.post_attention_layernorm.weight"))
+    inner = graph.linear(graph.quantize_rows(normed), weights.matrix(f"{prefix}/mlp/fc1/Add_output_0"))
+    rows = graph.quantize_rows(graph.op("Gelu", inner))
+    return graph.op("Add", hidden, graph.linear(rows, weights.matrix(f"{prefix}/mlp/fc2/Add_output_0")))
 
 
 def _rotary_tables(graph: GraphBuilder, inverse_frequencies: NDArray[np.float32]) -> tuple[str, str]:

@@ -23,8 +23,10 @@ class Utterance:
 
 
 def read_utterances(path: Path) -> list[Utterance]:
-    """Reads a file of lines like ``{"text": "wake me at six", "intent": "alarm_set", "slots":
-    [{"start": 11, "end": 14, "name": "time"}]}``; offsets count characters, the end is exclusive.
+    """Reads a file of labelled utterances.
+
+    A line is like ``{"text": "wake me at six", "intent": "alarm_set", "slots": [{"start": 11, "end": 14,
+    "name": "time"}]}``; offsets count characters, the end is exclusive.
 
     Raises:
         DataError: a line is not of that form; the message names it.

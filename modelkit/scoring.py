@@ -48,7 +48,7 @@ def slot_f1(expected: Iterable[Iterable[Slot]], got: Iterable[Iterable[Slot]]) -
 
 
 def normalize_answer(text: str) -> str:
-    """Lower-cases and drops punctuation, articles and extra space, as SQuAD's evaluation does (Rajpurkar et al., 2016)."""
+    """Drops case, punctuation, articles and extra space, as SQuAD's evaluation does (Rajpurkar et al., 2016)."""
     bare = "".join(character for character in text.lower() if character not in _PUNCTUATION)
     return " ".join(_ARTICLES.sub(" ", bare).split())
 

@@ -52,5 +52,7 @@ def _questions(articles: list[dict[str, list[dict[str, object]]]], path: Path) -
                 answers = tuple((int(a["answer_start"]), str(a["text"])) for a in entry["answers"])
                 for start, text in answers:
                     if context[start : start + len(text)] != text:
-                        raise DataError(f"{path}: question {entry['id']}: no {text!r} at offset {start} of its paragraph")
+                        raise DataError(
+                            f"{path}: question {entry['id']}: no {text!r} at offset {start} of its paragraph"
+                        )
                 yield Question(str(entry["id"]), str(entry["question"]).strip(), context, answers)

@@ -93,9 +93,7 @@ def make_rows(utterances: Sequence[Utterance], labels: IntentLabels, tokenizer: 
     return rows
 
 
-def _tag_targets(
-    utterance: Utterance, offsets: npt.NDArray[np.int64], tags: dict[str, int]
-) -> npt.NDArray[np.int64]:
+def _tag_targets(utterance: Utterance, offsets: npt.NDArray[np.int64], tags: dict[str, int]) -> npt.NDArray[np.int64]:
     targets = np.where(offsets[:, 0] == NO_OFFSET, IGNORED, 0)
     for slot in utterance.slots:
         inside = np.flatnonzero((offsets[:, 0] < slot.end) & (offsets[:, 1] > slot.start))

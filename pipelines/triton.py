@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import time
 from typing import TYPE_CHECKING
@@ -23,7 +24,10 @@ MODEL_NAMES = ("asr", "intent_slot", "qa")
 
 _REQUEST_TIMEOUT_SECONDS = 30.0
 _PROBE_TIMEOUT_SECONDS = 2.0
+_PROBE_PAUSE_SECONDS = 0.1
 _CORRELATION_BITS = 63
+# A Triton that starts again is found again within half a second; gRPC's own pauses grow to two minutes.
+_CHANNEL_OPTIONS = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 500)]
 _UNREACHABLE = {"StatusCode.UNAVAILABLE", "StatusCode.DEADLINE_EXCEEDED", "StatusCode.CANCELLED"}
 
 
@@ -35,7 +39,7 @@ class TritonModels:
     """
 
     def __init__(self, address: str) -> None:
-        self._client = triton.InferenceServerClient(address)
+        self._client = triton.InferenceServerClient(address, channel_args=_CHANNEL_OPTIONS)
 
     @property
     def recognizer(self) -> TritonModels:
@@ -61,6 +65,13 @@ class TritonModels:
         except InferenceServerException:
             return MODEL_NAMES
         return [name for name, is_ready in zip(MODEL_NAMES, ready, strict=True) if not is_ready]
+
+    async def wait_until_ready(self) -> None:
+        """Waits until every model is ready."""
+        while True:
+            if not await self.missing():
+                return
+            await asyncio.sleep(_PROBE_PAUSE_SECONDS)
 
     async def close(self) -> None:
         """Closes the connection."""

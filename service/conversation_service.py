@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_GOING_AWAY_GRACE_SECONDS = 5.0
 _DRAIN_POLL_SECONDS = 0.05
 
 
@@ -38,10 +37,12 @@ class Limits:
     """How long a conversation may be silent.
 
     Attributes:
-        idle_seconds: a conversation in which nothing was sent for so long is ended.
+        idle_seconds: a conversation in which nothing was sent for so long is told that it ends.
+        grace_seconds: time from then until it is ended.
     """
 
     idle_seconds: float = 900.0
+    grace_seconds: float = 5.0
 
 
 class ConversationServicer:
@@ -125,7 +126,7 @@ class ConversationServicer:
 
     async def _read(self, conversation: Conversation, requests: AsyncIterator[pb.ConverseRequest]) -> None:
         """Hands what the caller sends on; what is wrong with it ends the conversation through its outbox."""
-        with _IdleWatch(conversation, self._limits.idle_seconds) as idle:
+        with _IdleWatch(conversation, self._limits) as idle:
             try:
                 async for request in requests:
                     idle.touch()
@@ -138,9 +139,9 @@ class ConversationServicer:
 class _IdleWatch:
     """Ends a conversation in which nothing was sent for too long."""
 
-    def __init__(self, conversation: Conversation, idle_seconds: float) -> None:
+    def __init__(self, conversation: Conversation, limits: Limits) -> None:
         self._conversation = conversation
-        self._idle_seconds = idle_seconds
+        self._limits = limits
         self._loop = asyncio.get_running_loop()
         self._touched = self._loop.time()
         self._timer: asyncio.TimerHandle | None = None
@@ -159,14 +160,14 @@ class _IdleWatch:
 
     def _arm(self) -> None:
         # One timer a period, however many messages come: re-arming at each would cost more than they do.
-        self._timer = self._loop.call_at(self._touched + self._idle_seconds, self._check)
+        self._timer = self._loop.call_at(self._touched + self._limits.idle_seconds, self._check)
 
     def _check(self) -> None:
-        if self._loop.time() < self._touched + self._idle_seconds:
+        if self._loop.time() < self._touched + self._limits.idle_seconds:
             self._arm()
             return
-        self._conversation.announce_end(AwayReason.IDLE, _GOING_AWAY_GRACE_SECONDS)
-        self._timer = self._loop.call_later(_GOING_AWAY_GRACE_SECONDS, self._conversation.outbox.finish)
+        self._conversation.announce_end(AwayReason.IDLE, self._limits.grace_seconds)
+        self._timer = self._loop.call_later(self._limits.grace_seconds, self._conversation.outbox.finish)
 
 
 async def _first_config(requests: AsyncIterator[pb.ConverseRequest]) -> pb.ConversationConfig:

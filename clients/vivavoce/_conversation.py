@@ -11,8 +11,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Coroutine, Iterable
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import grpc
@@ -99,7 +100,10 @@ class Conversation:
             server = self._server
             await self._wait_for(reach(server.channel, server.target, server.connect_timeout_seconds))
             self._call = stub(server.channel).Converse()
-            self._start(self._send(self._call))
+            sending = self._start(self._send(self._call))
+            # A write that fails because the server has ended the call must not get to run on: gRPC would replace the
+            # server's status by an internal error (https://github.com/grpc/grpc/issues/36066).
+            self._call.add_done_callback(partial(_cancel, sending))
             while (response := await self._read(self._call)) is not None:
                 event = event_from_response(response)
                 if event is not None:
@@ -111,8 +115,10 @@ class Conversation:
         finally:
             await self.aclose()
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        self._uplink.append(asyncio.create_task(work))
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._uplink.append(task)
+        return task
 
     async def _listen(self) -> None:
         async with aclosing(_each(self._said)) as said:
@@ -122,8 +128,7 @@ class Conversation:
         await self._backlog.put(None)
 
     async def _send(self, call: _Call) -> None:
-        # When the call is over, reading tells how it ended; writing needs only to stop.
-        with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
+        try:
             await call.write(pb.ConverseRequest(config=self._config))
             while (request := await self._backlog.get()) is not None:
                 self._note(request)
@@ -131,6 +136,10 @@ class Conversation:
             self._clock.half_closed(time.monotonic())
             self._all_said = True
             await call.done_writing()
+        except (grpc.aio.AioRpcError, asyncio.InvalidStateError, asyncio.CancelledError):
+            if not call.done():
+                raise
+            # The call is over: reading tells how it ended, writing needs only to stop.
 
     def _note(self, request: pb.ConverseRequest) -> None:
         moment = time.monotonic()
@@ -192,6 +201,10 @@ class Conversation:
             case Reply():
                 return replace(event, client_latency_seconds=self._clock.latency_seconds(event, time.monotonic()))
         return event
+
+
+def _cancel(task: asyncio.Task[None], _call: _Call) -> None:
+    task.cancel()
 
 
 async def _read(call: _Call) -> pb.ConverseResponse | None:

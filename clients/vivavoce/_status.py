@@ -60,9 +60,7 @@ def error_from_rpc(error: grpc.aio.AioRpcError, target: str) -> VivavoceError:
         return ResponseOverdue(message or f"The server at {target} did not answer in time; try again.")
     if code is grpc.StatusCode.UNAVAILABLE:
         if details.reason:  # The server itself says that it cannot serve now; otherwise gRPC's text is of no use.
-            return ServerUnavailable(
-                message, reason=details.reason, retry_after_seconds=details.retry_after_seconds
-            )
+            return ServerUnavailable(message, reason=details.reason, retry_after_seconds=details.retry_after_seconds)
         return ServerUnavailable(
             f"The connection to {target} was lost; check that the server still runs and try again."
         )

@@ -27,17 +27,13 @@ class EncodedBatch:
     cross: Sequence[NDArray[np.float32]]
     mask: NDArray[np.int32]
 
-    def reordered(self, rows: Sequence[int]) -> EncodedBatch:
-        """Returns the batch whose row ``rows[i]`` is this batch's row ``i``."""
-        order = np.argsort(rows)
-        return EncodedBatch([tensor[order] for tensor in self.cross], self.mask[order])
-
     @classmethod
-    def merged(cls, rows: int, parts: Sequence[tuple[Sequence[int], EncodedBatch]]) -> EncodedBatch:
-        """Merges batches, given with the rows that theirs become, into one that is padded to the longest."""
+    def merged(cls, parts: Sequence[tuple[Sequence[int], EncodedBatch]]) -> EncodedBatch:
+        """Merges batches into one that is padded to the longest; each comes with the rows that its rows become."""
+        rows = sum(len(indices) for indices, _ in parts)
         frames = max(part.mask.shape[1] for _, part in parts)
         mask = np.zeros((rows, frames), np.int32)
-        cross = [np.zeros((rows, *t.shape[1:2], frames, *t.shape[3:]), np.float32) for t in parts[0][1].cross]
+        cross = [np.zeros((rows, _HEADS, frames, tensor.shape[3]), np.float32) for tensor in parts[0][1].cross]
         for indices, part in parts:
             mask[indices, : part.mask.shape[1]] = part.mask
             for whole, tensor in zip(cross, part.cross, strict=True):

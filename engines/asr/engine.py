@@ -11,11 +11,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from engines.asr import sequences
 from engines.asr.errors import AsrError
+from engines.asr.sequences import SequenceStore
+from engines.asr.utterance import SAMPLE_RATE, Utterance
 
-SAMPLE_RATE = 16_000
-"""Samples per second of all audio."""
 _LIMIT_MARGIN_SECONDS = 1.0
 
 
@@ -76,24 +75,14 @@ class AsrResult:
     compute_ms: float
 
 
-@dataclass(frozen=True, slots=True)
-class Utterance:
-    """What a recognizer is given.
-
-    Attributes:
-        audio: float32 ``[samples]``.
-        draft: Tokens of an earlier hypothesis over the beginning of the same audio; may be empty.
-    """
-
-    audio: NDArray[np.float32]
-    draft: Sequence[int]
-
-
 class Recognizer(Protocol):
     """A model that transcribes whole utterances."""
 
     def transcribe(self, utterances: Sequence[Utterance]) -> list[list[int]]:
-        """Returns the tokens of each utterance; drafts make it faster and change nothing else."""
+        """Returns the tokens of each utterance, from all its audio.
+
+        The hypothesis and the features that an utterance brings along make it faster and change nothing else.
+        """
 
     def text(self, tokens: Sequence[int]) -> str:
         """Returns the text of ``tokens``."""
@@ -108,7 +97,7 @@ class AsrEngine:
         """Takes the model, the settings, and a monotonic clock in seconds."""
         self._recognizer = recognizer
         self._partial_samples = round(settings.partial_interval_seconds * SAMPLE_RATE)
-        self._sequences = sequences.SequenceStore(
+        self._sequences = SequenceStore(
             round((settings.max_utterance_seconds + _LIMIT_MARGIN_SECONDS) * SAMPLE_RATE),
             settings.idle_timeout_seconds,
             clock,
@@ -134,54 +123,52 @@ class AsrEngine:
         """Answers requests of sequences that are all different."""
         try:
             accepted = [self._accept(request) for request in requests]
-            due = [
-                sequence
-                for request, sequence in zip(requests, accepted, strict=True)
-                if not isinstance(sequence, AsrError) and self._is_due(request, sequence)
-            ]
-            compute_ms = self._decode(due) if due else 0.0
-            decoded = {id(sequence) for sequence in due}
+            due = {
+                index: utterance
+                for index, (request, utterance) in enumerate(zip(requests, accepted, strict=True))
+                if isinstance(utterance, Utterance) and self._is_due(request, utterance)
+            }
+            compute_ms = self._decode(list(due.values())) if due else 0.0
             return [
-                sequence
-                if isinstance(sequence, AsrError)
-                else AsrResult(
-                    transcript=sequence.transcript,
-                    is_final=request.end,
-                    decoded_samples=sequence.decoded_samples,
-                    compute_ms=compute_ms if id(sequence) in decoded else 0.0,
-                )
-                for request, sequence in zip(requests, accepted, strict=True)
+                _result(request, utterance, compute_ms if index in due else 0.0)
+                for index, (request, utterance) in enumerate(zip(requests, accepted, strict=True))
             ]
         finally:
             for request in requests:
                 if request.end:
                     self._sequences.end(request.sequence_id)
 
-    def _accept(self, request: AsrRequest) -> sequences.Sequence | AsrError:
-        """Takes in the audio of a request; returns its sequence, or why the request is refused."""
+    def _accept(self, request: AsrRequest) -> Utterance | AsrError:
+        """Takes in the audio of a request; returns its utterance, or why the request is refused."""
         try:
             if request.start:
-                sequence = self._sequences.start(request.sequence_id)
+                utterance = self._sequences.start(request.sequence_id)
             else:
-                sequence = self._sequences.get(request.sequence_id)
-            self._sequences.append(sequence, request.audio)
+                utterance = self._sequences.get(request.sequence_id)
+            self._sequences.append(utterance, request.audio)
         except AsrError as error:
             return error
-        return sequence
+        return utterance
 
-    def _is_due(self, request: AsrRequest, sequence: sequences.Sequence) -> bool:
-        new = len(sequence) - sequence.decoded_samples
+    def _is_due(self, request: AsrRequest, utterance: Utterance) -> bool:
+        new = len(utterance) - utterance.decoded_samples
         return new > 0 and (request.end or request.decode or new >= self._partial_samples)
 
-    def _decode(self, due: Sequence[sequences.Sequence]) -> float:
-        """Decodes sequences in one batch; returns the milliseconds it took."""
+    def _decode(self, due: Sequence[Utterance]) -> float:
+        """Decodes utterances in one batch; returns the milliseconds it took."""
         started = time.perf_counter()
-        hypotheses = self._recognizer.transcribe([Utterance(sequence.audio, sequence.tokens) for sequence in due])
-        for sequence, tokens in zip(due, hypotheses, strict=True):
-            sequence.tokens = tokens
-            sequence.transcript = self._recognizer.text(tokens)
-            sequence.decoded_samples = len(sequence)
+        hypotheses = self._recognizer.transcribe(due)
+        for utterance, tokens in zip(due, hypotheses, strict=True):
+            utterance.tokens = tokens
+            utterance.transcript = self._recognizer.text(tokens)
+            utterance.decoded_samples = len(utterance)
         return (time.perf_counter() - started) * 1000
+
+
+def _result(request: AsrRequest, utterance: Utterance | AsrError, compute_ms: float) -> AsrResult | AsrError:
+    if isinstance(utterance, AsrError):
+        return utterance
+    return AsrResult(utterance.transcript, request.end, utterance.decoded_samples, compute_ms)
 
 
 def _split_at_repeats(requests: Iterable[AsrRequest]) -> list[list[AsrRequest]]:

@@ -1,6 +1,6 @@
-"""Moonshine tiny on onnxruntime: batched encoder, batched decoder with its keys and values kept in place.
+"""Moonshine tiny on onnxruntime: front end, encoder and decoder, each in batches.
 
-Jeffries et al. 2024, "Moonshine: Speech Recognition for Live Transcription and Voice Commands". The two graphs are
+Jeffries et al. 2024, "Moonshine: Speech Recognition for Live Transcription and Voice Commands". The three graphs are
 built by ``modelkit.moonshine``; ``modelkit.moonshine_graph`` describes their inputs and outputs.
 """
 
@@ -12,87 +12,104 @@ from pathlib import Path
 
 import numpy as np
 import onnxruntime as ort
-from numpy.typing import NDArray
 
+from engines.asr import features
 from engines.asr.batching import group_by_length
 from engines.asr.decoder import DecoderBatch, EncodedBatch
 from engines.asr.decoding import decode_greedily
-from engines.asr.engine import SAMPLE_RATE, Utterance
 from engines.asr.tokenizer import load_tokenizer
+from engines.asr.utterance import SAMPLE_RATE, Utterance
 
 MIN_SAMPLES = SAMPLE_RATE // 10
 """Shorter utterances hold no word and have an empty transcript; the encoder itself needs 895 samples."""
+FILES = ("front_end.onnx", "encoder.onnx", "decoder.onnx", "tokenizer.bin")
 
 # Speech has fewer tokens than this; more are a sign of a loop (Moonshine paper, section 3.2).
 _TOKENS_PER_SECOND = 6.5
 _EXTRA_TOKENS = 6
-# Bounds of one batch: keys and values of the cross attention take 14 kB a frame, logits 131 kB a drafted token.
+# Bounds of one batch. The encoder gains little from batches, so that it pays only without padding; the
+# cross attention takes 14 kB a frame, and the logits 131 kB a drafted token.
+_MAX_FRONT_END_SAMPLES = 30 * SAMPLE_RATE
 _MAX_ENCODER_FRAMES = 700
 _MAX_ENCODER_PADDING = 0.1
 _MAX_DECODER_FRAMES = 4096
 _MAX_DRAFTED_TOKENS = 512
-_SAMPLES_PER_FRAME = 384
 
 
 class MoonshineRecognizer:
-    """Transcribes whole utterances of English, many at a time."""
+    """Transcribes English utterances, many at a time (``engines.asr.engine.Recognizer``)."""
 
     def __init__(self, folder: Path, threads: int = 1) -> None:
         """Loads the model.
 
         Args:
-            folder: Holds ``encoder.onnx``, ``decoder.onnx`` and ``tokenizer.bin``.
+            folder: Holds ``FILES``.
             threads: Threads that work on one batch.
 
         Raises:
             FileNotFoundError: a file is missing; the text says how to build it.
         """
-        for name in ("encoder.onnx", "decoder.onnx", "tokenizer.bin"):
+        for name in FILES:
             if not (folder / name).is_file():
                 raise FileNotFoundError(f"{folder / name} is missing; build it with: python -m modelkit.moonshine")
         self._tokenizer = load_tokenizer(folder / "tokenizer.bin")
-        self._encoder = _load(folder / "encoder.onnx", threads)
-        self._decoder = _load(folder / "decoder.onnx", threads)
+        self._front_end, self._encoder, self._decoder = (
+            _load(folder / f"{name}.onnx", threads) for name in ("front_end", "encoder", "decoder")
+        )
 
     def text(self, tokens: Sequence[int]) -> str:
         """Returns the text of ``tokens``."""
         return self._tokenizer.decode(tokens)
 
     def transcribe(self, utterances: Sequence[Utterance]) -> list[list[int]]:
-        """Returns the tokens of each utterance; drafts make it faster and change nothing else."""
+        """Returns the tokens of each utterance, from all its audio.
+
+        The hypothesis and the features that an utterance brings along make it faster and change nothing else.
+        """
         transcripts: list[list[int]] = [[] for _ in utterances]
-        audible = [i for i, utterance in enumerate(utterances) if len(utterance.audio) >= MIN_SAMPLES]
+        audible = [i for i, utterance in enumerate(utterances) if len(utterance) >= MIN_SAMPLES]
+        self._extend_features([utterances[i] for i in audible])
         for batch in _decoder_batches([utterances[i] for i in audible]):
             rows = [audible[i] for i in batch]
-            batch_utterances = [utterances[i] for i in rows]
-            for row, tokens in zip(rows, self._transcribe_batch(batch_utterances), strict=True):
+            for row, tokens in zip(rows, self._transcribe_batch([utterances[i] for i in rows]), strict=True):
                 transcripts[row] = tokens
         return transcripts
 
+    def _extend_features(self, utterances: Sequence[Utterance]) -> None:
+        """Runs the front end over the audio that it has not seen."""
+        audio = [utterance.audio[utterance.features.next_sample :] for utterance in utterances]
+        sizes = [len(samples) for samples in audio]
+        for group in group_by_length(sizes, _MAX_FRONT_END_SAMPLES, max_padding=0.5):
+            padded = np.zeros((len(group), max(sizes[group[0]], features.MIN_SAMPLES)), np.float32)
+            for row, i in zip(padded, group, strict=True):
+                row[: sizes[i]] = audio[i]
+            outputs = self._front_end.run(None, {"audio": padded})
+            for i, *row_outputs in zip(group, *outputs, strict=True):
+                utterances[i].features.extend(sizes[i], *row_outputs)
+
     def _transcribe_batch(self, utterances: Sequence[Utterance]) -> list[list[int]]:
         """Transcribes utterances that fit into one decoder batch."""
-        limits = [token_limit(len(utterance.audio)) for utterance in utterances]
-        predictor = DecoderBatch(self._decoder, self._encode([u.audio for u in utterances]), max(limits) + 1)
-        hypotheses = decode_greedily(predictor, [utterance.draft for utterance in utterances], limits)
+        limits = [token_limit(len(utterance)) for utterance in utterances]
+        predictor = DecoderBatch(self._decoder, self._encode(utterances), max(limits) + 1)
+        hypotheses = decode_greedily(predictor, [utterance.tokens for utterance in utterances], limits)
         return [hypothesis.tokens for hypothesis in hypotheses]
 
-    def _encode(self, audio: Sequence[NDArray[np.float32]]) -> EncodedBatch:
+    def _encode(self, utterances: Sequence[Utterance]) -> EncodedBatch:
         """Encodes utterances, those of similar length together."""
-        frames = [len(samples) // _SAMPLES_PER_FRAME for samples in audio]
-        groups = group_by_length(frames, _MAX_ENCODER_FRAMES, _MAX_ENCODER_PADDING)
-        encoded = [(group, self._encode_group([audio[i] for i in group])) for group in groups]
-        if len(encoded) == 1:
-            # Rows are still in the order of the group; the caller's order is restored without copying when it is the same.
-            group, batch = encoded[0]
-            return batch if group == sorted(group) else batch.reordered(group)
-        return EncodedBatch.merged(len(audio), encoded)
+        groups = group_by_length(_frames(utterances), _MAX_ENCODER_FRAMES, _MAX_ENCODER_PADDING)
+        encoded = [(group, self._encode_group([utterances[i] for i in group])) for group in groups]
+        if len(encoded) == 1 and groups[0] == sorted(groups[0]):
+            return encoded[0][1]
+        return EncodedBatch.merged(encoded)
 
-    def _encode_group(self, audio: Sequence[NDArray[np.float32]]) -> EncodedBatch:
-        counts = np.array([len(samples) for samples in audio], np.int64)
-        padded = np.zeros((len(audio), counts.max()), np.float32)
-        for row, samples in zip(padded, audio, strict=True):
-            row[: len(samples)] = samples
-        *cross, mask = self._encoder.run(None, {"audio": padded, "sample_counts": counts})
+    def _encode_group(self, utterances: Sequence[Utterance]) -> EncodedBatch:
+        counts = np.array([utterance.features.frames for utterance in utterances], np.int64)
+        padded = np.zeros((len(utterances), features.CHANNELS, counts.max()), np.float32)
+        for row, utterance in zip(padded, utterances, strict=True):
+            row[:, : utterance.features.frames] = utterance.features.features
+        means, deviations = np.array([utterance.features.statistics() for utterance in utterances], np.float32).T
+        inputs = {"features": padded, "feature_counts": counts, "means": means, "deviations": deviations}
+        *cross, mask = self._encoder.run(None, inputs)
         return EncodedBatch(cross, mask)
 
 
@@ -101,11 +118,14 @@ def token_limit(samples: int) -> int:
     return math.ceil(samples / SAMPLE_RATE * _TOKENS_PER_SECOND) + _EXTRA_TOKENS
 
 
+def _frames(utterances: Sequence[Utterance]) -> list[int]:
+    return [features.encoder_frames(utterance.features.frames) for utterance in utterances]
+
+
 def _decoder_batches(utterances: Sequence[Utterance]) -> Iterator[list[int]]:
     """Yields indices of utterances that are decoded together."""
-    frames = [len(utterance.audio) // _SAMPLES_PER_FRAME for utterance in utterances]
-    for group in group_by_length(frames, _MAX_DECODER_FRAMES, max_padding=1.0):
-        steps = [len(utterances[i].draft) + 1 for i in group]
+    for group in group_by_length(_frames(utterances), _MAX_DECODER_FRAMES, max_padding=1.0):
+        steps = [len(utterances[i].tokens) + 1 for i in group]
         for part in group_by_length(steps, _MAX_DRAFTED_TOKENS, max_padding=1.0):
             yield sorted(group[i] for i in part)
 

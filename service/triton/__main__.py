@@ -37,15 +37,14 @@ async def _run(model_repository: Path) -> int:
         await triton.stop()
     if stop.is_set():
         return 0
-    sys.stderr.write(f"Triton ended by itself:\n{triton.recent_output}\n")
+    sys.stderr.write(f"Triton ended by itself:\n{triton.complaints}\n")
     return 1
 
 
 async def _until_ready(address: str) -> None:
     models = TritonModels(address)
     try:
-        while await models.missing():
-            await asyncio.sleep(0.1)
+        await models.wait_until_ready()
     finally:
         await models.close()
 

@@ -7,28 +7,30 @@ import re
 
 logger = logging.getLogger("vivavoce.triton")
 
-_LINE = re.compile(r"^(?P<level>[IWEF])\d{4} [\d:.]+ \d+ (?P<place>[\w.]+:\d+)\] (?P<text>.*)$")
+_LINE = re.compile(r"^(?P<level>[IWEF])\d{4} [\d:.]+ \d+ (?P<place>[\w.]+:\d+)\] ?(?P<text>.*)$")
 _LEVELS = {"I": logging.DEBUG, "W": logging.WARNING, "E": logging.ERROR, "F": logging.CRITICAL}
 
 # What Triton says on every machine without a GPU: it looks for one, and finds none.
 _NO_GPU = re.compile(r"CUDA|DCGM|GPU|cuda|Unable to (allocate pinned|destroy DcgmHandle)|memory manager")
 
 
-def relay(line: str) -> None:
-    """Logs one line of Triton's output.
+def relay(line: str) -> int:
+    """Logs one line of Triton's output; returns the level that it was logged at.
 
     Triton's information is ours for debugging; a line that is not in its format comes from a Python model and is
     kept as a warning, since models are silent unless something is wrong.
     """
-    line = line.rstrip()
-    if not line:
-        return
     match = _LINE.match(line)
-    if match is None:
-        level = logging.DEBUG if line[0] in "+|" else logging.WARNING
-        logger.log(level, "%s", line)
-        return
-    level, text = _LEVELS[match["level"]], match["text"].strip('"')
+    text = match["text"].strip('"') if match else line.rstrip()
+    level = _LEVELS[match["level"]] if match else _level_of_other(text)
     if level == logging.WARNING and _NO_GPU.search(text):
         level = logging.DEBUG
     logger.log(level, "%s", text)
+    return level
+
+
+def _level_of_other(text: str) -> int:
+    """Triton draws tables, and ends with ``error:`` when it cannot start."""
+    if not text or text[0] in "+|":
+        return logging.DEBUG
+    return logging.ERROR if text.startswith("error:") else logging.WARNING

@@ -47,7 +47,7 @@ class TritonProcess:
         self._process = process
         self._directory = directory
         self._shm_prefix = shm_prefix
-        self._tail: collections.deque[str] = collections.deque(maxlen=20)
+        self._complaints: collections.deque[str] = collections.deque(maxlen=20)
         self._reader = asyncio.create_task(self._relay_output(), name="triton-output")
 
     @classmethod
@@ -58,10 +58,7 @@ class TritonProcess:
             TritonNotInstalledError: the wheel that carries Triton is not there.
             FileNotFoundError: there is no such model repository.
         """
-        if not model_repository.is_dir():
-            raise FileNotFoundError(
-                f"there is no model repository at {model_repository}: name one with --model-repository"
-            )
+        _check_repository(model_repository)
         installation = TritonInstallation.find()
         directory = Path(tempfile.mkdtemp(prefix="vivavoce-triton-"))
         installation.lay_out_backends(directory)
@@ -87,9 +84,9 @@ class TritonProcess:
         return self._process.pid
 
     @property
-    def recent_output(self) -> str:
-        """The last lines that Triton printed."""
-        return "\n".join(self._tail)
+    def complaints(self) -> str:
+        """The last warnings and errors that Triton printed."""
+        return "\n".join(self._complaints)
 
     async def wait(self) -> int:
         """Waits until Triton has ended; returns its exit status, negative for a signal."""
@@ -120,8 +117,13 @@ class TritonProcess:
         assert self._process.stdout is not None
         async for raw in self._process.stdout:
             line = raw.decode(errors="replace")
-            self._tail.append(line.rstrip())
-            relay(line)
+            if relay(line) >= logging.WARNING:
+                self._complaints.append(line.rstrip())
+
+
+def _check_repository(path: Path) -> None:
+    if not path.is_dir():
+        raise FileNotFoundError(f"there is no model repository at {path}: name one with --model-repository")
 
 
 def _arguments(model_repository: Path, directory: Path, address: str, shm_prefix: str) -> list[str]:

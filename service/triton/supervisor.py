@@ -20,7 +20,7 @@ _FIRST_PAUSE_SECONDS = 0.5
 
 
 class TritonGaveUpError(RuntimeError):
-    """Triton ended again and again; the message holds what it printed last."""
+    """Triton ended again and again; the message holds what it complained of last."""
 
 
 class TritonSupervisor:
@@ -57,7 +57,7 @@ class TritonSupervisor:
                 await on_lost()
                 restarts = 0 if loop.time() - began > _STABLE_SECONDS else restarts + 1
                 if restarts > _MAX_RESTARTS:
-                    raise TritonGaveUpError(f"Triton ended {restarts} times in a row:\n{self._process.recent_output}")
+                    raise TritonGaveUpError(f"Triton ended {restarts} times in a row:\n{self._process.complaints}")
                 logger.error("Triton ended with status %d and is started again", status)
                 await self._process.stop()
                 await asyncio.sleep(_FIRST_PAUSE_SECONDS * 2 ** (restarts - 1) if restarts else 0)

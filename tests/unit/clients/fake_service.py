@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator
 from concurrent import futures
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import grpc
 from google.protobuf import any_pb2
 from google.protobuf.duration_pb2 import Duration
-from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
@@ -22,6 +21,9 @@ from vivavoce.v1.conversation_pb2_grpc import (
     ConversationServiceServicer,
     add_ConversationServiceServicer_to_server,
 )
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
 
 Script = Callable[[Iterator[pb.ConverseRequest], grpc.ServicerContext], Iterator[pb.ConverseResponse]]
 
@@ -58,9 +60,7 @@ def make_answer() -> reply_pb2.Answer:
     return reply_pb2.Answer(text="at nine", score=0.5, start=17, end=24, document_id="museum.txt")
 
 
-def one_turn(
-    requests: Iterator[pb.ConverseRequest], _context: grpc.ServicerContext
-) -> Iterator[pb.ConverseResponse]:
+def one_turn(requests: Iterator[pb.ConverseRequest], _context: grpc.ServicerContext) -> Iterator[pb.ConverseResponse]:
     """Takes all audio as one utterance; typed turns and ends of utterance are answered as they come."""
     turn, heard_bytes = 1, 0
     for request in requests:
@@ -123,8 +123,8 @@ class FakeService(ConversationServiceServicer):
     """Remembers what it was sent, and answers by its script."""
 
     script: Script = one_turn
-    answer: Callable[[pb.AskRequest, grpc.ServicerContext], reply_pb2.Reply] = (
-        lambda request, _: make_reply(transcript=request.text)
+    answer: Callable[[pb.AskRequest, grpc.ServicerContext], reply_pb2.Reply] = lambda request, _: make_reply(
+        transcript=request.text
     )
     address: str = ""
     received: list[pb.ConverseRequest] = field(default_factory=list)

@@ -1,0 +1,24 @@
+# The service with its own Triton, on CPU. Build: docker build -t vivavoce .   Run: docker run -p 50051:50051 vivavoce
+FROM python:3.11-slim-bookworm AS build
+WORKDIR /src
+COPY constraints.txt pyproject.toml README.md LICENSE THIRD_PARTY_NOTICES.md ./
+COPY clients clients
+COPY engines engines
+COPY modelkit modelkit
+COPY pipelines pipelines
+COPY service service
+COPY model_repository model_repository
+RUN python -m venv /opt/vivavoce \
+    && /opt/vivavoce/bin/pip install --no-cache-dir --constraint constraints.txt '.[serve]' \
+    && /opt/vivavoce/bin/python -m modelkit.moonshine
+
+FROM python:3.11-slim-bookworm
+COPY --from=build /opt/vivavoce /opt/vivavoce
+COPY --from=build /src/model_repository /srv/model_repository
+RUN useradd --system --no-create-home vivavoce
+USER vivavoce
+ENV PATH=/opt/vivavoce/bin:$PATH
+EXPOSE 50051
+HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
+    CMD ["vivavoce", "health", "--server", "127.0.0.1:50051"]
+ENTRYPOINT ["vivavoce", "serve", "--host", "0.0.0.0", "--model-repository", "/srv/model_repository"]

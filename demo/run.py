@@ -1,0 +1,170 @@
+"""The demonstration: starts the service, speaks recordings to it at the pace of speech, and shows what comes back.
+
+Run it with `make demo`, or `python -m demo.run`. It exits with 0 when every utterance was answered and nothing of the
+service is left behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import sys
+import tempfile
+import time
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import vivavoce
+from demo.manifest import Utterance, utterances
+from demo.server import ServerError, running_server
+from vivavoce.cli._rows import DEFAULT_BUDGET_SECONDS, milliseconds
+from vivavoce.cli._view import View, choose_view
+from vivavoce.cli.converse import show_conversation
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+SHOWN = ("alarm", "lights", "weather", "music", "moon_landing", "bee_winter", "museum_tram", "museum_family")
+NOVEL_SECONDS = 15.0
+PROGRESS_SECONDS = 5.0
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the closing table counts."""
+
+    replies: list[vivavoce.Reply] = field(default_factory=list)
+    """Every reply."""
+    unanswered: list[str] = field(default_factory=list)
+    """The recordings that got none."""
+
+
+async def demonstrate(console: Console, log: Path) -> Tally:
+    """Runs the whole demonstration.
+
+    Args:
+        console: Takes what belongs to no conversation.
+        log: File for what the server logs.
+
+    Raises:
+        ServerError: The server did not start or stop as it should.
+        vivavoce.VivavoceError: A conversation failed.
+    """
+    tally = Tally()
+    with log.open("wb") as log_file:
+        async with running_server(log_file, lambda what: _progress(console, what)) as address:
+            with choose_view(as_json=False, budget_seconds=None) as view:
+                async with vivavoce.connect(address) as client:
+                    await _converse_all(client, view, tally)
+    return tally
+
+
+async def _converse_all(client: vivavoce.Client, view: View, tally: Tally) -> None:
+    for utterance in _selection():
+        name = f"{utterance.kind}: {Path(utterance.file).name}"
+        recording = vivavoce.read_audio(utterance.path)
+        await _speak(client, view, tally, name, recording, recording.chunks(), utterance.documents())
+    novel = vivavoce.read_audio(_two_cities())
+    name = f"a human voice: the first {NOVEL_SECONDS:g} s of {novel.path.name}"
+    await _speak(client, view, tally, name, novel, _beginning(novel), [])
+
+
+async def _speak(
+    client: vivavoce.Client,
+    view: View,
+    tally: Tally,
+    name: str,
+    recording: vivavoce.Recording,
+    chunks: Iterable[NDArray[np.float32]],
+    documents: list[vivavoce.Document],
+) -> None:
+    conversation = client.converse(
+        vivavoce.pace(chunks, recording.sample_rate_hz),
+        audio=recording.format,
+        interim_results=True,
+        documents=documents,
+    )
+    replies = await show_conversation(conversation, view, name)
+    tally.replies += replies
+    if not replies:
+        tally.unanswered.append(name)
+
+
+def _selection() -> Iterator[Utterance]:
+    by_name = {Path(utterance.file).stem: utterance for utterance in utterances()}
+    return (by_name[name] for name in SHOWN)
+
+
+def _beginning(recording: vivavoce.Recording) -> Iterator[NDArray[np.float32]]:
+    return islice(recording.chunks(0.1), round(NOVEL_SECONDS / 0.1))
+
+
+def _two_cities() -> Path:
+    """Finds the recording that comes with the recognition model: A Tale of Two Cities, read by a human."""
+    package = importlib.util.find_spec("moonshine_voice")
+    if package is None or package.origin is None:
+        raise ServerError("The package moonshine-voice is missing; install the extra `serve`.")
+    return Path(package.origin).parent / "assets" / "two_cities.wav"
+
+
+def _show_table(console: Console, tally: Tally) -> None:
+    latencies = np.array([reply.latency.total_seconds for reply in tally.replies])
+    seen = np.array([s for reply in tally.replies if (s := reply.client_latency_seconds) is not None])
+    table = Table(title="Reply latency", title_justify="left")
+    for heading in ("measured by", "replies", "p50", "max", f"within {milliseconds(DEFAULT_BUDGET_SECONDS)}"):
+        table.add_column(heading, justify="left" if heading == "measured by" else "right")
+    for name, values in (("the server", latencies), ("this side", seen)):
+        if len(values):
+            within = f"{(values <= DEFAULT_BUDGET_SECONDS).sum()} of {len(values)}"
+            row = (str(len(values)), milliseconds(float(np.median(values))), milliseconds(float(values.max())), within)
+            table.add_row(name, *row)
+    console.print(table)
+
+
+@asynccontextmanager
+async def _progress(console: Console, what: str) -> AsyncIterator[None]:
+    """Shows that something is being done, and how long it takes."""
+    began = time.monotonic()
+
+    async def report() -> None:
+        while True:
+            await asyncio.sleep(PROGRESS_SECONDS)
+            console.print(f"  ... {time.monotonic() - began:.0f} s")
+
+    console.print(f"{what} ...")
+    reporting = asyncio.create_task(report())
+    try:
+        yield
+    finally:
+        reporting.cancel()
+    console.print(f"{what} took {time.monotonic() - began:.1f} s.")
+
+
+def main() -> int:
+    """Runs the demonstration; returns the exit code."""
+    console = Console(highlight=False)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            tally = asyncio.run(demonstrate(console, Path(folder) / "server.log"))
+        except (ServerError, vivavoce.VivavoceError) as error:
+            Console(stderr=True, highlight=False).print(str(error), markup=False, soft_wrap=True)
+            return 1
+        except KeyboardInterrupt:
+            return 130
+    _show_table(console, tally)
+    for name in tally.unanswered:
+        console.print(f"No reply came to {name}.", markup=False)
+    return 1 if tally.unanswered else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

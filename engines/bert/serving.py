@@ -1,0 +1,79 @@
+"""What the Triton models of the BERT engines share: reading requests and answering each of them by itself.
+
+Imports Triton's ``triton_python_backend_utils``, which exists only inside Triton.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+
+class BadRequestError(ValueError):
+    """A request that cannot be served; the message says what to do and holds nothing of its text."""
+
+
+def parameters(args: Mapping[str, str]) -> dict[str, str]:
+    """Reads the parameters of ``config.pbtxt`` from what Triton gives ``initialize``."""
+    config = json.loads(args["model_config"])
+    return {key: str(value["string_value"]) for key, value in config.get("parameters", {}).items()}
+
+
+def version_directory(args: Mapping[str, str]) -> Path:
+    """Finds the folder of the model's version, where its files lie."""
+    return Path(args["model_repository"], args["model_version"])
+
+
+def tensor(request: object, name: str) -> npt.NDArray[Any]:
+    """Reads an input of a request."""
+    values: npt.NDArray[Any] = pb_utils.get_input_tensor_by_name(request, name).as_numpy()
+    return values
+
+
+def texts(request: object, name: str) -> list[str]:
+    """Reads an input of UTF-8 strings, flattened.
+
+    Raises:
+        BadRequestError: a string is not UTF-8.
+    """
+    try:
+        return [value.decode("utf-8") for value in tensor(request, name).reshape(-1).tolist()]
+    except UnicodeDecodeError:
+        raise BadRequestError(f"{name} is not UTF-8: encode the text as UTF-8 and send it again") from None
+
+
+def strings(values: Sequence[str], shape: tuple[int, ...]) -> npt.NDArray[np.object_]:
+    """Packs strings for an output of type STRING."""
+    packed = np.empty(len(values), np.object_)
+    packed[:] = [value.encode("utf-8") for value in values]
+    return packed.reshape(shape)
+
+
+def response(outputs: Mapping[str, npt.NDArray[Any]]) -> object:
+    """Makes a response of named arrays."""
+    return pb_utils.InferenceResponse([pb_utils.Tensor(name, values) for name, values in outputs.items()])
+
+
+def failure(error: BadRequestError) -> object:
+    """Makes a response that says what is wrong with its request."""
+    return pb_utils.InferenceResponse(error=pb_utils.TritonError(str(error), pb_utils.TritonError.INVALID_ARG))
+
+
+def answer_each(requests: Sequence[object], serve: Callable[[object], Mapping[str, npt.NDArray[Any]]]) -> list[object]:
+    """Serves requests one by one; a bad one gets its own error, and the others are served."""
+    responses = []
+    for request in requests:
+        try:
+            responses.append(response(serve(request)))
+        except BadRequestError as error:
+            responses.append(failure(error))
+    return responses

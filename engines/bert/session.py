@@ -1,0 +1,129 @@
+"""Runs a BERT on onnxruntime over the rows of several requests at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import onnxruntime as ort
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+MASK = "attention_mask"
+_MAX_GROUP_TOKENS = 2048
+"""Tokens, padding included, of one call. On a CPU a larger batch takes more memory and as long a token."""
+_MAX_PADDED_SHARE = 0.25
+
+
+class _Row(NamedTuple):
+    """Where a row stands and how many tokens it has."""
+
+    request: int
+    row: int
+    length: int
+
+
+class BertSession:
+    """A BERT that was exported to ONNX with int64 inputs ``[rows, tokens]``, ``attention_mask`` among them.
+
+    Args:
+        path: the ``.onnx`` file. An output whose second axis is called ``tokens`` has a value or vector a token, any
+            other one a vector a row.
+        threads: cores that one call may use.
+
+    Raises:
+        ValueError: the model has no ``attention_mask``.
+    """
+
+    def __init__(self, path: Path, threads: int = 2) -> None:
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        # Spinning threads would take the cores from speech recognition, which shares them.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        # Shapes change with every call: memory patterns would pile up, and an arena keeps its highest tide.
+        options.enable_mem_pattern = False
+        options.enable_cpu_mem_arena = False
+        self._session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        self.inputs = tuple(node.name for node in self._session.get_inputs())
+        self.outputs = tuple(node.name for node in self._session.get_outputs())
+        self._per_token = tuple(node.shape[1:2] == ["tokens"] for node in self._session.get_outputs())
+        if MASK not in self.inputs:
+            raise ValueError(f"{path} has the inputs {', '.join(self.inputs)}, but needs {MASK}: export it again")
+
+    def run(self, requests: Sequence[Mapping[str, npt.NDArray[np.int64]]]) -> list[dict[str, npt.NDArray[np.float32]]]:
+        """Runs all rows of all requests, those of like length together.
+
+        Args:
+            requests: for each the model's inputs, ``[rows, tokens]`` int64, padded on the right; rows and tokens
+                may differ from request to request.
+
+        Returns:
+            For each request the model's outputs, ``[rows, tokens, …]`` or ``[rows, …]`` float32; zeros at padding.
+        """
+        rows = [
+            _Row(number, index, int(length))
+            for number, request in enumerate(requests)
+            for index, length in enumerate(request[MASK].sum(axis=1))
+        ]
+        results: list[dict[str, npt.NDArray[np.float32]]] = [{} for _ in requests]
+        for group in group_rows([row.length for row in rows]):
+            members = [rows[member] for member in group]
+            feeds = {
+                name: _pad([requests[m.request][name][m.row, : m.length] for m in members]) for name in self.inputs
+            }
+            outputs = self._session.run(None, feeds)
+            for name, per_token, output in zip(self.outputs, self._per_token, outputs, strict=True):
+                for member, values in zip(members, output, strict=True):
+                    shape = requests[member.request][MASK].shape
+                    _store(results[member.request], name, member, shape if per_token else shape[:1], values)
+        return results
+
+
+def _store(
+    result: dict[str, npt.NDArray[np.float32]],
+    name: str,
+    row: _Row,
+    shape: tuple[int, ...],
+    values: npt.NDArray[np.float32],
+) -> None:
+    """Puts the values of one row, ``[tokens, …]`` or ``[…]``, into its request's output, made at its first row."""
+    per_token = len(shape) == 2
+    target = result.setdefault(name, np.zeros((*shape, *values.shape[per_token:]), np.float32))
+    if per_token:
+        target[row.row, : row.length] = values[: row.length]
+    else:
+        target[row.row] = values
+
+
+def _pad(rows: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    padded = np.zeros((len(rows), max(len(row) for row in rows)), np.int64)
+    for index, row in enumerate(rows):
+        padded[index, : len(row)] = row
+    return padded
+
+
+def group_rows(lengths: Sequence[int]) -> list[list[int]]:
+    """Groups rows of like length, so that little is padded and no group grows without bound.
+
+    Args:
+        lengths: tokens of each row.
+
+    Returns:
+        Indices of the rows of each group; every row is in exactly one.
+    """
+    groups: list[list[int]] = []
+    filled = 0
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        length = lengths[index]
+        padded = (len(groups[-1]) + 1) * length if groups else 0
+        if not groups or padded > _MAX_GROUP_TOKENS or padded - filled - length > _MAX_PADDED_SHARE * padded:
+            groups.append([])
+            filled = 0
+        groups[-1].append(index)
+        filled += length
+    return groups

@@ -1,0 +1,166 @@
+"""Decodes the outputs of the question answering engine: the best span of all windows, or none."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engines.bert.tokenizing import NO_OFFSET
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+_IMPOSSIBLE = -1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How two figures of a span become the probability that it is right: ``sigmoid(bias + margin * m + rivals * r)``.
+
+    Fitted on held-out questions (Platt, 1999, "Probabilistic Outputs for Support Vector Machines").
+
+    Attributes:
+        bias: of the sigmoid.
+        margin: weight of ``m``, how far the span's logits lie above those of ``[CLS]`` (Devlin et al., 2019,
+            section 4.3).
+        rivals: weight of ``r``, the log of the span's share among all spans of its window.
+        threshold: least probability of an answer; below it the document is said to hold none.
+        max_answer_tokens: longest answer.
+    """
+
+    bias: float = 0.0
+    margin: float = 1.0
+    rivals: float = 0.0
+    threshold: float = 0.5
+    max_answer_tokens: int = 30
+
+    @classmethod
+    def load(cls, path: Path) -> Calibration:
+        """Reads ``calibration.json``: an object with the attributes of this class.
+
+        Raises:
+            ValueError: the file does not hold them; the message names it.
+        """
+        try:
+            fields = json.loads(path.read_text(encoding="utf-8"))
+            return cls(
+                bias=float(fields["bias"]),
+                margin=float(fields["margin"]),
+                rivals=float(fields["rivals"]),
+                threshold=float(fields["threshold"]),
+                max_answer_tokens=int(fields["max_answer_tokens"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path} holds no calibration of a question answering model: {error!r}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Characters ``start`` to ``end`` (exclusive) of the document and the probability that they answer the question.
+
+    Where the document holds no answer, both are :data:`engines.bert.tokenizing.NO_OFFSET`.
+    """
+
+    start: int
+    end: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The best span of one window, before calibration; the figures are those of :class:`Calibration`."""
+
+    start: int
+    end: int
+    margin: float
+    rivals: float
+
+
+class SpanDecoder:
+    """Turns logits into an answer.
+
+    Args:
+        calibration: of the model that made the logits.
+    """
+
+    def __init__(self, calibration: Calibration) -> None:
+        self._calibration = calibration
+
+    def decode(
+        self,
+        offsets: npt.NDArray[np.int64],
+        start_logits: npt.NDArray[np.float32],
+        end_logits: npt.NDArray[np.float32],
+    ) -> Answer:
+        """Decodes the windows of one question and one document.
+
+        Args:
+            offsets: ``[windows, tokens, 2]``, from :class:`engines.bert.tokenizing.DocumentTokenizer`.
+            start_logits: ``[windows, tokens]``; those of ``[CLS]``, the first token, speak for "no answer here".
+            end_logits: likewise.
+        """
+        answer = self.best(offsets, start_logits, end_logits)
+        if answer.score < self._calibration.threshold:
+            return Answer(NO_OFFSET, NO_OFFSET, answer.score)
+        return answer
+
+    def best(
+        self,
+        offsets: npt.NDArray[np.int64],
+        start_logits: npt.NDArray[np.float32],
+        end_logits: npt.NDArray[np.float32],
+    ) -> Answer:
+        """Like :meth:`decode`, but without abstaining: only a document without words gets no answer."""
+        longest = self._calibration.max_answer_tokens
+        answers = [Answer(NO_OFFSET, NO_OFFSET, 0.0)]
+        for window in zip(offsets, start_logits, end_logits, strict=True):
+            candidate = best_span(*window, longest)
+            if candidate is not None:
+                answers.append(Answer(candidate.start, candidate.end, self._probability(candidate)))
+        return max(answers, key=lambda answer: answer.score)
+
+    def _probability(self, candidate: Candidate) -> float:
+        """Lies strictly between 0 and 1."""
+        fitted = self._calibration
+        logit = fitted.bias + fitted.margin * candidate.margin + fitted.rivals * candidate.rivals
+        return 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))
+
+
+def best_span(
+    offsets: npt.NDArray[np.int64],
+    start_logits: npt.NDArray[np.float32],
+    end_logits: npt.NDArray[np.float32],
+    max_tokens: int,
+) -> Candidate | None:
+    """Finds the span of greatest start plus end logit in one window.
+
+    Args:
+        offsets: ``[tokens, 2]``.
+        start_logits: ``[tokens]``.
+        end_logits: ``[tokens]``.
+        max_tokens: longest span.
+
+    Returns:
+        The span, or None where the window holds no token of the document.
+    """
+    inside = np.flatnonzero(offsets[:, 0] != NO_OFFSET)
+    if not inside.size:
+        return None
+    starts, ends = start_logits[inside].astype(np.float64), end_logits[inside].astype(np.float64)
+    scores = starts[:, None] + ends[None, :]
+    allowed = np.triu(np.ones(scores.shape, bool)) & ~np.triu(np.ones(scores.shape, bool), max_tokens)
+    scores = np.where(allowed, scores, _IMPOSSIBLE)
+    first, last = np.unravel_index(int(scores.argmax()), scores.shape)
+    best = float(scores[first, last])
+    return Candidate(
+        start=int(offsets[inside[first], 0]),
+        end=int(offsets[inside[last], 1]),
+        margin=best - float(start_logits[0]) - float(end_logits[0]),
+        rivals=-math.log(float(np.exp(scores - best).sum())),
+    )

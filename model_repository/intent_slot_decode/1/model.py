@@ -1,0 +1,48 @@
+"""Triton model ``intent_slot_decode``: turns logits into decisions with ``engines.bert.intent_decoding``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engines.bert import serving
+from engines.bert.intent_decoding import IntentDecoder, IntentLabels, Understanding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+
+class TritonPythonModel:
+    """Decodes requests of one or several utterances."""
+
+    def initialize(self, args: dict[str, str]) -> None:
+        """Loads the labels that lie beside this file."""
+        self._decoder = IntentDecoder(IntentLabels.load(serving.version_directory(args) / "labels.json"))
+
+    def execute(self, requests: Sequence[object]) -> list[object]:
+        """Answers each request by itself."""
+        return serving.answer_each(requests, self._decode)
+
+    def _decode(self, request: object) -> dict[str, npt.NDArray[np.generic]]:
+        names = ("OFFSETS", "INTENT_LOGITS", "TAG_LOGITS")
+        texts = serving.texts(request, "TEXT")
+        return _outputs(self._decoder.decode(texts, *(serving.tensor(request, name) for name in names)))
+
+
+def _outputs(decisions: list[Understanding]) -> dict[str, npt.NDArray[np.generic]]:
+    rows, width = len(decisions), max(len(decision.slots) for decision in decisions)
+    names = [""] * (rows * width)
+    spans = np.full((rows, width, 2), -1, np.int32)
+    for row, decision in enumerate(decisions):
+        for column, slot in enumerate(decision.slots):
+            names[row * width + column] = slot.name
+            spans[row, column] = slot.start, slot.end
+    return {
+        "INTENT": serving.strings([decision.intent for decision in decisions], (rows, 1)),
+        "CONFIDENCE": np.array([[decision.confidence] for decision in decisions], np.float32),
+        "SLOT_NAMES": serving.strings(names, (rows, width)),
+        "SLOT_SPANS": spans,
+    }

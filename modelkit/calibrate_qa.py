@@ -1,0 +1,125 @@
+"""Calibrates the question answering engine on held-out questions, half of them put to a wrong paragraph."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engines.bert.span_decoding import Calibration, Candidate, best_span
+from modelkit.scoring import answer_f1
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from engines.bert.session import BertSession
+    from engines.bert.tokenizing import DocumentTokenizer
+    from modelkit.squad import Question
+
+RIGHT_F1 = 0.5
+"""A span with at least this F1 against a reference counts as right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The best span of one question with its F1; ``answerable`` tells whether its document holds an answer."""
+
+    candidate: Candidate
+    f1: float
+    answerable: bool
+
+
+def pair_wrongly(questions: Sequence[Question], seed: int) -> list[Question]:
+    """Puts every question to a paragraph of another one, where nothing answers it."""
+    rng = random.Random(seed)
+    contexts = sorted({question.context for question in questions})
+    return [
+        replace(question, context=rng.choice([c for c in contexts if c != question.context]), answers=())
+        for question in questions
+    ]
+
+
+def calibrate(
+    session: BertSession, tokenizer: DocumentTokenizer, questions: Sequence[Question], seed: int
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Fits the score and chooses the threshold under which the engine abstains.
+
+    Returns:
+        The fields of :class:`engines.bert.span_decoding.Calibration`, and scores on the same questions.
+    """
+    judged = [
+        span
+        for question in (*questions, *pair_wrongly(questions, seed))
+        if (span := judge(session, tokenizer, question)) is not None
+    ]
+    bias, margin, rivals = fit_logistic(
+        np.array([(j.candidate.margin, j.candidate.rivals) for j in judged]), np.array([j.f1 >= RIGHT_F1 for j in judged])
+    )
+    probabilities = np.array([_sigmoid(bias + margin * j.candidate.margin + rivals * j.candidate.rivals) for j in judged])
+    threshold = choose_threshold(probabilities, judged)
+    fitted = Calibration(round(bias, 4), round(margin, 4), round(rivals, 4), round(threshold, 4))
+    return asdict(fitted), report(probabilities >= threshold, judged)
+
+
+def judge(session: BertSession, tokenizer: DocumentTokenizer, question: Question) -> Judged | None:
+    """Finds and scores the best span of a question; of several windows that of the widest margin speaks."""
+    batch = tokenizer.encode(question.text, question.context)
+    (outputs,) = session.run([{name: getattr(batch, name) for name in session.inputs}])
+    longest = Calibration().max_answer_tokens
+    windows = zip(batch.offsets, outputs["start_logits"], outputs["end_logits"], strict=True)
+    candidates = [span for window in windows if (span := best_span(*window, longest)) is not None]
+    if not candidates:
+        return None
+    best = max(candidates, key=lambda candidate: candidate.margin)
+    answer = question.context[best.start : best.end]
+    return Judged(best, answer_f1(answer, [text for _, text in question.answers]), bool(question.answers))
+
+
+def fit_logistic(features: npt.NDArray[np.float64], right: npt.NDArray[np.bool_]) -> tuple[float, ...]:
+    """Fits a logistic regression by Newton's method, with a slight pull of the weights to 0.
+
+    Args:
+        features: ``[rows, features]``.
+        right: ``[rows]``.
+
+    Returns:
+        The bias, then one weight a feature.
+    """
+    design = np.column_stack([np.ones(len(features)), features])
+    weights = np.zeros(design.shape[1])
+    penalty = 1e-3 * np.diag([0.0, *np.ones(features.shape[1])])
+    for _ in range(50):
+        probability = _sigmoid(design @ weights)
+        gradient = design.T @ (probability - right) / len(right) + penalty @ weights
+        curvature = (design * (probability * (1 - probability))[:, None]).T @ design / len(right) + penalty
+        weights -= np.linalg.solve(curvature + 1e-9 * np.eye(len(weights)), gradient)
+    return tuple(float(weight) for weight in weights)
+
+
+def choose_threshold(probabilities: npt.NDArray[np.float64], judged: Sequence[Judged]) -> float:
+    """Finds the threshold with the best mean F1, where abstaining is right on a question without an answer."""
+    given = np.array([j.f1 if j.answerable else 0.0 for j in judged])
+    abstained = np.array([0.0 if j.answerable else 1.0 for j in judged])
+    thresholds = np.linspace(0.02, 0.9, 89)
+    means = [float(np.where(probabilities >= t, given, abstained).mean()) for t in thresholds]
+    return float(thresholds[int(np.argmax(means))])
+
+
+def report(answered: npt.NDArray[np.bool_], judged: Sequence[Judged]) -> dict[str, float]:
+    """Scores of answers given and withheld."""
+    answerable = np.array([j.answerable for j in judged])
+    f1 = np.array([j.f1 for j in judged])
+    return {
+        "questions": len(judged),
+        "f1_answerable_forced": round(float(f1[answerable].mean()), 4),
+        "f1_answerable": round(float((f1 * answered)[answerable].mean()), 4),
+        "answer_or_not_accuracy": round(float((answered == answerable).mean()), 4),
+    }
+
+
+def _sigmoid(logits: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return np.asarray(1 / (1 + np.exp(-np.clip(logits, -30, 30))))

@@ -1,0 +1,299 @@
+"""The `vivavoce` command against a service on a real socket."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import grpc
+import numpy as np
+import pytest
+import soundfile
+
+from tests.unit.clients.fake_service import FakeService, make_answer, make_reply, refusing, seconds
+from vivavoce import DEFAULT_STOP_WINDOW_SECONDS
+from vivavoce.cli import run
+from vivavoce.v1 import conversation_pb2 as pb
+from vivavoce.v1 import reply_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+Capture = pytest.CaptureFixture[str]
+
+REPLY = {
+    "event": "reply",
+    "transcript": "turn on the light",
+    "intent": {"name": "iot_hue_lighton", "confidence": 0.75},
+    "slots": [{"name": "device_type", "value": "light", "text": "light"}],
+    "answer": None,
+    "status": "COMPLETE",
+    "latency_ms": {"asr": 62.5, "nlu": 15.0, "qa": None, "total": 41.0},
+    "turn": 1,
+    "speculated": True,
+    "overran": [],
+}
+
+
+def _run_json(arguments: list[str], capsys: Capture) -> list[dict[str, object]]:
+    assert run([*arguments, "--json"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return [json.loads(line) for line in captured.out.splitlines()]
+
+
+def _assert_one_sentence(captured: object, pattern: str) -> None:
+    assert captured.out == ""  # type: ignore[attr-defined]
+    [line] = captured.err.splitlines()  # type: ignore[attr-defined]
+    assert re.search(pattern, line), line
+    assert line.endswith(".")
+
+
+def test_converse_prints_one_object_a_line(service: FakeService, recording: Path, capsys: Capture) -> None:
+    printed = _run_json(["converse", str(recording), "--server", service.address], capsys)
+
+    assert [event["event"] for event in printed] == [
+        "started", "speech_began", "transcript", "transcript", "speech_ended", "transcript", "reply",
+    ]  # fmt: skip
+    assert printed[2] == {
+        "event": "transcript", "text": "turn on", "is_final": False, "start_s": 0.25, "end_s": 1.5, "turn": 1,
+        "file": str(recording),
+    }  # fmt: skip
+    reply = printed[-1]
+    assert 0 <= reply.pop("client_ms") < 5_000  # type: ignore[operator]
+    assert reply == REPLY | {"file": str(recording)}
+
+
+def test_the_keys_of_a_reply_begin_as_agreed(service: FakeService, recording: Path, capsys: Capture) -> None:
+    reply = _run_json(["converse", str(recording), "--server", service.address], capsys)[-1]
+
+    agreed = ["event", "transcript", "intent", "slots", "answer", "status", "latency_ms"]
+    assert list(reply)[: len(agreed)] == agreed
+
+
+def test_converse_sends_the_file_and_the_options(
+    service: FakeService, recording: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    (tmp_path / "museum.txt").write_bytes("Die Öffnungszeiten:\r\nNine.".encode())
+    arguments = ["--server", service.address, "--context-file", str(tmp_path / "museum.txt"), "--budget-ms", "250"]
+
+    _run_json(["converse", str(recording), *arguments, "--one-utterance", "--no-realtime"], capsys)
+
+    assert service.config() == pb.ConversationConfig(
+        audio=pb.AudioConfig(encoding=pb.AUDIO_ENCODING_LINEAR_PCM, sample_rate_hz=22_050, channel_count=1),
+        interim_results=True,
+        endpointing=pb.EndpointingConfig(disabled=True),
+        documents=[reply_pb2.Document(id="museum.txt", text="Die Öffnungszeiten:\r\nNine.")],
+        reply_budget=seconds(0.25),
+    )
+    assert service.audio() == np.full(11_025, 8_192, "<i2").tobytes()
+
+
+def test_several_files_are_several_conversations(service: FakeService, recording: Path, capsys: Capture) -> None:
+    printed = _run_json(["converse", str(recording), str(recording), "--server", service.address], capsys)
+
+    assert service.conversations == 2
+    assert [event["event"] for event in printed].count("reply") == 2
+
+
+def test_latency_after_silence_counts_from_the_completing_chunk(
+    service: FakeService, tmp_path: Path, capsys: Capture
+) -> None:
+    """Speech ends at 0.1 s; the window is complete at 0.708 s, in the chunk that is sent at 0.8 s."""
+    soundfile.write(tmp_path / "a.wav", np.full(16_000, 0.1, np.float32), 16_000)
+
+    def script(requests: Iterator[pb.ConverseRequest], _context: grpc.ServicerContext) -> Iterator[pb.ConverseResponse]:
+        heard = 0
+        for request in requests:
+            before, heard = heard, heard + len(request.audio) / 32_000
+            if before < 0.1 + DEFAULT_STOP_WINDOW_SECONDS <= heard:
+                ended = pb.SpeechEnded(turn=1, end=seconds(0.1), reason=pb.END_REASON_SILENCE)
+                yield pb.ConverseResponse(speech_ended=ended)
+                yield pb.ConverseResponse(reply=make_reply())
+
+    service.script = script
+    reply = _run_json(["converse", str(tmp_path / "a.wav"), "--server", service.address], capsys)[-1]
+
+    assert 0 < reply["client_ms"] < 100, "counted from an earlier chunk"  # type: ignore[operator]
+
+
+def test_plain_output_is_readable_and_has_no_control_codes(
+    service: FakeService, recording: Path, capsys: Capture
+) -> None:
+    answer = make_answer()
+    answer.text = "at \x1b[31mnine"
+    service.script = lambda requests, _: (
+        pb.ConverseResponse(reply=make_reply(answer=answer)) for request in requests if request.HasField("config")
+    )
+
+    assert run(["converse", str(recording), "--server", service.address]) == 0
+
+    out = capsys.readouterr().out
+    assert out.splitlines() == [
+        f"== {recording}",
+        "  intent  iot_hue_lighton (75%)",
+        "  slots   device_type = light",
+        '  answer  "at  [31mnine" (50%; museum.txt, characters 17 to 24)',
+        "  time    41 ms of 300 ms, worked out during the silence",
+        "    asr     62 ms: waited 2, computed 60",
+        "    nlu     15 ms: waited 3, computed 12",
+    ]
+
+
+def test_plain_output_shows_the_words_firm_up(service: FakeService, recording: Path, capsys: Capture) -> None:
+    assert run(["converse", str(recording), "--server", service.address]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:4] == ["  turn on ...", "  turn on the ...", "> turn on the light"]
+
+
+def test_a_recording_of_silence_is_no_failure(service: FakeService, recording: Path, capsys: Capture) -> None:
+    service.script = lambda requests, _: (pb.ConverseResponse() for _ in requests)
+
+    assert run(["converse", str(recording), "--server", service.address]) == 0
+    assert capsys.readouterr().out.splitlines() == [f"== {recording}", "Nothing was said."]
+
+
+def test_ask_answers_in_order(service: FakeService, capsys: Capture) -> None:
+    printed = _run_json(["ask", "one", "two", "--server", service.address, "--context", "Nine."], capsys)
+
+    assert [reply["transcript"] for reply in printed] == ["one", "two"]
+    assert [request.text for request in service.asked] == ["one", "two"]
+    assert list(service.asked[0].documents) == [reply_pb2.Document(text="Nine.")]
+    assert "file" not in printed[0]
+
+
+def test_ask_for_people_says_what_is_missing(service: FakeService, capsys: Capture) -> None:
+    def answer(_request: pb.AskRequest, _context: grpc.ServicerContext) -> reply_pb2.Reply:
+        reply = make_reply(status=reply_pb2.REPLY_STATUS_PARTIAL, overran=[reply_pb2.STAGE_NLU])
+        reply.ClearField("intent")
+        reply.ClearField("slots")
+        return reply
+
+    service.answer = answer
+
+    assert run(["ask", "hello", "--server", service.address]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == [
+        "== hello",
+        "  intent  not known in time",
+        "  status  partial: nlu did not finish inside the budget",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "pattern"),
+    [
+        (["converse", "nowhere.wav"], r"^There is no file nowhere\.wav; check"),
+        (["converse", __file__], "cannot be read as audio .*; choose"),
+        (["ask", "hello", "--context-file", "nowhere.txt"], r"nowhere\.txt cannot be read .*; check its name"),
+        (["ask", "hello", "--context-file", "/"], "cannot be read"),
+    ],
+)
+def test_work_that_fails_exits_with_1(arguments: list[str], pattern: str, capsys: Capture) -> None:
+    assert run(arguments) == 1
+    _assert_one_sentence(capsys.readouterr(), pattern)
+
+
+def test_a_context_file_that_is_not_utf_8(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "latin.txt").write_bytes("Öffnungszeiten".encode("latin-1"))
+
+    assert run(["ask", "hello", "--context-file", str(tmp_path / "latin.txt")]) == 1
+    _assert_one_sentence(capsys.readouterr(), r"latin\.txt is not UTF-8 text .*; save it as UTF-8")
+
+
+def test_text_that_is_not_utf_8(service: FakeService, capsys: Capture) -> None:
+    assert run(["ask", os.fsdecode(b"caf\xe9"), "--server", service.address]) == 1
+    _assert_one_sentence(capsys.readouterr(), "not valid Unicode; send text that can be encoded as UTF-8")
+    assert service.asked == []
+
+
+def test_a_server_that_is_not_there(free_address: str, recording: Path, capsys: Capture) -> None:
+    assert run(["converse", str(recording), "--server", free_address, "--json"]) == 1
+    _assert_one_sentence(capsys.readouterr(), f"{free_address}; start one with `vivavoce serve`")
+
+
+def test_what_the_server_refuses_is_told_in_its_words(service: FakeService, recording: Path, capsys: Capture) -> None:
+    service.script = refusing(grpc.StatusCode.RESOURCE_EXHAUSTED, "The server is full;\n come back later")
+
+    assert run(["converse", str(recording), "--server", service.address]) == 1
+    captured = capsys.readouterr()
+    assert captured.err == "The server is full; come back later.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "pattern"),
+    [
+        ([], "Missing command"),
+        (["sing"], "No such command"),
+        (["converse"], "Missing argument"),
+        (["ask"], "Missing argument"),
+        (["ask", "hello", "--loud"], "No such option"),
+        (["ask", "hello", "--server", "localhost"], "HOST:PORT"),
+        (["ask", "hello", "--budget-ms", "5"], "20<=x<=60000"),
+        (["ask", "hello", "--context", "a", "--context-file", "b"], "not both"),
+        (["serve", "--port", "70000"], "0<=x<=65535"),
+    ],
+)
+def test_wrong_usage_exits_with_2(arguments: list[str], pattern: str, capsys: Capture) -> None:
+    assert run(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert pattern in captured.err
+    assert "--help`" in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_version(capsys: Capture) -> None:
+    assert run(["--version"]) == 0
+    assert re.fullmatch(r"vivavoce \d+\.\d+\.\d+\n", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("command", ["serve", "converse", "mic", "ask"])
+def test_every_command_explains_itself(command: str, capsys: Capture) -> None:
+    assert run([command, "--help"]) == 0
+    assert f"vivavoce {command}" in capsys.readouterr().out
+
+
+def test_serve_without_its_packages(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.delitem(sys.modules, "service.main", raising=False)
+    monkeypatch.setitem(sys.modules, "grpc_health", None)
+    monkeypatch.delitem(sys.modules, "grpc_health.v1", raising=False)
+
+    assert run(["serve"]) == 1
+    _assert_one_sentence(capsys.readouterr(), r"needs the package .* `pip install 'vivavoce\[serve\]'`")
+
+
+def test_interrupting_ends_quietly(service: FakeService, tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "long.wav", np.zeros(16_000 * 60), 16_000)
+    arguments = ["converse", str(tmp_path / "long.wav"), "--server", service.address]
+    with _command(arguments) as process:
+        assert service.config_arrived.wait(20)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=10)
+
+    assert process.returncode == 130
+    assert "Traceback" not in err + out
+    assert service.ended.wait(5)
+
+
+def test_a_reader_who_has_seen_enough_is_no_reason_to_complain(service: FakeService, tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", np.zeros(16_000), 16_000)
+    with _command(["converse", *[str(tmp_path / "a.wav")] * 3, "--server", service.address, "--json"]) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+        assert process.wait(10) == 1
+
+
+def _command(arguments: list[str]) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "vivavoce", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
