@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-SHOWN = ("alarm", "lights", "weather", "music", "moon_landing", "bee_winter", "museum_tram", "museum_family")
+SHOWN = ("alarm", "lights", "weather", "music", "moon_rocks", "bee_dance", "museum_boat", "museum_family")
 NOVEL_SECONDS = 15.0
 PROGRESS_SECONDS = 5.0
 

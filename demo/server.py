@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Sequence
 
 START_SECONDS = 180.0
 STOP_SECONDS = 20.0
+REAP_SECONDS = 2.0
 READY = "listening on "
+SERVE = (sys.executable, "-m", "vivavoce", "serve", "--port", "0")
 LOG_LINES = 15
 
 
@@ -25,18 +27,20 @@ class ServerError(RuntimeError):
 
 @asynccontextmanager
 async def running_server(
-    log: IO[bytes], progress: Callable[[str], AbstractAsyncContextManager[None]]
+    log: IO[bytes],
+    progress: Callable[[str], AbstractAsyncContextManager[None]],
+    command: Sequence[str] = SERVE,
 ) -> AsyncIterator[str]:
     """Runs `vivavoce serve` on a free port; yields its address.
 
     Args:
         log: File that takes what the server logs.
         progress: Shows somebody that something is being done.
+        command: Starts the server.
 
     Raises:
         ServerError: It does not come up, or leaves a process behind.
     """
-    command = [sys.executable, "-m", "vivavoce", "serve", "--port", "0"]
     process = await asyncio.create_subprocess_exec(
         *command, stdout=asyncio.subprocess.PIPE, stderr=log, start_new_session=True
     )
@@ -79,12 +83,21 @@ async def _stop(process: asyncio.subprocess.Process, family: set[int]) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(STOP_SECONDS):
             await process.wait()
-    left = sorted(pid for pid in family if _is_running(pid))
+    left = await _left(family)
     for pid in left:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     if left:
         raise ServerError(f"The server left the processes {left} behind; they were killed.")
+
+
+async def _left(family: set[int]) -> list[int]:
+    """Returns the processes that still run a moment after the end of the server."""
+    for _ in range(20):
+        if not any(_is_running(pid) for pid in family):
+            return []
+        await asyncio.sleep(REAP_SECONDS / 20)
+    return sorted(pid for pid in family if _is_running(pid))
 
 
 def _descendants(pid: int) -> set[int]:

@@ -47,6 +47,9 @@ MAX_POSITIONS = 2048
 CONVOLUTIONS = ((127, 64), (7, 3), (3, 2))
 """Kernel and stride of the three convolutions of the front end, none of them padded."""
 
+CANDIDATES = 8
+"""Tokens whose logits are computed exactly."""
+
 _EPSILON = 1e-5
 _CONTRIB = "com.microsoft"
 _ATTENTION_SCALE = HEAD_SIZE**-0.5
@@ -94,28 +97,21 @@ class GraphBuilder:
         """Normalizes the last axis; Moonshine's layers have no bias."""
         return self.op("LayerNormalization", value, self.constant(weight), axis=-1, epsilon=_EPSILON)
 
-    def quantize_rows(self, value: str) -> tuple[str, str]:
-        """Quantizes each row of the last axis by its own largest magnitude; returns uint8 values and the magnitudes."""
-        largest = self.op("ReduceMax", self.op("Abs", value), self.ints(-1), keepdims=1)
-        largest = self.op("Max", largest, self.floats(1e-12))
-        scaled = self.op("Div", value, largest)
-        return self.op("QuantizeLinear", scaled, self._step(), self._middle()), largest
-
-    def linear(self, rows: tuple[str, str], matrix: QuantizedMatrix) -> str:
-        """Multiplies quantized rows with a quantized matrix and adds its bias; float32 again."""
-        values, largest = rows
-        weight, scale, zero_point = (self.constant(v) for v in (matrix.weight, matrix.scale, matrix.zero_point))
-        product = self.op(
-            "MatMulIntegerToFloat", values, weight, self._step(), scale, self._middle(), zero_point, domain=_CONTRIB
-        )
-        product = self.op("Mul", product, largest)
+    def linear(self, value: str, matrix: QuantizedMatrix) -> str:
+        """Multiplies with a matrix and adds its bias, all in float32."""
+        weight = (matrix.weight.astype(np.float32) - matrix.zero_point) * matrix.scale
+        product = self.op("MatMul", value, self.constant(weight))
         return self.op("Add", product, self.constant(matrix.bias)) if matrix.bias.any() else product
 
-    def _step(self) -> str:
-        return self.constant(np.array(1 / 127, np.float32), "quantization_step")
-
-    def _middle(self) -> str:
-        return self.constant(np.array(128, np.uint8), "quantization_middle")
+    def quantized_linear(self, value: str, matrix: QuantizedMatrix) -> str:
+        """Multiplies approximately: in integers, each row (last axis) quantized by its own largest magnitude."""
+        step, middle = self.constant(np.array(1 / 127, np.float32)), self.constant(np.array(128, np.uint8))
+        largest = self.op("ReduceMax", self.op("Abs", value), self.ints(-1), keepdims=1)
+        largest = self.op("Max", largest, self.floats(1e-12))
+        rows = self.op("QuantizeLinear", self.op("Div", value, largest), step, middle)
+        weight, scale, zero_point = (self.constant(v) for v in (matrix.weight, matrix.scale, matrix.zero_point))
+        product = self.op("MatMulIntegerToFloat", rows, weight, step, scale, middle, zero_point, domain=_CONTRIB)
+        return self.op("Mul", product, largest)
 
     def model(self, name: str, inputs: Sequence[ValueInfoProto], outputs: Sequence[ValueInfoProto]) -> ModelProto:
         """Returns the checked model."""
@@ -213,19 +209,19 @@ def _encoder_layer(
     graph: GraphBuilder, weights: OrtWeights, layer: int, hidden: str, mask: str, positions: str, tables: tuple[str, str]
 ) -> str:
     prefix, norms = f"/layers.{layer}", f"layers.{layer}"
-    rows = graph.quantize_rows(graph.layer_norm(hidden, weights.tensor(f"{norms}.input_layernorm.weight")))
+    normed = graph.layer_norm(hidden, weights.tensor(f"{norms}.input_layernorm.weight"))
     projections = join(*(weights.matrix(f"{prefix}/self_attn/{x}_proj/MatMul_output_0") for x in "qkv"))
-    query, key, value = graph.split(graph.linear(rows, projections), 3)
+    query, key, value = graph.split(graph.linear(normed, projections), 3)
     query, key = (_rotate(graph, x, positions, tables) for x in (query, key))
     mixed = graph.op(
         "MultiHeadAttention", query, key, value, "", mask, domain=_CONTRIB, num_heads=HEADS, scale=_ATTENTION_SCALE
     )
     output = weights.matrix(f"{prefix}/self_attn/o_proj/MatMul_output_0")
-    hidden = graph.op("Add", hidden, graph.linear(graph.quantize_rows(mixed), output))
+    hidden = graph.op("Add", hidden, graph.linear(mixed, output))
     normed = graph.layer_norm(hidden, weights.tensor(f"{norms}.post_attention_layernorm.weight"))
-    inner = graph.linear(graph.quantize_rows(normed), weights.matrix(f"{prefix}/mlp/fc1/Add_output_0"))
-    rows = graph.quantize_rows(graph.op("Gelu", inner))
-    return graph.op("Add", hidden, graph.linear(rows, weights.matrix(f"{prefix}/mlp/fc2/Add_output_0")))
+    inner = graph.linear(normed, weights.matrix(f"{prefix}/mlp/fc1/Add_output_0"))
+    inner = graph.op("Gelu", inner)
+    return graph.op("Add", hidden, graph.linear(inner, weights.matrix(f"{prefix}/mlp/fc2/Add_output_0")))
 
 
 def _rotary_tables(graph: GraphBuilder, inverse_frequencies: NDArray[np.float32]) -> tuple[str, str]:
@@ -243,11 +239,10 @@ def _rotate(graph: GraphBuilder, value: str, positions: str, tables: tuple[str, 
 
 
 def _cross_keys_and_values(graph: GraphBuilder, hidden: str, decoder: OrtWeights) -> None:
-    rows = graph.quantize_rows(hidden)
     shape = graph.ints(0, 0, HEADS, HEAD_SIZE)
     for layer, kind in itertools.product(range(LAYERS), ("key", "value")):
         matrix = decoder.matrix(f"/model/decoder/layers.{layer}/encoder_attn/{kind[0]}_proj/MatMul_output_0")
-        heads = graph.op("Reshape", graph.linear(rows, matrix), shape)
+        heads = graph.op("Reshape", graph.linear(hidden, matrix), shape)
         graph.op("Transpose", heads, output=f"cross_{kind}_{layer}", perm=[0, 2, 1, 3])
 
 
@@ -277,16 +272,11 @@ def build_decoder(weights: OrtWeights) -> ModelProto:
     """
     graph = GraphBuilder()
     tables = _rotary_tables(graph, weights.tensor("onnx::Expand_248"))
-    embedding, scale, zero_point = (
-        weights.tensor(f"model.decoder.embed_tokens.weight_merged_0_{x}") for x in ("quantized", "scale", "zero_point")
-    )
-    gathered = graph.op("Gather", graph.constant(embedding), "tokens", axis=0)
-    hidden = graph.op("DequantizeLinear", gathered, graph.constant(scale), graph.constant(zero_point))
+    hidden = _embed(graph, "tokens", weights.matrix("logits"))
     for layer in range(LAYERS):
         hidden = _decoder_layer(graph, weights, layer, hidden, tables)
     hidden = graph.layer_norm(hidden, weights.tensor("model.decoder.norm.weight_merged_0"))
-    logits = graph.linear(graph.quantize_rows(hidden), weights.matrix("logits"))
-    graph.op("ArgMax", logits, output="next_tokens", axis=-1, keepdims=0)
+    _most_probable(graph, hidden, weights.matrix("logits"))
     inputs = [
         helper.make_tensor_value_info("tokens", TensorProto.INT64, ["batch", "steps"]),
         helper.make_tensor_value_info("last_positions", TensorProto.INT32, ["batch"]),
@@ -299,6 +289,26 @@ def build_decoder(weights: OrtWeights) -> ModelProto:
     return graph.model("moonshine_decoder", inputs, outputs)
 
 
+def _embed(graph: GraphBuilder, tokens: str, matrix: QuantizedMatrix) -> str:
+    """Looks up embeddings, float32 ``[*tokens, 288]``; Moonshine's are the columns of its output matrix."""
+    gathered = graph.op("Gather", graph.constant(matrix.weight.T, "embeddings"), tokens, axis=0)
+    scale, zero_point = graph.constant(matrix.scale[0]), graph.constant(matrix.zero_point[0])
+    return graph.op("DequantizeLinear", gathered, scale, zero_point)
+
+
+def _most_probable(graph: GraphBuilder, hidden: str, matrix: QuantizedMatrix) -> None:
+    """Adds the choice of the next token: candidates by integer arithmetic, then the best of them in float32.
+
+    The matrix has 32,768 columns; at one row a step reading it costs more than anything else, and integers read a quarter.
+    """
+    candidates = f"candidates_{CANDIDATES}"
+    logits = graph.quantized_linear(hidden, matrix)
+    graph.ops("TopK", [logits, graph.ints(CANDIDATES)], ["approximate_logits", candidates], axis=-1)
+    exact = graph.op("MatMul", _embed(graph, candidates, matrix), graph.op("Unsqueeze", hidden, graph.ints(-1)))
+    best = graph.op("ArgMax", exact, axis=-2, keepdims=0)
+    graph.op("Squeeze", graph.op("GatherElements", candidates, best, axis=-1), graph.ints(-1), output="next_tokens")
+
+
 def _decoder_layer(
     graph: GraphBuilder, weights: OrtWeights, layer: int, hidden: str, tables: tuple[str, str]
 ) -> str:
@@ -307,7 +317,7 @@ def _decoder_layer(
     normed = graph.layer_norm(hidden, weights.tensor(f"{norms}.input_layernorm.weight_merged_0"))
     projections = [weights.matrix(f"{prefix}/self_attn/{x}_proj/MatMul_output_0") for x in "qkv"]
     padded = join(*(pad_head_outputs(matrix, HEADS, CACHE_HEAD_SIZE) for matrix in projections))
-    packed = graph.linear(graph.quantize_rows(normed), padded)
+    packed = graph.linear(normed, padded)
     mixed = f"self_attention_{layer}"
     graph.ops(
         "GroupQueryAttention",
@@ -316,20 +326,20 @@ def _decoder_layer(
         domain=_CONTRIB, num_heads=HEADS, kv_num_heads=HEADS, scale=_ATTENTION_SCALE, do_rotary=1, rotary_interleaved=1,
     )  # fmt: skip
     output = pad_head_inputs(weights.matrix(f"{prefix}/self_attn/o_proj/MatMul_output_0"), HEADS, CACHE_HEAD_SIZE)
-    hidden = graph.op("Add", hidden, graph.linear(graph.quantize_rows(mixed), output))
+    hidden = graph.op("Add", hidden, graph.linear(mixed, output))
     # Cross attention.
     normed = graph.layer_norm(hidden, weights.tensor(f"{norms}.post_attention_layernorm.weight_merged_0"))
-    query = graph.linear(graph.quantize_rows(normed), weights.matrix(f"{prefix}/encoder_attn/q_proj/MatMul_output_0"))
+    query = graph.linear(normed, weights.matrix(f"{prefix}/encoder_attn/q_proj/MatMul_output_0"))
     mixed = graph.op(
         "MultiHeadAttention", query, f"cross_key_{layer}", f"cross_value_{layer}", "", "frame_mask",
         domain=_CONTRIB, num_heads=HEADS, scale=_ATTENTION_SCALE,
     )  # fmt: skip
     output = weights.matrix(f"{prefix}/encoder_attn/o_proj/MatMul_output_0")
-    hidden = graph.op("Add", hidden, graph.linear(graph.quantize_rows(mixed), output))
+    hidden = graph.op("Add", hidden, graph.linear(mixed, output))
     # SwiGLU: the second half of the inner layer gates the first.
     normed = graph.layer_norm(hidden, weights.tensor(f"{norms}.final_layernorm.weight_merged_0"))
-    inner = graph.linear(graph.quantize_rows(normed), weights.matrix(f"{prefix}/mlp/fc1/Add_output_0"))
+    inner = graph.linear(normed, weights.matrix(f"{prefix}/mlp/fc1/Add_output_0"))
     value, gate = graph.split(inner, 2)
     gated = graph.op("Mul", graph.op("QuickGelu", gate, domain=_CONTRIB, alpha=1.0), value)
     output = weights.matrix(f"{prefix}/mlp/fc2/Add_output_0")
-    return graph.op("Add", hidden, graph.linear(graph.quantize_rows(gated), output))
+    return graph.op("Add", hidden, graph.linear(gated, output))

@@ -23,14 +23,14 @@ class TritonInstallation:
         python_backend: directory with the Python backend's library and utilities.
         python_stub: the executable that runs a Python model, built for this interpreter's version.
         libraries: directories for ``LD_LIBRARY_PATH``.
-        python_path: directories for the ``PYTHONPATH`` of Python models.
+        executables: directory of the interpreter in whose environment Python models run.
     """
 
     server: Path
     python_backend: Path
     python_stub: Path
     libraries: tuple[Path, ...]
-    python_path: tuple[Path, ...]
+    executables: Path
 
     @classmethod
     def find(cls) -> TritonInstallation:
@@ -50,15 +50,12 @@ class TritonInstallation:
         stub = root / "python_backend_stubs" / version / "triton_python_backend_stub"
         if not stub.exists():
             raise TritonNotInstalledError(f"this Triton cannot run models on Python {version}: use Python 3.11")
-        engines = importlib.util.find_spec("engines")
-        assert engines is not None
-        assert engines.origin is not None
         return cls(
             server=root / "bin" / "tritonserver",
             python_backend=root / "backends" / "python",
             python_stub=stub,
             libraries=(package.parent / "nvidia_pytriton.libs", Path(sysconfig.get_config_var("LIBDIR"))),
-            python_path=(package.parent, Path(engines.origin).parent.parent),
+            executables=Path(sys.executable).parent,
         )
 
     def lay_out_backends(self, directory: Path) -> None:
@@ -75,7 +72,9 @@ class TritonInstallation:
         return {
             **os.environ,
             "LD_LIBRARY_PATH": os.pathsep.join(filter(None, (libraries, os.environ.get("LD_LIBRARY_PATH")))),
-            "PYTHONPATH": os.pathsep.join(map(str, self.python_path)),
+            # The interpreter inside the stub is isolated: it ignores PYTHONPATH, and takes the packages that belong to
+            # the first `python3` on the PATH. That must be ours, whether or not its environment was activated.
+            "PATH": os.pathsep.join((str(self.executables), os.environ.get("PATH", os.defpath))),
             # Each model already has the threads that its config.pbtxt names.
             "OMP_NUM_THREADS": "1",
             "TOKENIZERS_PARALLELISM": "false",

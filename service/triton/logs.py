@@ -11,7 +11,7 @@ _LINE = re.compile(r"^(?P<level>[IWEF])\d{4} [\d:.]+ \d+ (?P<place>[\w.]+:\d+)\]
 _LEVELS = {"I": logging.DEBUG, "W": logging.WARNING, "E": logging.ERROR, "F": logging.CRITICAL}
 
 # What Triton says on every machine without a GPU: it looks for one, and finds none.
-_NO_GPU = re.compile(r"CUDA|DCGM|GPU|cuda|Unable to (allocate pinned|destroy DcgmHandle)|memory manager")
+_NO_GPU = re.compile(r"CUDA|Cuda|cuda|DCGM|GPU|[Uu]nable to (allocate pinned|destroy DcgmHandle)|pinned memory|memory manager")
 
 
 def relay(line: str) -> int:
@@ -23,7 +23,7 @@ def relay(line: str) -> int:
     match = _LINE.match(line)
     text = match["text"].strip('"') if match else line.rstrip()
     level = _LEVELS[match["level"]] if match else _level_of_other(text)
-    if level == logging.WARNING and _NO_GPU.search(text):
+    if level in {logging.WARNING, logging.ERROR} and _NO_GPU.search(text):
         level = logging.DEBUG
     logger.log(level, "%s", text)
     return level

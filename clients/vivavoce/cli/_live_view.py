@@ -93,10 +93,13 @@ class LiveView(AbstractContextManager["LiveView"]):
 
     def _clear_words(self) -> None:
         self._last_partial, self._words = "", Text()
+        self._live.update(self._region())  # What is printed next must not bring them back below it.
 
     def _refresh(self) -> None:
-        lines = [line for line in (self._words, self._meter) if line]
-        self._live.update(Group(*lines), refresh=True)
+        self._live.update(self._region(), refresh=True)
+
+    def _region(self) -> Group:
+        return Group(*(line for line in (self._words, self._meter) if line))
 
 
 def _firm_word_count(before: str, now: str) -> int:
