@@ -1,7 +1,7 @@
 """The demonstration: starts the service, speaks recordings to it at the pace of speech, and shows what comes back.
 
-Run it with `make demo`, or `python -m demo.run`. It exits with 0 when every utterance was answered and nothing of the
-service is left behind.
+Run it with `make demo`, or `python -m demo.run`. It exits with 0 when every recording was answered, no stage failed
+and nothing of the service is left behind.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Tally:
 
     replies: list[vivavoce.Reply] = field(default_factory=list)
     """Every reply."""
-    unanswered: list[str] = field(default_factory=list)
-    """The recordings that got none."""
+    failed: list[str] = field(default_factory=list)
+    """The recordings that got no reply, or one in which a stage had failed."""
 
 
 async def demonstrate(console: Console, log: Path) -> Tally:
@@ -95,8 +95,8 @@ async def _speak(
     )
     replies = await show_conversation(conversation, view, name)
     tally.replies += replies
-    if not replies:
-        tally.unanswered.append(name)
+    if not replies or any(reply.status is vivavoce.ReplyStatus.DEGRADED for reply in replies):
+        tally.failed.append(name)
 
 
 def _selection() -> Iterator[Utterance]:
@@ -161,9 +161,9 @@ def main() -> int:
         except KeyboardInterrupt:
             return 130
     _show_table(console, tally)
-    for name in tally.unanswered:
-        console.print(f"No reply came to {name}.", markup=False)
-    return 1 if tally.unanswered else 0
+    for name in tally.failed:
+        console.print(f"No whole reply came to the {name}.", markup=False)
+    return 1 if tally.failed else 0
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Builds the files of the ``asr`` model: ``python -m modelkit.moonshine``.
 
-Moonshine tiny (English, MIT licence) comes inside the wheel of ``moonshine-voice``. The package is located, not imported,
-its three files are checked against the sums below, and the graphs that the engine runs are built
-from their weights (see ``modelkit.moonshine_graph``). Running it again does nothing unless
+Moonshine tiny (English, MIT licence) comes inside the wheel of ``moonshine-voice``. The package is located, not
+imported, its three files are checked against the sums below, and the graphs that the engine runs are built
+from their weights (see ``modelkit.moonshine_encoder``). Running it again does nothing unless
 the package or the builder has changed.
 """
 
@@ -17,7 +17,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from modelkit.moonshine_graph import build_decoder, build_encoder, build_front_end
+from modelkit.moonshine_decoder import build_decoder
+from modelkit.moonshine_encoder import build_encoder, build_front_end
 from modelkit.moonshine_weights import OrtWeights, WeightsError
 
 PACKAGE = "moonshine_voice"
@@ -63,7 +64,9 @@ def check_assets(folder: Path) -> None:
     for name, expected in SOURCES.items():
         path = folder / name
         if not path.is_file():
-            raise AssetsError(f"{path} is missing; reinstall the package: pip install --force-reinstall 'moonshine-voice==0.1.0'.")
+            raise AssetsError(
+                f"{path} is missing; reinstall the package: pip install --force-reinstall 'moonshine-voice==0.1.0'."
+            )
         if _sha256(path) != expected:
             raise AssetsError(
                 f"{path} ({path.stat().st_size} bytes) is not the file of moonshine-voice 0.1.0; "
@@ -115,7 +118,7 @@ def _is_current(target: Path) -> bool:
 def _builder() -> str:
     """Returns a fingerprint of the code that builds and of the files that it builds from."""
     digest = hashlib.sha256("".join(SOURCES.values()).encode())
-    for name in ("moonshine_graph.py", "moonshine_weights.py"):
+    for name in ("moonshine_decoder.py", "moonshine_encoder.py", "moonshine_graph.py", "moonshine_weights.py"):
         digest.update(Path(__file__).with_name(name).read_bytes())
     return digest.hexdigest()
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
 
 LAYERS = 6
 """Transformer layers, the same number in the encoder and in the decoder."""
@@ -25,6 +28,10 @@ _BIAS_INPUT = {"DynamicQuantizeMatMul": 4, "MatMulIntegerToFloat": 6}
 _WEIGHT_INPUTS = {"DynamicQuantizeMatMul": (1, 2, 3), "MatMulIntegerToFloat": (1, 3, 5)}
 # onnx.TensorProto.DataType, as far as the two files use it.
 _DTYPES: Mapping[int, Any] = {1: np.float32, 2: np.uint8, 3: np.int8, 6: np.int32, 7: np.int64, 9: np.bool_}
+
+
+Table = Any
+"""An object of onnxruntime's FlatBuffers bindings, which carry no types."""
 
 
 class WeightsError(RuntimeError):
@@ -52,15 +59,14 @@ class OrtWeights:
     """The initializers of one ``.ort`` file, found by the names that its nodes have kept."""
 
     def __init__(self, path: Path) -> None:
-        bindings = _bindings()
-        graph = bindings.InferenceSession.InferenceSession.GetRootAsInferenceSession(path.read_bytes(), 0).Model().Graph()
+        session = _bindings().InferenceSession.InferenceSession.GetRootAsInferenceSession(path.read_bytes(), 0)
         self._path = path
         self._tensors: dict[str, NDArray[Any]] = {}
         self._quantized_nodes: dict[str, tuple[str, list[str]]] = {}
-        for subgraph in _graphs(graph):
+        for subgraph in _graphs(session.Model().Graph()):
             self._read_graph(subgraph)
 
-    def _read_graph(self, graph: Any) -> None:
+    def _read_graph(self, graph: Table) -> None:
         for i in range(graph.InitializersLength()):
             tensor = graph.Initializers(i)
             if (dtype := _DTYPES.get(tensor.DataType())) is not None:
@@ -106,7 +112,7 @@ class OrtWeights:
         )
 
 
-def _bindings() -> Any:
+def _bindings() -> Table:
     """Returns onnxruntime's FlatBuffers bindings, whose package puts itself on ``sys.path`` when it is imported."""
     import onnxruntime.tools.ort_format_model  # noqa: F401, PLC0415
     import ort_flatbuffers_py.fbs  # noqa: PLC0415
@@ -114,7 +120,7 @@ def _bindings() -> Any:
     return ort_flatbuffers_py.fbs
 
 
-def _graphs(graph: Any) -> Iterator[Any]:
+def _graphs(graph: Table) -> Iterator[Table]:
     """Yields ``graph`` and the graphs inside its nodes (the two branches of the merged decoder's ``If``)."""
     yield graph
     for i in range(graph.NodesLength()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import time
 from typing import TYPE_CHECKING
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
+
+logger = logging.getLogger(__name__)
 
 MODEL_NAMES = ("asr", "intent_slot", "qa")
 """The models that must be ready before anybody is served."""
@@ -132,7 +135,8 @@ class TritonModels:
                 raise ModelUnavailableError(
                     f"the model server cannot be reached for {model}: try again soon"
                 ) from error
-            raise ModelError(f"the model {model} failed: {error.message()}") from error
+            logger.error("the model %s failed: %s", model, error.message())  # noqa: TRY400 - Triton's message is the trace
+            raise ModelError(f"the model {model} failed: the service's log has the details") from error
 
 
 class TritonSequence:

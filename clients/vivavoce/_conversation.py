@@ -204,7 +204,8 @@ class Conversation:
 
 
 def _cancel(task: asyncio.Task[None], _call: _Call) -> None:
-    task.cancel()
+    if task is not asyncio.current_task():  # There it is the task itself that has just learned of the end.
+        task.cancel()
 
 
 async def _read(call: _Call) -> pb.ConverseResponse | None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def group_by_length(lengths: Sequence[int], max_padded: int, max_padding: float) -> list[list[int]]:

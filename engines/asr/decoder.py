@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import onnxruntime as ort
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import onnxruntime as ort
+    from numpy.typing import NDArray
 
 _LAYERS = 6
 _HEADS = 8
@@ -44,8 +48,9 @@ class EncodedBatch:
 class DecoderBatch:
     """The rows of one batch (``engines.asr.decoding.TokenPredictor``).
 
-    Keys and values live in buffers that the graph reads as ``past`` and writes as ``present``. All buffers are bound once and
-    again only when a row retires; the rows in use are always the first ones, so that no copy is needed to shrink.
+    Keys and values live in buffers that the graph reads as ``past`` and writes as ``present``. All buffers are bound
+    once and again only when a row retires; the rows in use are always the first ones, so that no copy is needed to
+    shrink.
     """
 
     def __init__(self, session: ort.InferenceSession, encoded: EncodedBatch, capacity: int) -> None:

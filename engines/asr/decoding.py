@@ -1,7 +1,7 @@
 """Batched greedy decoding that starts from drafts.
 
-An utterance is decoded again whenever more of it has been heard, and most of the earlier hypothesis usually holds. It serves as a *draft*:
-its tokens go through the decoder in one pass, the longest prefix that agrees with what greedy
+An utterance is decoded again whenever more of it has been heard, and most of the earlier hypothesis usually holds.
+It serves as a *draft*: its tokens go through the decoder in one pass, the longest prefix that agrees with what greedy
 decoding would have chosen is kept, and decoding goes on from there. The result is that of greedy decoding from the
 start token; only the number of passes is smaller. This is the verification step of Leviathan et al. 2023, "Fast
 Inference from Transformers via Speculative Decoding", at temperature zero, with the past as the draft model.
@@ -9,14 +9,17 @@ Inference from Transformers via Speculative Decoding", at temperature zero, with
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engines.asr.tokenizer import END_TOKEN, START_TOKEN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
 LONGEST_CYCLE = 16
 """Longest run of tokens whose repetition is looked for."""

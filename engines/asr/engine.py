@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Protocol
 
 from engines.asr.errors import AsrError
 from engines.asr.sequences import SequenceStore
 from engines.asr.utterance import SAMPLE_RATE, Utterance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
 _LIMIT_MARGIN_SECONDS = 1.0
 

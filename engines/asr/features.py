@@ -3,15 +3,18 @@
 Two convolutions without padding (kernel 127, stride 64; kernel 7, stride 3) turn samples into features. A feature frame
 depends on 511 samples alone, so it is computed once. Only the statistics of the normalization between
 the two convolutions concern the whole utterance; they are kept as sums, and applied by the encoder
-(see ``modelkit.moonshine_graph``).
+(see ``modelkit.moonshine_encoder``).
 """
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 CHANNELS = 576
 SAMPLES_PER_FRAME = 192
@@ -50,7 +53,8 @@ class FeatureCache:
         """Takes what the front end returned for the audio from ``next_sample`` on.
 
         Args:
-            samples: How many of the samples that the front end was given are the utterance's; what was computed from others is ignored.
+            samples: How many of the samples that the front end was given are the utterance's; what was computed from
+                others is ignored.
             features: float32 ``[576, new_frames]``.
             sums: float32 ``[first_frames]``; sum over the channels of the first convolution.
             square_sums: float32 ``[first_frames]``; sum of squares.

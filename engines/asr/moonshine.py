@@ -1,14 +1,14 @@
 """Moonshine tiny on onnxruntime: front end, encoder and decoder, each in batches.
 
 Jeffries et al. 2024, "Moonshine: Speech Recognition for Live Transcription and Voice Commands". The three graphs are
-built by ``modelkit.moonshine``; ``modelkit.moonshine_graph`` describes their inputs and outputs.
+built by ``modelkit.moonshine``; ``modelkit.moonshine_encoder`` and ``modelkit.moonshine_decoder`` describe their
+inputs and outputs.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnxruntime as ort
@@ -19,6 +19,10 @@ from engines.asr.decoder import DecoderBatch, EncodedBatch
 from engines.asr.decoding import decode_greedily
 from engines.asr.tokenizer import load_tokenizer
 from engines.asr.utterance import SAMPLE_RATE, Utterance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
 MIN_SAMPLES = SAMPLE_RATE // 10
 """Shorter utterances hold no word and have an empty transcript; the encoder itself needs 895 samples."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engines.asr.errors import InvalidAudioError, TooManySequencesError, UnknownSequenceError, UtteranceTooLongError
 from engines.asr.utterance import Utterance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
 
 class SequenceStore:

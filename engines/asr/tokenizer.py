@@ -7,8 +7,11 @@ in bytes (one token for each of the 256).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
 START_TOKEN = 1
 END_TOKEN = 2
@@ -35,8 +38,8 @@ class Tokenizer:
     def decode(self, tokens: Iterable[int]) -> str:
         """Returns the text of ``tokens``, without spaces around it.
 
-        A hypothesis may stop in the middle of a character that is spelled in bytes. Such bytes, and any that are not UTF-8,
-        are left out: the character appears once it is complete.
+        A hypothesis may stop in the middle of a character that is spelled in bytes. Such bytes, and any that are not
+        UTF-8, are left out: the character appears once it is complete.
         """
         data = b"".join(self._pieces[token] for token in tokens)
         return data.decode("utf-8", errors="ignore").replace(_SPACE, " ").strip()

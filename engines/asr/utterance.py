@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engines.asr.features import FeatureCache
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SAMPLE_RATE = 16_000
 """Samples per second of all audio."""

@@ -23,6 +23,7 @@ NO_INTENT = "none"
 _EDGE_PUNCTUATION = ".,!?;:…\"'()"
 """Marks which a speech recognizer puts around a value and which are no part of it."""
 
+_DOTTED = re.compile(r"(?<!\w)[^\W\d_]\. ?[^\W\d_]$")
 _INITIAL = re.compile(r"(?<!\w)[^\W\d_]\.$")
 
 
@@ -195,11 +196,16 @@ def best_tags(logits: npt.NDArray[np.float32]) -> list[int]:
 
 
 def trim(text: str, start: int, end: int) -> tuple[int, int]:
-    """Takes space and punctuation off both ends of a span; the full stop of an initial stays ("u. s. d.", "7 p.m.")."""
+    """Takes space and punctuation off both ends of a span.
+
+    The full stop of an initial stays, and the one that an abbreviation needs is added: "u. s. d.", "7 p.m.".
+    """
     while start < end and (text[start].isspace() or text[start] in _EDGE_PUNCTUATION):
         start += 1
     while end > start and (text[end - 1].isspace() or text[end - 1] in _EDGE_PUNCTUATION):
         if text[end - 1] == "." and _INITIAL.search(text, start, end):
             break
         end -= 1
+    if text[end : end + 1] == "." and _DOTTED.search(text, start, end):
+        end += 1
     return start, end

@@ -1,7 +1,7 @@
 """Runs Triton alone on a model repository: ``python -m service.triton [MODEL_REPOSITORY]``.
 
-Prints ``listening on HOST:PORT`` (gRPC) once every model is ready, and ends with SIGINT or SIGTERM. Several services
-can share it with ``vivavoce serve --triton HOST:PORT``.
+Prints ``listening on HOST:PORT`` (gRPC) and ``metrics on URL`` once every model is ready, and ends with SIGINT or
+SIGTERM. Several services can share it with ``vivavoce serve --triton HOST:PORT``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ async def _run(model_repository: Path) -> int:
         ready = asyncio.create_task(_until_ready(triton.address))
         await asyncio.wait((ended, stopped, ready), return_when=asyncio.FIRST_COMPLETED)
         if ready.done():
-            sys.stdout.write(f"listening on {triton.address}\n")
+            sys.stdout.write(f"listening on {triton.address}\nmetrics on {triton.metrics_url}\n")
             sys.stdout.flush()
             await asyncio.wait((ended, stopped), return_when=asyncio.FIRST_COMPLETED)
         for task in (ended, stopped, ready):

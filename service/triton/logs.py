@@ -11,7 +11,9 @@ _LINE = re.compile(r"^(?P<level>[IWEF])\d{4} [\d:.]+ \d+ (?P<place>[\w.]+:\d+)\]
 _LEVELS = {"I": logging.DEBUG, "W": logging.WARNING, "E": logging.ERROR, "F": logging.CRITICAL}
 
 # What Triton says on every machine without a GPU: it looks for one, and finds none.
-_NO_GPU = re.compile(r"CUDA|Cuda|cuda|DCGM|GPU|[Uu]nable to (allocate pinned|destroy DcgmHandle)|pinned memory|memory manager")
+_NO_GPU = re.compile(
+    r"CUDA|Cuda|cuda|DCGM|GPU|[Uu]nable to (allocate pinned|destroy DcgmHandle)|pinned memory|memory manager"
+)
 
 
 def relay(line: str) -> int:

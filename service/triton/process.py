@@ -40,10 +40,14 @@ class TritonProcess:
 
     Attributes:
         address: ``host:port`` of its gRPC endpoint. It listens there once its models are loaded.
+        metrics_url: where it tells its statistics in Prometheus's format.
     """
 
-    def __init__(self, process: asyncio.subprocess.Process, address: str, directory: Path, shm_prefix: str) -> None:
-        self.address = address
+    def __init__(
+        self, process: asyncio.subprocess.Process, ports: tuple[int, int], directory: Path, shm_prefix: str
+    ) -> None:
+        self.address = f"127.0.0.1:{ports[0]}"
+        self.metrics_url = f"http://127.0.0.1:{ports[1]}/metrics"
         self._process = process
         self._directory = directory
         self._shm_prefix = shm_prefix
@@ -58,16 +62,15 @@ class TritonProcess:
             TritonNotInstalledError: the wheel that carries Triton is not there.
             FileNotFoundError: there is no such model repository.
         """
-        _check_repository(model_repository)
-        installation = TritonInstallation.find()
+        installation = check_startable(model_repository)
         directory = Path(tempfile.mkdtemp(prefix="vivavoce-triton-"))
         installation.lay_out_backends(directory)
-        address = f"127.0.0.1:{port or free_port()}"
+        ports = (port or free_port(), free_port())
         # Servers on one machine must not share the names of their shared memory.
         shm_prefix = f"vivavoce_{uuid.uuid4().hex[:12]}_"
         process = await asyncio.create_subprocess_exec(
             installation.server,
-            *_arguments(model_repository, directory, address, shm_prefix),
+            *_arguments(model_repository, directory, ports, shm_prefix),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
@@ -76,7 +79,7 @@ class TritonProcess:
             start_new_session=True,
             preexec_fn=_die_with_parent,
         )
-        return cls(process, address, directory, shm_prefix)
+        return cls(process, ports, directory, shm_prefix)
 
     @property
     def pid(self) -> int:
@@ -121,21 +124,32 @@ class TritonProcess:
                 self._complaints.append(line.rstrip())
 
 
-def _check_repository(path: Path) -> None:
-    if not path.is_dir():
-        raise FileNotFoundError(f"there is no model repository at {path}: name one with --model-repository")
+def check_startable(model_repository: Path) -> TritonInstallation:
+    """Returns the installation that will serve ``model_repository``.
+
+    Raises:
+        TritonNotInstalledError: the wheel that carries Triton is not there.
+        FileNotFoundError: there is no such model repository.
+    """
+    if not model_repository.is_dir():
+        message = f"there is no model repository at {model_repository}: name one with --model-repository"
+        raise FileNotFoundError(message)
+    return TritonInstallation.find()
 
 
-def _arguments(model_repository: Path, directory: Path, address: str, shm_prefix: str) -> list[str]:
-    host, port = address.split(":")
+def _arguments(model_repository: Path, directory: Path, ports: tuple[int, int], shm_prefix: str) -> list[str]:
     return [
         f"--model-repository={model_repository}",
         f"--backend-directory={directory}",
         f"--backend-config=python,shm-region-prefix-name={shm_prefix}",
-        f"--grpc-address={host}",
-        f"--grpc-port={port}",
+        "--grpc-address=127.0.0.1",
+        f"--grpc-port={ports[0]}",
         "--allow-http=false",
-        "--allow-metrics=false",
+        "--metrics-address=127.0.0.1",
+        f"--metrics-port={ports[1]}",
+        # The machine's own figures would be polled all the time, also while nobody speaks.
+        "--allow-cpu-metrics=false",
+        "--allow-gpu-metrics=false",
         "--exit-timeout-secs=5",
         "--disable-auto-complete-config",
         "--log-verbose=0",

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from service.triton.process import TritonProcess, free_port
+from service.triton.process import TritonProcess, check_startable, free_port
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -28,9 +28,14 @@ class TritonSupervisor:
 
     Args:
         model_repository: what Triton serves.
+
+    Raises:
+        TritonNotInstalledError: there is no Triton to start.
+        FileNotFoundError: there is no such model repository.
     """
 
     def __init__(self, model_repository: Path) -> None:
+        check_startable(model_repository)
         self._model_repository = model_repository
         self._port = free_port()
         self._process: TritonProcess | None = None
@@ -45,7 +50,6 @@ class TritonSupervisor:
 
         Raises:
             TritonGaveUpError: it ended before it ever stood, or more often than is worth trying again.
-            TritonNotInstalledError: there is no Triton to start.
         """
         loop = asyncio.get_running_loop()
         restarts = 0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import urllib.request
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +15,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+@dataclass(frozen=True)
+class Triton:
+    """A running Triton: where it listens, and where it tells its statistics."""
+
+    address: str
+    metrics_url: str
+
+    def open_sequences(self) -> int:
+        """How many sequences the model ``asr`` holds, as Triton's own statistics tell it."""
+        with urllib.request.urlopen(self.metrics_url, timeout=5) as response:
+            found = re.search(r"^vivavoce_asr_open_sequences\{.*\} (\S+)$", response.read().decode(), re.MULTILINE)
+        return int(float(found[1])) if found else 0
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "integration" in item.path.parts:
@@ -19,11 +36,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def triton_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """``host:port`` of Triton's gRPC endpoint."""
+def triton(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Triton]:
     log = tmp_path_factory.mktemp("triton") / "log.txt"
-    with listening(["-m", "service.triton"], log) as (_, address):
-        yield address
+    with listening(["-m", "service.triton"], log) as (process, address):
+        yield Triton(address, process.stdout.readline().split()[-1])
+
+
+@pytest.fixture(scope="session")
+def triton_address(triton: Triton) -> str:
+    """``host:port`` of Triton's gRPC endpoint."""
+    return triton.address
 
 
 @pytest.fixture(scope="session")

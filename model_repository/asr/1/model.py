@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import triton_python_backend_utils as pb_utils
@@ -13,6 +12,11 @@ import triton_python_backend_utils as pb_utils
 from engines.asr.engine import AsrEngine, AsrRequest, AsrResult, AsrSettings
 from engines.asr.errors import AsrError
 from engines.asr.moonshine import MoonshineRecognizer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
 
 class TritonPythonModel:
@@ -29,17 +33,28 @@ class TritonPythonModel:
             idle_timeout_seconds=int(config["sequence_batching"]["max_sequence_idle_microseconds"]) / 1e6,
         )
         self._engine = AsrEngine(MoonshineRecognizer(folder, threads=int(parameters["threads"])), settings)
+        # A metric works only while its family lives.
+        self._metrics = pb_utils.MetricFamily(
+            name="vivavoce_asr_open_sequences",
+            description="Sequences that were begun and not ended",
+            kind=pb_utils.MetricFamily.GAUGE,
+        )
+        self._open_sequences = self._metrics.Metric(
+            labels={"model": args["model_name"], "version": args["model_version"]}
+        )
 
-    def execute(self, requests: Sequence[Any]) -> list[Any]:
+    def execute(self, requests: Sequence[pb_utils.InferenceRequest]) -> list[pb_utils.InferenceResponse]:
         """Answers one batch: requests of different sequences, one answer each, in order."""
-        return [_response(answer) for answer in self._engine.process([_request(request) for request in requests])]
+        answers = self._engine.process([_request(request) for request in requests])
+        self._open_sequences.set(self._engine.open_sequences)
+        return [_response(answer) for answer in answers]
 
     def finalize(self) -> None:
         """Frees the model."""
-        del self._engine
+        del self._engine, self._open_sequences, self._metrics
 
 
-def _request(request: Any) -> AsrRequest:
+def _request(request: pb_utils.InferenceRequest) -> AsrRequest:
     return AsrRequest(
         sequence_id=int(_input(request, "CORRID").item()),
         audio=_input(request, "AUDIO").reshape(-1),
@@ -49,11 +64,11 @@ def _request(request: Any) -> AsrRequest:
     )
 
 
-def _input(request: Any, name: str) -> Any:
+def _input(request: pb_utils.InferenceRequest, name: str) -> NDArray[np.generic]:
     return pb_utils.get_input_tensor_by_name(request, name).as_numpy()
 
 
-def _response(answer: AsrResult | AsrError) -> Any:
+def _response(answer: AsrResult | AsrError) -> pb_utils.InferenceResponse:
     if isinstance(answer, AsrError):
         return pb_utils.InferenceResponse(error=pb_utils.TritonError(str(answer), pb_utils.TritonError.INVALID_ARG))
     outputs = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 import vivavoce
 from demo.manifest import FOLDER, Utterance, utterances
 from demo.run import SHOWN
-from demo.server import ServerError, _is_running, running_server
+from demo.server import ServerError, _is_running, _left, running_server
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -86,9 +85,7 @@ async def test_a_server_that_leaves_a_process_behind_is_a_failure(log: IO[bytes]
     with pytest.raises(ServerError, match=rf"left the processes \[{child}\] behind"):
         await server.__aexit__(None, None, None)
 
-    async with asyncio.timeout(5):
-        while _is_running(child):
-            await asyncio.sleep(0.01)
+    assert await _left({child}) == []
 
 
 async def test_a_server_that_does_not_come_up_shows_its_log(log: IO[bytes]) -> None:

@@ -1,0 +1,114 @@
+"""The service as an operator meets it: a process with a Triton of its own, stopped, killed and bereaved."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import grpc
+import psutil
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+import vivavoce
+from tests.processes import listening, stop
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SERVE = ["-m", "vivavoce", "serve", "--port", "0"]
+SERVING = health_pb2.HealthCheckResponse.SERVING
+NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+
+
+def family(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """The processes that a service has started, and those that they have."""
+    return psutil.Process(process.pid).children(recursive=True)
+
+
+def tritonserver(process: subprocess.Popen[str]) -> psutil.Process:
+    return next(child for child in family(process) if child.name() == "tritonserver")
+
+
+async def until_gone(processes: list[psutil.Process]) -> None:
+    _, alive = await asyncio.to_thread(psutil.wait_procs, processes, timeout=30)
+    assert alive == []
+
+
+async def until_health_is(address: str, wanted: int) -> None:
+    async with asyncio.timeout(60), grpc.aio.insecure_channel(address) as channel:
+        stub = health_pb2_grpc.HealthStub(channel)
+        while (await stub.Check(health_pb2.HealthCheckRequest())).status != wanted:
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_stops_the_service_and_its_triton(tmp_path: Path, number: signal.Signals):
+    with listening(SERVE, tmp_path / "log") as (process, _):
+        children = family(process)
+        assert len(children) > 5
+        process.send_signal(number)
+        assert await asyncio.to_thread(process.wait, 30) == 0
+        await until_gone(children)
+
+
+async def test_a_service_that_is_killed_takes_its_triton_with_it(tmp_path: Path):
+    with listening(SERVE, tmp_path / "log") as (process, _):
+        children = family(process)
+        process.kill()
+        await until_gone(children)
+
+
+async def test_an_open_conversation_is_told_of_the_shutdown(tmp_path: Path):
+    with listening(SERVE, tmp_path / "log") as (process, address):
+
+        async def wait_and_see():
+            await asyncio.sleep(60)
+            yield vivavoce.EndOfUtterance()
+
+        async with vivavoce.connect(address) as client:
+            came = []
+            with pytest.raises(vivavoce.ServerUnavailable):
+                async for event in client.converse(wait_and_see(), audio=None):
+                    came.append(type(event))
+                    if isinstance(event, vivavoce.Started):
+                        process.send_signal(signal.SIGTERM)
+            assert came == [vivavoce.Started, vivavoce.GoingAway]
+        assert await asyncio.to_thread(process.wait, 30) == 0
+
+
+async def test_triton_that_is_lost_is_told_and_started_again(tmp_path: Path):
+    with listening(SERVE, tmp_path / "log") as (process, address):
+        await until_health_is(address, SERVING)
+        lost = tritonserver(process)
+        lost.kill()
+        await until_health_is(address, NOT_SERVING)
+        async with vivavoce.connect(address) as client:
+            with pytest.raises(vivavoce.ServerUnavailable) as refused:
+                await client.ask("turn on the lights")
+            assert refused.value.retryable
+        await until_health_is(address, SERVING)
+        assert tritonserver(process).pid != lost.pid
+        async with vivavoce.connect(address) as client:
+            reply = await client.ask("turn off the lights in the bedroom", reply_budget_seconds=30)
+        assert reply.intent.name == "iot_hue_lightoff"
+        children = family(process)
+        assert stop(process) == 0
+        await until_gone(children)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--model-repository", "/nowhere"], "no model repository"),
+        (["--host", "203.0.113.7"], "cannot listen"),
+    ],
+)
+def test_a_service_that_cannot_start_says_why(arguments: list[str], reason: str):
+    done = subprocess.run([sys.executable, *SERVE, *arguments], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert reason in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr

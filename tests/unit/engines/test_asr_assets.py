@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import importlib.util
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from engines.asr.moonshine import MoonshineRecognizer, token_limit
+from modelkit import moonshine
+from modelkit.moonshine_weights import QuantizedMatrix, join, pad_head_inputs, pad_head_outputs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def matrix(inputs: int, outputs: int, seed: int) -> QuantizedMatrix:
+    rng = np.random.default_rng(seed)
+    return QuantizedMatrix(
+        weight=rng.integers(0, 256, (inputs, outputs), np.uint8),
+        scale=rng.uniform(0.01, 0.1, outputs).astype(np.float32),
+        zero_point=rng.integers(100, 150, outputs, np.uint8),
+        bias=rng.normal(size=outputs).astype(np.float32),
+    )
+
+
+def apply(matrix: QuantizedMatrix, rows: np.ndarray) -> np.ndarray:
+    return rows @ ((matrix.weight.astype(np.float32) - matrix.zero_point) * matrix.scale) + matrix.bias
+
+
+def test_joined_matrices_multiply_as_each_would() -> None:
+    first, second, rows = matrix(6, 4, 1), matrix(6, 8, 2), np.ones((3, 6), np.float32)
+    expected = np.concatenate([apply(first, rows), apply(second, rows)], axis=1)
+    np.testing.assert_allclose(apply(join(first, second), rows), expected, rtol=1e-6)
+
+
+def test_padded_heads_change_nothing() -> None:
+    projection, output = matrix(6, 2 * 3, 3), matrix(2 * 3, 5, 4)
+    rows = np.random.default_rng(5).normal(size=(4, 6)).astype(np.float32)
+    heads = apply(projection, rows)
+    padded = apply(pad_head_outputs(projection, heads=2, size=4), rows).reshape(4, 2, 4)
+    np.testing.assert_allclose(padded[:, :, :3].reshape(4, 6), heads, rtol=1e-6)
+    assert not padded[:, :, 3].any()
+    padded[:, :, 3] = 77
+    np.testing.assert_allclose(
+        apply(pad_head_inputs(output, heads=2, size=4), padded.reshape(4, 8)), apply(output, heads), rtol=1e-5
+    )
+
+
+def test_the_build_says_how_to_install_the_package(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(sys, "argv", ["moonshine"])
+    assert moonshine.main() == 1
+    assert "pip install 'moonshine-voice==0.1.0'" in capsys.readouterr().err
+
+
+def test_a_file_that_is_missing_or_different_is_named(tmp_path: Path) -> None:
+    with pytest.raises(moonshine.AssetsError, match=r"encoder_model\.ort is missing"):
+        moonshine.build(tmp_path, tmp_path / "built")
+    (tmp_path / "encoder_model.ort").write_bytes(b"something else")
+    with pytest.raises(moonshine.AssetsError, match=r"encoder_model\.ort \(14 bytes\) is not the file"):
+        moonshine.build(tmp_path, tmp_path / "built")
+    assert not (tmp_path / "built").exists()
+
+
+def test_the_package_is_found_without_being_imported() -> None:
+    folder = moonshine.find_assets()
+    moonshine.check_assets(folder)
+    assert moonshine.PACKAGE not in sys.modules
+
+
+def test_a_model_that_was_not_built_says_how(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"python -m modelkit\.moonshine"):
+        MoonshineRecognizer(tmp_path)
+
+
+def test_the_token_limit_grows_with_the_audio() -> None:
+    assert token_limit(1600) == 7
+    assert token_limit(30 * 16_000) == 201

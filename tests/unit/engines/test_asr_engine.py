@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from engines.asr.engine import AsrEngine, AsrRequest, AsrResult, AsrSettings
+from engines.asr.errors import AsrError, InvalidAudioError, UnknownSequenceError, UtteranceTooLongError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engines.asr.utterance import Utterance
+
+
+class CountingRecognizer:
+    """Transcribes an utterance as the number of its samples, and remembers its batches and the drafts in them."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[int]] = []
+        self.drafts: list[list[list[int]]] = []
+        self.failing = False
+
+    def transcribe(self, utterances: Sequence[Utterance]) -> list[list[int]]:
+        if self.failing:
+            raise RuntimeError("the model broke")
+        self.batches.append([len(utterance.audio) for utterance in utterances])
+        self.drafts.append([list(utterance.tokens) for utterance in utterances])
+        return [[len(utterance.audio)] for utterance in utterances]
+
+    def text(self, tokens: Sequence[int]) -> str:
+        return f"{tokens[0]} samples"
+
+
+class Clock:
+    seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def recognizer() -> CountingRecognizer:
+    return CountingRecognizer()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def engine(recognizer: CountingRecognizer, clock: Clock) -> AsrEngine:
+    settings = AsrSettings(partial_interval_seconds=0.4, max_utterance_seconds=2, idle_timeout_seconds=60)
+    return AsrEngine(recognizer, settings, clock)
+
+
+def request(sequence_id: int, count: int, **flags: bool) -> AsrRequest:
+    return AsrRequest(sequence_id, np.zeros(count, np.float32), **flags)
+
+
+def ask(engine: AsrEngine, *requests: AsrRequest) -> AsrResult:
+    answer = engine.process(requests)[-1]
+    assert isinstance(answer, AsrResult)
+    return answer
+
+
+def test_nothing_is_decoded_before_the_interval(engine: AsrEngine, recognizer: CountingRecognizer) -> None:
+    assert ask(engine, request(1, 6399, start=True)) == AsrResult("", False, 0, 0.0)
+    assert recognizer.batches == []
+    answer = ask(engine, request(1, 1))
+    assert answer.transcript == "6400 samples"
+    assert answer.decoded_samples == 6400
+    assert answer.compute_ms > 0
+
+
+def test_the_interval_counts_from_the_last_decoding(engine: AsrEngine, recognizer: CountingRecognizer) -> None:
+    ask(engine, request(1, 8000, start=True))
+    answer = ask(engine, request(1, 6000))
+    assert (answer.transcript, answer.decoded_samples, answer.compute_ms) == ("8000 samples", 8000, 0.0)
+    assert ask(engine, request(1, 400)).transcript == "14400 samples"
+    assert recognizer.batches == [[8000], [14400]]
+
+
+def test_decode_asks_for_everything_now(engine: AsrEngine) -> None:
+    answer = ask(engine, request(1, 100, start=True, decode=True))
+    assert answer.transcript == "100 samples"
+    assert not answer.is_final
+
+
+def test_end_decodes_and_frees(engine: AsrEngine) -> None:
+    ask(engine, request(1, 100, start=True))
+    answer = ask(engine, request(1, 50, end=True))
+    assert (answer.transcript, answer.is_final, answer.decoded_samples) == ("150 samples", True, 150)
+    assert engine.open_sequences == 0
+
+
+def test_start_and_end_in_one_request(engine: AsrEngine) -> None:
+    answer = ask(engine, request(1, 100, start=True, end=True))
+    assert (answer.transcript, answer.is_final) == ("100 samples", True)
+    assert engine.open_sequences == 0
+
+
+@pytest.mark.parametrize("flags", [{"end": True}, {"decode": True}])
+def test_what_was_decoded_is_not_decoded_again(
+    engine: AsrEngine, recognizer: CountingRecognizer, flags: dict[str, bool]
+) -> None:
+    ask(engine, request(1, 100, start=True, decode=True))
+    answer = ask(engine, request(1, 0, **flags))
+    assert (answer.transcript, answer.decoded_samples, answer.compute_ms) == ("100 samples", 100, 0.0)
+    assert len(recognizer.batches) == 1
+
+
+def test_a_sequence_without_audio_is_empty(engine: AsrEngine, recognizer: CountingRecognizer) -> None:
+    assert ask(engine, request(1, 0, start=True, end=True)) == AsrResult("", True, 0, 0.0)
+    assert recognizer.batches == []
+
+
+def test_all_that_is_due_is_decoded_in_one_batch(engine: AsrEngine, recognizer: CountingRecognizer) -> None:
+    answers = engine.process(
+        [
+            request(1, 7000, start=True),
+            request(2, 10, start=True),
+            request(3, 20, start=True, end=True),
+            request(4, 30, start=True, decode=True),
+        ]
+    )
+    assert recognizer.batches == [[7000, 20, 30]]
+    assert [answer.transcript for answer in answers if isinstance(answer, AsrResult)] == [
+        "7000 samples", "", "20 samples", "30 samples",
+    ]  # fmt: skip
+    times = [answer.compute_ms for answer in answers if isinstance(answer, AsrResult)]
+    assert times[0] == times[2] == times[3] > 0
+    assert times[1] == 0
+
+
+def test_the_last_hypothesis_is_the_draft_of_the_next(engine: AsrEngine, recognizer: CountingRecognizer) -> None:
+    ask(engine, request(1, 7000, start=True))
+    ask(engine, request(1, 7000))
+    ask(engine, request(1, 100, start=True, decode=True))
+    assert recognizer.drafts == [[[]], [[7000]], [[]]]
+
+
+def test_start_replaces_a_sequence(engine: AsrEngine) -> None:
+    ask(engine, request(1, 7000, start=True))
+    assert ask(engine, request(1, 100, start=True, end=True)).transcript == "100 samples"
+
+
+def test_requests_of_one_sequence_in_one_batch_keep_their_order(engine: AsrEngine) -> None:
+    first, second, third = engine.process(
+        [request(1, 100, start=True, end=True), request(1, 200, start=True, decode=True), request(1, 50, end=True)]
+    )
+    assert isinstance(first, AsrResult)
+    assert isinstance(second, AsrResult)
+    assert isinstance(third, AsrResult)
+    assert [answer.transcript for answer in (first, second, third)] == ["100 samples", "200 samples", "250 samples"]
+
+
+def test_a_refused_request_leaves_the_others_alone(engine: AsrEngine) -> None:
+    ask(engine, request(2, 31_000, start=True))
+    nan = AsrRequest(1, np.array([np.nan], np.float32), start=True)
+    answers = engine.process([nan, request(2, 31_000), request(3, 10), request(4, 10, start=True, decode=True)])
+    assert [type(answer) for answer in answers] == [
+        InvalidAudioError, UtteranceTooLongError, UnknownSequenceError, AsrResult,
+    ]  # fmt: skip
+
+
+def test_a_sequence_goes_on_after_a_refused_request(engine: AsrEngine) -> None:
+    engine.process([AsrRequest(1, np.array([np.inf], np.float32), start=True)])
+    assert ask(engine, request(1, 100, end=True)).transcript == "100 samples"
+
+
+def test_a_refused_end_still_frees(engine: AsrEngine) -> None:
+    [answer] = engine.process([AsrRequest(1, np.array([np.nan], np.float32), start=True, end=True)])
+    assert isinstance(answer, AsrError)
+    assert engine.open_sequences == 0
+
+
+def test_the_margin_over_the_longest_utterance_is_a_second(engine: AsrEngine) -> None:
+    assert ask(engine, request(1, 48_000, start=True)).decoded_samples == 48_000
+    [answer] = engine.process([request(1, 1)])
+    assert isinstance(answer, UtteranceTooLongError)
+
+
+def test_idle_sequences_are_freed_by_any_request(engine: AsrEngine, clock: Clock) -> None:
+    ask(engine, request(1, 10, start=True))
+    clock.seconds = 61
+    ask(engine, request(2, 10, start=True))
+    assert engine.open_sequences == 1
+    [answer] = engine.process([request(1, 10)])
+    assert isinstance(answer, UnknownSequenceError)
+
+
+def test_a_model_that_fails_keeps_no_ended_sequence(engine: AsrEngine, recognizer: CountingRecognizer) -> None:
+    recognizer.failing = True
+    with pytest.raises(RuntimeError, match="broke"):
+        engine.process([request(1, 10, start=True, end=True)])
+    assert engine.open_sequences == 0
+
+
+@pytest.mark.parametrize("name", ["partial_interval_seconds", "max_utterance_seconds", "idle_timeout_seconds"])
+@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
+def test_settings_are_positive(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match=name):
+        AsrSettings(**{name: value})
