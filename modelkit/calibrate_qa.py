@@ -57,9 +57,12 @@ def calibrate(
         if (span := judge(session, tokenizer, question)) is not None
     ]
     bias, margin, rivals = fit_logistic(
-        np.array([(j.candidate.margin, j.candidate.rivals) for j in judged]), np.array([j.f1 >= RIGHT_F1 for j in judged])
+        np.array([(j.candidate.margin, j.candidate.rivals) for j in judged]),
+        np.array([j.f1 >= RIGHT_F1 for j in judged]),
     )
-    probabilities = np.array([_sigmoid(bias + margin * j.candidate.margin + rivals * j.candidate.rivals) for j in judged])
+    probabilities = np.array(
+        [_sigmoid(bias + margin * j.candidate.margin + rivals * j.candidate.rivals) for j in judged]
+    )
     threshold = choose_threshold(probabilities, judged)
     fitted = Calibration(round(bias, 4), round(margin, 4), round(rivals, 4), round(threshold, 4))
     return asdict(fitted), report(probabilities >= threshold, judged)

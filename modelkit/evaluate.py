@@ -1,7 +1,7 @@
 """Scores the BERT engines on labelled data, through Triton or directly.
 
-``python -m modelkit.evaluate nlu FILE --triton HOST:PORT`` and ``python -m modelkit.evaluate qa FILE --triton HOST:PORT``
-print one JSON object. With ``--local`` in place of ``--triton`` the engines run in this process, without Triton.
+``python -m modelkit.evaluate TASK FILE --triton HOST:PORT``, where the task is ``nlu``, ``qa`` or ``rejection``, prints
+one JSON object. With ``--local`` in place of ``--triton`` the engines run in this process, without Triton.
 """
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ async def evaluate_qa(engines: Engines, questions: Sequence[Question], concurren
     answers = await bounded_map(lambda q: engines.answer(q.text, q.context), questions, concurrency)
     references = [[text for _, text in question.answers] for question in questions]
     pairs = list(zip(answers, references, strict=True))
-    wrong = await bounded_map(lambda q: engines.answer(q.text, q.context), pair_wrongly(questions, _WRONG_SEED), concurrency)
+    wrong = await bounded_map(
+        lambda q: engines.answer(q.text, q.context), pair_wrongly(questions, _WRONG_SEED), concurrency
+    )
     answered, withheld = np.mean([bool(a) for a in answers]), np.mean([not a for a in wrong])
     return {
         "questions": len(questions),
@@ -135,7 +137,9 @@ async def _evaluate(arguments: argparse.Namespace) -> dict[str, object]:
 def main() -> None:
     """Evaluates from the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("task", choices=("nlu", "qa", "rejection"), help="rejection: intents of a SQuAD file's questions")
+    parser.add_argument(
+        "task", choices=("nlu", "qa", "rejection"), help="rejection: intents of a SQuAD file's questions"
+    )
     parser.add_argument("file", type=Path)
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--triton", metavar="HOST:PORT")

@@ -1,7 +1,6 @@
 """Makes Triton models of trained networks: ONNX, fused, compressed to 8 bits, calibrated.
 
-``python -m modelkit.export nlu --run DIR --samples FILE`` and ``python -m modelkit.export qa --run DIR --samples FILE…``
-take what ``modelkit.train_nlu`` and ``modelkit.train_qa`` wrote and put it into ``model_repository``.
+``python -m modelkit.export nlu|qa --run DIR --base DIR --samples FILE…`` takes what ``modelkit.train_nlu`` and ``modelkit.train_qa`` wrote and puts it into ``model_repository``.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ def export(network: nn.Module, target: Path, inputs: Sequence[str], outputs: dic
     ids = torch.randint(1000, 2000, (2, 9))
     example = tuple(torch.ones_like(ids) if name == "attention_mask" else ids % 2 for name in inputs[1:])
     both = {0: "rows", 1: "tokens"}
-    axes = {name: both for name in inputs} | {n: both if token else {0: "rows"} for n, token in outputs.items()}
+    axes = dict.fromkeys(inputs, both) | {n: both if token else {0: "rows"} for n, token in outputs.items()}
     with TemporaryDirectory() as directory, warnings.catch_warnings():
         # The tracing exporter is deprecated, but of the newer one's graph onnxruntime fuses no attention.
         warnings.simplefilter("ignore")
@@ -117,7 +116,9 @@ def export_nlu(arguments: argparse.Namespace) -> None:
     inputs = ("input_ids", "attention_mask")
     target = arguments.to / "intent_slot_bert" / "1"
     export(network, arguments.run / "model.onnx", inputs, {"intent_logits": False, "tag_logits": True})
-    quantize(arguments.run / "model.onnx", target / "model.int8.onnx", feeds([tokenizer.encode([t]) for t in texts], inputs))
+    quantize(
+        arguments.run / "model.onnx", target / "model.int8.onnx", feeds([tokenizer.encode([t]) for t in texts], inputs)
+    )
     shutil.copy(arguments.run / "labels.json", arguments.to / "intent_slot_decode" / "1" / "labels.json")
     shutil.copy(arguments.run / "card.json", target / "card.json")
     shutil.copy(arguments.base / "tokenizer.json", arguments.to / "intent_slot_tokenize" / "1" / "tokenizer.json")

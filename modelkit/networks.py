@@ -14,7 +14,16 @@ if TYPE_CHECKING:
 
 def load_encoder(directory: Path, dropout: float = 0.0) -> BertModel:
     """Loads a BERT encoder without pooler from a Hugging Face directory."""
-    return cast("BertModel", BertModel.from_pretrained(str(directory), add_pooling_layer=False, attn_implementation="sdpa", hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout))
+    return cast(
+        "BertModel",
+        BertModel.from_pretrained(
+            str(directory),
+            add_pooling_layer=False,
+            attn_implementation="sdpa",
+            hidden_dropout_prob=dropout,
+            attention_probs_dropout_prob=dropout,
+        ),
+    )
 
 
 class SpanNetwork(nn.Module):
@@ -36,8 +45,10 @@ class SpanNetwork(nn.Module):
 
 
 class IntentSlotNetwork(nn.Module):
-    """Joint intent classification and slot filling (Chen et al., 2019, "BERT for Joint Intent Classification
-    and Slot Filling"): the intent is read off ``[CLS]`` beside the mean of all tokens, a BIO tag off every token.
+    """Joint intent classification and slot filling.
+
+    The intent is read off ``[CLS]`` beside the mean of all tokens, a BIO tag off every token, after "BERT for Joint
+    Intent Classification and Slot Filling" (Chen et al., 2019).
     """
 
     def __init__(self, encoder: BertModel, intents: int, tags: int) -> None:

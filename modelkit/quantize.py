@@ -75,9 +75,7 @@ def quantize(source: Path, target: Path, samples: Iterable[Mapping[str, npt.NDAr
     onnx.save(model, target)
 
 
-def measure_ranges(
-    model: onnx.ModelProto, samples: Iterable[Mapping[str, npt.NDArray[np.int64]]]
-) -> dict[str, Range]:
+def measure_ranges(model: onnx.ModelProto, samples: Iterable[Mapping[str, npt.NDArray[np.int64]]]) -> dict[str, Range]:
     """Runs a dynamically quantized model and returns the range of every activation that it quantizes, by name."""
     nodes = [node for node in model.graph.node if node.op_type == "DynamicQuantizeLinear"]
     probe = onnx.ModelProto()

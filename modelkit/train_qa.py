@@ -160,9 +160,15 @@ def train(network: SpanNetwork, windows: Sequence[Window], recipe: Recipe, check
         recent = 0.98 * recent + 0.02 * loss.item() if step > first + 1 else loss.item()
         if step % 20 == 0:
             rate = (step - first) / (time.monotonic() - began)
-            print(f"step {step}/{len(plan)}  loss {recent:.3f}  {(len(plan) - step) / rate / 60:.0f} min left", flush=True)
+            print(
+                f"step {step}/{len(plan)}  loss {recent:.3f}  {(len(plan) - step) / rate / 60:.0f} min left", flush=True
+            )
         if step % 200 == 0:
-            state = {"network": network.state_dict(), "optimizer": optimizer.state_dict(), "schedule": schedule.state_dict()}
+            state = {
+                "network": network.state_dict(),
+                "optimizer": optimizer.state_dict(),
+                "schedule": schedule.state_dict(),
+            }
             torch.save({**state, "step": step}, checkpoint.with_suffix(".new"))
             checkpoint.with_suffix(".new").replace(checkpoint)
 
@@ -200,7 +206,9 @@ def main() -> None:
     train(network, windows, recipe, arguments.out / "checkpoint.pt")
 
     network.eval()
-    held_out = [span for question in questions[: arguments.held_out] for span in _label(question, tokenizer, random.Random(0))]
+    held_out = [
+        span for question in questions[: arguments.held_out] for span in _label(question, tokenizer, random.Random(0))
+    ]
     with torch.no_grad():
         loss = float(np.mean([float(span_loss(network, [window])) for window in held_out]))
     torch.save(network.state_dict(), arguments.out / "network.pt")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
 
 MAX_DOCUMENT_CHARACTERS = 100_000
 MAX_DOCUMENTS = 32
+
+_SEPARATOR = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +84,28 @@ def check_documents(documents: Sequence[Document], field: str) -> None:
 async def find_answer(model: AnswerModel, question: str, documents: Sequence[Document]) -> AnswerSearch:
     """Looks for the answer in all ``documents`` at once and returns the most likely one.
 
+    The documents go to the model as one text, so that the windows of all of them compete for the same few places in
+    one batch: the cost is that of one document, however many there are.
+
     Raises:
         ModelError: the model does not answer.
     """
     if not documents:
         return AnswerSearch()
-    spans = await asyncio.gather(*(model.find(question, document.text) for document in documents))
-    timing = max((span.timing for span in spans), key=lambda timing: timing.total_seconds)
-    found = [
-        Answer(document.text[span.start : span.end], span.score, span.start, span.end, document.id)
-        for span, document in zip(spans, documents, strict=True)
-        if span.start is not None and span.end is not None
-    ]
-    return AnswerSearch(max(found, key=lambda answer: answer.score, default=None), timing)
+    span = await model.find(question, _SEPARATOR.join(document.text for document in documents))
+    if span.start is None or span.end is None:
+        return AnswerSearch(None, span.timing)
+    return AnswerSearch(_locate(documents, span.start, span.end, span.score), span.timing)
+
+
+def _locate(documents: Sequence[Document], start: int, end: int, score: float) -> Answer | None:
+    """Finds the document that holds ``start`` of the joined text; an answer ends with its document at the latest."""
+    first = 0
+    for document in documents:
+        last = first + len(document.text)
+        if start < last:
+            inside = slice(max(start, first) - first, min(end, last) - first)
+            text = document.text[inside]
+            return Answer(text, score, inside.start, inside.stop, document.id) if text else None
+        first = last + len(_SEPARATOR)
+    return None

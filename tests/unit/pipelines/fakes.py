@@ -59,13 +59,13 @@ class FakeModels:
         await asyncio.sleep(self.understanding_seconds)
         if "nlu" in self.fail:
             raise ModelError("out of order")
-        return IntentPrediction("count", 0.9, (SlotSpan("first", 0, len(text.split()[0])),), INSTANT)
+        return IntentPrediction("count", 0.9, (SlotSpan("first", 0, len(text.split(maxsplit=1)[0])),), INSTANT)
 
     async def find(self, question: str, document: str) -> AnswerSpan:
         await asyncio.sleep(self.answering_seconds)
         if "qa" in self.fail:
             raise ModelError("out of order")
-        return AnswerSpan(0, len(document.split()[0]), 0.8, INSTANT)
+        return AnswerSpan(0, len(document.split(maxsplit=1)[0]), 0.8, INSTANT)
 
 
 @dataclass

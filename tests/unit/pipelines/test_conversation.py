@@ -8,16 +8,17 @@ from contextlib import asynccontextmanager
 import numpy as np
 import pytest
 
-from pipelines.answering import Document
+from pipelines.answering import Document, find_answer
 from pipelines.audio.formats import AudioFormat, Encoding
 from pipelines.conversation import Conversation, ConversationConfig
 from pipelines.endpointing import EndpointingConfig
 from pipelines.errors import InvalidInputError
 from pipelines.messages import Message, Notice, Reply, SpeechEnded, Status, Transcript
 from pipelines.outbox import MAX_MESSAGES, Outbox, SlowReaderError
+from pipelines.ports import AnswerSpan
 from pipelines.turns.state import TurnSettings
 from tests import virtual_time
-from tests.unit.pipelines.fakes import FakeModels, ScriptedVoice
+from tests.unit.pipelines.fakes import INSTANT, FakeModels, ScriptedVoice
 
 PCM = AudioFormat(Encoding.LINEAR_PCM, 16_000)
 DOCUMENTS = (Document("guide", "Paris is the capital of France."),)
@@ -221,6 +222,32 @@ def test_documents_that_cannot_be_served_are_refused(documents: tuple[Document, 
     with pytest.raises(InvalidInputError) as refused:
         ConversationConfig(documents=documents)
     assert refused.value.reason == reason
+
+
+@dataclasses.dataclass
+class FindsText:
+    """An answer model that answers with the place of one text."""
+
+    answer: str
+
+    async def find(self, question: str, document: str) -> AnswerSpan:
+        start = document.find(self.answer)
+        return AnswerSpan(start, start + len(self.answer), 0.5, INSTANT)
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        ("red", ("red", 4, 7, "one")),
+        ("blue", ("blue", 4, 8, "two")),
+        ("green", ("green", 0, 5, "three")),
+        ("red\n\nand blue", ("red", 4, 7, "one")),
+    ],
+)
+def test_an_answer_is_told_in_terms_of_the_document_that_holds_it(answer: str, found: tuple[str, int, int, str]):
+    documents = (Document("one", "the red"), Document("two", "and blue"), Document("three", "green"))
+    search = virtual_time.run(find_answer(FindsText(answer), "which?", documents))
+    assert (search.answer.text, search.answer.start, search.answer.end, search.answer.document_id) == found
 
 
 def drained(fill: Callable[[Outbox], None]) -> list[Message]:
