@@ -7,7 +7,7 @@ the named measurements (all of them by default), prints one JSON object, and wri
 from __future__ import annotations
 
 import asyncio
-import datetime
+import datetime as dt
 import importlib.util
 import json
 import platform
@@ -17,8 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import jiwer
 import numpy as np
@@ -30,18 +30,22 @@ import vivavoce
 from demo.manifest import utterances
 from tests.processes import listening
 
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Coroutine
+
 RATE = 16_000
 CHUNK = RATE // 10
 RESULTS = Path(__file__).parent / "results"
 PCM = vivavoce.AudioFormat(vivavoce.Encoding.LINEAR_PCM, RATE)
 
 TWO_CITIES = (
-    "It was the best of times, it was the worst of times, it was the age of wisdom, it was the age of foolishness, it was "
-    "the epoch of belief, it was the epoch of incredulity, it was the season of Light, it was the season of Darkness, it "
-    "was the spring of hope, it was the winter of despair, we had everything before us, we had nothing before us, we were "
-    "all going direct to Heaven, we were all going direct the other way -- in short, the period was so far like the "
-    "present period, that some of its noisiest authorities insisted on its being received, for good or for evil, in the "
-    "superlative degree of comparison only."
+    "It was the best of times, it was the worst of times, it was the age of wisdom, it was the age of "
+    "foolishness, it was the epoch of belief, it was the epoch of incredulity, it was the season of Light, it "
+    "was the season of Darkness, it was the spring of hope, it was the winter of despair, we had everything "
+    "before us, we had nothing before us, we were all going direct to Heaven, we were all going direct the "
+    "other way -- in short, the period was so far like the present period, that some of its noisiest "
+    "authorities insisted on its being received, for good or for evil, in the superlative degree of comparison "
+    "only."
 )
 WORDS = jiwer.Compose(
     [
@@ -249,7 +253,7 @@ def main() -> None:
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
     result = {
         "command": " ".join(["python -m benchmarks.conversation", *names]),
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "commit": commit.stdout.strip(),
         "machine": f"{psutil.cpu_count()} x {_cpu_model()}, {platform.system()}",
         **found,

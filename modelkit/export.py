@@ -1,6 +1,7 @@
 """Makes Triton models of trained networks: ONNX, fused, compressed to 8 bits, calibrated.
 
-``python -m modelkit.export nlu|qa --run DIR --base DIR --samples FILE…`` takes what ``modelkit.train_nlu`` and ``modelkit.train_qa`` wrote and puts it into ``model_repository``.
+``python -m modelkit.export nlu|qa --run DIR --base DIR --samples FILE…`` takes what ``modelkit.train_nlu`` or
+``modelkit.train_qa`` wrote and puts it into ``model_repository``.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import collections
 import contextlib
 import ctypes
 import logging
+import os
 import shutil
 import signal
 import socket
@@ -107,6 +108,9 @@ class TritonProcess:
                 with contextlib.suppress(ProcessLookupError):
                     self._process.kill()
                 await self._process.wait()
+        # Processes of models whose server has died would go on, and keep the pipe open that the reader reads.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
         await self._reader
         self._clean_up()
 

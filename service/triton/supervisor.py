@@ -49,7 +49,7 @@ class TritonSupervisor:
         """Starts Triton and watches it until cancelled; ``on_lost`` is called whenever it has ended by itself.
 
         Raises:
-            TritonGaveUpError: it ended before it ever stood, or more often than is worth trying again.
+            TritonGaveUpError: it could not load its models, or ended more often than is worth trying again.
         """
         loop = asyncio.get_running_loop()
         restarts = 0
@@ -59,11 +59,13 @@ class TritonSupervisor:
                 self._process = await TritonProcess.start(self._model_repository, self._port)
                 status = await self._process.wait()
                 await on_lost()
+                await self._process.stop()
+                if status > 0 and not restarts:
+                    raise TritonGaveUpError(f"Triton could not start:\n{self._process.complaints}")
                 restarts = 0 if loop.time() - began > _STABLE_SECONDS else restarts + 1
                 if restarts > _MAX_RESTARTS:
                     raise TritonGaveUpError(f"Triton ended {restarts} times in a row:\n{self._process.complaints}")
                 logger.error("Triton ended with status %d and is started again", status)
-                await self._process.stop()
                 await asyncio.sleep(_FIRST_PAUSE_SECONDS * 2 ** (restarts - 1) if restarts else 0)
         finally:
             if self._process is not None:

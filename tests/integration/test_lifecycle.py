@@ -100,6 +100,21 @@ async def test_triton_that_is_lost_is_told_and_started_again(tmp_path: Path):
         await until_gone(children)
 
 
+def test_a_service_whose_models_cannot_be_loaded_says_why(tmp_path: Path):
+    (tmp_path / "asr" / "1").mkdir(parents=True)
+    (tmp_path / "asr" / "1" / "model.py").write_text("raise RuntimeError('this model is broken')")
+    (tmp_path / "asr" / "config.pbtxt").write_text(
+        'backend: "python" input [{name: "A" data_type: TYPE_FP32 dims: [1]}] '
+        'output [{name: "B" data_type: TYPE_FP32 dims: [1]}]'
+    )
+    arguments = [sys.executable, *SERVE, "--model-repository", str(tmp_path)]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "vivavoce serve: Triton could not start" in done.stderr
+    assert "this model is broken" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [

@@ -1,6 +1,7 @@
 """The pure machine: what a conversation does about everything that can happen to it."""
 
 import dataclasses
+import itertools
 
 import pytest
 
@@ -126,7 +127,7 @@ def test_the_audio_of_a_segment_has_no_gap_and_no_overlap():
         driver.speak(0.7)
         driver.pause(0.4)
     sent = driver.sent(driver.segment)
-    assert all(before.stop == after.start for before, after in zip(sent, sent[1:], strict=False))
+    assert all(before.stop == after.start for before, after in itertools.pairwise(sent))
 
 
 def test_silence_after_the_speculation_point_is_not_sent():

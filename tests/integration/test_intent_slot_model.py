@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+import tritonclient.grpc as triton
+from tritonclient.utils import InferenceServerException
+
+from modelkit.nlu import read_utterances
+from tests.integration.bert_models import shared_data, strings, understand
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+COMMANDS = [
+    ("Turn on the lights in the kitchen.", "iot_hue_lighton", {"house_place": "kitchen"}),
+    (
+        "What's the weather like in Paris this weekend?",
+        "weather_query",
+        {"place_name": "Paris", "date": "this weekend"},
+    ),
+    ("Play some jazz, please.", "play_music", {"music_genre": "jazz"}),
+    ("😀 turn off the bedroom lights", "iot_hue_lightoff", {"house_place": "bedroom"}),
+    ("WAKE ME UP AT 7:30 A.M. TOMORROW", "alarm_set", {"time": "7:30 A.M.", "date": "TOMORROW"}),
+]
+OUTSIDE = [
+    "Who wrote the annual report?",
+    "The quarterly figures were disappointing.",
+    "What is the warranty period of the dishwasher?",
+    "She walked along the river until it grew dark.",
+]
+
+
+@pytest.fixture(scope="module")
+def client(triton_address: str) -> Iterator[triton.InferenceServerClient]:
+    with triton.InferenceServerClient(triton_address) as connected:
+        yield connected
+
+
+@pytest.mark.parametrize(("text", "intent", "slots"), COMMANDS)
+def test_a_command_is_understood(client, text, intent, slots):
+    (understood,) = understand(client, text)
+    assert understood.intent == intent
+    assert understood.slots == slots
+    assert 0.5 < understood.confidence <= 1
+    assert understood.compute_ms > 0
+
+
+@pytest.mark.parametrize("text", OUTSIDE)
+def test_what_no_intent_covers_is_not_forced_into_one(client, text):
+    (understood,) = understand(client, text)
+    assert (understood.intent, understood.slots) == ("none", {})
+    assert understood.confidence < 0.5
+
+
+def test_an_empty_text_asks_for_nothing(client):
+    (understood,) = understand(client, "")
+    assert (understood.intent, understood.confidence, understood.slots) == ("none", 0.0, {})
+
+
+def test_a_very_long_text_is_served(client):
+    (understood,) = understand(client, "turn on the lights " * 5000)
+    assert understood.intent == "iot_hue_lighton"
+
+
+def test_a_batch_is_decided_as_its_rows_alone(client):
+    texts = [text for text, _, _ in COMMANDS] + OUTSIDE + [""]
+    alone = [understand(client, text)[0] for text in texts]
+    with ThreadPoolExecutor(8) as pool:
+        concurrent = list(pool.map(lambda text: understand(client, text)[0], texts * 3))
+    for got, expected in ((understand(client, *texts), alone), (concurrent, alone * 3)):
+        assert [(u.intent, u.slots) for u in got] == [(u.intent, u.slots) for u in expected]
+        assert [u.confidence for u in got] == pytest.approx([u.confidence for u in expected], abs=1e-3)
+
+
+def test_requests_are_batched(client):
+    def executions() -> tuple[int, int]:
+        (stats,) = client.get_inference_statistics("intent_slot_bert", as_json=True)["model_stats"]
+        return int(stats["inference_count"]), int(stats["execution_count"])
+
+    before = executions()
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda _: understand(client, "what time is it in Tokyo"), range(64)))
+    requests, batches = (after - earlier for after, earlier in zip(executions(), before, strict=True))
+    assert requests == 64
+    assert batches < 64
+
+
+def test_a_text_that_is_not_utf8_fails_alone(client):
+    with pytest.raises(InferenceServerException, match="TEXT is not UTF-8"):
+        client.infer("intent_slot", [strings("TEXT", [b"\xff\xfe lights"], [1, 1])])
+    assert understand(client, "turn on the lights")[0].intent == "iot_hue_lighton"
+
+
+def test_accuracy_on_a_sample_of_the_test_set(client):
+    utterances = read_utterances(shared_data("nlu/home/test.jsonl"))[::10]
+    got = [
+        row
+        for n in range(0, len(utterances), 32)
+        for row in understand(client, *(u.text for u in utterances[n : n + 32]))
+    ]
+    right = sum(u.intent == g.intent for u, g in zip(utterances, got, strict=True))
+    # 90 % over the whole set; a sample of 108 lies within three standard deviations of that.
+    assert right / len(utterances) > 0.81
