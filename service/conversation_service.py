@@ -15,7 +15,7 @@ from pipelines.messages import AwayReason, Reply
 from pipelines.typed_turn import answer_typed
 from service import wire
 from service.errors import reported_to
-from service.malformed import MALFORMED
+from service.malformed import refuse_malformed
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class ConversationServicer:
         """Answers one typed turn; see the contract."""
         loop = asyncio.get_running_loop()
         async with reported_to(context):
-            _refuse_malformed(request)
+            refuse_malformed(request)
             self._admission.check()
             documents = wire.check_ask(request)
             budget = wire.to_budget(request, "reply_budget")
@@ -172,7 +172,7 @@ class _IdleWatch:
 
 async def _first_config(requests: AsyncIterator[pb.ConverseRequest]) -> pb.ConversationConfig:
     async for request in requests:
-        _refuse_malformed(request)
+        refuse_malformed(request)
         if request.WhichOneof("request") == "config":
             return request.config
         break
@@ -180,7 +180,7 @@ async def _first_config(requests: AsyncIterator[pb.ConverseRequest]) -> pb.Conve
 
 
 async def _hand_on(conversation: Conversation, request: pb.ConverseRequest) -> None:
-    _refuse_malformed(request)
+    refuse_malformed(request)
     match request.WhichOneof("request"):
         case "audio":
             await conversation.add_audio(wire.check_audio(request.audio))
@@ -193,12 +193,6 @@ async def _hand_on(conversation: Conversation, request: pb.ConverseRequest) -> N
             raise InvalidInputError("config", "SECOND_CONFIG", message)
         case _:
             raise InvalidInputError("request", "EMPTY_REQUEST", "a request is empty: send audio, text or an end")
-
-
-def _refuse_malformed(request: object) -> None:
-    if request is MALFORMED:
-        message = "a request cannot be read: send protobuf of vivavoce.v1 with text in UTF-8"
-        raise InvalidInputError("request", "MALFORMED_REQUEST", message)
 
 
 def _log_reply(conversation: str, reply: Reply, now_seconds: float) -> None:

@@ -19,10 +19,11 @@ from pipelines.triton import TritonModels
 from pipelines.voice_activity import SileroModel
 from service.admission import Admission
 from service.conversation_service import ConversationServicer, Limits
-from service.malformed import SERVICE_NAME, conversation_handler
+from service.handlers import conversation_handler
 from service.readiness import Readiness
 from service.triton.installation import TritonNotInstalledError
 from service.triton.supervisor import TritonGaveUpError, TritonSupervisor
+from service.wire import SERVICE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -1,44 +1,29 @@
-"""Handlers for which a request that is no protobuf is a bad request, and not the server's fault.
+"""Requests that cannot be read.
 
-gRPC's own deserialization failure would end the call with INTERNAL before a servicer sees it.
+gRPC's own deserialization failure would end the call with INTERNAL, as if the server were at fault, before a servicer
+sees it. Ours hands the servicer a mark instead, which it answers as it does any other bad request.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import grpc
 from google.protobuf.message import DecodeError
 
-from vivavoce.v1 import conversation_pb2 as pb
+from pipelines.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from google.protobuf.message import Message
 
-    from service.conversation_service import ConversationServicer
-
 MALFORMED: Final = object()
 """Stands for a request that could not be read."""
 
-SERVICE_NAME = pb.DESCRIPTOR.services_by_name["ConversationService"].full_name
 
+def reader(message: type[Message]) -> Callable[[bytes], object]:
+    """Returns a deserializer of ``message`` that returns :data:`MALFORMED` for bytes that are none."""
 
-def conversation_handler(servicer: ConversationServicer) -> grpc.GenericRpcHandler:
-    """Returns the handler of ``ConversationService`` for a server."""
-    methods = {
-        "Converse": grpc.stream_stream_rpc_method_handler(
-            servicer.Converse, _reader(pb.ConverseRequest), pb.ConverseResponse.SerializeToString
-        ),
-        "Ask": grpc.unary_unary_rpc_method_handler(
-            servicer.Ask, _reader(pb.AskRequest), pb.AskResponse.SerializeToString
-        ),
-    }
-    return grpc.method_handlers_generic_handler(SERVICE_NAME, methods)
-
-
-def _reader(message: type[Message]) -> Callable[[bytes], object]:
     def read(data: bytes) -> object:
         try:
             return message.FromString(data)
@@ -46,3 +31,10 @@ def _reader(message: type[Message]) -> Callable[[bytes], object]:
             return MALFORMED
 
     return read
+
+
+def refuse_malformed(request: object) -> None:
+    """Raises InvalidInputError if ``request`` could not be read."""
+    if request is MALFORMED:
+        message = "a request cannot be read: send protobuf of vivavoce.v1 with text in UTF-8"
+        raise InvalidInputError("request", "MALFORMED_REQUEST", message)

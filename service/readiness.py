@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from grpc_health.v1 import health_pb2
 
-from service.malformed import SERVICE_NAME
+from service.wire import SERVICE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

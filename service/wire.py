@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pipelines.ports import Timing
     from pipelines.understanding import Slot, Understanding
 
+SERVICE_NAME = pb.DESCRIPTOR.services_by_name["ConversationService"].full_name
+
 DEFAULT_BUDGET_SECONDS = 0.3
 MAX_TEXT_CHARACTERS = 2_000
 MAX_AUDIO_BYTES = 1 << 20

@@ -12,7 +12,8 @@ import numpy as np
 
 from service.admission import Admission
 from service.conversation_service import ConversationServicer, Limits
-from service.malformed import SERVICE_NAME, conversation_handler
+from service.handlers import conversation_handler
+from service.wire import SERVICE_NAME
 from tests.unit.pipelines.fakes import FakeModels
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import conversation_pb2_grpc
