@@ -11,12 +11,10 @@ from service.wire import SERVICE_NAME
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
-    from google.protobuf.message import Message
-
     from service.conversation_service import ConversationServicer
 
 
-def conversation_handler(servicer: ConversationServicer) -> grpc.GenericRpcHandler[object, Message]:
+def conversation_handler(servicer: ConversationServicer) -> grpc.GenericRpcHandler:
     """Returns the handler of ``ConversationService`` for a server."""
     methods = {
         "Converse": grpc.stream_stream_rpc_method_handler(
