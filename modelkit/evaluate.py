@@ -1,7 +1,7 @@
-"""Scores the BERT engines on labelled data, through Triton or directly.
+"""Scores the BERT engines on labelled data: through the service, through Triton, or directly.
 
-``python -m modelkit.evaluate TASK FILE --triton HOST:PORT``, where the task is ``nlu``, ``qa`` or ``rejection``, prints
-one JSON object. With ``--local`` in place of ``--triton`` the engines run in this process, without Triton.
+``python -m modelkit.evaluate TASK FILE --server HOST:PORT``, where the task is ``nlu``, ``qa`` or ``rejection``, prints
+one JSON object. ``--triton HOST:PORT`` goes past the service; with ``--local`` the engines run in this process.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from modelkit.calibrate_qa import pair_wrongly
 from modelkit.local import LocalEngines
 from modelkit.nlu import read_utterances
 from modelkit.scoring import answer_f1, exact_match, intent_accuracy, slot_f1
+from modelkit.served import ServedEngines
 from modelkit.squad import read_squad
 
 if TYPE_CHECKING:
@@ -119,8 +120,14 @@ async def evaluate_qa(engines: Engines, questions: Sequence[Question], concurren
     }
 
 
+def _engines(arguments: argparse.Namespace) -> ServedEngines | TritonEngines | LocalEngines:
+    if arguments.server:
+        return ServedEngines(arguments.server)
+    return TritonEngines(arguments.triton) if arguments.triton else LocalEngines(arguments.local, arguments.forced)
+
+
 async def _evaluate(arguments: argparse.Namespace) -> dict[str, object]:
-    engines = TritonEngines(arguments.triton) if arguments.triton else LocalEngines(arguments.local, arguments.forced)
+    engines = _engines(arguments)
     try:
         if arguments.task == "qa":
             questions = read_squad(arguments.file)[:: arguments.every]
@@ -142,6 +149,7 @@ def main() -> None:
     )
     parser.add_argument("file", type=Path)
     where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--server", metavar="HOST:PORT")
     where.add_argument("--triton", metavar="HOST:PORT")
     where.add_argument("--local", type=Path, metavar="MODEL_REPOSITORY")
     parser.add_argument("--forced", action="store_true", help="never abstain (with --local)")

@@ -118,7 +118,9 @@ def export_nlu(arguments: argparse.Namespace) -> None:
     target = arguments.to / "intent_slot_bert" / "1"
     export(network, arguments.run / "model.onnx", inputs, {"intent_logits": False, "tag_logits": True})
     quantize(
-        arguments.run / "model.onnx", target / "model.int8.onnx", feeds([tokenizer.encode([t]) for t in texts], inputs)
+        arguments.run / "model.onnx",
+        target / "model.int8.onnx",
+        list(feeds([tokenizer.encode([t]) for t in texts], inputs)),
     )
     shutil.copy(arguments.run / "labels.json", arguments.to / "intent_slot_decode" / "1" / "labels.json")
     shutil.copy(arguments.run / "card.json", target / "card.json")
@@ -137,7 +139,7 @@ def export_qa(arguments: argparse.Namespace) -> None:
     target = arguments.to / "qa_bert" / "1"
     export(network, arguments.run / "model.onnx", inputs, {"start_logits": True, "end_logits": True})
     samples = [tokenizer.encode(question.text, question.context) for question in training[:SAMPLES]]
-    quantize(arguments.run / "model.onnx", target / "model.int8.onnx", feeds(samples, inputs))
+    quantize(arguments.run / "model.onnx", target / "model.int8.onnx", list(feeds(samples, inputs)))
     calibration, report = calibrate(BertSession(target / "model.int8.onnx"), tokenizer, held_out, SEED)
     print(json.dumps(report))
     (arguments.to / "qa_decode" / "1" / "calibration.json").write_text(json.dumps(calibration, indent=1) + "\n")

@@ -11,6 +11,7 @@ import triton_python_backend_utils as pb_utils
 
 from engines.asr.engine import AsrEngine, AsrRequest, AsrResult, AsrSettings
 from engines.asr.errors import AsrError
+from engines.asr.memory import release_free_memory
 from engines.asr.moonshine import MoonshineRecognizer
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class TritonPythonModel:
         """Answers one batch: requests of different sequences, one answer each, in order."""
         answers = self._engine.process([_request(request) for request in requests])
         self._open_sequences.set(self._engine.open_sequences)
+        if not self._engine.open_sequences:
+            release_free_memory()
         return [_response(answer) for answer in answers]
 
     def finalize(self) -> None:
