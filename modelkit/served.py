@@ -22,8 +22,8 @@ class ServedEngines:
     """
 
     def __init__(self, address: str) -> None:
-        self._entry = vivavoce.connect(address)
-        self._client: Client | None = None
+        self._client = vivavoce.connect(address)
+        self._entered = False
 
     async def understand(self, text: str) -> Understanding:
         """Finds intent and slots of ``text``."""
@@ -41,10 +41,11 @@ class ServedEngines:
 
     async def close(self) -> None:
         """Closes the connection."""
-        if self._client is not None:
+        if self._entered:
             await self._client.__aexit__(None, None, None)
 
     async def _connected(self) -> Client:
-        if self._client is None:
-            self._client = await self._connection.__aenter__()
+        if not self._entered:
+            self._entered = True
+            await self._client.__aenter__()
         return self._client

@@ -28,7 +28,7 @@ MIN_SAMPLES = SAMPLE_RATE // 10
 """Shorter utterances hold no word and have an empty transcript; the encoder itself needs 895 samples."""
 FILES = ("front_end.onnx", "encoder.onnx", "decoder.onnx", "tokenizer.bin")
 
-# Speech has fewer tokens than this; more are a sign of a loop (Moonshine paper, section 3.2).
+# Speech has fewer tokens than this; more are a sign of a loop (the bound that Moonshine's authors recommend).
 _TOKENS_PER_SECOND = 6.5
 _EXTRA_TOKENS = 6
 # Bounds of one batch. The encoder gains little from batches, so that it pays only without padding; the
