@@ -168,17 +168,19 @@ async def idle(address: str, service: psutil.Process) -> dict[str, object]:
         await asyncio.sleep(600)
         yield b""
 
-    def silence() -> AsyncIterator[object]:
-        noise = np.random.default_rng(1).normal(0, 20, CHUNK).astype("<i2").tobytes()
+    def noise_of(deviation: float) -> Callable[[], AsyncIterator[object]]:
+        noise = np.random.default_rng(1).normal(0, deviation, CHUNK).astype("<i2").tobytes()
 
         async def chunks() -> AsyncIterator[object]:
             while True:
                 yield noise
 
-        return _paced(chunks())
+        return lambda: _paced(chunks())
 
     return {
-        "silent_20_percent_of_a_core": await hold(silence, 30),
+        # 16-bit noise at -64 and at -50 dB of full scale: a muted microphone, and a quiet room.
+        "silent_20_percent_of_a_core": await hold(noise_of(20), 30),
+        "quiet_room_20_percent_of_a_core": await hold(noise_of(100), 30),
         "nothing_20_percent_of_a_core": await hold(nothing, 30),
     }
 
@@ -209,8 +211,8 @@ async def memory(address: str, service: psutil.Process) -> dict[str, object]:
 
 
 def _memory(service: psutil.Process) -> dict[str, float]:
-    """Unique set size of each process in MiB: what would be freed if it ended."""
-    return {_name(process): round(process.memory_full_info().uss / 2**20, 1) for process in _family(service)}
+    """Resident set size of each process in MiB."""
+    return {_name(process): round(process.memory_info().rss / 2**20, 1) for process in _family(service)}
 
 
 def _name(process: psutil.Process) -> str:

@@ -23,6 +23,9 @@ _CONTEXT_SAMPLES = 64
 _SPEECH_BEGINS = 0.5
 _SPEECH_ENDS = 0.35
 
+_INAUDIBLE_RMS = 1e-3
+"""-60 dB of full scale: the hiss of a muted microphone. What is quieter is not judged while nobody speaks."""
+
 
 class VoiceActivity(Protocol):
     """Judges the windows of one stream in order."""
@@ -70,12 +73,18 @@ class SileroStream:
         self._model = model
         self._state = np.zeros((2, 1, 128), np.float32)
         self._context = np.zeros(_CONTEXT_SAMPLES, np.float32)
+        self._last = 0.0
 
     def probability(self, window: npt.NDArray[np.float32]) -> float:
         """Returns the probability that somebody speaks in ``window``, float32 ``[512]`` at 16 kHz."""
-        probability, self._state = self._model.run(np.concatenate((self._context, window)), self._state)
+        samples = np.concatenate((self._context, window))
         self._context = window[-_CONTEXT_SAMPLES:]
-        return probability
+        if self._last < _SPEECH_ENDS and np.dot(window, window) < _INAUDIBLE_RMS**2 * WINDOW_SAMPLES:
+            # Most conversations are silent most of the time: the network is spared for those who speak.
+            self._last = 0.0
+        else:
+            self._last, self._state = self._model.run(samples, self._state)
+        return self._last
 
 
 def is_speech(probability: float, *, was_speech: bool) -> bool:

@@ -77,5 +77,7 @@ class TritonInstallation:
             "PATH": os.pathsep.join((str(self.executables), os.environ.get("PATH", os.defpath))),
             # Each model already has the threads that its config.pbtxt names.
             "OMP_NUM_THREADS": "1",
+            # One arena a thread would make memory grow with the number of threads that ever served a request.
+            "MALLOC_ARENA_MAX": "2",
             "TOKENIZERS_PARALLELISM": "false",
         }

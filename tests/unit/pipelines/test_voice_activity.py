@@ -1,0 +1,69 @@
+"""The real network, on a real voice."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from pipelines.voice_activity import WINDOW_SAMPLES, SileroModel, is_speech
+
+RECORDING = Path(__file__).parents[3] / "demo" / "recordings" / "lights.flac"
+
+
+@pytest.fixture(scope="module")
+def model() -> SileroModel:
+    return SileroModel()
+
+
+@pytest.fixture(scope="module")
+def samples() -> np.ndarray:
+    return soundfile.read(RECORDING, dtype="float32")[0]
+
+
+def probabilities(model: SileroModel, samples: np.ndarray) -> np.ndarray:
+    stream = model.new_stream()
+    windows = samples[: len(samples) // WINDOW_SAMPLES * WINDOW_SAMPLES].reshape(-1, WINDOW_SAMPLES)
+    return np.array([stream.probability(window) for window in windows])
+
+
+def test_speech_is_told_from_the_silence_around_it(model: SileroModel, samples: np.ndarray):
+    found = probabilities(model, samples)
+    assert found[:6].max() < 0.35
+    assert found[-15:].max() < 0.35
+    assert np.median(found[15:60]) > 0.8
+
+
+def test_streams_do_not_disturb_each_other(model: SileroModel, samples: np.ndarray):
+    alone = probabilities(model, samples)
+    one, other = model.new_stream(), model.new_stream()
+    noise = np.random.default_rng(3).normal(0, 0.1, WINDOW_SAMPLES).astype(np.float32)
+    together = []
+    for start in range(0, len(alone) * WINDOW_SAMPLES, WINDOW_SAMPLES):
+        together.append(one.probability(samples[start : start + WINDOW_SAMPLES]))
+        other.probability(noise)
+    np.testing.assert_array_equal(together, alone)
+
+
+def test_the_network_is_spared_while_nothing_can_be_heard(model: SileroModel, monkeypatch: pytest.MonkeyPatch):
+    runs = []
+    run = model.run
+    monkeypatch.setattr(model, "run", lambda *arguments: runs.append(1) or run(*arguments))
+    hiss = np.random.default_rng(3).normal(0, 5e-4, 100 * WINDOW_SAMPLES).astype(np.float32)
+    assert probabilities(model, hiss).max() == 0
+    assert runs == []
+
+
+def test_speech_after_long_silence_is_heard_as_soon_as_speech_at_once(model: SileroModel, samples: np.ndarray):
+    at_once = probabilities(model, samples)
+    silence = np.zeros(1000 * WINDOW_SAMPLES, np.float32)
+    later = probabilities(model, np.concatenate([silence, samples]))[1000:]
+    assert abs(np.argmax(later > 0.5) - np.argmax(at_once > 0.5)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("probability", "was_speech", "speech"),
+    [(0.5, False, True), (0.49, False, False), (0.35, True, True), (0.34, True, False)],
+)
+def test_speech_ends_at_a_lower_probability_than_it_begins(probability: float, was_speech: bool, speech: bool):
+    assert is_speech(probability, was_speech=was_speech) is speech
