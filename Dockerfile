@@ -10,7 +10,7 @@ COPY service service
 COPY model_repository model_repository
 RUN python -m venv /opt/vivavoce \
     && /opt/vivavoce/bin/pip install --no-cache-dir --constraint constraints.txt '.[serve]' \
-    && /opt/vivavoce/bin/python -m modelkit.moonshine
+    && /opt/vivavoce/bin/python -m modelkit.moonshine --target model_repository/asr/1/moonshine-tiny-en
 
 FROM python:3.11-slim-bookworm
 COPY --from=build /opt/vivavoce /opt/vivavoce
@@ -20,5 +20,5 @@ USER vivavoce
 ENV PATH=/opt/vivavoce/bin:$PATH
 EXPOSE 50051
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
-    CMD ["vivavoce", "health", "--server", "127.0.0.1:50051"]
+    CMD ["python", "-m", "service.probe", "127.0.0.1:50051"]
 ENTRYPOINT ["vivavoce", "serve", "--host", "0.0.0.0", "--model-repository", "/srv/model_repository"]

@@ -1,0 +1,25 @@
+"""Asks a service whether it serves: ``python -m service.probe [HOST:PORT]`` exits 0 if so, 1 otherwise."""
+
+from __future__ import annotations
+
+import sys
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+_TIMEOUT_SECONDS = 2.0
+
+
+def serves(address: str) -> bool:
+    """Returns whether the service at ``address`` is there and SERVING."""
+    with grpc.insecure_channel(address) as channel:
+        try:
+            request = health_pb2.HealthCheckRequest()
+            answer = health_pb2_grpc.HealthStub(channel).Check(request, timeout=_TIMEOUT_SECONDS)
+        except grpc.RpcError:
+            return False
+    return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
+
+
+if __name__ == "__main__":
+    sys.exit(0 if serves(sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1:50051") else 1)
