@@ -15,8 +15,8 @@ RUN python -m venv /opt/vivavoce \
 FROM python:3.11-slim-bookworm
 COPY --from=build /opt/vivavoce /opt/vivavoce
 COPY --from=build /src/model_repository /srv/model_repository
-RUN useradd --system --no-create-home vivavoce
-USER vivavoce
+RUN useradd --system --no-create-home --uid 10001 vivavoce
+USER 10001
 ENV PATH=/opt/vivavoce/bin:$PATH
 EXPOSE 50051
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \

@@ -68,10 +68,15 @@ class Conversation:
         config: how it is held.
         models: recognition, understanding, answering.
         voice: judges this conversation's audio; may be None when there is no audio format.
+
+    Attributes:
+        outbox: what it has to say.
+        last_failure: why understanding or answering failed last; None while neither has.
     """
 
     def __init__(self, config: ConversationConfig, models: Models, voice: VoiceActivity | None) -> None:
         self.outbox = Outbox()
+        self.last_failure: ModelError | None = None
         self._config = config
         self._models = models
         self._voice = voice
@@ -249,6 +254,7 @@ class Conversation:
             try:
                 result = await work
             except ModelError as error:
+                self.last_failure = error
                 self._dispatch(events.StageFailed(turn, guess, stage, str(error)))
             else:
                 self._dispatch(events.StageFinished(turn, guess, result))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.conversation import Conversation, ConversationConfig
 from pipelines.errors import ModelError
-from pipelines.messages import Notice, Reply, Status
+from pipelines.messages import Reply
 from pipelines.turns.state import TurnSettings
 
 if TYPE_CHECKING:
@@ -22,17 +22,15 @@ async def answer_typed(models: Models, text: str, documents: tuple[Document, ...
     """
     config = ConversationConfig(turns=TurnSettings(budget_seconds=budget_seconds), documents=documents)
     conversation = Conversation(config, models, voice=None)
-    notices: list[Notice] = []
     try:
         await conversation.add_text(text)
         await conversation.half_close()
         async for message in conversation.outbox:
-            if isinstance(message, Notice):
-                notices.append(message)
-            elif isinstance(message, Reply):
-                if message.status is Status.DEGRADED and message.understanding is None and message.answer is None:
-                    raise ModelError(" ".join(notice.message for notice in notices))
-                return message
+            if not isinstance(message, Reply):
+                continue
+            if conversation.last_failure is not None and not message.timings:
+                raise conversation.last_failure
+            return message
     finally:
         await conversation.close()
     raise ModelError("the turn ended without a reply")

@@ -39,10 +39,12 @@ class Limits:
     Attributes:
         idle_seconds: a conversation in which nothing was sent for so long is told that it ends.
         grace_seconds: time from then until it is ended.
+        config_seconds: a stream whose config has not come by then is refused.
     """
 
     idle_seconds: float = 900.0
     grace_seconds: float = 5.0
+    config_seconds: float = 10.0
 
 
 class ConversationServicer:
@@ -68,7 +70,7 @@ class ConversationServicer:
         """Holds one conversation; see the contract."""
         async with reported_to(context):
             with self._admission.conversation():
-                config = wire.to_config(await _first_config(requests))
+                config = wire.to_config(await self._first_config(requests))
                 conversation = Conversation(config, self._models, self._voice.new_stream())
                 self._open.add(conversation)
                 try:
@@ -101,6 +103,20 @@ class ConversationServicer:
                 if conversation.phase == "idle":
                     conversation.outbox.finish()
             await asyncio.sleep(_DRAIN_POLL_SECONDS)
+
+    async def _first_config(self, requests: AsyncIterator[pb.ConverseRequest]) -> pb.ConversationConfig:
+        """Reads the first request; a stream that sends none must not hold a place for ever."""
+        try:
+            async with asyncio.timeout(self._limits.config_seconds):
+                async for request in requests:
+                    refuse_malformed(request)
+                    if request.WhichOneof("request") == "config":
+                        return request.config
+                    break
+        except TimeoutError:
+            message = f"no config came within {self._limits.config_seconds:g} s: send it first, and at once"
+            raise InvalidInputError("config", "NO_CONFIG", message) from None
+        raise InvalidInputError("config", "NO_CONFIG", "the first request must be a config")
 
     async def _hold(
         self,
@@ -168,15 +184,6 @@ class _IdleWatch:
             return
         self._conversation.announce_end(AwayReason.IDLE, self._limits.grace_seconds)
         self._timer = self._loop.call_later(self._limits.grace_seconds, self._conversation.outbox.finish)
-
-
-async def _first_config(requests: AsyncIterator[pb.ConverseRequest]) -> pb.ConversationConfig:
-    async for request in requests:
-        refuse_malformed(request)
-        if request.WhichOneof("request") == "config":
-            return request.config
-        break
-    raise InvalidInputError("config", "NO_CONFIG", "the first request must be a config")
 
 
 async def _hand_on(conversation: Conversation, request: pb.ConverseRequest) -> None:

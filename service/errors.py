@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 DOMAIN = "vivavoce"
 _DETAILS_KEY = "grpc-status-details-bin"
 _MODELS_RETRY_SECONDS = 2.0
-_MODELS_RETRY_SECONDS = 2.0
+_READER_RETRY_SECONDS = 1.0
 
 
 class ServiceError(Exception):
@@ -85,7 +85,7 @@ def _answer(error: Exception) -> _Answer:
             retry = _retry(error.retry_seconds)
             answer = _Answer(code.RESOURCE_EXHAUSTED, "TOO_MANY_CONVERSATIONS", str(error), (retry,))
         case SlowReaderError():
-            answer = _Answer(code.RESOURCE_EXHAUSTED, "SLOW_READER", str(error))
+            answer = _Answer(code.RESOURCE_EXHAUSTED, "SLOW_READER", str(error), (_retry(_READER_RETRY_SECONDS),))
         case NotReadyError():
             answer = _Answer(code.UNAVAILABLE, "NOT_READY", str(error), (_retry(error.retry_seconds),))
         case ModelUnavailableError():

@@ -30,6 +30,7 @@ DEFAULT_BUDGET_SECONDS = 0.3
 MAX_TEXT_CHARACTERS = 2_000
 MAX_AUDIO_BYTES = 1 << 20
 MAX_PHRASES = 1_000
+MAX_BOOST = 100
 
 _ENCODINGS = {
     pb.AUDIO_ENCODING_LINEAR_PCM: Encoding.LINEAR_PCM,
@@ -73,6 +74,8 @@ def to_config(config: pb.ConversationConfig) -> ConversationConfig:
     _check_language(config.language_code, "config.language_code")
     if sum(len(hints.phrases) for hints in config.phrase_hints) > MAX_PHRASES:
         raise InvalidInputError("config.phrase_hints", "TOO_MANY_PHRASES", f"send at most {MAX_PHRASES:,} phrases")
+    if any(not 0 <= hints.boost <= MAX_BOOST for hints in config.phrase_hints):
+        raise InvalidInputError("config.phrase_hints", "BOOST_OUT_OF_RANGE", f"a boost must be 0 to {MAX_BOOST}")
     return ConversationConfig(
         audio_format=_to_audio_format(config.audio) if config.HasField("audio") else None,
         turns=TurnSettings(

@@ -60,9 +60,10 @@ class TritonSupervisor:
                 status = await self._process.wait()
                 await on_lost()
                 await self._process.stop()
-                if status > 0 and not restarts:
+                lasted = loop.time() - began
+                if status > 0 and not restarts and lasted < _STABLE_SECONDS:
                     raise TritonGaveUpError(f"Triton could not start:\n{self._process.complaints}")
-                restarts = 0 if loop.time() - began > _STABLE_SECONDS else restarts + 1
+                restarts = 0 if lasted > _STABLE_SECONDS else restarts + 1
                 if restarts > _MAX_RESTARTS:
                     raise TritonGaveUpError(f"Triton ended {restarts} times in a row:\n{self._process.complaints}")
                 logger.error("Triton ended with status %d and is started again", status)

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 TOWER = (
     "The Eiffel Tower is a wrought-iron lattice tower on the Champ de Mars in Paris, France. It is named after "
-    "the engineer Gustave Eiffel, whose company designed and built the tower from 1887 to 1889. The tower is 330 metres tall."
+    "the engineer Gustave Eiffel, whose company designed and built the tower from 1887 to 1889. "
+    "The tower is 330 metres tall."
 )
 ANSWERED = [("Who is the tower named after?", "Gustave Eiffel"), ("How tall is it?", "330 metres"),
             ("When was the tower built?", "1887 to 1889")]  # fmt: skip

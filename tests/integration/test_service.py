@@ -17,6 +17,8 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 import vivavoce
 from demo.manifest import utterances
+from service.probe import serves
+from service.triton.process import free_port
 
 if TYPE_CHECKING:
     from demo.manifest import Utterance
@@ -213,6 +215,11 @@ async def test_a_reply_within_a_tiny_budget_says_what_is_missing(server_address:
         reply = await client.ask("How many paintings are in room 12?", documents=[document], reply_budget_seconds=0.02)
     assert reply.status is vivavoce.ReplyStatus.PARTIAL
     assert vivavoce.Stage.QA in reply.overran
+
+
+async def test_the_probe_tells_a_service_that_serves_from_one_that_is_not_there(server_address: str):
+    assert await asyncio.to_thread(serves, server_address)
+    assert not await asyncio.to_thread(serves, f"127.0.0.1:{free_port()}")
 
 
 async def test_health_and_reflection(server_address: str):

@@ -30,6 +30,7 @@ class FakeModels:
     understanding_seconds: float = 0.01
     answering_seconds: float = 0.02
     fail: set[str] = field(default_factory=set)
+    error: ModelError = field(default_factory=lambda: ModelError("out of order"))
     sequences: list[FakeSequence] = field(default_factory=list)
     understood: list[str] = field(default_factory=list)
 
@@ -58,13 +59,13 @@ class FakeModels:
         self.understood.append(text)
         await asyncio.sleep(self.understanding_seconds)
         if "nlu" in self.fail:
-            raise ModelError("out of order")
+            raise self.error
         return IntentPrediction("count", 0.9, (SlotSpan("first", 0, len(text.split(maxsplit=1)[0])),), INSTANT)
 
     async def find(self, question: str, document: str) -> AnswerSpan:
         await asyncio.sleep(self.answering_seconds)
         if "qa" in self.fail:
-            raise ModelError("out of order")
+            raise self.error
         return AnswerSpan(0, len(document.split(maxsplit=1)[0]), 0.8, INSTANT)
 
 

@@ -72,7 +72,7 @@ class Harness:
         port = server.add_insecure_port("127.0.0.1:0")
         async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
             harness = cls(channel, admission)
-            limits = Limits(idle_seconds, grace_seconds)
+            limits = Limits(idle_seconds, grace_seconds, config_seconds=idle_seconds)
             servicer = ConversationServicer(harness.models, harness.voice, admission, limits)
             server.add_generic_rpc_handlers((conversation_handler(servicer),))
             await server.start()

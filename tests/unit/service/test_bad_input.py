@@ -12,6 +12,7 @@ import soundfile
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
+from pipelines.errors import ModelUnavailableError
 from service.errors import DOMAIN
 from tests.unit.service.harness import SPEECH, Harness, speaking, voiced
 from vivavoce.v1 import conversation_pb2 as pb
@@ -108,6 +109,11 @@ REFUSED = {
         "TOO_MANY_PHRASES",
         "config.phrase_hints",
     ),
+    "a boost out of range": (
+        [config(phrase_hints=[pb.PhraseHints(phrases=["x"], boost=101)])],
+        "BOOST_OUT_OF_RANGE",
+        "config.phrase_hints",
+    ),
     "a budget of nothing": ([config(reply_budget={"nanos": 1})], "BUDGET_OUT_OF_RANGE", "config.reply_budget"),
     "a stop window too short": (
         endpointing(stop_window={"nanos": 1_000_000}),
@@ -196,6 +202,40 @@ async def test_a_stream_left_idle_is_told_and_ended():
         kinds = [response.WhichOneof("response") async for response in call]
         assert kinds == ["started", "going_away"]
         assert await call.code() is grpc.StatusCode.OK
+
+
+async def test_a_stream_that_never_sends_a_config_gives_its_place_back():
+    async with Harness.running(max_conversations=1, idle_seconds=0.1) as harness:
+        call = harness.stub.Converse()
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await call.read()
+        assert_refused(refused.value, "NO_CONFIG", "config")
+        harness.voice.probability = 0.0
+        assert await harness.converse([config()])
+
+
+@pytest.mark.parametrize(("broken", "answered"), [({"nlu"}, True), ({"qa"}, True), ({"nlu", "qa"}, False)])
+async def test_a_typed_turn_fails_only_if_every_stage_does(harness: Harness, broken: set[str], answered: bool):
+    harness.models.fail = broken
+    request = pb.AskRequest(text="what time is it", documents=[reply_pb2.Document(text="Noon.")])
+    if answered:
+        reply = (await harness.stub.Ask(request)).reply
+        assert reply.status == reply_pb2.REPLY_STATUS_DEGRADED
+    else:
+        with pytest.raises(grpc.aio.AioRpcError) as failed:
+            await harness.stub.Ask(request)
+        assert details_of(failed.value)["ErrorInfo"].reason == "MODEL_FAILED"
+
+
+async def test_models_that_cannot_be_reached_are_told_as_such(harness: Harness):
+    harness.models.fail = {"nlu", "qa"}
+    harness.models.error = ModelUnavailableError("the model server cannot be reached: try again soon")
+    with pytest.raises(grpc.aio.AioRpcError) as failed:
+        await harness.stub.Ask(pb.AskRequest(text="what time is it"))
+    assert failed.value.code() is grpc.StatusCode.UNAVAILABLE
+    details = details_of(failed.value)
+    assert details["ErrorInfo"].reason == "MODELS_UNAVAILABLE"
+    assert details["RetryInfo"].retry_delay.seconds >= 1
 
 
 async def test_past_the_limit_a_caller_is_refused_at_once_and_told_when_to_return():
