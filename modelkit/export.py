@@ -25,6 +25,7 @@ from engines.bert.session import BertSession
 from engines.bert.tokenizing import DocumentTokenizer, TokenBatch, UtteranceTokenizer
 from modelkit.augment import speech_like
 from modelkit.calibrate_qa import calibrate
+from modelkit.cards import write_card
 from modelkit.networks import IntentSlotNetwork, SpanNetwork
 from modelkit.nlu import read_utterances
 from modelkit.quantize import quantize
@@ -143,8 +144,8 @@ def export_qa(arguments: argparse.Namespace) -> None:
     calibration, report = calibrate(BertSession(target / "model.int8.onnx"), tokenizer, held_out, SEED)
     print(json.dumps(report))
     (arguments.to / "qa_decode" / "1" / "calibration.json").write_text(json.dumps(calibration, indent=1) + "\n")
-    card = json.loads((arguments.run / "card.json").read_text()) if (arguments.run / "card.json").exists() else {}
-    (target / "card.json").write_text(json.dumps(card | {"held_out": report}, indent=2) + "\n", encoding="utf-8")
+    card = arguments.run / "card.json"
+    write_card(target / "card.json", (json.loads(card.read_text()) if card.exists() else {}) | {"held_out": report})
     shutil.copy(arguments.base / "tokenizer.json", arguments.to / "qa_tokenize" / "1" / "tokenizer.json")
 
 

@@ -23,6 +23,7 @@ from engines.bert.intent_decoding import NO_INTENT, IntentDecoder, IntentLabels
 from engines.bert.tokenizing import NO_OFFSET, UtteranceTokenizer
 from modelkit.augment import outlier_texts, speech_like
 from modelkit.calibration import choose_temperature, choose_threshold
+from modelkit.cards import BASE, name_data, write_card
 from modelkit.networks import IntentSlotNetwork, load_encoder
 from modelkit.nlu import Utterance, collect_labels, read_utterances
 from modelkit.scoring import intent_accuracy, slot_f1
@@ -306,10 +307,9 @@ def main() -> None:
     print(json.dumps(report))
     torch.save(network.state_dict(), arguments.out / "network.pt")
     (arguments.out / "labels.json").write_text(json.dumps(asdict(calibrated), indent=1) + "\n", encoding="utf-8")
-    data = [path.name for path in (arguments.train, *arguments.outliers, arguments.outlier_utterances)]
-    card = {"task": "joint intent and slots", "base": "all-MiniLM-L6-v2", "data": data}
-    card |= {"recipe": asdict(recipe), "validation": report}
-    (arguments.out / "card.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+    data = name_data((arguments.train, *arguments.outliers, arguments.outlier_utterances))
+    card = {"task": "joint intent and slots", "base": BASE, "data": data}
+    write_card(arguments.out / "card.json", card | {"recipe": asdict(recipe), "validation": report})
 
 
 if __name__ == "__main__":

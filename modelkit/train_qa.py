@@ -8,7 +8,6 @@ last checkpoint in ``--out``.
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import shutil
 import time
@@ -21,6 +20,7 @@ import torch
 from torch.nn import functional
 
 from engines.bert.tokenizing import NO_OFFSET, DocumentTokenizer
+from modelkit.cards import BASE, name_data, write_card
 from modelkit.networks import SpanNetwork, load_encoder
 from modelkit.squad import Question, read_squad
 
@@ -215,12 +215,12 @@ def main() -> None:
     shutil.copy(arguments.base / "tokenizer.json", arguments.out / "tokenizer.json")
     card = {
         "task": "extractive question answering",
-        "base": "all-MiniLM-L6-v2",
-        "data": [path.name for path in arguments.data],
+        "base": BASE,
+        "data": name_data(arguments.data),
         "recipe": {name: getattr(recipe, name) for name in Recipe.__slots__},
         "held_out_loss": round(loss, 4),
     }
-    (arguments.out / "card.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+    write_card(arguments.out / "card.json", card)
     print(f"held-out loss {loss:.3f}; weights in {arguments.out / 'network.pt'}")
 
 
