@@ -156,6 +156,8 @@ def fix_ranges(model: onnx.ModelProto, ranges: Mapping[str, Range]) -> None:
             del node.output[1:]
     model.graph.initializer.extend(numpy_helper.from_array(value, name) for name, value in constants.items())
     _join_multiplications(model.graph)
+    if _MICROSOFT not in {opset.domain for opset in model.opset_import}:
+        model.opset_import.append(helper.make_opsetid(_MICROSOFT, 1))
 
 
 def _join_multiplications(graph: onnx.GraphProto) -> None:
