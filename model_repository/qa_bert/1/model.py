@@ -1,40 +1,5 @@
-"""Triton model ``qa_bert``: scores starts and ends of answers with ``engines.bert.session``."""
+"""Triton model ``qa_bert``: scores starts and ends of answers with ``engines.bert.network_model``."""
 
-from __future__ import annotations
+from engines.bert.network_model import TritonPythonModel
 
-import time
-from typing import TYPE_CHECKING
-
-import numpy as np
-
-from engines.bert import serving
-from engines.bert.session import BertSession
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
-
-
-class TritonPythonModel:
-    """Runs the network over the rows of all requests of a batch."""
-
-    def initialize(self, args: dict[str, str]) -> None:
-        """Loads the network that lies beside this file."""
-        path = serving.version_directory(args) / "model.int8.onnx"
-        self._session = BertSession(path, int(serving.parameters(args)["threads"]))
-
-    def execute(self, requests: Sequence[object]) -> list[object]:
-        """Computes the rows of all requests in one batch."""
-        began = time.perf_counter()
-        results = self._session.run(
-            [{name: serving.tensor(r, name.upper()) for name in self._session.inputs} for r in requests]
-        )
-        compute_ms = (time.perf_counter() - began) * 1000
-        return [_response(result, compute_ms) for result in results]
-
-
-def _response(result: dict[str, npt.NDArray[np.float32]], compute_ms: float) -> object:
-    rows = len(next(iter(result.values())))
-    outputs = {name.upper(): values for name, values in result.items()}
-    return serving.response(outputs | {"COMPUTE_MS": np.full((rows, 1), compute_ms, np.float32)})
+__all__ = ["TritonPythonModel"]
