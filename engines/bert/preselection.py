@@ -33,6 +33,7 @@ def choose_windows(windows: TokenBatch, max_windows: int) -> TokenBatch:
         input_ids=windows.input_ids[kept, :width],
         attention_mask=windows.attention_mask[kept, :width],
         token_type_ids=windows.token_type_ids[kept, :width],
+        segments=windows.segments[kept, :width],
         offsets=windows.offsets[kept, :width],
     )
 
@@ -40,9 +41,7 @@ def choose_windows(windows: TokenBatch, max_windows: int) -> TokenBatch:
 def overlap_scores(windows: TokenBatch) -> npt.NDArray[np.float64]:
     """Scores every window by its weighted overlap with the question, ``[windows]``, 0 or more."""
     in_document = windows.offsets[:, :, 0] != NO_OFFSET
-    in_question = (windows.token_type_ids[0] == 0) & (windows.attention_mask[0] == 1)
-    specials = windows.input_ids[0, [0, int(in_question.sum()) - 1]]
-    asked = np.setdiff1d(windows.input_ids[0][in_question], specials)
+    asked = np.unique(windows.input_ids[0][windows.segments[0] == 0])
     found = np.stack([np.isin(asked, ids[inside]) for ids, inside in zip(windows.input_ids, in_document, strict=True)])
     holding = found.sum(axis=0)
     weights = np.log1p(len(windows) / np.maximum(holding, 1))

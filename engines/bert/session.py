@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 MASK = "attention_mask"
+INPUTS = ("input_ids", MASK, "token_type_ids")
+"""What a network may read, as :class:`engines.bert.tokenizing.TokenBatch` has it; all but the mask may be missing."""
 _MAX_GROUP_TOKENS = 2048
 """Tokens, padding included, of one call. On a CPU a larger batch takes more memory and as long a token."""
 _MAX_PADDED_SHARE = 0.25
@@ -36,7 +38,7 @@ class BertSession:
         threads: cores that one call may use.
 
     Raises:
-        ValueError: the model has no ``attention_mask``.
+        ValueError: the model has no ``attention_mask``, or an input that no tokenizer gives.
     """
 
     def __init__(self, path: Path, threads: int = 2) -> None:
@@ -52,8 +54,9 @@ class BertSession:
         self.inputs = tuple(node.name for node in self._session.get_inputs())
         self.outputs = tuple(node.name for node in self._session.get_outputs())
         self._per_token = tuple(node.shape[1:2] == ["tokens"] for node in self._session.get_outputs())
-        if MASK not in self.inputs:
-            raise ValueError(f"{path} has the inputs {', '.join(self.inputs)}, but needs {MASK}: export it again")
+        if MASK not in self.inputs or not set(self.inputs) <= set(INPUTS):
+            wanted = f"needs {MASK}, and may have of the others {', '.join(n for n in INPUTS if n != MASK)}"
+            raise ValueError(f"{path} has the inputs {', '.join(self.inputs)}, but {wanted}: export it again")
 
     def run(self, requests: Sequence[Mapping[str, npt.NDArray[np.int64]]]) -> list[dict[str, npt.NDArray[np.float32]]]:
         """Runs all rows of all requests, those of like length together.

@@ -1,7 +1,13 @@
-"""WordPiece tokenizing for the two BERT engines, with character offsets kept for decoding."""
+"""Tokenizing for the two BERT engines, with character offsets kept for decoding.
+
+What a tokenizer does is told by its ``tokenizer.json``: WordPiece or byte-level BPE, case, special tokens and how two
+texts are joined. What its network wants besides stands in ``tokenizing.json`` beside it, where it wants anything.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +23,39 @@ if TYPE_CHECKING:
 
 NO_OFFSET = -1
 """Offset of every token that stands for no character of the text: specials, padding, the question."""
+NO_SEGMENT = -1
+"""Segment of every token that is of neither text: specials and padding."""
+SETTINGS = "tokenizing.json"
+_BETWEEN_SPACES = re.compile(r"\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerSettings:
+    """What a network wants of its tokenizer, beyond ``tokenizer.json``.
+
+    Attributes:
+        max_tokens: longest row that the network can read, specials included; None where that is no shorter than ours.
+        split_at_spaces: whether the words that get a slot tag end at spaces alone, as in NeMo, so that "jimmie's" is
+            one word. Else they are those of the tokenizer, for which each mark is a word of its own.
+    """
+
+    max_tokens: int | None = None
+    split_at_spaces: bool = False
+
+    @classmethod
+    def beside(cls, tokenizer: Path) -> TokenizerSettings:
+        """Reads ``tokenizing.json`` beside a ``tokenizer.json``; there need not be one.
+
+        Raises:
+            ValueError: the file holds something else; the message names it.
+        """
+        path = tokenizer.with_name(SETTINGS)
+        if not path.exists():
+            return cls()
+        try:
+            return cls(**json.loads(path.read_text(encoding="utf-8")))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path} holds no settings of a tokenizer: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +63,11 @@ class TokenBatch:
     """Token tensors of a batch, all int64 and right-padded to the longest row.
 
     Attributes:
-        input_ids: WordPiece ids, shape ``[rows, tokens]``.
+        input_ids: ids of the vocabulary, shape ``[rows, tokens]``.
         attention_mask: 1 for a token, 0 for padding, same shape.
-        token_type_ids: 0 for the first segment, 1 for the second, same shape.
+        token_type_ids: what BERT tells two texts apart by: 0 for the first, 1 for the second, same shape. RoBERTa has
+            no use for it.
+        segments: 0 for tokens of the first text, 1 for those of the second, else :data:`NO_SEGMENT`, same shape.
         offsets: ``[rows, tokens, 2]``: character start and end (exclusive) in the decoded text,
             :data:`NO_OFFSET` where a token is not part of it.
     """
@@ -34,6 +75,7 @@ class TokenBatch:
     input_ids: npt.NDArray[np.int64]
     attention_mask: npt.NDArray[np.int64]
     token_type_ids: npt.NDArray[np.int64]
+    segments: npt.NDArray[np.int64]
     offsets: npt.NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -45,7 +87,7 @@ class UtteranceTokenizer:
 
     A word is tagged by its first token alone, as in section 5.3 of "BERT: Pre-training of Deep Bidirectional
     Transformers" (Devlin et al., 2019). So the offsets of a word, all of it, stand at its first token, and its other
-    tokens have :data:`NO_OFFSET`. A punctuation mark is a word of its own.
+    tokens have :data:`NO_OFFSET`. A punctuation mark is a word of its own, unless the words end at spaces.
 
     Args:
         path: a ``tokenizer.json`` of the Hugging Face tokenizers library.
@@ -53,15 +95,18 @@ class UtteranceTokenizer:
     """
 
     def __init__(self, path: Path, max_tokens: int = 64) -> None:
+        settings = TokenizerSettings.beside(path)
+        self._split_at_spaces = settings.split_at_spaces
         self._tokenizer = _load(path)
-        self._tokenizer.enable_truncation(max_tokens)
+        self._tokenizer.enable_truncation(min(max_tokens, settings.max_tokens or max_tokens))
 
     def encode(self, texts: Sequence[str]) -> TokenBatch:
         """Tokenizes ``texts``, one row each."""
         encodings = self._tokenizer.encode_batch(list(texts))
         batch = _to_batch(encodings, segment=0)
-        for row, encoding in enumerate(encodings):
-            _keep_whole_words(batch.offsets[row], encoding.word_ids)
+        for row, (text, encoding) in enumerate(zip(texts, encodings, strict=True)):
+            offsets = batch.offsets[row]
+            _keep_whole_words(offsets, _words_at(text, offsets) if self._split_at_spaces else encoding.word_ids)
         return batch
 
 
@@ -69,16 +114,22 @@ class DocumentTokenizer:
     """Tokenizes a question against a document, cut into overlapping windows.
 
     Every window is ``[CLS] question [SEP] part of the document [SEP]``, as in section 4.2 of
-    "BERT: Pre-training of Deep Bidirectional Transformers" (Devlin et al., 2019).
+    "BERT: Pre-training of Deep Bidirectional Transformers" (Devlin et al., 2019), or what else ``tokenizer.json`` makes
+    of two texts: ``<s> question </s></s> part of the document </s>`` for RoBERTa.
 
     Args:
         path: a ``tokenizer.json`` of the Hugging Face tokenizers library.
         window: tokens of a window, question and specials included.
         overlap: document tokens that two neighbouring windows share.
         max_question: a question is cut to this many tokens, so that room is left for the document.
+
+    A network that reads less than ``window`` gets smaller windows, a quarter of them for overlap and question each.
     """
 
     def __init__(self, path: Path, window: int = 256, overlap: int = 64, max_question: int = 64) -> None:
+        readable = TokenizerSettings.beside(path).max_tokens or window
+        if readable < window:
+            window, overlap, max_question = (readable, *(min(n, readable // 4) for n in (overlap, max_question)))
         if window < max_question + overlap + 8:
             raise ValueError(
                 f"a window of {window} tokens leaves no room for a question of {max_question} "
@@ -105,10 +156,20 @@ def _load(path: Path) -> Tokenizer:
     return tokenizer
 
 
+def _words_at(text: str, offsets: npt.NDArray[np.int64]) -> list[int | None]:
+    """Numbers the words between spaces that each token lies in; None for tokens of no text."""
+    starts = [match.start() for match in _BETWEEN_SPACES.finditer(text)]
+    words = np.searchsorted(starts, offsets[:, 0], side="right").tolist()
+    return [None if start == NO_OFFSET else word for word, start in zip(words, offsets[:, 0].tolist(), strict=True)]
+
+
 def _keep_whole_words(offsets: npt.NDArray[np.int64], word_ids: Sequence[int | None]) -> None:
     """Moves the end of every word to its first token and forgets the offsets of its other tokens, in place."""
     first, previous = 0, None
+    # Padding is longer than the tokenizer's own list of words.
     for token, word in enumerate(word_ids):
+        if offsets[token, 0] == NO_OFFSET:
+            continue
         if word is not None and word == previous:
             offsets[first, 1] = offsets[token, 1]
             offsets[token] = NO_OFFSET
@@ -122,12 +183,15 @@ def _to_batch(encodings: Sequence[Encoding], segment: int) -> TokenBatch:
     input_ids = np.zeros((rows, tokens), np.int64)
     attention_mask = np.zeros((rows, tokens), np.int64)
     token_type_ids = np.zeros((rows, tokens), np.int64)
+    segments = np.full((rows, tokens), NO_SEGMENT, np.int64)
     offsets = np.full((rows, tokens, 2), NO_OFFSET, np.int64)
     for row, encoding in enumerate(encodings):
         length = len(encoding.ids)
         input_ids[row, :length] = encoding.ids
         attention_mask[row, :length] = 1
         token_type_ids[row, :length] = encoding.type_ids
-        in_segment = np.array([sequence == segment for sequence in encoding.sequence_ids])
-        offsets[row, :length][in_segment] = np.array(encoding.offsets, np.int64).reshape(-1, 2)[in_segment]
-    return TokenBatch(input_ids, attention_mask, token_type_ids, offsets)
+        segments[row, :length] = [NO_SEGMENT if sequence is None else sequence for sequence in encoding.sequence_ids]
+        offsets[row, :length] = np.array(encoding.offsets, np.int64).reshape(-1, 2)
+    # A space that is a token of its own, as in byte-level BPE, is no part of any word or answer.
+    offsets[(segments != segment) | (offsets[:, :, 0] >= offsets[:, :, 1])] = NO_OFFSET
+    return TokenBatch(input_ids, attention_mask, token_type_ids, segments, offsets)

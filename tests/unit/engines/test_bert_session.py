@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from onnx import TensorProto, helper, save
 
 from engines.bert.session import BertSession, group_rows
 from engines.bert.tokenizing import UtteranceTokenizer
@@ -60,6 +61,21 @@ def test_rows_of_one_request_may_differ_in_length(session, inputs):
         np.testing.assert_allclose(together["intent_logits"][row], expected["intent_logits"][0], atol=1e-4)
         np.testing.assert_allclose(together["tag_logits"][row, :length], expected["tag_logits"][0], atol=1e-4)
         assert not together["tag_logits"][row, length:].any()
+
+
+@pytest.mark.parametrize("inputs", [("input_ids",), ("input_ids", "attention_mask", "position_ids")])
+def test_a_network_with_other_inputs_is_refused(inputs, tmp_path):
+    values = [helper.make_tensor_value_info(name, TensorProto.INT64, ["rows", "tokens"]) for name in inputs]
+    nodes = [helper.make_node("Sum", ["floats"], ["logits"]), helper.make_node("Cast", [inputs[0]], ["floats"], to=1)]
+    output = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["rows", "tokens"])
+    model = helper.make_model(
+        helper.make_graph(nodes[::-1], "other", values, [output]),
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=8,
+    )
+    save(model, tmp_path / "other.onnx")
+    with pytest.raises(ValueError, match="needs attention_mask, and may have of the others input_ids, token_type_ids"):
+        BertSession(tmp_path / "other.onnx")
 
 
 def test_nothing_asked_nothing_answered(session):

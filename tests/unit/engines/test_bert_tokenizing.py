@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from pathlib import Path
 
@@ -47,6 +48,36 @@ def test_a_word_of_several_pieces_has_its_offsets_once(utterances):
     batch = utterances.encode(["unbelievably"])
     assert batch.attention_mask.sum() > 3
     assert (batch.offsets[0, :, 0] != NO_OFFSET).sum() == 1
+
+
+@pytest.fixture
+def settings(tmp_path):
+    """Puts settings beside a copy of the tokenizer."""
+
+    def put(**fields: object) -> Path:
+        (tmp_path / "tokenizer.json").write_bytes(TOKENIZER.read_bytes())
+        (tmp_path / "tokenizing.json").write_text(json.dumps(fields))
+        return tmp_path / "tokenizer.json"
+
+    return put
+
+
+@pytest.mark.parametrize("text", ["jimmie's party, at 7:30 p.m.", " naïve  café\t(über) ", "😀 lights!"])
+def test_words_may_end_at_spaces_alone(settings, text):
+    assert words_of(UtteranceTokenizer(settings(split_at_spaces=True)), text) == text.split()
+
+
+def test_no_row_is_longer_than_the_network_reads(settings):
+    path = settings(max_tokens=40)
+    assert UtteranceTokenizer(path).encode(["word " * 90]).input_ids.shape == (1, 40)
+    batch = DocumentTokenizer(path).encode("why " * 90, document_of(90))
+    assert batch.input_ids.shape[1] == 40
+    assert ((batch.segments == 1).sum(axis=1) > 10).all()
+
+
+def test_segments_tell_question_document_and_specials_apart():
+    batch = DocumentTokenizer(TOKENIZER).encode("who is it?", "it is me")
+    assert batch.segments.tolist() == [[-1, 0, 0, 0, 0, -1, 1, 1, 1, -1]]
 
 
 def test_rows_are_padded_to_the_longest(utterances):

@@ -1,0 +1,352 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from engines.bert.intent_decoding import IntentDecoder, IntentLabels
+from engines.bert.session import BertSession
+from engines.bert.tokenizing import DocumentTokenizer, UtteranceTokenizer
+from modelkit.errors import CheckpointError
+from modelkit.importing.checkpoint import read_checkpoint
+from modelkit.importing.engine import write_engine
+from modelkit.importing.onnx_file import OnnxOptions
+from tests.unit.modelkit.importing.checkpoints import (
+    INTENTS,
+    KINDS,
+    SLOTS,
+    VOCABULARY,
+    config_of,
+    greatest_difference,
+    hugging_face,
+    network_in,
+    original,
+    padded_batch,
+    save_tokenizer,
+    scattered,
+    served,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ANSWERS, SEQUENCES, TOKENS = "ForQuestionAnswering", "ForSequenceClassification", "ForTokenClassification"
+ENGINE_TAGS = ["O", "B-place", "I-place", "B-time", "I-time"]
+IN_ENGINE_ORDER = [SLOTS.index(tag) for tag in ENGINE_TAGS]
+
+
+def make(sources: list[Path], out: Path, **options) -> dict[str, object]:
+    scratch = out.with_name("scratch")
+    scratch.mkdir()
+    return write_engine(read_checkpoint(sources, scratch, OnnxOptions(**options)), out)
+
+
+def refused(sources: list[Path], out: Path, match: str, **options) -> None:
+    with pytest.raises(CheckpointError, match=match):
+        make(sources, out, **options)
+    assert not out.exists()
+
+
+def change(directory: Path, **fields) -> None:
+    path = directory / "config.json"
+    config = json.loads(path.read_text()) | fields
+    path.write_text(json.dumps({key: value for key, value in config.items() if value is not None}))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_answers_have_the_logits_of_the_original(kind, tmp_path):
+    network = hugging_face(tmp_path / "qa", kind, ANSWERS)
+    card = make([tmp_path / "qa"], tmp_path / "engine")
+    session = BertSession(network_in(tmp_path / "engine", "qa"))
+    segments = kind in ("bert", "electra")
+    assert ("token_type_ids" in session.inputs) == segments
+    batch = padded_batch(len(VOCABULARY), segments=segments)
+    expected, got = original(network, batch), served(session, batch)
+    assert np.ptp(expected["start_logits"]) > 0.1
+    for name in ("start_logits", "end_logits"):
+        assert greatest_difference(got[name], expected[name], batch["attention_mask"]) <= 1e-4
+    assert card["fused_attention_layers"] == 2
+    assert "--calibrate" in card["calibration"]
+    assert json.loads((tmp_path / "engine" / "card.json").read_text())["imported"]["networks"][0]["files"]
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta"])
+def test_question_and_document_are_joined_as_transformers_joins_them(kind, tmp_path):
+    hugging_face(tmp_path / "qa", kind, ANSWERS)
+    make([tmp_path / "qa"], tmp_path / "engine")
+    question, document = "Who is jimmie's friend?", "Turn on the lights  in the kitchen, Eiffel."
+    batch = DocumentTokenizer(tmp_path / "engine/triton/qa_tokenize/1/tokenizer.json").encode(question, document)
+    expected = transformers.AutoTokenizer.from_pretrained(tmp_path / "qa")(question, document)
+    assert batch.input_ids[0].tolist() == expected["input_ids"]
+    pieces = [document[start:end] for start, end in batch.offsets[0] if start >= 0]
+    assert "".join(pieces) == document.replace(" ", "")
+    asked = batch.input_ids[0][batch.segments[0] == 0].tolist()
+    assert asked == expected["input_ids"][1 : 1 + len(asked)]
+
+
+@pytest.mark.parametrize(("intents", "slots"), [("bert", "bert"), ("roberta", "roberta"), ("distilbert", "electra")])
+def test_two_directories_are_one_engine_with_the_logits_of_both(intents, slots, tmp_path):
+    one = hugging_face(tmp_path / "intents", intents, SEQUENCES, INTENTS)
+    other = hugging_face(tmp_path / "slots", slots, TOKENS, SLOTS)
+    make([tmp_path / "slots", tmp_path / "intents"], tmp_path / "engine")
+    batch = padded_batch(len(VOCABULARY), segments=False)
+    got = served(BertSession(network_in(tmp_path / "engine", "intent_slot")), batch)
+    assert greatest_difference(got["intent_logits"], original(one, batch)["logits"]) <= 1e-4
+    expected = original(other, batch)["logits"][..., IN_ENGINE_ORDER]
+    assert greatest_difference(got["tag_logits"], expected, batch["attention_mask"]) <= 1e-4
+    labels = IntentLabels.load(tmp_path / "engine/triton/intent_slot_decode/1/labels.json")
+    assert labels.intents == INTENTS
+    assert list(labels.tags) == ENGINE_TAGS
+
+
+def test_byte_level_words_are_tagged_whole_and_without_their_spaces(tmp_path):
+    hugging_face(tmp_path / "intents", "roberta", SEQUENCES, INTENTS)
+    hugging_face(tmp_path / "slots", "roberta", TOKENS, SLOTS)
+    make([tmp_path / "intents", tmp_path / "slots"], tmp_path / "engine")
+    tokenizer = UtteranceTokenizer(tmp_path / "engine/triton/intent_slot_tokenize/1/tokenizer.json")
+    text = "wake me  in Kyoto 😀 please"
+    (offsets,) = tokenizer.encode([text]).offsets
+    assert [text[start:end] for start, end in offsets if start >= 0] == ["wake", "me", "in", "Kyoto", "😀", "please"]
+
+
+class JointBert(nn.Module):
+    """What the public implementation of JointBERT computes, with its names of tensors."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bert = transformers.BertModel(config_of("bert"))
+        self.intent_classifier, self.slot_classifier = nn.Module(), nn.Module()
+        self.intent_classifier.linear = nn.Linear(32, len(INTENTS))
+        self.slot_classifier.linear = nn.Linear(32, 2 + len(SLOTS))
+
+    def forward(self, **inputs: torch.Tensor) -> dict[str, torch.Tensor]:
+        outputs = self.bert(**inputs)
+        tags = self.slot_classifier.linear(outputs.last_hidden_state)
+        return {"intents": self.intent_classifier.linear(outputs.pooler_output), "tags": tags}
+
+
+def test_a_joint_directory_has_the_logits_of_the_original(tmp_path):
+    network = scattered(JointBert())
+    directory = tmp_path / "joint"
+    directory.mkdir()
+    torch.save(network.state_dict(), directory / "pytorch_model.bin")
+    (directory / "config.json").write_text(config_of("bert", architectures=["JointBERT"]).to_json_string())
+    (directory / "intent_label.txt").write_text("\n".join(INTENTS))
+    (directory / "slot_label.txt").write_text("\n".join(("PAD", "UNK", *SLOTS)))
+    save_tokenizer("bert", directory)
+    make([directory], tmp_path / "engine")
+    batch = padded_batch(len(VOCABULARY), segments=False)
+    got, expected = served(BertSession(network_in(tmp_path / "engine", "intent_slot")), batch), original(network, batch)
+    assert greatest_difference(got["intent_logits"], expected["intents"]) <= 1e-4
+    rows = [2 + index for index in IN_ENGINE_ORDER]
+    assert greatest_difference(got["tag_logits"], expected["tags"][..., rows], batch["attention_mask"]) <= 1e-4
+
+
+def test_labels_without_edges_join_neighbouring_words(tmp_path):
+    hugging_face(tmp_path / "intents", "bert", SEQUENCES, INTENTS)
+    network = hugging_face(tmp_path / "slots", "bert", TOKENS, ("place", "O", "time"))
+    with torch.no_grad():
+        network.classifier.weight.zero_()
+        network.classifier.bias.copy_(torch.tensor([0.0, 0.0, 5.0]))
+    network.save_pretrained(tmp_path / "slots")
+    make([tmp_path / "intents", tmp_path / "slots"], tmp_path / "engine")
+    labels = IntentLabels.load(tmp_path / "engine/triton/intent_slot_decode/1/labels.json")
+    tokenizer = UtteranceTokenizer(tmp_path / "engine/triton/intent_slot_tokenize/1/tokenizer.json")
+    batch = tokenizer.encode(["wake me at seven"])
+    session = BertSession(network_in(tmp_path / "engine", "intent_slot"))
+    got = served(session, {"input_ids": batch.input_ids, "attention_mask": batch.attention_mask})
+    (understood,) = IntentDecoder(labels).decode(["wake me at seven"], batch.offsets, *got.values())
+    assert [(slot.name, slot.start, slot.end) for slot in understood.slots] == [("time", 0, 16)]
+
+
+def test_old_pickles_with_old_names_of_tensors_are_read(tmp_path):
+    network = hugging_face(tmp_path / "qa", "bert", ANSWERS)
+    (tmp_path / "qa" / "model.safetensors").unlink()
+    old = {
+        key.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): tensor
+        for key, tensor in network.state_dict().items()
+    }
+    torch.save(old, tmp_path / "qa" / "pytorch_model.bin")
+    make([tmp_path / "qa"], tmp_path / "engine")
+    batch = padded_batch(len(VOCABULARY), segments=True)
+    got = served(BertSession(network_in(tmp_path / "engine", "qa")), batch)
+    expected = original(network, batch)["end_logits"]
+    assert greatest_difference(got["end_logits"], expected, batch["attention_mask"]) <= 1e-4
+
+
+def test_shards_are_joined(tmp_path):
+    network = hugging_face(tmp_path / "qa", "bert", ANSWERS)
+    network.save_pretrained(tmp_path / "qa", max_shard_size="20KB")
+    (tmp_path / "qa" / "model.safetensors").unlink(missing_ok=True)
+    assert len(list((tmp_path / "qa").glob("*.safetensors"))) > 1
+    make([tmp_path / "qa"], tmp_path / "engine")
+    assert network_in(tmp_path / "engine", "qa").exists()
+
+
+def test_a_network_of_few_positions_gets_windows_that_it_can_read(tmp_path):
+    hugging_face(tmp_path / "qa", "bert", ANSWERS, max_position_embeddings=64)
+    make([tmp_path / "qa"], tmp_path / "engine")
+    tokenizer = DocumentTokenizer(tmp_path / "engine/triton/qa_tokenize/1/tokenizer.json")
+    batch = tokenizer.encode("who " * 50, "the tower is named after eiffel . " * 30)
+    assert batch.input_ids.shape[1] == 64
+    served(BertSession(network_in(tmp_path / "engine", "qa")), vars_of(batch))
+
+
+def vars_of(batch) -> dict[str, np.ndarray]:
+    return {name: getattr(batch, name) for name in ("input_ids", "attention_mask", "token_type_ids")}
+
+
+@pytest.fixture
+def answers(tmp_path) -> Path:
+    hugging_face(tmp_path / "qa", "bert", ANSWERS)
+    return tmp_path / "qa"
+
+
+class Runs:
+    """A pickle that makes a folder when it is read."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __reduce__(self):
+        return __import__("os").mkdir, (self.folder,)
+
+
+def test_missing_tensors_are_named(answers, tmp_path):
+    state = load_file(answers / "model.safetensors")
+    del state["qa_outputs.bias"], state["bert.encoder.layer.1.output.dense.weight"]
+    save_file(state, answers / "model.safetensors")
+    refused([answers], tmp_path / "engine", r"lacks the tensors bert\.encoder\.layer\.1.*, qa_outputs\.bias")
+
+
+@pytest.mark.parametrize(
+    ("fields", "match"),
+    [
+        ({"model_type": "gpt2"}, "architecture gpt2, which cannot be imported: take BERT"),
+        ({"architectures": ["BertForMaskedLM"]}, "BertForMaskedLM, which has no head"),
+        ({"architectures": None}, "no class that its config.json names"),
+        ({"vocab_size": 7}, "its configuration says 7 by 32"),
+        ({"hidden_size": 64}, "its configuration says .* by 64"),
+        ({"intermediate_size": 40}, "both must have the same sizes"),
+        ({"num_attention_heads": 5}, "its configuration makes no network"),
+        ({"hidden_size": "wide"}, "its configuration cannot be read"),
+        ({"is_decoder": True}, "is a decoder"),
+        ({"max_position_embeddings": 512, "quantization_config": {}}, "is quantized already"),
+    ],
+)
+def test_a_configuration_that_does_not_fit_is_refused(answers, tmp_path, fields, match):
+    change(answers, **fields)
+    refused([answers], tmp_path / "engine", match)
+
+
+def test_a_vocabulary_that_is_too_large_is_refused(answers, tmp_path):
+    (answers / "vocab.txt").write_text("\n".join([*VOCABULARY, "more", "words"]))
+    refused([answers], tmp_path / "engine", "tokens does not fit the .* word embeddings")
+
+
+def test_a_vocabulary_of_another_network_is_refused(tmp_path):
+    hugging_face(tmp_path / "qa", "bert", ANSWERS)
+    scattered(transformers.BertForQuestionAnswering(config_of("bert").__class__(**{
+        **config_of("bert").to_dict(), "vocab_size": 4000}))).save_pretrained(tmp_path / "qa")  # fmt: skip
+    refused([tmp_path / "qa"], tmp_path / "engine", "does not fit the 4,000 word embeddings")
+
+
+def test_a_pickle_that_would_run_code_is_not_run(answers, tmp_path):
+    (answers / "model.safetensors").unlink()
+    torch.save({"weight": Runs(str(tmp_path / "made"))}, answers / "pytorch_model.bin")
+    refused([answers], tmp_path / "engine", "reading it could run code")
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "pytorch_model.bin"])
+def test_truncated_weights_are_refused(answers, tmp_path, name):
+    if name == "pytorch_model.bin":
+        torch.save(load_file(answers / "model.safetensors"), answers / name)
+        (answers / "model.safetensors").unlink()
+    content = (answers / name).read_bytes()
+    (answers / name).write_bytes(content[: len(content) // 2])
+    refused([answers], tmp_path / "engine", f"{name}.* truncated")
+
+
+def test_shards_outside_of_the_directory_are_refused(answers, tmp_path):
+    (answers / "model.safetensors").unlink()
+    index = {"weight_map": {"a": "../elsewhere.safetensors"}}
+    (answers / "model.safetensors.index.json").write_text(json.dumps(index))
+    refused([answers], tmp_path / "engine", "does not lie beside it")
+
+
+@pytest.mark.parametrize(
+    ("missing", "match"),
+    [
+        ("model.safetensors", "has no weights"),
+        ("vocab.txt", "has no tokenizer"),
+        ("config.json", "cannot be read"),
+    ],
+)
+def test_missing_files_are_named(answers, tmp_path, missing, match):
+    (answers / missing).unlink()
+    with pytest.raises(ValueError, match=match):
+        make([answers], tmp_path / "engine")
+    assert not (tmp_path / "engine").exists()
+
+
+def test_damaged_numbers_are_refused(answers, tmp_path):
+    state = load_file(answers / "model.safetensors")
+    state["qa_outputs.bias"].fill_(float("nan"))
+    save_file(state, answers / "model.safetensors")
+    refused([answers], tmp_path / "engine", "no numbers|differ by nan")
+
+
+@pytest.mark.parametrize(
+    ("labels", "fields", "match"),
+    [
+        (None, {"num_labels": 5}, "LABEL_0"),
+        (("O", "B-x", "B-x"), {}, "same label more than once"),
+        (("B-x", "I-x", "B-y"), {}, "need O"),
+        (("O", "x", "y"), {"id2label": {"0": "O", "1": "x"}}, "as many labels as outputs"),
+        (("O", "x", "y"), {"id2label": {"0": "O", "2": "x"}}, "without gaps"),
+        (("O", "x", "y"), {"id2label": {"0": "O"}}, "chooses among two"),
+    ],
+)
+def test_labels_that_do_not_fit_are_refused(tmp_path, labels, fields, match):
+    hugging_face(tmp_path / "intents", "bert", SEQUENCES, INTENTS)
+    hugging_face(tmp_path / "slots", "bert", TOKENS, labels, **(fields if labels is None else {}))
+    change(tmp_path / "slots", **(fields if labels else {"id2label": {str(n): f"LABEL_{n}" for n in range(5)}}))
+    refused([tmp_path / "intents", tmp_path / "slots"], tmp_path / "engine", match)
+
+
+def test_half_an_intent_engine_is_refused(tmp_path):
+    hugging_face(tmp_path / "intents", "bert", SEQUENCES, INTENTS)
+    refused([tmp_path / "intents"], tmp_path / "engine", "token classifier for its slots")
+    (tmp_path / "other").mkdir()
+    refused([tmp_path / "intents"] * 2, tmp_path / "other" / "engine", "not of BertForSequenceClassification and")
+
+
+def test_two_tokenizers_are_refused(tmp_path):
+    hugging_face(tmp_path / "intents", "bert", SEQUENCES, INTENTS)
+    hugging_face(tmp_path / "slots", "bert", TOKENS, SLOTS)
+    (tmp_path / "slots" / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": False}))
+    refused([tmp_path / "intents", tmp_path / "slots"], tmp_path / "engine", "different tokenizers")
+
+
+def test_another_task_than_asked_for_is_refused(answers, tmp_path):
+    refused([answers], tmp_path / "engine", "leave out --task nlu", task="nlu")
+
+
+def test_what_was_there_stays_when_an_import_is_refused(answers, tmp_path):
+    make([answers], tmp_path / "engine")
+    before = (tmp_path / "engine" / "card.json").read_bytes(), network_in(tmp_path / "engine", "qa").read_bytes()
+    (answers / "vocab.txt").unlink()
+    (tmp_path / "again").mkdir()
+    with pytest.raises(CheckpointError):
+        write_engine(read_checkpoint([answers], tmp_path / "again"), tmp_path / "engine")
+    assert before == (
+        (tmp_path / "engine" / "card.json").read_bytes(),
+        network_in(tmp_path / "engine", "qa").read_bytes(),
+    )
