@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from engines.bert.intent_decoding import Slot
+from engines.bert.spoken_words import TEN_WORDS, UNIT_WORDS
 from modelkit.nlu import Utterance
 
 if TYPE_CHECKING:
@@ -39,18 +40,15 @@ _QUESTION_WORDS = frozenset(
         *("could", "will", "would", "should", "has", "have", "any"),
     }
 )
-_UNIT_WORDS = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
-)
-_UNITS = {word: number for number, word in enumerate(_UNIT_WORDS)}
-_TEN_WORDS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_TENS = {word: 10 * ten for ten, word in enumerate(_TEN_WORDS, 2)}
+_UNITS = {word: number for number, word in enumerate(UNIT_WORDS)}
+_TENS = {word: 10 * ten for ten, word in enumerate(TEN_WORDS, 2)}
 _NUMBER = re.compile(
-    rf"\b(?:(?P<tens>{'|'.join(_TEN_WORDS)})(?:[ -](?P<ones>{'|'.join(_UNIT_WORDS[1:10])}))?"
-    rf"|(?P<unit>{'|'.join(word for word in _UNIT_WORDS if word != 'one')}))\b"
+    rf"\b(?:(?P<tens>{'|'.join(TEN_WORDS)})(?:[ -](?P<ones>{'|'.join(UNIT_WORDS[1:10])}))?"
+    rf"|(?P<unit>{'|'.join(word for word in UNIT_WORDS if word != 'one')}))\b"
 )
 _CLOCK = re.compile(r"\b(?P<hour>[1-9]|1[0-2]) (?P<minute>[1-5][05])\b")
+_SHORT_UNITS = {"ounce": "oz", "ounces": "oz", "pound": "lb", "pounds": "lb", "kilograms": "kg", "percent": "%"}
+_MEASURED = re.compile(rf"\b(?P<number>\d+) (?P<unit>{'|'.join(_SHORT_UNITS)})\b")
 _HALF_DAY = re.compile(r"\b(?P<half>[ap])\.? ?m\b\.?")
 
 
@@ -69,13 +67,14 @@ def speech_like(utterance: Utterance, rng: random.Random) -> Utterance:
 
 
 def with_digits(utterance: Utterance) -> Utterance:
-    """Replaces number words by digits: "twenty five" by "25", "seven thirty a m" by "7:30 am".
+    """Replaces number words by digits: "twenty five" by "25", "seven thirty a m" by "7:30 am", "ten ounces" by "10 oz".
 
     A lone "one" is left alone: it is a pronoun more often than a number.
     """
-    utterance = _substitute(utterance, _NUMBER, _digits)
-    utterance = _substitute(utterance, _CLOCK, lambda match: f"{match['hour']}:{match['minute']}")
-    return _substitute(utterance, _HALF_DAY, lambda match: f"{match['half']}m")
+    utterance = substitute(utterance, _NUMBER, _digits)
+    utterance = substitute(utterance, _CLOCK, lambda match: f"{match['hour']}:{match['minute']}")
+    utterance = substitute(utterance, _MEASURED, lambda match: f"{match['number']} {_SHORT_UNITS[match['unit']]}")
+    return substitute(utterance, _HALF_DAY, lambda match: f"{match['half']}m")
 
 
 def _digits(match: re.Match[str]) -> str:
@@ -98,7 +97,7 @@ def _with_comma(utterance: Utterance, rng: random.Random) -> Utterance:
     return Utterance(text, utterance.intent, slots)
 
 
-def _substitute(utterance: Utterance, pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str]) -> Utterance:
+def substitute(utterance: Utterance, pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str]) -> Utterance:
     """Replaces every match that no slot's edge cuts in two, and moves the slots along."""
     text, slots = utterance.text, utterance.slots
     for match in reversed(list(pattern.finditer(text))):

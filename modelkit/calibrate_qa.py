@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -12,16 +12,26 @@ from engines.bert.span_decoding import Calibration, Candidate, best_span
 from modelkit.scoring import answer_f1
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
-    from engines.bert.session import BertSession
     from engines.bert.tokenizing import DocumentTokenizer
     from modelkit.squad import Question
 
 RIGHT_F1 = 0.5
 """A span with at least this F1 against a reference counts as right."""
+_TOGETHER = 16
+_LONGEST = Calibration().max_answer_tokens
+
+
+class Session(Protocol):
+    """A question answering network: :class:`engines.bert.session.BertSession`, or another that runs likewise."""
+
+    inputs: tuple[str, ...]
+
+    def run(self, requests: Sequence[Mapping[str, npt.NDArray[np.int64]]]) -> list[dict[str, npt.NDArray[np.float32]]]:
+        """Runs all rows of all requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +54,14 @@ def pair_wrongly(questions: Sequence[Question], seed: int) -> list[Question]:
 
 
 def calibrate(
-    session: BertSession, tokenizer: DocumentTokenizer, questions: Sequence[Question], seed: int
-) -> tuple[dict[str, float], dict[str, float]]:
+    session: Session, tokenizer: DocumentTokenizer, questions: Sequence[Question], seed: int
+) -> tuple[Calibration, dict[str, float]]:
     """Fits the score and chooses the threshold under which the engine abstains.
 
     Returns:
-        The fields of :class:`engines.bert.span_decoding.Calibration`, and scores on the same questions.
+        The calibration, and scores on the same questions.
     """
-    judged = [
-        span
-        for question in (*questions, *pair_wrongly(questions, seed))
-        if (span := judge(session, tokenizer, question)) is not None
-    ]
+    judged = judge(session, tokenizer, (*questions, *pair_wrongly(questions, seed)))
     bias, margin, rivals = fit_logistic(
         np.array([(j.candidate.margin, j.candidate.rivals) for j in judged]),
         np.array([j.f1 >= RIGHT_F1 for j in judged]),
@@ -65,21 +71,28 @@ def calibrate(
     )
     threshold = choose_threshold(probabilities, judged)
     fitted = Calibration(round(bias, 4), round(margin, 4), round(rivals, 4), round(threshold, 4))
-    return asdict(fitted), report(probabilities >= threshold, judged)
+    return fitted, report(probabilities >= threshold, judged)
 
 
-def judge(session: BertSession, tokenizer: DocumentTokenizer, question: Question) -> Judged | None:
-    """Finds and scores the best span of a question; of several windows that of the widest margin speaks."""
-    batch = tokenizer.encode(question.text, question.context)
-    (outputs,) = session.run([{name: getattr(batch, name) for name in session.inputs}])
-    longest = Calibration().max_answer_tokens
-    windows = zip(batch.offsets, outputs["start_logits"], outputs["end_logits"], strict=True)
-    candidates = [span for window in windows if (span := best_span(*window, longest)) is not None]
-    if not candidates:
-        return None
-    best = max(candidates, key=lambda candidate: candidate.margin)
-    answer = question.context[best.start : best.end]
-    return Judged(best, answer_f1(answer, [text for _, text in question.answers]), bool(question.answers))
+def judge(session: Session, tokenizer: DocumentTokenizer, questions: Sequence[Question]) -> list[Judged]:
+    """Finds and scores the best span of every question; of several windows that of the widest margin speaks.
+
+    A document without words has no span, and its question is left out.
+    """
+    judged = []
+    for first in range(0, len(questions), _TOGETHER):
+        group = questions[first : first + _TOGETHER]
+        encoded = [tokenizer.encode(question.text, question.context) for question in group]
+        results = session.run([{name: getattr(batch, name) for name in session.inputs} for batch in encoded])
+        for question, batch, outputs in zip(group, encoded, results, strict=True):
+            windows = zip(batch.offsets, outputs["start_logits"], outputs["end_logits"], strict=True)
+            found = [span for window in windows if (span := best_span(*window, _LONGEST)) is not None]
+            if found:
+                best = max(found, key=lambda candidate: candidate.margin)
+                answer = question.context[best.start : best.end]
+                f1 = answer_f1(answer, [text for _, text in question.answers])
+                judged.append(Judged(best, f1, bool(question.answers)))
+    return judged
 
 
 def fit_logistic(features: npt.NDArray[np.float64], right: npt.NDArray[np.bool_]) -> tuple[float, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import hashlib
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -10,21 +10,39 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-BASE = "all-MiniLM-L6-v2 (Wang et al., 2020; Reimers and Gurevych, 2019), Apache 2.0"
+MINILM = "all-MiniLM-L6-v2 (Wang et al., 2020; Reimers and Gurevych, 2019), Apache 2.0"
 _SOURCES = {
     "home/": "NLU-Evaluation-Data, fold 1 (Liu et al., 2019), CC BY 4.0",
     "snips/": "Snips custom intents 2017-06 (Coucke et al., 2018), CC0",
     "squadshifts_": "SQuADShifts (Miller et al., 2020), CC BY 4.0",
+    "commands/": "Picovoice Speech-to-Intent Benchmark, Apache 2.0",
 }
 
 
-def name_data(paths: Iterable[Path]) -> dict[str, str]:
-    """Names data files by folder and file, each with its data set, authors and licence."""
-    names = [f"{path.parent.name}/{path.name}" for path in paths]
-    return {name: next((source for key, source in _SOURCES.items() if key in name), "own data") for name in names}
+def name_data(paths: Iterable[Path]) -> dict[str, dict[str, str]]:
+    """Names data files by folder and file, each with its data set, authors and licence, and its SHA-256 digest.
+
+    Args:
+        paths: files, or folders of which every file is named.
+    """
+    files = [file for path in paths for file in (sorted(path.glob("*.*")) if path.is_dir() else [path])]
+    return {name: {"source": _source(name), "sha256": sha256(file)} for file in files if (name := _name(file))}
 
 
-def write_card(path: Path, fields: Mapping[str, object]) -> None:
-    """Writes a card with today's date (UTC)."""
-    dated = {"date": datetime.now(UTC).date().isoformat(), **fields}
-    path.write_text(json.dumps(dated, indent=2) + "\n", encoding="utf-8")
+def sha256(path: Path) -> str:
+    """Digest of a file's content."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def dated(fields: Mapping[str, object]) -> dict[str, object]:
+    """Puts today's date (UTC) before the fields of a card, unless they have one."""
+    return {"date": datetime.now(UTC).date().isoformat(), **fields}
+
+
+def _name(file: Path) -> str:
+    return f"{file.resolve().parent.name}/{file.name}"
+
+
+def _source(name: str) -> str:
+    return next((source for key, source in _SOURCES.items() if key in name), "own data")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor, nn
-from transformers import BertModel
+from transformers import BertConfig, BertModel
+from transformers.utils import logging
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 def load_encoder(directory: Path, dropout: float = 0.0) -> BertModel:
     """Loads a BERT encoder without pooler from a Hugging Face directory."""
+    # Its report on a pooler that nobody asked for would only alarm.
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
     return cast(
         "BertModel",
         BertModel.from_pretrained(
@@ -24,6 +28,23 @@ def load_encoder(directory: Path, dropout: float = 0.0) -> BertModel:
             attention_probs_dropout_prob=dropout,
         ),
     )
+
+
+def new_encoder(directory: Path, *, attention: str = "eager", dropout: float = 0.0) -> BertModel:
+    """Makes a BERT encoder of ``config.json``, without weights.
+
+    Args:
+        directory: holds ``config.json``.
+        attention: ``eager`` is the form that the exporter and the fusion understand, ``sdpa`` the faster one.
+        dropout: in training.
+    """
+    config = BertConfig.from_pretrained(
+        str(directory),
+        attn_implementation=attention,
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=dropout,
+    )
+    return BertModel(config, add_pooling_layer=False)
 
 
 class SpanNetwork(nn.Module):

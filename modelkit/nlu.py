@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING
 
 from engines.bert.intent_decoding import Slot
 from modelkit.errors import DataError
+from modelkit.text_files import read_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+_FORM = (
+    'a line is like {"text": "wake me at six", "intent": "alarm", "slots": [{"start": 11, "end": 14, "name": "time"}]}'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +27,11 @@ class Utterance:
     intent: str
     slots: tuple[Slot, ...]
 
+    @property
+    def key(self) -> str:
+        """What the text says, whatever its case and spacing: two utterances with one key are duplicates."""
+        return " ".join(self.text.lower().split())
+
 
 def read_utterances(path: Path) -> list[Utterance]:
     """Reads a file of labelled utterances.
@@ -29,35 +40,70 @@ def read_utterances(path: Path) -> list[Utterance]:
     "name": "time"}]}``; offsets count characters, the end is exclusive.
 
     Raises:
-        DataError: a line is not of that form; the message names it.
+        DataError: the file cannot be read, or a line is not of that form; the message names it.
     """
     utterances = []
-    with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                try:
-                    utterances.append(_parse(line))
-                except (ValueError, KeyError, TypeError) as error:
-                    raise DataError(f"{path}, line {number}: {error!r}; a line needs text, intent and slots") from error
+    # Only line feeds end a line: a text may hold other separators, which ``splitlines`` would cut at.
+    for number, line in enumerate(read_text(path).split("\n"), 1):
+        if line.strip():
+            try:
+                utterances.append(_parse(line))
+            except (ValueError, KeyError, TypeError) as error:
+                raise DataError(f"{path}, line {number}: {_reason(error)}; {_FORM}") from error
     return utterances
 
 
-def _parse(line: str) -> Utterance:
-    fields = json.loads(line)
-    text = str(fields["text"])
-    slots = sorted(
-        (Slot(str(s["name"]), int(s["start"]), int(s["end"])) for s in fields["slots"]), key=lambda slot: slot.start
-    )
+def place_slots(text: str, slots: Iterable[Slot]) -> tuple[Slot, ...]:
+    """Sorts the slots of an utterance.
+
+    Raises:
+        ValueError: one overlaps another, is empty or leaves the text.
+    """
+    ordered = sorted(slots, key=lambda slot: slot.start)
     previous = 0
-    for slot in slots:
-        if not previous <= slot.start < slot.end <= len(text):
-            raise ValueError(f"slot {slot.name} at {slot.start}-{slot.end} overlaps another or leaves the text")
+    for slot in ordered:
+        if not 0 <= slot.start < slot.end <= len(text):
+            raise ValueError(f"slot {slot.name} at {slot.start}-{slot.end} leaves the text of {len(text)} characters")
+        if slot.start < previous:
+            raise ValueError(f"slot {slot.name} at {slot.start}-{slot.end} overlaps another")
         previous = slot.end
-    return Utterance(text, str(fields["intent"]), tuple(slots))
+    return tuple(ordered)
 
 
-def collect_labels(utterances: list[Utterance]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def collect_labels(utterances: Sequence[Utterance]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Lists the intents and the BIO tags that occur, in the order that ``IntentLabels`` wants."""
     intents = tuple(sorted({utterance.intent for utterance in utterances}))
     names = sorted({slot.name for utterance in utterances for slot in utterance.slots})
     return intents, ("O", *(f"{edge}-{name}" for name in names for edge in "BI"))
+
+
+def _parse(line: str) -> Utterance:
+    fields = json.loads(line)
+    if not isinstance(fields, dict):
+        raise TypeError("it holds no object")
+    text, intent = _text(fields, "text"), _text(fields, "intent")
+    if not isinstance(fields["slots"], list):
+        raise TypeError("slots must be a list")
+    return Utterance(text, intent, place_slots(text, (_slot(entry) for entry in fields["slots"])))
+
+
+def _slot(entry: object) -> Slot:
+    if not isinstance(entry, dict):
+        raise TypeError("a slot must be an object")
+    start, end = entry["start"], entry["end"]
+    if not all(isinstance(offset, int) and not isinstance(offset, bool) for offset in (start, end)):
+        raise TypeError("start and end of a slot must be whole numbers")
+    return Slot(_text(entry, "name"), start, end)
+
+
+def _text(fields: dict[str, object], name: str) -> str:
+    value = fields[name]
+    if not isinstance(value, str) or not value.strip():
+        raise TypeError(f"{name} must be a text that is not empty")
+    return value
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"{error} is missing"
+    return f"no JSON ({error.msg})" if isinstance(error, json.JSONDecodeError) else str(error)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engines.bert.tag_priors import TagPriors, best_tags
 from engines.bert.tokenizing import NO_OFFSET
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy.typing as npt
+
+    from engines.bert.closed_slots import ClosedSlots
 
 NO_INTENT = "none"
 """The intent of an utterance that the model was not made for."""
@@ -29,11 +32,18 @@ _INITIAL = re.compile(r"(?<!\w)[^\W\d_]\.$")
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A named piece of an utterance: characters ``start`` to ``end`` (exclusive), in Unicode code points."""
+    """A named piece of an utterance: characters ``start`` to ``end`` (exclusive), in Unicode code points.
+
+    Slots are equal when they stand at the same place under the same name, whatever their value.
+
+    Attributes:
+        value: the one of a closed slot's values that is meant; "" where the slot is open, and its value is the text.
+    """
 
     name: str
     start: int
     end: int
+    value: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +66,7 @@ class IntentLabels:
     """Names of the model's outputs and how its logits become a decision.
 
     Attributes:
-        intents: name of every intent logit.
+        intents: name of every intent logit; :data:`NO_INTENT` may be one of them.
         tags: name of every tag logit: ``O``, and ``B-x`` directly before ``I-x`` for every slot ``x``.
         temperature: divides the intent logits before the softmax (Guo et al., 2017, "On Calibration of Modern
             Neural Networks").
@@ -106,10 +116,16 @@ class IntentDecoder:
 
     Args:
         labels: of the model that made the logits.
+        closed: gives closed slots their values; None where every slot is open.
+        priors: what the training data say of slots; None where nothing is known.
     """
 
-    def __init__(self, labels: IntentLabels) -> None:
+    def __init__(
+        self, labels: IntentLabels, closed: ClosedSlots | None = None, priors: TagPriors | None = None
+    ) -> None:
         self._labels = labels
+        self._priors = priors or TagPriors.none(len(labels.intents), len(labels.slot_names))
+        self._closed = closed
         self._slot_names = labels.slot_names
 
     def decode(
@@ -145,10 +161,14 @@ class IntentDecoder:
         words = offsets[:, 0] != NO_OFFSET
         best = int(confidences.argmax())
         confidence = float(confidences[best])
-        if not words.any() or confidence < self._labels.threshold:
+        intent = self._labels.intents[best]
+        if not words.any() or confidence < self._labels.threshold or intent == NO_INTENT:
             return Understanding(NO_INTENT, confidence if words.any() else 0.0, ())
-        slots = self._slots(text, offsets[words], best_tags(tag_logits[words]))
-        return Understanding(self._labels.intents[best], confidence, slots)
+        logits = tag_logits[words] + self._priors.tag_bias(confidences)
+        slots = self._slots(text, offsets[words], best_tags(logits, self._priors.transitions))
+        if self._closed is not None:
+            slots = self._closed.settle(text, slots)
+        return Understanding(intent, confidence, slots)
 
     def _slots(self, text: str, words: npt.NDArray[np.int64], tags: Sequence[int]) -> tuple[Slot, ...]:
         slots: list[tuple[str, int, int]] = []
@@ -169,30 +189,6 @@ def softmax(logits: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     exponents = np.exp(logits - logits.max(axis=-1, keepdims=True))
     normalized: npt.NDArray[np.float32] = exponents / exponents.sum(axis=-1, keepdims=True)
     return normalized
-
-
-def best_tags(logits: npt.NDArray[np.float32]) -> list[int]:
-    """Finds the best tag sequence in which ``I-x`` follows only ``B-x`` or ``I-x`` (Viterbi, 1967).
-
-    Args:
-        logits: ``[words, tags]``; tag 0 is ``O``, the odd ones are ``B-x``, each directly before its ``I-x``.
-
-    Returns:
-        One tag a word.
-    """
-    scores = logits[0].astype(np.float64)
-    scores[2::2] = -np.inf
-    origins = []
-    for row in logits[1:]:
-        origin = np.full(scores.size, scores.argmax())
-        begins = np.arange(1, scores.size, 2)
-        origin[2::2] = np.where(scores[begins] >= scores[begins + 1], begins, begins + 1)
-        scores = scores[origin] + row
-        origins.append(origin)
-    path = [int(scores.argmax())]
-    for origin in reversed(origins):
-        path.append(int(origin[path[-1]]))
-    return path[::-1]
 
 
 def trim(text: str, start: int, end: int) -> tuple[int, int]:

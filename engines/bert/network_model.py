@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engines.bert import serving
+from engines.bert.network_files import network_file
 from engines.bert.session import BertSession
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class TritonPythonModel:
 
     def initialize(self, args: dict[str, str]) -> None:
         """Loads the network that lies in the directory of the model's version."""
-        path = serving.version_directory(args) / "model.int8.onnx"
+        path = network_file(serving.version_directory(args))
         self._session = BertSession(path, int(serving.parameters(args)["threads"]))
 
     def execute(self, requests: Sequence[object]) -> list[object]:

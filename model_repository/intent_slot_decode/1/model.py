@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engines.bert import serving
-from engines.bert.intent_decoding import IntentDecoder, IntentLabels, Understanding
+from engines.bert.decoder_files import load_intent_decoder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
 
+    from engines.bert.intent_decoding import Understanding
+
 
 class TritonPythonModel:
     """Decodes requests of one or several utterances."""
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Loads the labels that lie beside this file."""
-        self._decoder = IntentDecoder(IntentLabels.load(serving.version_directory(args) / "labels.json"))
+        """Loads the labels that lie beside this file, and closed slots' values and tags' priors where there are any."""
+        self._decoder = load_intent_decoder(serving.version_directory(args))
 
     def execute(self, requests: Sequence[object]) -> list[object]:
         """Answers each request by itself."""
@@ -34,15 +36,16 @@ class TritonPythonModel:
 
 def _outputs(decisions: list[Understanding]) -> dict[str, npt.NDArray[np.generic]]:
     rows, width = len(decisions), max(len(decision.slots) for decision in decisions)
-    names = [""] * (rows * width)
+    names, values = [""] * (rows * width), [""] * (rows * width)
     spans = np.full((rows, width, 2), -1, np.int32)
     for row, decision in enumerate(decisions):
         for column, slot in enumerate(decision.slots):
-            names[row * width + column] = slot.name
+            names[row * width + column], values[row * width + column] = slot.name, slot.value
             spans[row, column] = slot.start, slot.end
     return {
         "INTENT": serving.strings([decision.intent for decision in decisions], (rows, 1)),
         "CONFIDENCE": np.array([[decision.confidence] for decision in decisions], np.float32),
         "SLOT_NAMES": serving.strings(names, (rows, width)),
+        "SLOT_VALUES": serving.strings(values, (rows, width)),
         "SLOT_SPANS": spans,
     }

@@ -1,0 +1,165 @@
+"""`vivavoce train`: engines of one's own data."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from vivavoce.cli._options import json_option
+
+if TYPE_CHECKING:
+    from modelkit.training.options import TrainOptions
+
+_C = TypeVar("_C", bound=Callable[..., Any])
+_OURS = {"engines", "modelkit", "vivavoce"}
+_PATH = click.Path(path_type=Path)
+
+
+@click.group()
+def train() -> None:
+    """Train an engine on your own data; `vivavoce serve --engine` loads it."""
+
+
+def _training_options(command: _C) -> _C:
+    """Adds what both kinds of engines are trained with."""
+    options = (
+        click.argument("data", nargs=-1, required=True, type=_PATH),
+        click.option("--out", required=True, metavar="DIR", type=_PATH, help="The engine directory to write."),
+        click.option(
+            "--base",
+            metavar="DIR",
+            type=_PATH,
+            help="Start from this BERT (as Hugging Face stores it) or earlier engine.  [default: MiniLM]",
+        ),
+        click.option("--test", metavar="FILE", type=_PATH, help="Make sure that none of this is trained on."),
+        click.option(
+            "--validation",
+            metavar="SHARE",
+            type=click.FloatRange(0.001, 0.5),
+            help="Share of the data to hold out.  [default: 0.07 of utterances, 0.02 of questions]",
+        ),
+        click.option("--epochs", metavar="N", type=click.FloatRange(0, min_open=True), help="Passes over the data."),
+        click.option("--seed", metavar="N", type=int, default=7, show_default=True, help="Of everything random."),
+        click.option(
+            "--device",
+            type=click.Choice(["auto", "cpu", "cuda"]),
+            default="auto",
+            show_default=True,
+            help="Where to compute.",
+        ),
+        click.option(
+            "--minutes", metavar="N", type=click.FloatRange(0, min_open=True), help="Be done with training by then."
+        ),
+        click.option(
+            "--teachers",
+            metavar="DIR",
+            multiple=True,
+            type=_PATH,
+            help="Learn the mean opinion of this earlier engine and others. May be repeated.",
+        ),
+        click.option(
+            "--set",
+            "settings",
+            metavar="NAME=VALUE",
+            multiple=True,
+            help="Change the recipe, as in layer_decay=0.9: see docs/models.md. May be repeated.",
+        ),
+        click.option("--export-only", is_flag=True, help="Train nothing: write the engine of DIR/training/network.pt."),
+        json_option,
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@train.command()
+@_training_options
+@click.option(
+    "--intent", "intents", metavar="NAME", multiple=True, help="Intent of each folder's sentences.  [default: its name]"
+)
+@click.option(
+    "--outliers",
+    metavar="FILE",
+    multiple=True,
+    help="Texts that no intent covers: SQuAD JSON, a text file, or FILE.jsonl:INTENT,INTENT. May be repeated.",
+)
+@click.option("--drop-duplicates", is_flag=True, help="Leave what the --test file has out of training.")
+def nlu(
+    intents: tuple[str, ...], outliers: tuple[str, ...], drop_duplicates: bool, test: Path | None, **common: object
+) -> None:
+    """Train intents and slots.
+
+    DATA are utterances (JSON lines), Rasa's YAML, or folders with sentences.txt and slot_values.json. A run that was
+    interrupted goes on when its command is repeated.
+    """
+    _check_installed()
+    from modelkit.training import nlu as training  # noqa: PLC0415 - integrators install the client alone
+
+    options = training.NluOptions(_common(common, 0.07), intents, outliers, test, drop_duplicates)
+    _run(lambda display: training.train(options, display), options.common, as_json=bool(common["as_json"]))
+
+
+@train.command()
+@_training_options
+def qa(test: Path | None, **common: object) -> None:
+    """Train answers.
+
+    DATA are files in the format of SQuAD 1.1 or 2.0. A run that was interrupted goes on when its command is repeated.
+    """
+    _check_installed()
+    from modelkit.training import qa as training  # noqa: PLC0415 - integrators install the client alone
+
+    options = training.QaOptions(_common(common, 0.02), test)
+    _run(lambda display: training.train(options, display), options.common, as_json=bool(common["as_json"]))
+
+
+def _check_installed() -> None:
+    """Raises click.ClickException where the packages of the extra `train` are missing."""
+    try:
+        importlib.import_module("modelkit.training.nlu")
+        importlib.import_module("modelkit.training.qa")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] in _OURS:
+            raise
+        message = f"Training needs the package {error.name}; install it with `pip install 'vivavoce[train]'`."
+        raise click.ClickException(message) from error
+
+
+def _common(given: Mapping[str, object], validation: float) -> TrainOptions:
+    from modelkit.training.options import TrainOptions  # noqa: PLC0415 - integrators install the client alone
+
+    fields: dict[str, Any] = {name: value for name, value in given.items() if name != "as_json"}
+    return TrainOptions(**{**fields, "validation": fields["validation"] or validation})
+
+
+def _run(work: Callable[[Any], dict[str, object]], options: TrainOptions, *, as_json: bool) -> None:
+    from modelkit.errors import ModelkitError  # noqa: PLC0415 - integrators install the client alone
+    from modelkit.training.progress import new_display  # noqa: PLC0415
+
+    # What the exporter and the quantizer advise is for whoever wrote this, not for who uses it.
+    logging.disable(logging.WARNING)
+    try:
+        with new_display() as display:
+            scores = work(display)
+    except ModelkitError as error:
+        raise click.ClickException(str(error)) from error
+    finally:
+        logging.disable(logging.NOTSET)
+    if as_json:
+        click.echo(json.dumps({"engine": str(options.out), "scores": scores}))
+        return
+    for name, value in scores.items():
+        click.echo(f"{name.replace('_', ' ')}: {_line(value)}")
+    click.echo(f"The engine is in {options.out}: `vivavoce serve --engine {options.out}` loads it.")
+
+
+def _line(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {score}" for name, score in value.items()) or "none"
+    return str(value)

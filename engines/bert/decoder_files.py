@@ -1,0 +1,29 @@
+"""Reads what decides about logits of intents and slots from the folder of the Triton model ``intent_slot_decode``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from engines.bert.closed_slots import ClosedSlots
+from engines.bert.intent_decoding import IntentDecoder, IntentLabels
+from engines.bert.tag_priors import TagPriors
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def load_intent_decoder(directory: Path, *, forced: bool = False) -> IntentDecoder:
+    """Reads ``labels.json``, and ``slot_values.json`` and ``tag_priors.npz`` where there are any.
+
+    Args:
+        directory: of a version of the model.
+        forced: name an intent even where the model is not sure.
+
+    Raises:
+        ValueError: a file does not hold what it should; the message names it.
+    """
+    labels = IntentLabels.load(directory / "labels.json")
+    closed = ClosedSlots.load(directory / "slot_values.json")
+    priors = TagPriors.load(path) if (path := directory / "tag_priors.npz").exists() else None
+    return IntentDecoder(replace(labels, threshold=0.0) if forced else labels, closed, priors)

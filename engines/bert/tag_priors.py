@@ -1,0 +1,121 @@
+"""What a data set says of slots before a word is read: which go with an intent, and which tag follows which.
+
+The network judges every word by itself. Counting adds what it cannot know: that "canada" in a question about currencies
+is one, and that a slot seldom begins right after another of its kind. The logarithm of such counts is added to the
+logits before the best path is looked for, as in a hybrid of a network and a hidden Markov model (Bourlard and Morgan,
+1994, "Connectionist Speech Recognition").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+COMMON = 0.15
+"""A slot that at least this share of an intent's utterances have is not held back."""
+_NEVER = 1e-4
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TagPriors:
+    """Counts of a data set, weighted, in the order of :class:`engines.bert.intent_decoding.IntentLabels`.
+
+    Attributes:
+        slots_given_intent: float32 ``[intents, slots]``: share of an intent's utterances that have the slot.
+        slot_weight: how much that counts against the logits, 0 for nothing.
+        transitions: float32 ``[tags + 1, tags]``: weighted logarithm of how much more often than elsewhere a tag
+            (column) stands after a tag (row); the last row is the beginning of an utterance.
+    """
+
+    slots_given_intent: npt.NDArray[np.float32]
+    slot_weight: float
+    transitions: npt.NDArray[np.float32]
+
+    def __post_init__(self) -> None:
+        tags = 1 + 2 * self.slots_given_intent.shape[1]
+        if self.transitions.shape != (tags + 1, tags):
+            raise ValueError(f"transitions must be {(tags + 1, tags)} for as many slots, not {self.transitions.shape}")
+
+    @classmethod
+    def none(cls, intents: int, slots: int) -> TagPriors:
+        """Makes priors that change nothing."""
+        tags = 1 + 2 * slots
+        return cls(np.ones((intents, slots), np.float32), 0.0, np.zeros((tags + 1, tags), np.float32))
+
+    @classmethod
+    def load(cls, path: Path) -> TagPriors:
+        """Reads what :meth:`save` wrote.
+
+        Raises:
+            ValueError: the file holds something else; the message names it.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                return cls(arrays["slots_given_intent"], float(arrays["slot_weight"]), arrays["transitions"])
+        except (KeyError, ValueError, IndexError) as error:
+            raise ValueError(f"{path} holds no priors of an intent model: {error}") from error
+
+    def save(self, path: Path) -> None:
+        """Writes a file for :meth:`load`."""
+        np.savez_compressed(
+            path,
+            slots_given_intent=self.slots_given_intent,
+            slot_weight=np.float32(self.slot_weight),
+            transitions=self.transitions,
+        )
+
+    def tag_bias(self, intents: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """What to add to the tag logits of every word, given how probable each intent is.
+
+        Args:
+            intents: float32 ``[intents]``, probabilities.
+
+        Returns:
+            float32 ``[tags]``: 0 for ``O`` and for slots that are common with these intents, less for others.
+        """
+        shares = intents @ self.slots_given_intent
+        bias = np.zeros(self.transitions.shape[1], np.float32)
+        penalties = self.slot_weight * np.minimum(0, np.log((shares + _NEVER) / COMMON))
+        bias[1::2] = bias[2::2] = penalties
+        return bias
+
+
+def best_tags(logits: npt.NDArray[np.float32], transitions: npt.NDArray[np.float32] | None = None) -> list[int]:
+    """Finds the best tag sequence in which ``I-x`` follows only ``B-x`` or ``I-x`` (Viterbi, 1967).
+
+    Args:
+        logits: ``[words, tags]``, at least one word; tag 0 is ``O``, the odd ones are ``B-x``, each directly before its
+            ``I-x``.
+        transitions: ``[tags + 1, tags]``, see :class:`TagPriors`; None where nothing is known of them.
+
+    Returns:
+        One tag a word.
+    """
+    allowed = np.where(_legal(logits.shape[1]), 0 if transitions is None else transitions, -np.inf)
+    scores = logits[0] + allowed[-1]
+    origins = []
+    for row in logits[1:]:
+        paths = scores[:, np.newaxis] + allowed[:-1]
+        origin = paths.argmax(axis=0)
+        scores = paths[origin, np.arange(len(origin))] + row
+        origins.append(origin)
+    path = [int(scores.argmax())]
+    for origin in reversed(origins):
+        path.append(int(origin[path[-1]]))
+    return path[::-1]
+
+
+def _legal(tags: int) -> npt.NDArray[np.bool_]:
+    """``[tags + 1, tags]``: whether the column may stand after the row; nothing begins with ``I-x``."""
+    legal = np.ones((tags + 1, tags), np.bool_)
+    legal[:, 2::2] = False
+    insides = np.arange(2, tags, 2)
+    legal[insides, insides] = legal[insides - 1, insides] = True
+    return legal

@@ -1,0 +1,1 @@
+"""Trains engines: reads the data, runs the loop, calibrates, and writes an engine directory. Needs PyTorch."""

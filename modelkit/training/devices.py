@@ -1,0 +1,22 @@
+"""Where training computes."""
+
+from __future__ import annotations
+
+import torch
+
+from modelkit.errors import TrainingError
+
+CUDA_BATCHES = 4
+"""On a GPU batches are so many times larger, and the learning rate by the root of that."""
+
+
+def choose_device(name: str) -> torch.device:
+    """Turns ``auto``, ``cpu`` or ``cuda`` into a device.
+
+    Raises:
+        TrainingError: there is no GPU where one was asked for.
+    """
+    available = torch.cuda.is_available()
+    if name == "cuda" and not available:
+        raise TrainingError("PyTorch finds no CUDA device: use --device cpu, or a machine with a GPU and its PyTorch")
+    return torch.device("cuda" if name == "cuda" or (name == "auto" and available) else "cpu")

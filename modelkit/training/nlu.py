@@ -1,0 +1,149 @@
+"""``vivavoce train nlu``: from utterances to an engine directory."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
+
+import torch
+
+from engines.bert.intent_decoding import NO_INTENT, IntentLabels
+from engines.bert.tokenizing import UtteranceTokenizer
+from modelkit.cards import name_data
+from modelkit.errors import TrainingError
+from modelkit.files import write_whole
+from modelkit.nlu import collect_labels
+from modelkit.outliers import split_name
+from modelkit.training import nlu_data, nlu_engine
+from modelkit.training.bases import LABELS, find_base
+from modelkit.training.devices import choose_device
+from modelkit.training.distillation import Teachers
+from modelkit.training.loop import Loop
+from modelkit.training.nlu_recipe import NluRecipe
+from modelkit.training.nlu_task import Augmenter, NluTask
+from modelkit.training.options import TrainOptions, adjust
+from modelkit.training.saved import load_intents
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from modelkit.training.bases import Base
+    from modelkit.training.nlu_data import NluData
+    from modelkit.training.progress import Display
+
+
+@dataclass(frozen=True, slots=True)
+class NluOptions:
+    """What is trained, beyond :class:`modelkit.training.options.TrainOptions`.
+
+    Attributes:
+        common: the options of both kinds of engines.
+        intents: names of the intents of the folders in ``common.data``.
+        outliers: files of texts that no intent covers.
+        test: utterances to score at the end, which must not be among the data.
+        drop_duplicates: leave what ``test`` has out of training.
+    """
+
+    common: TrainOptions
+    intents: tuple[str, ...] = ()
+    outliers: tuple[str, ...] = ()
+    test: Path | None = None
+    drop_duplicates: bool = False
+
+
+def train(options: NluOptions, display: Display) -> dict[str, object]:
+    """Trains an intent and slot engine, or goes on with a run that was interrupted.
+
+    Returns:
+        The scores, as on the model card.
+
+    Raises:
+        ModelkitError: data, base or run are not fit for it.
+    """
+    common = options.common
+    common.check_out()
+    data = _gather(options)
+    device = choose_device(common.device)
+    recipe = _recipe(data, common, device)
+    base = find_base(common.base)
+    labels = make_labels(data)
+    folder = common.folder
+    given = _given(options, base, recipe)
+    if not common.export_only:
+        folder.begin(given)
+    display.say(
+        f"{len(data.training)} utterances, {len(data.validation)} for validation, {len(data.outliers)} outliers, "
+        f"{len(labels.intents)} intents, {len(labels.slot_names)} kinds of slots, on {device}"
+    )
+    augmenter = Augmenter(data, recipe, base.tokenizer)
+    if data.of_sentences:
+        rng = random.Random(recipe.schedule.seed)
+        data = replace(data, validation=(*data.validation, *(augmenter.vary(u, rng) for u in data.validation)))
+    base.keep(folder.path)
+    write_whole(folder.path / LABELS, json.dumps(asdict(labels), indent=1, ensure_ascii=False) + "\n")
+    card: dict[str, object] = {"task": "joint intent and slots", **given}
+    if not folder.finished:
+        torch.manual_seed(recipe.schedule.seed)
+        network = base.intent_slot_network(labels, recipe.dropout).to(device)
+        teachers = _teachers(common.teachers, labels, device)
+        task = NluTask(network, data, labels, UtteranceTokenizer(base.tokenizer), augmenter, recipe, teachers)
+        state = Loop(task, recipe.schedule, folder, display, common.minutes).run()
+        write_whole(folder.path / "history.json", json.dumps(state.history, indent=1) + "\n")
+        folder.end({name: tensor.cpu() for name, tensor in network.state_dict().items()})
+    display.say("calibrating, exporting and compressing")
+    return nlu_engine.finish(load_intents(common.out), common.out, data, augmenter, card, recipe.schedule.seed)
+
+
+def make_labels(data: NluData) -> IntentLabels:
+    """Names the outputs of a network for ``data``; of few intents ``none`` is one."""
+    intents, tags = collect_labels([*data.training, *data.validation])
+    if len(intents) < nlu_data.FEW_INTENTS and data.outliers and NO_INTENT not in intents:
+        intents = (*intents, NO_INTENT)
+    return IntentLabels(intents, tags)
+
+
+def _gather(options: NluOptions) -> NluData:
+    common = options.common
+    return nlu_data.gather(
+        common.data,
+        intents=options.intents,
+        outliers=options.outliers,
+        test=options.test,
+        drop_duplicates=options.drop_duplicates,
+        validation=common.validation,
+        seed=common.seed,
+    )
+
+
+def _recipe(data: NluData, common: TrainOptions, device: torch.device) -> NluRecipe:
+    recipe = NluRecipe.for_sentences(len(data.training)) if data.of_sentences else NluRecipe()
+    return adjust(recipe.on_gpu() if device.type == "cuda" else recipe, common)
+
+
+def _given(options: NluOptions, base: Base, recipe: NluRecipe) -> dict[str, object]:
+    common = options.common
+    outliers = [split_name(given) for given in options.outliers]
+    return {
+        "base": base.fingerprint(),
+        "data": name_data(common.data),
+        "outliers": name_data(path for path, _ in outliers),
+        "outlier_intents": [intent for _, intents in outliers for intent in intents],
+        "intents": list(options.intents),
+        "test": name_data([options.test]) if options.test else {},
+        "validation": common.validation,
+        "teachers": [teacher.resolve().name for teacher in common.teachers],
+        "recipe": asdict(recipe),
+    }
+
+
+def _teachers(directories: Sequence[Path], labels: IntentLabels, device: torch.device) -> Teachers:
+    teachers = []
+    for directory in directories:
+        saved = load_intents(directory, attention="sdpa")
+        if (saved.labels.intents, saved.labels.tags) != (labels.intents, labels.tags):
+            raise TrainingError(f"the teacher {directory} has other intents or slots: train it on the same data")
+        teachers.append(saved.network.to(device))
+    return Teachers(teachers)

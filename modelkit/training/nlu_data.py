@@ -1,0 +1,196 @@
+"""Gathers and checks what an intent and slot engine is trained on, before anything else is done."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engines.bert.intent_decoding import NO_INTENT
+from modelkit.domain import is_domain, read_domain
+from modelkit.errors import DataError
+from modelkit.labelling import label_sentences
+from modelkit.nlu import Utterance, read_utterances
+from modelkit.outliers import read_outliers, split_outliers
+from modelkit.rasa import read_rasa
+from modelkit.small_talk import small_talk
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+FEW_INTENTS = 5
+"""With fewer intents ``none`` is one of them, trained on outliers; with more, outliers leave the model unsure."""
+_SMALL_TALK = 1500
+
+
+@dataclass(frozen=True, slots=True)
+class NluData:
+    """What an engine is trained on.
+
+    Attributes:
+        training: labelled utterances.
+        validation: others of the same kind.
+        outliers: texts that no intent covers.
+        held_out: other such texts, by kind.
+        test: utterances that training does not see; empty without ``--test``.
+        slot_values: all values of each closed slot.
+        lookups: further values of slots.
+        of_sentences: whether the utterances are a domain's sentences.
+    """
+
+    training: tuple[Utterance, ...]
+    validation: tuple[Utterance, ...]
+    outliers: tuple[str, ...]
+    held_out: dict[str, list[str]]
+    test: tuple[Utterance, ...]
+    slot_values: dict[str, tuple[str, ...]]
+    lookups: dict[str, tuple[str, ...]]
+    of_sentences: bool
+
+
+@dataclass(slots=True)
+class _Gathered:
+    utterances: list[Utterance]
+    slot_values: dict[str, tuple[str, ...]]
+    lookups: dict[str, tuple[str, ...]]
+    of_sentences: bool = False
+
+
+def gather(
+    data: Sequence[Path],
+    *,
+    intents: Sequence[str],
+    outliers: Sequence[str],
+    test: Path | None,
+    drop_duplicates: bool,
+    validation: float,
+    seed: int,
+) -> NluData:
+    """Reads and checks all files and splits off the validation set.
+
+    Args:
+        data: ``.jsonl`` files, ``.yml`` files of Rasa, and folders of domains.
+        intents: names of the intents of the folders, in their order; without them, a folder's name is its intent.
+        outliers: see :func:`modelkit.outliers.read_outliers`.
+        test: utterances that must not be among ``data``.
+        drop_duplicates: leave out of training what ``test`` has, where it would be an error.
+        validation: share of the utterances.
+        seed: of the split.
+
+    Raises:
+        DataError: something is wrong with a file, or with all of them together.
+    """
+    rng = random.Random(seed)
+    gathered = _read_all(data, intents)
+    tested = tuple(read_utterances(test)) if test else ()
+    kept = _without_repetition(gathered.utterances)
+    if test and drop_duplicates:
+        keys = {utterance.key for utterance in tested}
+        kept = [utterance for utterance in kept if utterance.key not in keys]
+    elif test:
+        check_apart(kept, tested, test)
+    kinds = {kind: texts for given in outliers for kind, texts in read_outliers(given, rng).items()}
+    names = {utterance.intent for utterance in kept}
+    if len(names - {NO_INTENT}) < FEW_INTENTS and gathered.of_sentences:
+        values = [value for listed in gathered.slot_values.values() for value in listed]
+        kinds["small talk"] = small_talk(_SMALL_TALK, values, rng)
+    _check_classes(names, kinds)
+    training, validating = split(kept, validation, rng)
+    trained, held_out = split_outliers(kinds, rng)
+    return NluData(
+        tuple(training),
+        tuple(validating),
+        tuple(trained),
+        held_out,
+        tested,
+        gathered.slot_values,
+        gathered.lookups,
+        gathered.of_sentences,
+    )
+
+
+def split(utterances: Sequence[Utterance], share: float, rng: random.Random) -> tuple[list[Utterance], list[Utterance]]:
+    """Splits off about ``share`` of the utterances; one of every intent at least stays for training.
+
+    Returns:
+        The utterances to train on, and those to validate on.
+    """
+    shuffled = list(utterances)
+    rng.shuffle(shuffled)
+    left = Counter(utterance.intent for utterance in shuffled)
+    training, validating = [], []
+    wanted = max(1, round(share * len(shuffled)))
+    for utterance in shuffled:
+        if len(validating) < wanted and left[utterance.intent] > 1:
+            left[utterance.intent] -= 1
+            validating.append(utterance)
+        else:
+            training.append(utterance)
+    return training, validating
+
+
+def check_apart(training: Sequence[Utterance], test: Sequence[Utterance], path: Path) -> None:
+    """Makes sure that no text is both trained on and tested with.
+
+    Raises:
+        DataError: some are; the message names the first.
+    """
+    seen = {utterance.key for utterance in training}
+    common = [utterance.text for utterance in test if utterance.key in seen]
+    if common:
+        raise DataError(
+            f"{len(common)} of the {len(test)} utterances of {path} are among the training data too, "
+            f"as {common[0]!r}: take them out of one of the two, or out of training with --drop-duplicates"
+        )
+
+
+def _read_all(data: Sequence[Path], intents: Sequence[str]) -> _Gathered:
+    folders = [path for path in data if path.is_dir()]
+    if intents and len(intents) != len(folders):
+        raise DataError(
+            f"{len(intents)} names of intents for {len(folders)} folders of sentences: give one --intent for each"
+        )
+    names = dict(zip(folders, intents or [folder.resolve().name for folder in folders], strict=True))
+    gathered = _Gathered([], {}, {})
+    for path in data:
+        if path in names:
+            if not is_domain(path):
+                raise DataError(f"{path} holds neither sentences.txt nor slot_values.json: see docs/models.md")
+            domain = read_domain(path)
+            gathered.utterances += label_sentences(domain, names[path], path)
+            _merge(gathered.slot_values, domain.slot_values)
+            gathered.of_sentences = True
+        elif path.suffix in {".yml", ".yaml"}:
+            rasa = read_rasa(path)
+            gathered.utterances += rasa.utterances
+            _merge(gathered.lookups, rasa.lookups)
+        else:
+            gathered.utterances += read_utterances(path)
+    return gathered
+
+
+def _merge(target: dict[str, tuple[str, ...]], values: dict[str, tuple[str, ...]]) -> None:
+    for name, listed in values.items():
+        target[name] = tuple(dict.fromkeys((*target.get(name, ()), *listed)))
+
+
+def _without_repetition(utterances: Sequence[Utterance]) -> list[Utterance]:
+    """Keeps the first of those that say the same, lest one be trained on and validated with."""
+    kept: dict[str, Utterance] = {}
+    for utterance in utterances:
+        first = kept.setdefault(utterance.key, utterance)
+        if first.intent != utterance.intent:
+            raise DataError(
+                f"{utterance.text!r} has the intent {first.intent} and again {utterance.intent}: keep the right one"
+            )
+    return list(kept.values())
+
+
+def _check_classes(names: set[str], kinds: dict[str, list[str]]) -> None:
+    if len(names) < 2 and not any(kinds.values()):
+        raise DataError(
+            f"all utterances have the intent {next(iter(names))}: give others, "
+            "or texts that ask for nothing of the kind with --outliers FILE"
+        )

@@ -1,0 +1,98 @@
+"""Training rows of the intent and slot engine: tokens with their targets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from engines.bert.intent_decoding import NO_INTENT
+from engines.bert.tokenizing import NO_OFFSET
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from engines.bert.intent_decoding import IntentLabels
+    from engines.bert.tokenizing import UtteranceTokenizer
+    from modelkit.nlu import Utterance
+
+IGNORED = -100
+"""Target of what the loss leaves out: tokens that begin no word, and the tags of outliers."""
+OUTLIER = -1
+"""Intent of an utterance that no intent covers, where ``none`` is no intent of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Token ids, the intent's index (or :data:`OUTLIER`) and one tag or :data:`IGNORED` a token."""
+
+    input_ids: npt.NDArray[np.int64]
+    intent: int
+    tags: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Padded rows, int64: ids, mask and tags ``[rows, tokens]``, intents ``[rows]``."""
+
+    ids: torch.Tensor
+    mask: torch.Tensor
+    tags: torch.Tensor
+    intents: torch.Tensor
+
+
+def make_rows(utterances: Sequence[Utterance], labels: IntentLabels, tokenizer: UtteranceTokenizer) -> list[Row]:
+    """Tokenizes utterances and places their labels; an intent that is no label makes an outlier."""
+    intents = {name: index for index, name in enumerate(labels.intents)}
+    tags = {name: index for index, name in enumerate(labels.tags)}
+    batch = tokenizer.encode([utterance.text for utterance in utterances])
+    rows = []
+    for row, utterance in enumerate(utterances):
+        length = int(batch.attention_mask[row].sum())
+        intent = intents.get(utterance.intent or NO_INTENT, OUTLIER)
+        targets = _tag_targets(utterance, batch.offsets[row, :length], tags)
+        if intent == OUTLIER:
+            targets[:] = IGNORED
+        rows.append(Row(batch.input_ids[row, :length], intent, targets))
+    return rows
+
+
+def word_tags(utterance: Utterance, labels: IntentLabels, tokenizer: UtteranceTokenizer) -> list[int]:
+    """Gives the index of every word's tag."""
+    (row,) = make_rows([utterance], labels, tokenizer)
+    return [int(tag) for tag in row.tags if tag != IGNORED]
+
+
+def make_batches(rows: Sequence[Row], size: int, rng: random.Random) -> list[Batch]:
+    """Groups rows of like length into batches of ``size``, in random order."""
+    ordered = sorted(rows, key=lambda row: (len(row.input_ids) // 3, rng.random()))
+    groups = [ordered[first : first + size] for first in range(0, len(ordered), size)]
+    rng.shuffle(groups)
+    return [_collate(group) for group in groups]
+
+
+def _tag_targets(
+    utterance: Utterance, offsets: npt.NDArray[np.int64], tags: Mapping[str, int]
+) -> npt.NDArray[np.int64]:
+    targets = np.where(offsets[:, 0] == NO_OFFSET, IGNORED, 0)
+    for slot in utterance.slots:
+        inside = np.flatnonzero((offsets[:, 0] < slot.end) & (offsets[:, 1] > slot.start))
+        targets[inside] = tags.get(f"I-{slot.name}", 0)
+        targets[inside[:1]] = tags.get(f"B-{slot.name}", 0)
+    return targets
+
+
+def _collate(group: Sequence[Row]) -> Batch:
+    width = max(len(row.input_ids) for row in group)
+    ids, mask = (np.zeros((len(group), width), np.int64) for _ in range(2))
+    tags = np.full((len(group), width), IGNORED, np.int64)
+    for index, row in enumerate(group):
+        length = len(row.input_ids)
+        ids[index, :length], mask[index, :length], tags[index, :length] = row.input_ids, 1, row.tags
+    intents = np.array([row.intent for row in group], np.int64)
+    return Batch(*(torch.from_numpy(array) for array in (ids, mask, tags, intents)))

@@ -1,0 +1,117 @@
+"""What the command line can say of a run, and how it changes a recipe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from modelkit.errors import TrainingError
+from modelkit.training.checkpoint import RunFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from _typeshed import DataclassInstance
+
+Recipe = TypeVar("Recipe", bound="DataclassInstance")
+
+
+@dataclass(frozen=True, slots=True)
+class TrainOptions:
+    """What both kinds of engines are trained with.
+
+    Attributes:
+        data: files, and for intents folders of domains.
+        out: the engine directory to write.
+        base: what training starts from; None for MiniLM.
+        validation: share of the data that is held out.
+        epochs: None for the recipe's.
+        seed: of everything random.
+        device: ``auto``, ``cpu`` or ``cuda``.
+        minutes: time limit; None for none.
+        teachers: engine directories whose mean opinion is learned.
+        settings: fields of the recipe or its schedule with other values.
+        export_only: train nothing, write the engine of the weights that lie in ``out/training/network.pt``.
+    """
+
+    data: tuple[Path, ...]
+    out: Path
+    base: Path | None = None
+    validation: float = 0.1
+    epochs: float | None = None
+    seed: int = 7
+    device: str = "auto"
+    minutes: float | None = None
+    teachers: tuple[Path, ...] = ()
+    settings: tuple[str, ...] = ()
+    export_only: bool = False
+
+    @property
+    def folder(self) -> RunFolder:
+        """Where the run keeps what it needs to go on."""
+        return RunFolder(self.out / "training")
+
+    def check_out(self) -> None:
+        """Makes sure that nothing finished is overwritten.
+
+        Raises:
+            TrainingError: there is a finished engine, or ``out`` is a file.
+        """
+        if self.out.exists() and not self.out.is_dir():
+            raise TrainingError(f"{self.out} is a file: choose a folder with --out")
+        if (self.out / "triton").exists() and not self.export_only:
+            raise TrainingError(
+                f"{self.out} already holds an engine: choose another --out, "
+                f"or go on from it with --base {self.out} and another --out"
+            )
+        if self.export_only and not self.folder.finished:
+            raise TrainingError(f"{self.folder.path} holds no network.pt: train first, or put the weights there")
+
+
+def adjust(recipe: Recipe, options: TrainOptions) -> Recipe:
+    """Puts the options' values into a recipe and its schedule.
+
+    Raises:
+        TrainingError: a setting has no such name, or a value of another type.
+    """
+    wanted: dict[str, str] = {"seed": str(options.seed)}
+    if options.epochs is not None:
+        wanted["epochs"] = str(options.epochs)
+    for setting in options.settings:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise TrainingError(f"{setting} sets nothing: write NAME=VALUE")
+        wanted[name.strip()] = value.strip()
+    known = _names(recipe)
+    unknown = sorted(set(wanted) - set(known))
+    if unknown:
+        raise TrainingError(f"the recipe has no {', '.join(unknown)}: it has {', '.join(known)}")
+    return _replaced(recipe, wanted)
+
+
+def _names(recipe: DataclassInstance) -> list[str]:
+    names: list[str] = []
+    for field in fields(recipe):
+        value = getattr(recipe, field.name)
+        names += _names(cast("DataclassInstance", value)) if is_dataclass(value) else [field.name]
+    return sorted(names)
+
+
+def _replaced(recipe: Recipe, wanted: Mapping[str, str]) -> Recipe:
+    changes: dict[str, object] = {}
+    for field in fields(recipe):
+        value = getattr(recipe, field.name)
+        if is_dataclass(value):
+            changes[field.name] = _replaced(cast("DataclassInstance", value), wanted)
+        elif field.name in wanted:
+            changes[field.name] = _parse(field.name, wanted[field.name], type(value))
+    return replace(recipe, **changes)
+
+
+def _parse(name: str, text: str, kind: type) -> float | int:
+    try:
+        # A whole number may stand for a fraction, but not the other way round.
+        return int(text) if kind is int and name != "epochs" else float(text)
+    except ValueError as error:
+        raise TrainingError(f"{name}={text}: give a {'whole ' if kind is int else ''}number") from error

@@ -1,0 +1,95 @@
+"""``vivavoce train qa``: from questions to an engine directory."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from engines.bert.tokenizing import DocumentTokenizer
+from modelkit.cards import name_data
+from modelkit.files import write_whole
+from modelkit.training import qa_data, qa_engine
+from modelkit.training.bases import find_base
+from modelkit.training.devices import choose_device
+from modelkit.training.distillation import Teachers
+from modelkit.training.loop import Loop
+from modelkit.training.options import TrainOptions, adjust
+from modelkit.training.qa_recipe import QaRecipe
+from modelkit.training.qa_task import QaTask
+from modelkit.training.saved import load_spans
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from modelkit.training.bases import Base
+    from modelkit.training.progress import Display
+
+
+@dataclass(frozen=True, slots=True)
+class QaOptions:
+    """What is trained, beyond :class:`modelkit.training.options.TrainOptions`.
+
+    Attributes:
+        common: the options of both kinds of engines.
+        test: questions whose paragraphs must not be among the data.
+    """
+
+    common: TrainOptions
+    test: Path | None = None
+
+
+def train(options: QaOptions, display: Display) -> dict[str, object]:
+    """Trains a question answering engine, or goes on with a run that was interrupted.
+
+    Returns:
+        The scores, as on the model card.
+
+    Raises:
+        ModelkitError: data, base or run are not fit for it.
+    """
+    common = options.common
+    common.check_out()
+    data = qa_data.gather(common.data, test=options.test, validation=common.validation, seed=common.seed)
+    device = choose_device(common.device)
+    recipe = adjust(QaRecipe().on_gpu() if device.type == "cuda" else QaRecipe(), common)
+    base = find_base(common.base)
+    folder = common.folder
+    given = _given(options, base, recipe)
+    if not common.export_only:
+        folder.begin(given)
+    display.say(f"{len(data.training)} questions, {len(data.validation)} for validation, on {device}")
+    base.keep(folder.path)
+    if not folder.finished:
+        torch.manual_seed(recipe.schedule.seed)
+        network = base.span_network().to(device)
+        teachers = Teachers([load_spans(path, attention="sdpa").network.to(device) for path in common.teachers])
+        tokenizer = DocumentTokenizer(base.tokenizer, recipe.window, recipe.overlap)
+        state = Loop(
+            QaTask(network, data, tokenizer, recipe, teachers), recipe.schedule, folder, display, common.minutes
+        ).run()
+        write_whole(folder.path / "history.json", json.dumps(state.history, indent=1) + "\n")
+        folder.end({name: tensor.cpu() for name, tensor in network.state_dict().items()})
+    display.say("exporting, compressing and calibrating")
+    return qa_engine.finish(
+        load_spans(common.out),
+        common.out,
+        training=data.training,
+        validation=data.validation,
+        card={"task": "extractive question answering", **given},
+        seed=recipe.schedule.seed,
+    )
+
+
+def _given(options: QaOptions, base: Base, recipe: QaRecipe) -> dict[str, object]:
+    common = options.common
+    return {
+        "base": base.fingerprint(),
+        "data": name_data(common.data),
+        "test": name_data([options.test]) if options.test else {},
+        "validation": common.validation,
+        "teachers": [teacher.resolve().name for teacher in common.teachers],
+        "recipe": asdict(recipe),
+    }

@@ -1,0 +1,45 @@
+"""What training a question answering engine does, all of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from modelkit.training.devices import CUDA_BATCHES
+from modelkit.training.schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class QaRecipe:
+    """Two runs of one recipe on one machine give the same weights.
+
+    Attributes:
+        schedule: of the loop.
+        batch_tokens: tokens of a batch, about.
+        wrong_paragraph: share of the questions that are also put to a wrong paragraph.
+        window: tokens of a window; shorter than in service, where no gradient takes memory.
+        overlap: document tokens that two neighbouring windows share.
+        validated: most held-out questions that score the network in training; all calibrate it.
+        teacher_weight: share of the loss against the teachers' opinion, where there are teachers.
+    """
+
+    schedule: Schedule = field(
+        default_factory=lambda: Schedule(
+            epochs=2, learning_rate=1e-4, head_learning_rate=1e-4, warmup=0.05, validations=4, patience=4
+        )
+    )
+    batch_tokens: int = 2048
+    wrong_paragraph: float = 0.25
+    window: int = 192
+    overlap: int = 48
+    validated: int = 300
+    teacher_weight: float = 0.7
+
+    def on_gpu(self) -> QaRecipe:
+        """The same with larger batches."""
+        root = CUDA_BATCHES**0.5
+        schedule = replace(
+            self.schedule,
+            learning_rate=self.schedule.learning_rate * root,
+            head_learning_rate=self.schedule.head_learning_rate * root,
+        )
+        return replace(self, schedule=schedule, batch_tokens=self.batch_tokens * CUDA_BATCHES)

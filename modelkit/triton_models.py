@@ -1,0 +1,136 @@
+"""Engine directories: what training, importing and optimizing write, and what ``vivavoce serve --engine`` loads.
+
+An engine directory holds ``card.json`` and ``triton/``, the Triton models to serve: for intents ``intent_slot`` with
+its three steps, for answers ``qa`` with its three. Their ``config.pbtxt`` and ``model.py`` are those of the shipped
+repository: they hold nothing of a single network, which is told by the files in the versions' folders.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engines.bert.tokenizing import SETTINGS
+from modelkit.cards import dated
+from modelkit.errors import EngineError
+from modelkit.files import whole_directory, write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from engines.bert.intent_decoding import IntentLabels
+    from engines.bert.span_decoding import Calibration
+    from engines.bert.tag_priors import TagPriors
+
+MODEL_REPOSITORY = Path(__file__).resolve().parent.parent / "model_repository"
+"""The shipped Triton models."""
+NLU_MODELS = ("intent_slot", "intent_slot_tokenize", "intent_slot_bert", "intent_slot_decode")
+"""The ensemble and its steps, in the order in which they work."""
+QA_MODELS = ("qa", "qa_tokenize", "qa_bert", "qa_decode")
+VERSION = "1"
+
+_OF_ONE_NETWORK = ("*.onnx", "*.onnx.data", "*.json", "*.npz", "__pycache__")
+
+
+def write_nlu(
+    directory: Path,
+    *,
+    onnx: Path,
+    tokenizer: Path,
+    labels: IntentLabels,
+    card: Mapping[str, object],
+    slot_values: Mapping[str, Sequence[str]] | None = None,
+    priors: TagPriors | None = None,
+) -> None:
+    """Makes ``directory`` an engine directory for intents and slots; what else lies in it stays.
+
+    Args:
+        directory: need not exist.
+        onnx: a network with the inputs ``input_ids`` and ``attention_mask`` ``[rows, tokens]`` int64, and the outputs
+            ``intent_logits`` ``[rows, intents]`` and ``tag_logits`` ``[rows, tokens, tags]`` float32.
+        tokenizer: a ``tokenizer.json`` of the Hugging Face tokenizers library; settings beside it come along.
+        labels: names of the logits.
+        card: what the network is; today's date is put before it, unless it has one.
+        slot_values: all values of each closed slot.
+        priors: what the training data say of slots.
+    """
+    slots = {"slot_values.json": _json(slot_values)} if slot_values else {}
+    files = {"labels.json": _json(asdict(labels)), **slots}
+    with _written(directory, NLU_MODELS, onnx, tokenizer, {"intent_slot_decode": files}, dated(card)) as target:
+        if priors is not None:
+            priors.save(target / "intent_slot_decode" / VERSION / "tag_priors.npz")
+
+
+def write_qa(
+    directory: Path, *, onnx: Path, tokenizer: Path, calibration: Calibration, card: Mapping[str, object]
+) -> None:
+    """Makes ``directory`` an engine directory for answers; what else lies in it stays.
+
+    Args:
+        directory: need not exist.
+        onnx: a network with the inputs ``input_ids``, ``attention_mask`` and ``token_type_ids`` ``[rows, tokens]``
+            int64, and the outputs ``start_logits`` and ``end_logits`` ``[rows, tokens]`` float32.
+        tokenizer: a ``tokenizer.json`` of the Hugging Face tokenizers library; settings beside it come along.
+        calibration: of this network.
+        card: what the network is; today's date is put before it, unless it has one.
+    """
+    texts = {"qa_decode": {"calibration.json": _json(asdict(calibration))}}
+    with _written(directory, QA_MODELS, onnx, tokenizer, texts, dated(card)):
+        pass
+
+
+def install(directory: Path, repository: Path = MODEL_REPOSITORY) -> None:
+    """Puts the models of an engine directory in the place of those of a model repository.
+
+    Raises:
+        EngineError: ``directory`` is no engine directory.
+    """
+    for model in served_models(directory):
+        with whole_directory(repository / model.name) as target:
+            shutil.copytree(model, target, dirs_exist_ok=True)
+
+
+def served_models(directory: Path) -> list[Path]:
+    """Lists the Triton models of an engine directory.
+
+    Raises:
+        EngineError: it is none.
+    """
+    models = sorted(path.parent for path in directory.glob("triton/*/config.pbtxt"))
+    if not models:
+        raise EngineError(f"{directory} is no engine directory: it needs triton/ with models, as training writes it")
+    return models
+
+
+@contextlib.contextmanager
+def _written(
+    directory: Path,
+    names: Sequence[str],
+    onnx: Path,
+    tokenizer: Path,
+    texts: Mapping[str, Mapping[str, str]],
+    card: Mapping[str, object],
+) -> Iterator[Path]:
+    """Writes an engine directory; the body may add to its Triton models before they are put in their place."""
+    tokenize, bert = names[1:3]
+    with whole_directory(directory / "triton") as target:
+        for name in names:
+            shutil.copytree(MODEL_REPOSITORY / name, target / name, ignore=shutil.ignore_patterns(*_OF_ONE_NETWORK))
+        shutil.copy(tokenizer, target / tokenize / VERSION / "tokenizer.json")
+        if (settings := tokenizer.with_name(SETTINGS)).exists():
+            shutil.copy(settings, target / tokenize / VERSION / SETTINGS)
+        shutil.copy(onnx, target / bert / VERSION / onnx.name)
+        (target / bert / VERSION / "card.json").write_text(_json(card), encoding="utf-8")
+        for name, files in texts.items():
+            for file, text in files.items():
+                (target / name / VERSION / file).write_text(text, encoding="utf-8")
+        yield target
+    write_whole(directory / "card.json", _json(card))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"

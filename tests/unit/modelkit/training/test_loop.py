@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from torch import nn
+
+from modelkit.errors import TrainingError
+from modelkit.training.averaging import Average
+from modelkit.training.checkpoint import RunFolder
+from modelkit.training.loop import Loop
+from modelkit.training.schedule import Schedule, new_optimizer, set_rates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class Encoder(nn.Module):
+    """The parts of a BERT that the loop knows of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.config = type("Config", (), {"num_hidden_layers": 2})
+        self.embeddings = nn.ModuleDict({"word_embeddings": nn.Embedding(4, 3), "position": nn.Embedding(4, 3)})
+        self.layers = nn.ModuleDict({"layer": nn.ModuleList([nn.Linear(3, 3), nn.Linear(3, 3)])})
+
+
+class Network(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(1)
+        self.encoder = Encoder()
+        self.dropout = nn.Dropout(0.5)
+        self.head = nn.Linear(3, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in self.encoder.layers["layer"]:
+            x = self.dropout(torch.tanh(layer(x + self.encoder.embeddings["position"].weight[0])))
+        return self.head(x).squeeze(-1)
+
+
+@dataclass
+class Sum:
+    """Learns to add three numbers; ``scores`` stands for what the validation says, one after the other."""
+
+    network: nn.Module = field(default_factory=Network)
+    scores: Iterator[float] = field(default_factory=lambda: (n / 100 for n in count()))
+    interrupt_at: int = -1
+    steps: int = 0
+
+    def batches(self, epoch: int) -> list[torch.Tensor]:
+        rng = random.Random(epoch)
+        return [torch.tensor([[rng.random() for _ in range(3)] for _ in range(8)]) for _ in range(10)]
+
+    def loss(self, batch: torch.Tensor) -> torch.Tensor:
+        self.steps += 1
+        if self.steps == self.interrupt_at:
+            raise KeyboardInterrupt
+        return ((self.network(batch) - batch.sum(-1)) ** 2).mean()
+
+    def validate(self) -> dict[str, float]:
+        return {"score": next(self.scores)}
+
+
+class Silent:
+    def say(self, text: str) -> None: ...
+
+    def advance(self, progress: float, loss: float) -> None:
+        assert 0 <= progress <= 1
+
+
+SCHEDULE = Schedule(epochs=3, learning_rate=0.01, head_learning_rate=0.02, patience=10, average=0.9)
+
+
+def weights(network: nn.Module) -> torch.Tensor:
+    return torch.cat([p.detach().flatten() for p in network.parameters()])
+
+
+def run(task: Sum, folder: Path, schedule: Schedule = SCHEDULE, minutes: float | None = None):
+    return Loop(task, schedule, RunFolder(folder), Silent(), minutes).run()
+
+
+def test_a_run_learns(tmp_path):
+    task = Sum()
+    untrained = task.loss(task.batches(9)[0]).item()
+    state = run(task, tmp_path)
+    assert task.loss(task.batches(9)[0]).item() < untrained / 2
+    assert (state.epoch, state.step, len(state.history)) == (3, 30, 3)
+
+
+@pytest.mark.parametrize("at", [1, 7, 10, 11, 25])
+def test_an_interrupted_run_ends_with_the_weights_of_one_that_was_not(tmp_path, at):
+    whole = Sum()
+    run(whole, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        run(Sum(interrupt_at=at), tmp_path / "parts")
+    rest = Sum(scores=(n / 100 for n in count((at - 1) // 10)))
+    run(rest, tmp_path / "parts")
+    assert rest.steps == 30 - (at - 1)
+    torch.testing.assert_close(weights(rest.network), weights(whole.network), rtol=0, atol=0)
+
+
+def test_a_run_that_gets_no_better_stops_early_and_keeps_its_best_weights(tmp_path):
+    early = Sum(scores=iter([0.5, 0.6, 0.1, 0.2, 0.3]))
+    state = run(early, tmp_path / "early", Schedule(epochs=20, learning_rate=0.01, patience=2, warmup=0))
+    assert (state.best, state.epoch) == (0.6, 4)
+    two = Sum(scores=iter([0.5, 0.6]))
+
+    class TwoEpochs(Schedule):
+        def factor(self, progress: float) -> float:
+            return super().factor(progress / 10)
+
+    run(two, tmp_path / "two", TwoEpochs(epochs=2, learning_rate=0.01, patience=2, warmup=0))
+    torch.testing.assert_close(weights(early.network), weights(two.network))
+
+
+def test_a_time_limit_ends_the_run_with_a_validation(tmp_path):
+    state = run(Sum(), tmp_path, minutes=1e-9)
+    assert (state.step, len(state.history)) == (1, 1)
+
+
+def test_several_validations_an_epoch_and_a_part_of_one(tmp_path):
+    state = run(Sum(), tmp_path, Schedule(epochs=1.5, validations=2, average=0))
+    assert [entry["epochs"] for entry in state.history] == [0.5, 1.0, 1.5]
+
+
+def test_a_loss_that_is_no_number_ends_the_run_with_a_sentence(tmp_path):
+    class Diverging(Sum):
+        def loss(self, batch: torch.Tensor) -> torch.Tensor:
+            return super().loss(batch) * float("nan")
+
+    with pytest.raises(TrainingError, match="the loss is nan after 1 steps: choose a lower learning rate"):
+        run(Diverging(), tmp_path)
+
+
+def test_rates_rise_and_fall_and_lower_layers_learn_slower():
+    schedule = Schedule(learning_rate=1.0, head_learning_rate=5.0, layer_decay=0.5, warmup=0.2)
+    assert [round(schedule.factor(p), 3) for p in (0, 0.1, 0.2, 0.6, 1)] == [0, 0.5, 1, 0.5, 0]
+    network = Network()
+    optimizer = new_optimizer(network, schedule)
+    set_rates(optimizer, 0.5)
+    rates = {id(p): group["lr"] for group in optimizer.param_groups for p in group["params"]}
+    layers = network.encoder.layers["layer"]
+    assert rates[id(network.head.weight)] == 2.5
+    assert [rates[id(layer.weight)] for layer in layers] == [0.25, 0.5]
+    assert rates[id(network.encoder.embeddings["position"].weight)] == 0.125
+    assert id(network.encoder.embeddings["word_embeddings"].weight) not in rates
+
+
+def test_the_average_follows_slowly_and_gives_the_weights_back():
+    network = nn.Linear(1, 1, bias=False)
+    with torch.no_grad():
+        network.weight.fill_(0.0)
+        average = Average(network, 0.75)
+        for value in [1.0] * 40:
+            network.weight.fill_(value)
+            average.update()
+        network.weight.fill_(3.0)
+        average.update()
+    with average.applied():
+        assert network.weight.item() == pytest.approx(1.5, abs=0.01)
+    assert network.weight.item() == 3.0
+
+
+def test_a_run_with_other_data_is_not_gone_on_with(tmp_path):
+    folder = RunFolder(tmp_path / "out" / "training")
+    folder.begin({"data": "a", "recipe": 1})
+    folder.begin({"data": "b", "recipe": 1})  # Nothing was trained yet.
+    folder.save("checkpoint.pt", {})
+    folder.begin({"data": "b", "recipe": 1})
+    with pytest.raises(TrainingError, match="out holds a run with other data and recipe: repeat its command"):
+        folder.begin({"data": "c", "recipe": 2})
+
+
+class Code:
+    """What a pickle could do when it is opened."""
+
+    def __reduce__(self) -> tuple:
+        return (print, ("run",))
+
+
+@pytest.mark.parametrize("content", [b"PK", b"", b"no checkpoint"])
+def test_a_damaged_checkpoint_is_refused(tmp_path, content):
+    (tmp_path / "checkpoint.pt").write_bytes(content)
+    with pytest.raises(TrainingError, match=r"checkpoint\.pt cannot be read"):
+        run(Sum(), tmp_path)
+
+
+def test_a_pickle_that_would_run_code_is_refused(tmp_path, capsys):
+    torch.save({"network": Code()}, tmp_path / "checkpoint.pt")
+    with pytest.raises(TrainingError, match=r"checkpoint\.pt cannot be read"):
+        run(Sum(), tmp_path)
+    assert capsys.readouterr().out == ""

@@ -1,0 +1,233 @@
+"""Intents and slots, from files to an engine directory, with a BERT of two small layers."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from engines.bert.closed_slots import ClosedSlots
+from engines.bert.intent_decoding import IntentDecoder, IntentLabels, Slot
+from engines.bert.network_files import network_file
+from engines.bert.session import BertSession
+from engines.bert.tokenizing import UtteranceTokenizer
+from modelkit.errors import DataError, TrainingError
+from modelkit.nlu import Utterance
+from modelkit.sound_alikes import SoundAlikes
+from modelkit.substitution import collect_values, substitute_values
+from modelkit.training.nlu import NluOptions, train
+from modelkit.training.nlu_data import gather, split
+from modelkit.training.nlu_recipe import NluRecipe
+from modelkit.training.options import TrainOptions, adjust
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VALUES = {
+    "size": ["small", "medium", "large"],
+    "topping": ["cheese", "a little bit of cheese", "ham", "basil", "olives"],
+}
+
+
+class Silent:
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+    def advance(self, progress: float, loss: float) -> None: ...
+
+
+def write_domain(folder: Path) -> Path:
+    folder.mkdir()
+    sentences = [
+        f"{ask} a {size} pizza with {topping}"
+        for ask in ("bring me", "i want", "please order")
+        for size in VALUES["size"]
+        for topping in VALUES["topping"]
+    ]
+    (folder / "sentences.txt").write_text("\n".join(sentences))
+    (folder / "slot_values.json").write_text(json.dumps(VALUES))
+    return folder
+
+
+def write_jsonl(path: Path, *rows: tuple[str, str]) -> Path:
+    path.write_text("\n".join(json.dumps({"text": t, "intent": i, "slots": []}) for t, i in rows))
+    return path
+
+
+def options(data: Path, out: Path, base: Path, **more: object) -> NluOptions:
+    settings = ("learning_rate=0.003", "head_learning_rate=0.01", "rows=8", "outliers_per_epoch=300", "dropout=0")
+    common = TrainOptions((data,), out, base, validation=0.15, epochs=3, device="cpu", settings=settings)
+    return NluOptions(common, **more)
+
+
+def understand(engine: Path, text: str):
+    triton = engine / "triton"
+    tokenizer = UtteranceTokenizer(triton / "intent_slot_tokenize" / "1" / "tokenizer.json")
+    session = BertSession(network_file(triton / "intent_slot_bert" / "1"))
+    decode = triton / "intent_slot_decode" / "1"
+    decoder = IntentDecoder(IntentLabels.load(decode / "labels.json"), ClosedSlots.load(decode / "slot_values.json"))
+    batch = tokenizer.encode([text])
+    (outputs,) = session.run([{name: getattr(batch, name) for name in session.inputs}])
+    return decoder.decode([text], batch.offsets, *outputs.values())[0]
+
+
+@pytest.fixture(scope="module")
+def engine(tiny_base, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("nlu")
+    scores = train(options(write_domain(folder / "pizza"), folder / "engine", tiny_base, intents=("order",)), Silent())
+    assert scores["validation_forced"]["intent_accuracy"] > 0.9
+    return folder / "engine"
+
+
+def test_a_domain_of_sentences_becomes_an_engine(engine):
+    got = understand(engine, "i want a large pizza with a little bit of cheese")
+    assert got.intent == "order"
+    assert {slot.name: slot.value for slot in got.slots} == {"size": "large", "topping": "a little bit of cheese"}
+    talk = ("she lost the map", "where is the river", "who went home late", "how old is the bridge", "stop")
+    others = [understand(engine, text) for text in talk]
+    assert [other.intent for other in others].count("none") >= 4
+    assert not any(other.slots for other in others if other.intent == "none")
+
+
+def test_the_card_says_what_the_engine_was_made_of(engine):
+    card = json.loads((engine / "card.json").read_text())
+    assert set(card["data"]) == {"pizza/sentences.txt", "pizza/slot_values.json"}
+    assert all(len(entry["sha256"]) == 64 for entry in card["data"].values())
+    assert card["recipe"]["schedule"]["seed"] == 7
+    assert card["date"]
+    assert {"validation", "validation_accepted", "outliers_rejected"} <= set(card["scores"])
+    assert card == json.loads((engine / "triton" / "intent_slot_bert" / "1" / "card.json").read_text())
+
+
+def test_nothing_but_the_weights_is_left_of_the_run(engine):
+    names = {path.name for path in (engine / "training").iterdir()}
+    assert names == {"network.pt", "labels.json", "tokenizer.json", "config.json", "run.json", "history.json"}
+
+
+def test_a_finished_engine_is_not_overwritten(engine, tiny_base, tmp_path):
+    data = write_domain(tmp_path / "pizza")
+    with pytest.raises(TrainingError, match="already holds an engine: choose another --out"):
+        train(options(data, engine, tiny_base), Silent())
+
+
+def test_an_engine_can_be_gone_on_from_with_more_intents_and_be_a_teacher(engine, tiny_base, tmp_path):
+    music = write_jsonl(tmp_path / "music.jsonl", *((f"play {w} now", "music") for w in ("jazz", "rock", "some song")))
+    pizza = write_domain(tmp_path / "pizza")
+    one = options(pizza, tmp_path / "more", engine, intents=("order",))
+    common = TrainOptions(**{**_fields(one.common), "data": (pizza, music), "epochs": 0.2})
+    scores = train(NluOptions(common, ("order",)), Silent())
+    assert scores["validation_forced"]["slot_f1"] > 0.8  # After a fifth of an epoch: it was known before.
+    assert json.loads((tmp_path / "more" / "card.json").read_text())["base"].startswith("engine engine")
+
+    taught = TrainOptions(**{**_fields(one.common), "out": tmp_path / "taught", "epochs": 0.1, "teachers": (engine,)})
+    train(NluOptions(taught, ("order",)), Silent())
+    other = TrainOptions(**{**_fields(common), "out": tmp_path / "other", "teachers": (engine,)})
+    with pytest.raises(TrainingError, match=r"the teacher .*engine has other intents or slots"):
+        train(NluOptions(other, ("order",)), Silent())
+
+
+def test_an_engine_can_be_written_again_from_its_weights(engine, tiny_base, tmp_path):
+    given = options(write_domain(tmp_path / "pizza"), engine, tiny_base, intents=("order",))
+    before = network_file(engine / "triton" / "intent_slot_bert" / "1").read_bytes()
+    train(NluOptions(TrainOptions(**{**_fields(given.common), "export_only": True}), ("order",)), Silent())
+    assert network_file(engine / "triton" / "intent_slot_bert" / "1").read_bytes() == before
+
+
+def _fields(common: TrainOptions) -> dict[str, object]:
+    return {name: getattr(common, name) for name in TrainOptions.__slots__}
+
+
+def gathered(*data: Path, **more: object):
+    given = {"intents": (), "outliers": (), "test": None, "drop_duplicates": False, "validation": 0.3, "seed": 1}
+    return gather(data, **{**given, **more})
+
+
+def test_one_class_alone_needs_outliers(tmp_path):
+    path = write_jsonl(tmp_path / "one.jsonl", *((f"play {n}", "music") for n in range(9)))
+    with pytest.raises(DataError, match=r"all utterances have the intent music: .* with --outliers FILE"):
+        gathered(path)
+    (tmp_path / "talk.txt").write_text("hello\nbye\n")
+    assert set(gathered(path, outliers=(str(tmp_path / "talk.txt"),)).outliers) == {"hello", "bye"}
+
+
+def test_what_is_tested_with_must_not_be_trained_on(tmp_path):
+    data = write_jsonl(tmp_path / "train.jsonl", ("play jazz", "a"), ("stop", "b"), ("go", "b"), ("wait", "a"))
+    test = write_jsonl(tmp_path / "test.jsonl", ("Play  JAZZ", "a"), ("other", "b"))
+    with pytest.raises(DataError, match=r"1 of the 2 utterances of .*test\.jsonl are among the training data too"):
+        gathered(data, test=test)
+    kept = gathered(data, test=test, drop_duplicates=True)
+    assert {u.text for u in (*kept.training, *kept.validation)} == {"stop", "go", "wait"}
+    assert len(kept.test) == 2
+
+
+def test_one_text_with_two_intents_is_refused(tmp_path):
+    with pytest.raises(DataError, match="'stop' has the intent a and again b"):
+        gathered(write_jsonl(tmp_path / "x.jsonl", ("stop", "a"), ("stop", "b")))
+
+
+def test_what_is_said_twice_is_not_on_both_sides(tmp_path):
+    path = write_jsonl(
+        tmp_path / "x.jsonl", *((text, i) for i in "ab" for text in [f"{i} one", f"{i} ONE", f"{i} two"])
+    )
+    data = gathered(path)
+    assert len(data.training) + len(data.validation) == 4
+
+
+def test_intents_are_named_for_each_folder(tmp_path):
+    folder = write_domain(tmp_path / "pizza")
+    assert {u.intent for u in gathered(folder).training} == {"pizza"}
+    with pytest.raises(DataError, match="2 names of intents for 1 folders"):
+        gathered(folder, intents=("a", "b"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match=r"holds neither sentences\.txt nor slot_values\.json"):
+        gathered(tmp_path / "empty")
+
+
+def test_every_intent_stays_in_training():
+    utterances = [Utterance(f"{n}", "often", ()) for n in range(20)] + [Utterance("x", "once", ())]
+    training, validating = split(utterances, 0.5, random.Random(0))
+    assert len(validating) == 10
+    assert "once" in {u.intent for u in training}
+
+
+def test_slots_get_other_values_and_move_along():
+    utterance = Utterance("a small pizza with ham", "order", (Slot("size", 2, 7), Slot("topping", 19, 22)))
+    values = collect_values([utterance], VALUES)
+    assert values["size"] == ("small", "medium", "large")
+    rng = random.Random(0)
+    seen = set()
+    for _ in range(60):
+        varied = substitute_values(utterance, values, 0.7, rng)
+        size, topping = (varied.text[slot.start : slot.end] for slot in varied.slots)
+        assert varied.text == f"a {size} pizza with {topping}"
+        seen.add((size, topping))
+    assert len(seen) > 8
+    assert substitute_values(utterance, values, 0.0, rng) == utterance
+
+
+def test_words_are_taken_for_those_that_sound_alike():
+    alikes = SoundAlikes(["ham", "hem", "hum", "small", "smell", "pizza", "cheese", "cheesy", "##s", "Zoe"])
+    rng = random.Random(0)
+    assert {alikes.another("ham", rng) for _ in range(40)} >= {"hem", "hum"}
+    assert alikes.another("xylophone", rng) == "xylophone"
+    utterance = Utterance("a small pizza with ham", "order", (Slot("size", 2, 7), Slot("topping", 19, 22)))
+    for _ in range(40):
+        heard = alikes.mishear(utterance, 0.5, rng)
+        size, topping = (heard.text[slot.start : slot.end] for slot in heard.slots)
+        assert size in {"small", "smell"}
+        assert topping in {"ham", "hem", "hum"}
+
+
+def test_a_recipe_takes_settings_by_name():
+    options = TrainOptions((), None, epochs=3, seed=5, settings=("layer_decay=0.9", "rows=8"))
+    recipe = adjust(NluRecipe(), options)
+    assert (recipe.rows, recipe.schedule.layer_decay, recipe.schedule.epochs, recipe.schedule.seed) == (8, 0.9, 3, 5)
+    for setting, message in [("pace=1", "the recipe has no pace: it has average, "), ("rows", "sets nothing"),
+                             ("rows=few", "rows=few: give a whole number")]:  # fmt: skip
+        with pytest.raises(TrainingError, match=message):
+            adjust(NluRecipe(), TrainOptions((), None, settings=(setting,)))

@@ -1,0 +1,128 @@
+"""Answers, from a SQuAD file to an engine directory, with a BERT of two small layers."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from engines.bert.network_files import network_file
+from engines.bert.session import BertSession
+from engines.bert.span_decoding import Calibration
+from engines.bert.tokenizing import DocumentTokenizer
+from modelkit.errors import DataError
+from modelkit.squad import Question
+from modelkit.training.options import TrainOptions
+from modelkit.training.qa import QaOptions, train
+from modelkit.training.qa_data import gather, split
+from modelkit.training.qa_task import NetworkSession, separation
+from modelkit.training.qa_windows import make_windows
+from modelkit.training.saved import load_spans
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+THINGS = ("bridge", "river", "song", "map")
+
+
+class Silent:
+    def say(self, text: str) -> None: ...
+
+    def advance(self, progress: float, loss: float) -> None: ...
+
+
+def write_squad(path: Path, articles: int = 8, version: str = "v2.0") -> Path:
+    data = []
+    for number in range(articles):
+        context = (
+            f"The {THINGS[number % 4]} was built in {1900 + number}. They lost {THINGS[(number + 1) % 4]} {number}."
+        )
+        year = {"answer_start": context.index("19"), "text": str(1900 + number)}
+        entries = [
+            {"id": f"{number}a", "question": "When was it built?", "answers": [year], "is_impossible": False},
+            {"id": f"{number}b", "question": "Who played?", "answers": [], "is_impossible": True},
+        ]
+        data.append({"title": f"article {number}", "paragraphs": [{"context": context, "qas": entries}]})
+    path.write_text(json.dumps({"version": version, "data": data}))
+    return path
+
+
+@pytest.fixture(scope="module")
+def engine(tiny_base, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("qa")
+    settings = ("validated=8", "validations=1", "batch_tokens=400")
+    common = TrainOptions((write_squad(folder / "squad.json"),), folder / "engine", tiny_base, validation=0.3, epochs=2,
+                          device="cpu", settings=settings)  # fmt: skip
+    train(QaOptions(common), Silent())
+    return folder / "engine"
+
+
+def test_questions_become_an_engine(engine):
+    triton = engine / "triton"
+    session = BertSession(network_file(triton / "qa_bert" / "1"))
+    assert set(session.outputs) == {"start_logits", "end_logits"}
+    assert 0 < Calibration.load(triton / "qa_decode" / "1" / "calibration.json").threshold < 1
+    card = json.loads((engine / "card.json").read_text())
+    assert card["scores"]["validation"]["questions"] > 0
+    assert card["task"] == "extractive question answering"
+
+
+def test_the_network_and_its_runner_agree_whatever_is_in_the_batch(engine):
+    saved = load_spans(engine)
+    tokenizer = DocumentTokenizer(saved.tokenizer)
+    batches = [tokenizer.encode("When was it built?", "The bridge was built in 1932. " * n) for n in (1, 3, 60)]
+    feeds = [{name: getattr(batch, name) for name in NetworkSession.inputs} for batch in batches]
+    session = NetworkSession(saved.network)
+    together = session.run(feeds)
+    for feed, result in zip(feeds, together, strict=True):
+        (alone,) = session.run([feed])
+        for name in ("start_logits", "end_logits"):
+            np.testing.assert_allclose(result[name], alone[name], atol=1e-5)
+            assert not result[name][feed["attention_mask"] == 0].any()
+
+
+def test_whole_articles_are_held_out_and_long_ones_by_paragraph():
+    short = [Question(f"s{n}", "?", f"text {n}", (), f"title {n // 4}") for n in range(160)]
+    training, validating = split(short, 0.2, random.Random(0))
+    assert 30 < len(validating) < 40
+    assert not {q.article for q in training} & {q.article for q in validating}
+    one = [Question(f"o{n}", "?", f"text {n // 2}", (), "all") for n in range(40)]
+    training, validating = split(one, 0.2, random.Random(0))
+    assert len(validating) == 8
+    assert not {q.context for q in training} & {q.context for q in validating}
+
+
+def test_a_test_set_on_the_same_paragraphs_is_refused(tmp_path):
+    data, test = write_squad(tmp_path / "train.json"), write_squad(tmp_path / "test.json", 2, "v1.1")
+    with pytest.raises(DataError, match=r"4 of the 4 questions of .*test\.json are put to paragraphs of the training"):
+        gather([data], test=test, validation=0.2, seed=1)
+
+
+def test_too_little_to_split_is_refused(tmp_path):
+    with pytest.raises(DataError, match="2 questions on 1 paragraphs are too few"):
+        gather([write_squad(tmp_path / "few.json", 1)], test=None, validation=0.2, seed=1)
+
+
+def test_windows_point_at_the_answer_or_at_nothing(tiny_base):
+    tokenizer = DocumentTokenizer(tiny_base / "tokenizer.json")
+    questions = [
+        Question("a", "when", "the bridge was built in 12", ((24, "12"),)),
+        Question("b", "who", "they lost the map", ()),
+    ]
+    answerable, empty, wrong = sorted(
+        make_windows([*questions, *[questions[1]] * 40], tokenizer, 0.0, random.Random(0))[:2]
+        + make_windows(questions, tokenizer, 1.0, random.Random(5))[-1:],
+        key=lambda window: -window.end,
+    )
+    assert tokenizer.encode("when", questions[0].context).offsets[0][answerable.start].tolist() == [24, 26]
+    assert (empty.start, empty.end, wrong.start, wrong.end) == (0, 0, 0, 0)
+
+
+def test_separation_is_the_best_of_all_thresholds():
+    margins = np.array([0.1, 0.2, 0.3, 0.9])
+    assert separation(margins, np.array([False, True, False, True])) == 0.75
+    assert separation(margins, np.array([False, False, True, True])) == 1.0
+    assert separation(margins, np.array([True, True, True, True])) == 1.0
