@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
-    from engines.bert.intent_decoding import Slot, Understanding
+    from engines.bert.intent_decoding import Understanding
     from modelkit.nlu import Utterance
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -33,7 +33,7 @@ def intent_accuracy(expected: Sequence[Utterance], got: Sequence[Understanding])
     return sum(a.intent == b.intent for a, b in pairs) / len(pairs)
 
 
-def slot_f1(expected: Iterable[Iterable[Slot]], got: Iterable[Iterable[Slot]]) -> SlotScore:
+def slot_f1(expected: Iterable[Iterable[Hashable]], got: Iterable[Iterable[Hashable]]) -> SlotScore:
     """Scores slots over a whole set; 1.0 where there was nothing to find and nothing was found."""
     right = wanted = found = 0
     for reference, hypothesis in zip(expected, got, strict=True):

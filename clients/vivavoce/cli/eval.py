@@ -1,0 +1,190 @@
+"""`vivavoce eval`: judge engines on labelled data."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from vivavoce.cli._evaluating import Judging, judge, judging_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+_EITHER = click.Path(path_type=Path, exists=True)
+_DEFAULT_SNRS = "6,9,12,15,18,21,24"
+
+
+@click.group("eval")
+def evaluate() -> None:
+    """Judge engines on labelled data, through a running service."""
+
+
+_one_utterance = click.option(
+    "--one-utterance/--endpointed",
+    default=True,
+    show_default=True,
+    help="Take a recording as one turn, as with push-to-talk, or let the service find the turns.",
+)
+
+
+def _boosts(command: Callable[..., None]) -> Callable[..., None]:
+    """Adds `--boost` and `--sentence-boost`."""
+    boost = click.FloatRange(0, 100)
+    values = click.option("--boost", metavar="X", type=boost, help="How strongly slot values are preferred, 0 to 100.")
+    sentences = click.option("--sentence-boost", metavar="X", type=boost, help="The same for the sentences.")
+    return values(sentences(command))
+
+
+@evaluate.command()
+@click.argument("data", type=_EITHER)
+@click.option(
+    "--normalizer",
+    type=click.Choice(["whisper-english", "basic", "none"]),
+    default="whisper-english",
+    show_default=True,
+    help="What transcripts may differ in.",
+)
+@click.option(
+    "--hints",
+    metavar="FOLDER",
+    type=_FOLDER,
+    help="Hint at the words of this domain (sentences.txt, slot_values.json).",
+)
+@_boosts
+@_one_utterance
+@judging_options(can_be_local=False)
+def asr(
+    *,
+    judging: Judging,
+    data: Path,
+    normalizer: str,
+    hints: Path | None,
+    boost: float | None,
+    sentence_boost: float | None,
+    one_utterance: bool,
+) -> None:
+    """Word and character error rate of recognition.
+
+    DATA is a manifest, one {"audio_filepath", "text"} a line with paths relative to it, or a folder of recordings with
+    a .txt beside each.
+    """
+    from modelkit.domain import read_domain  # noqa: PLC0415 - integrators install the client alone
+    from modelkit.evaluation.asr import evaluate_asr  # noqa: PLC0415
+    from modelkit.evaluation.hints import domain_hints  # noqa: PLC0415
+    from modelkit.evaluation.normalizers import make_normalizer  # noqa: PLC0415
+    from modelkit.evaluation.outcome import spread  # noqa: PLC0415
+    from modelkit.evaluation.recordings import read_spoken  # noqa: PLC0415
+
+    job = partial(
+        evaluate_asr,
+        items=spread(read_spoken(data), judging.limit),
+        normalize=make_normalizer(normalizer),
+        hints=domain_hints(read_domain(hints), boost, sentence_boost) if hints else [],
+        one_utterance=one_utterance,
+    )
+    judge(judging, job)
+
+
+@evaluate.command()
+@click.argument("file", type=_FILE)
+@click.option(
+    "--outside",
+    metavar="FILE",
+    type=_FILE,
+    help="Also tell how many of these get no intent: utterances or questions (SQuAD JSON) that fit none.",
+)
+@judging_options(can_be_local=True)
+def nlu(*, judging: Judging, file: Path, outside: Path | None) -> None:
+    """Intent accuracy (`none` is wrong) and slot F1 (exact spans).
+
+    FILE has one {"text", "intent", "slots": [{"start", "end", "name"}]} a line.
+    """
+    from modelkit.evaluation.nlu import evaluate_nlu  # noqa: PLC0415 - integrators install the client alone
+    from modelkit.evaluation.outcome import spread  # noqa: PLC0415
+    from modelkit.evaluation.text_data import read_labelled, read_outside  # noqa: PLC0415
+
+    others = spread(read_outside(outside), judging.limit) if outside else []
+    judge(judging, partial(evaluate_nlu, utterances=spread(read_labelled(file), judging.limit), outside=others))
+
+
+@evaluate.command()
+@click.argument("file", type=_FILE)
+@judging_options(can_be_local=True)
+def qa(*, judging: Judging, file: Path) -> None:
+    """Exact match and F1 of answers, and whether those are withheld that the text does not hold.
+
+    FILE is in the JSON format of SQuAD 1.1 or 2.0. Every question is also put to a wrong paragraph.
+    """
+    from modelkit.evaluation.outcome import spread  # noqa: PLC0415 - integrators install the client alone
+    from modelkit.evaluation.qa import evaluate_qa  # noqa: PLC0415
+    from modelkit.evaluation.text_data import read_questions  # noqa: PLC0415
+
+    judge(judging, partial(evaluate_qa, questions=spread(read_questions(file), judging.limit)))
+
+
+@evaluate.command()
+@click.argument("folder", type=_FOLDER)
+@click.option("--no-hints", is_flag=True, help="Do not hint at the slot values and sentences of the folder.")
+@_boosts
+@_one_utterance
+@click.option("--noise", metavar="FILE", type=_FILE, help="Mix this noise in, at each of --snr.")
+@click.option("--snr", metavar="DB,…", default=_DEFAULT_SNRS, show_default=True, help="How far speech is above noise.")
+@click.option(
+    "--snr-level",
+    type=click.Choice(["active", "loudest"]),
+    default="active",
+    show_default=True,
+    help="What --snr compares: mean power where somebody speaks with mean power of the noise, or the loudest 0.128 s.",
+)
+@judging_options(can_be_local=False)
+def commands(
+    *,
+    judging: Judging,
+    folder: Path,
+    no_hints: bool,
+    boost: float | None,
+    sentence_boost: float | None,
+    one_utterance: bool,
+    noise: Path | None,
+    snr: str,
+    snr_level: str,
+) -> None:
+    """Acceptance of spoken commands: the intent is right, and every labelled slot has its value.
+
+    FOLDER has labels.json, audio/, sentences.txt and slot_values.json.
+    """
+    from modelkit.evaluation.command_data import read_commands  # noqa: PLC0415 - integrators install the client alone
+    from modelkit.evaluation.commands import Noisiness, evaluate_commands  # noqa: PLC0415
+    from modelkit.evaluation.hints import domain_hints  # noqa: PLC0415
+    from modelkit.evaluation.noise import Level, Noise  # noqa: PLC0415
+    from modelkit.evaluation.outcome import spread  # noqa: PLC0415
+
+    ratios = _ratios(snr, noise)
+    found, domain = read_commands(folder)
+    job = partial(
+        evaluate_commands,
+        commands=spread(found, judging.limit),
+        noisiness=Noisiness(Noise.read(noise), ratios, Level(snr_level)) if noise else None,
+        hints=[] if no_hints else domain_hints(domain, boost, sentence_boost),
+        one_utterance=one_utterance,
+    )
+    judge(judging, job)
+
+
+def _ratios(snr: str, noise: Path | None) -> tuple[float, ...]:
+    """Reads `--snr`."""
+    context = click.get_current_context()
+    if noise is None and context.get_parameter_source("snr") is not ParameterSource.DEFAULT:
+        raise click.UsageError("There is nothing to mix in at --snr: give a recording of noise with --noise.", context)
+    try:
+        return tuple(float(ratio) for ratio in snr.split(","))
+    except ValueError as error:
+        raise click.UsageError(
+            f"--snr takes numbers with commas between, such as 6,12, not {snr!r}.", context
+        ) from error

@@ -1,0 +1,75 @@
+"""The engines behind a running service, as its callers reach them."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import vivavoce
+from engines.bert.intent_decoding import NO_INTENT, Slot, Understanding
+from modelkit.errors import EngineError
+from modelkit.evaluation.engines import Turn
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from modelkit.evaluation.recordings import Clip
+
+_PATIENT_SECONDS = 60.0
+"""A budget that no turn overruns: what is judged is what is answered, not when."""
+
+
+@asynccontextmanager
+async def connected(address: str) -> AsyncIterator[ServedEngines]:
+    """Connects to the service at ``address``, ``HOST:PORT``."""
+    async with vivavoce.connect(address) as client:
+        yield ServedEngines(client)
+
+
+class ServedEngines:
+    """Asks a running service (:class:`modelkit.evaluation.engines.TextEngines` and ``SpeechEngines``).
+
+    Its methods raise :class:`vivavoce.VivavoceError`, and :class:`modelkit.errors.EngineError` where a stage failed.
+    """
+
+    def __init__(self, client: vivavoce.Client) -> None:
+        self._client = client
+
+    async def understand(self, text: str) -> Understanding:
+        """Finds intent and slots of ``text``."""
+        reply = _whole(await self._client.ask(text, reply_budget_seconds=_PATIENT_SECONDS))
+        slots = tuple(Slot(slot.name, slot.start, slot.end) for slot in reply.slots)
+        intent = reply.intent or vivavoce.Intent(NO_INTENT, 0.0)
+        return Understanding(intent.name, intent.confidence, slots)
+
+    async def answer(self, question: str, document: str) -> str:
+        """Finds the answer; "" where the document holds none."""
+        reply = _whole(await self._client.ask(question, documents=[document], reply_budget_seconds=_PATIENT_SECONDS))
+        return reply.answer.text if reply.answer else ""
+
+    async def hear(self, clip: Clip, hints: Sequence[vivavoce.PhraseHints], *, one_utterance: bool) -> list[Turn]:
+        """Sends a recording as fast as the service takes it; returns its turns."""
+        conversation = self._client.converse(
+            clip.chunks(),
+            audio=vivavoce.AudioFormat(sample_rate_hz=clip.sample_rate_hz),
+            endpointing=vivavoce.Endpointing(disabled=True) if one_utterance else None,
+            phrase_hints=hints,
+            reply_budget_seconds=_PATIENT_SECONDS,
+        )
+        return [_turn(_whole(event)) async for event in conversation if isinstance(event, vivavoce.Reply)]
+
+
+def _whole(reply: vivavoce.Reply) -> vivavoce.Reply:
+    if reply.status is vivavoce.ReplyStatus.PARTIAL:
+        late = " and ".join(stage.value for stage in reply.overran)
+        raise EngineError(
+            f"the service's {late} took more than {_PATIENT_SECONDS:.0f} s for an item; see what holds it up"
+        )
+    if reply.status is not vivavoce.ReplyStatus.COMPLETE:
+        raise EngineError("a stage of the service failed on an item; its log says which and why")
+    return reply
+
+
+def _turn(reply: vivavoce.Reply) -> Turn:
+    intent = reply.intent.name if reply.intent else NO_INTENT
+    return Turn(reply.transcript, intent, tuple((slot.name, slot.value) for slot in reply.slots))
