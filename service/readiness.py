@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from grpc_health.v1 import health_pb2
 
+from service.riva.handlers import SERVICE_NAMES as RIVA_SERVICE_NAMES
 from service.wire import SERVICE_NAME
 
 if TYPE_CHECKING:
@@ -24,10 +25,13 @@ _POLL_MISSING_SECONDS = 0.1
 
 
 class ModelServer(Protocol):
-    """Tells which models are not ready."""
+    """Tells which models are not ready, and gets those that are into their stride."""
 
     async def missing(self) -> Sequence[str]:
         """Returns their names; empty when all are ready."""
+
+    async def warm_up(self) -> None:
+        """Lets every model answer a few requests, so that the first caller does not wait for what happens but once."""
 
 
 class Readiness:
@@ -48,6 +52,9 @@ class Readiness:
         await self._set(serving=False)
         while True:
             missing = await self._models.missing()
+            if not missing and not self._ready.is_set():
+                await self._models.warm_up()
+                missing = await self._models.missing()
             if bool(missing) == self._ready.is_set():
                 await self._change(missing)
             await asyncio.sleep(_POLL_READY_SECONDS if self._ready.is_set() else _POLL_MISSING_SECONDS)
@@ -71,5 +78,5 @@ class Readiness:
     async def _set(self, *, serving: bool) -> None:
         states = health_pb2.HealthCheckResponse
         status = states.SERVING if serving else states.NOT_SERVING
-        for name in ("", SERVICE_NAME):
+        for name in ("", SERVICE_NAME, *RIVA_SERVICE_NAMES):
             await self._health.set(name, status)

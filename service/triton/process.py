@@ -20,6 +20,7 @@ from service.triton.installation import TritonInstallation
 from service.triton.logs import relay
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Self
 
 logger = logging.getLogger(__name__)
@@ -56,8 +57,13 @@ class TritonProcess:
         self._reader = asyncio.create_task(self._relay_output(), name="triton-output")
 
     @classmethod
-    async def start(cls, model_repository: Path, port: int | None = None) -> Self:
-        """Starts Triton on ``model_repository``; does not wait until it is ready.
+    async def start(cls, model_repository: Path, models: Sequence[str] = ("*",), port: int | None = None) -> Self:
+        """Starts Triton; does not wait until it is ready.
+
+        Args:
+            model_repository: what it can serve.
+            models: what it loads at once, ``*`` for everything; others can be loaded later, all can be unloaded.
+            port: of its gRPC endpoint; None for one that the kernel chooses.
 
         Raises:
             TritonNotInstalledError: the wheel that carries Triton is not there.
@@ -72,6 +78,7 @@ class TritonProcess:
         process = await asyncio.create_subprocess_exec(
             installation.server,
             *_arguments(model_repository, directory, ports, shm_prefix),
+            *(f"--load-model={model}" for model in models),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
@@ -144,6 +151,7 @@ def check_startable(model_repository: Path) -> TritonInstallation:
 def _arguments(model_repository: Path, directory: Path, ports: tuple[int, int], shm_prefix: str) -> list[str]:
     return [
         f"--model-repository={model_repository}",
+        "--model-control-mode=explicit",
         f"--backend-directory={directory}",
         f"--backend-config=python,shm-region-prefix-name={shm_prefix}",
         "--grpc-address=127.0.0.1",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from service.triton.process import TritonProcess, check_startable, free_port
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
 logger = logging.getLogger(__name__)
@@ -45,8 +45,12 @@ class TritonSupervisor:
         """``host:port`` of the gRPC endpoint, the same after every restart."""
         return f"127.0.0.1:{self._port}"
 
-    async def run(self, on_lost: Callable[[], Awaitable[None]]) -> None:
-        """Starts Triton and watches it until cancelled; ``on_lost`` is called whenever it has ended by itself.
+    async def run(self, models: Callable[[], Sequence[str]], on_lost: Callable[[], Awaitable[None]]) -> None:
+        """Starts Triton and watches it until cancelled.
+
+        Args:
+            models: names what is to be loaded, at every start.
+            on_lost: called whenever Triton has ended by itself.
 
         Raises:
             TritonGaveUpError: it could not load its models, or ended more often than is worth trying again.
@@ -56,7 +60,7 @@ class TritonSupervisor:
         try:
             while True:
                 began = loop.time()
-                self._process = await TritonProcess.start(self._model_repository, self._port)
+                self._process = await TritonProcess.start(self._model_repository, models(), self._port)
                 status = await self._process.wait()
                 await on_lost()
                 await self._process.stop()

@@ -1,0 +1,130 @@
+"""The connection to one Triton: requests to its models, and the control of which models it holds."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+import tritonclient.grpc.aio as triton
+from tritonclient.utils import InferenceServerException
+
+from pipelines.errors import ModelControlError, ModelError, ModelUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+logger = logging.getLogger(__name__)
+
+_REQUEST_TIMEOUT_SECONDS = 30.0
+_LOAD_TIMEOUT_SECONDS = 120.0
+_UNLOAD_TIMEOUT_SECONDS = 30.0
+_PROBE_TIMEOUT_SECONDS = 2.0
+_UNLOADED_POLL_SECONDS = 0.1
+# A Triton that starts again is found again within half a second; gRPC's own pauses grow to two minutes.
+_CHANNEL_OPTIONS = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 500)]
+_UNREACHABLE = {"StatusCode.UNAVAILABLE", "StatusCode.DEADLINE_EXCEEDED", "StatusCode.CANCELLED"}
+
+
+class TritonClient:
+    """Talks to one Triton.
+
+    Args:
+        address: ``host:port`` of its gRPC endpoint.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._client = triton.InferenceServerClient(address, channel_args=_CHANNEL_OPTIONS)
+
+    async def close(self) -> None:
+        """Closes the connection."""
+        await self._client.close()
+
+    async def missing(self, names: Sequence[str]) -> Sequence[str]:
+        """Returns those of ``names`` that are not ready; all of them when Triton cannot be reached."""
+        try:
+            ready = [await self._client.is_model_ready(name, client_timeout=_PROBE_TIMEOUT_SECONDS) for name in names]
+        except InferenceServerException:
+            return names
+        return [name for name, is_ready in zip(names, ready, strict=True) if not is_ready]
+
+    async def infer(
+        self,
+        model: str,
+        inputs: Sequence[triton.InferInput],
+        *,
+        correlation_id: int = 0,
+        start: bool = False,
+        end: bool = False,
+    ) -> triton.InferResult:
+        """Runs one request; a correlation ID other than 0 makes it part of that sequence.
+
+        Raises:
+            ModelUnavailableError: Triton cannot be reached, or did not answer in time.
+            ModelError: the model refused the request or failed.
+        """
+        try:
+            return await self._client.infer(
+                model,
+                list(inputs),
+                sequence_id=correlation_id,
+                sequence_start=start,
+                sequence_end=end,
+                client_timeout=_REQUEST_TIMEOUT_SECONDS,
+            )
+        except InferenceServerException as error:
+            if error.status() in _UNREACHABLE:
+                raise ModelUnavailableError(
+                    f"the model server cannot be reached for {model}: try again soon"
+                ) from error
+            logger.error("the model %s failed: %s", model, error.message())  # noqa: TRY400 - Triton's message is the trace
+            raise ModelError(f"the model {model} failed: the service's log has the details") from error
+
+    async def load(self, model: str) -> None:
+        """Loads a model of the repository, and waits until it is ready.
+
+        Raises:
+            ModelUnavailableError: Triton cannot be reached, or took too long.
+            ModelControlError: it cannot be loaded; the message holds Triton's reason.
+        """
+        try:
+            await self._client.load_model(model, client_timeout=_LOAD_TIMEOUT_SECONDS)
+        except InferenceServerException as error:
+            raise _control_error(f"Triton cannot load {model}", error) from error
+
+    async def unload(self, models: Sequence[str]) -> None:
+        """Unloads models, and waits until their processes have ended. What is not there is unloaded already.
+
+        Raises:
+            ModelUnavailableError: Triton cannot be reached, or took too long.
+            ModelControlError: Triton will not unload models.
+        """
+        names = ", ".join(models)
+        try:
+            async with asyncio.timeout(_UNLOAD_TIMEOUT_SECONDS):
+                for model in models:
+                    await self._client.unload_model(model, client_timeout=_UNLOAD_TIMEOUT_SECONDS)
+                while await self._holds_any(models):  # noqa: ASYNC110 - Triton's index can only be asked
+                    await asyncio.sleep(_UNLOADED_POLL_SECONDS)
+        except InferenceServerException as error:
+            raise _control_error(f"Triton cannot unload {names}", error) from error
+        except TimeoutError:
+            raise ModelUnavailableError(f"Triton does not come to the end of unloading {names}") from None
+
+    async def _holds_any(self, models: Sequence[str]) -> bool:
+        """Whether Triton still holds one of the models in some state; its index keeps the names of unloaded ones."""
+        index = await self._client.get_model_repository_index(client_timeout=_PROBE_TIMEOUT_SECONDS)
+        return any(entry.name in models and entry.state not in {"", "UNAVAILABLE"} for entry in index.models)
+
+
+def _control_error(what: str, error: InferenceServerException) -> ModelError:
+    if error.status() in {"StatusCode.DEADLINE_EXCEEDED", "StatusCode.CANCELLED"} or not error.message():
+        return ModelUnavailableError(f"{what}: it did not answer in time")
+    if "explicit model load / unload is not allowed" in error.message():
+        return ModelControlError(f"{what}: it does not run with --model-control-mode=explicit")
+    return ModelControlError(f"{what}: {_first_line(error.message())}")
+
+
+def _first_line(message: str) -> str:
+    """Cuts the traceback off that a Python model adds to its reason."""
+    return message.replace("\\n", "\n").strip().splitlines()[0].strip()

@@ -1,0 +1,84 @@
+"""Reads the smoke evaluation of an engine: see ``pipelines.versions.trial`` for its format."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import soundfile
+
+from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.errors import InvalidInputError
+from pipelines.versions.probes import AnswerProbe, IntentProbe, SpeechProbe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from pipelines.versions.probes import Probe
+
+MAX_EXAMPLES = 100
+"""More would take longer than a roll-out should."""
+
+
+def read_smoke(path: Path, engine: str) -> list[Probe[Any]]:
+    """Reads the labelled examples of an engine; none when there is no such file.
+
+    Raises:
+        InvalidInputError: a line is not an example of this engine; the message names it.
+    """
+    if not path.exists():
+        return []
+    try:
+        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    except UnicodeDecodeError as error:
+        raise _bad(path, f"it is not UTF-8 (see its byte {error.start})") from error
+    if len(lines) > MAX_EXAMPLES:
+        raise _bad(path, f"it has {len(lines)} examples: keep at most {MAX_EXAMPLES}")
+    return [_example(path, number, line, _READERS[engine]) for number, line in enumerate(lines, start=1)]
+
+
+def _example(path: Path, number: int, line: str, read: Callable[[Mapping[str, Any], Path], Probe[Any]]) -> Probe[Any]:
+    try:
+        return read(json.loads(line), path.parent)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise _bad(path, f"line {number} is no example of this engine: {error} is missing or wrong") from error
+    except (ValueError, soundfile.LibsndfileError) as error:
+        raise _bad(path, f"line {number} cannot be read: {error}") from error
+
+
+def _intent(fields: Mapping[str, Any], _: Path) -> Probe[Any]:
+    slots = fields.get("slots")
+    spans = None if slots is None else frozenset((_str(s, "name"), int(s["start"]), int(s["end"])) for s in slots)
+    return IntentProbe(_str(fields, "text"), _str(fields, "intent"), spans)
+
+
+def _question(fields: Mapping[str, Any], _: Path) -> Probe[Any]:
+    answer = None if fields["answer"] is None else _str(fields, "answer")
+    return AnswerProbe(_str(fields, "question"), _str(fields, "document"), answer)
+
+
+def _speech(fields: Mapping[str, Any], folder: Path) -> Probe[Any]:
+    name = _str(fields, "audio")
+    audio, rate = soundfile.read(folder / name, dtype="float32")
+    if rate != MODEL_RATE_HZ or audio.ndim != 1:
+        raise ValueError(f"{name} is not 16 kHz mono")
+    return SpeechProbe(audio, _str(fields, "text"))
+
+
+def _str(fields: Mapping[str, Any], name: str) -> str:
+    value = fields[name]
+    if not isinstance(value, str) or not value.strip():
+        raise TypeError(name)
+    return value
+
+
+def _bad(path: Path, what: str) -> InvalidInputError:
+    return InvalidInputError("path", "BAD_SMOKE_EVALUATION", f"{path}: {what}")
+
+
+_READERS: dict[str, Callable[[Mapping[str, Any], Path], Probe[Any]]] = {
+    "asr": _speech,
+    "intent_slot": _intent,
+    "qa": _question,
+}

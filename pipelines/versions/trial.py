@@ -1,0 +1,103 @@
+"""What a version must pass before it takes traffic: a warm-up, and the smoke evaluation that travels with the engine.
+
+The smoke evaluation is a file of labelled examples, one JSON object a line, that the engine is known to answer well:
+
+``intent_slot``: ``{"text", "intent", "slots": [{"name", "start", "end"}]}``; right when the intent is the same, and the
+slots too where they are given. ``qa``: ``{"question", "document", "answer"}``, null when the document holds none; right
+when one of the answers, expected and given, holds the other, or both are none. ``asr``: ``{"audio", "text"}`` with the
+name of a file beside it (16 kHz mono); right when three quarters of the words are the same.
+
+Without such a file a few examples without labels are tried: what comes back must have the right form. In both cases
+the median answer must come within the budget of a reply, or, where the machine is too busy for that, take at most
+twice as long as that of the active version.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pipelines.errors import ModelError, RolloutRefusedError
+from pipelines.versions.probes import MalformedAnswerError, default_probes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pipelines.versions.probes import Probe
+
+ModelT = TypeVar("ModelT")
+
+MIN_RIGHT = 0.8
+"""Share of the labelled examples that must come out right."""
+
+BUDGET_SECONDS = 0.3
+"""Within this time the median answer must come, unless the machine is busy."""
+
+MAX_SLOWER = 2.0
+"""On a busy machine an answer may take so many times what the active version takes."""
+
+_WARM_UP_ROUNDS = 2
+_ANSWER_SECONDS = 30.0
+
+
+async def try_out(engine: str, model: ModelT, examples: Sequence[Probe[ModelT]], active: ModelT) -> None:
+    """Warms a version up and evaluates it.
+
+    Args:
+        engine: its name.
+        model: the version.
+        examples: labelled examples; without any, unlabelled ones are tried.
+        active: the version that serves, to tell a slow version from a busy machine.
+
+    Raises:
+        RolloutRefusedError: it does not pass; the message says why.
+    """
+    await warm_up(engine, model)
+    probes = examples or default_probes(engine)
+    right, seconds = await _evaluate(model, probes)
+    if right < MIN_RIGHT * len(probes):
+        needed = f"{MIN_RIGHT:.0%} are needed"
+        message = f"{engine} answers {right} of {len(probes)} examples of its smoke evaluation right: {needed}"
+        raise RolloutRefusedError("SMOKE_EVALUATION_FAILED", message)
+    if seconds > BUDGET_SECONDS:
+        _, usual = await _evaluate(active, probes)
+        if seconds > MAX_SLOWER * usual:
+            allowed = f"{1000 * BUDGET_SECONDS:.0f} ms are allowed, and the active version takes {1000 * usual:.0f}"
+            message = f"{engine} takes {1000 * seconds:.0f} ms for an answer: {allowed}"
+            raise RolloutRefusedError("SMOKE_EVALUATION_FAILED", message)
+
+
+async def warm_up(engine: str, model: Any) -> None:  # noqa: ANN401 - a model of any engine
+    """Lets a version answer a few requests: the first ones take longer than all later ones.
+
+    Raises:
+        RolloutRefusedError: it does not answer, or its answers have the wrong form.
+    """
+    for _ in range(_WARM_UP_ROUNDS):
+        # All at once, where the evaluation goes one by one: a batch takes other ways through an engine.
+        await asyncio.gather(*(_ask(probe, model, "WARM_UP_FAILED") for probe in default_probes(engine)))
+
+
+async def _evaluate(model: ModelT, probes: Sequence[Probe[ModelT]]) -> tuple[int, float]:
+    """Returns how many answers are right, and the median of the seconds that they took."""
+    loop = asyncio.get_running_loop()
+    right, seconds = 0, []
+    for probe in probes:
+        began = loop.time()
+        right += await _ask(probe, model, "SMOKE_EVALUATION_FAILED")
+        seconds.append(loop.time() - began)
+    return right, statistics.median(seconds)
+
+
+async def _ask(probe: Probe[ModelT], model: ModelT, reason: str) -> bool:
+    """Returns whether the answer is right; an answer of the wrong form, or none, is an error."""
+    try:
+        async with asyncio.timeout(_ANSWER_SECONDS):
+            return await probe.ask(model)
+    except TimeoutError:
+        raise RolloutRefusedError(reason, f"the version gives no answer within {_ANSWER_SECONDS:.0f} s") from None
+    except (ModelError, MalformedAnswerError) as error:
+        raise RolloutRefusedError(reason, str(error)) from error
+    except (ValueError, TypeError, IndexError, AttributeError) as error:
+        raise RolloutRefusedError(reason, f"its outputs are not those of the contract ({error})") from error

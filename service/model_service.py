@@ -1,0 +1,100 @@
+"""The servicer of ``vivavoce.v1.ModelService``: for those who run the server, on its own machine."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from google.protobuf import timestamp_pb2
+
+from pipelines.versions.bookkeeping import Phase
+from service.errors import AdminDeniedError, reported_to
+from service.malformed import refuse_malformed
+from vivavoce.v1 import models_pb2 as pb
+
+if TYPE_CHECKING:
+    from pipelines.versions.rollout import Rollout, VersionStatus
+    from service.errors import Context
+
+SERVICE_NAME = pb.DESCRIPTOR.services_by_name["ModelService"].full_name
+
+_LOOPBACK = re.compile(r"ipv4:127\.|ipv6:(\[|%5B)(::1|::ffff:127\.[\d.]+)(\]|%5D)|unix:")
+_STATES = {
+    Phase.LOADING: pb.MODEL_STATE_LOADING,
+    Phase.READY: pb.MODEL_STATE_READY,
+    Phase.ACTIVE: pb.MODEL_STATE_ACTIVE,
+    Phase.DRAINING: pb.MODEL_STATE_DRAINING,
+    Phase.FAILED: pb.MODEL_STATE_FAILED,
+}
+
+
+class ModelServicer:
+    """Lists, loads, unloads and rolls back versions.
+
+    Every method raises through ``reported_to``: AdminDeniedError for a caller on another machine, and what
+    ``Rollout`` raises.
+    """
+
+    def __init__(self, rollout: Rollout) -> None:
+        self._rollout = rollout
+
+    async def ListModels(  # noqa: N802 - named by the contract
+        self, request: pb.ListModelsRequest, context: Context
+    ) -> pb.ListModelsResponse:
+        """Lists all versions; see the contract."""
+        async with reported_to(context):
+            _check(request, context)
+            return pb.ListModelsResponse(versions=map(to_version, self._rollout.status()))
+
+    async def LoadModel(  # noqa: N802 - named by the contract
+        self, request: pb.LoadModelRequest, context: Context
+    ) -> pb.LoadModelResponse:
+        """Loads a version and lets it take over; see the contract."""
+        async with reported_to(context):
+            _check(request, context)
+            return pb.LoadModelResponse(version=to_version(await self._rollout.load(Path(request.path))))
+
+    async def UnloadModel(  # noqa: N802 - named by the contract
+        self, request: pb.UnloadModelRequest, context: Context
+    ) -> pb.UnloadModelResponse:
+        """Unloads a version; see the contract."""
+        async with reported_to(context):
+            _check(request, context)
+            self._rollout.unload(request.name, request.version)
+            return pb.UnloadModelResponse()
+
+    async def RollBackModel(  # noqa: N802 - named by the contract
+        self, request: pb.RollBackModelRequest, context: Context
+    ) -> pb.RollBackModelResponse:
+        """Lets the version before take over again; see the contract."""
+        async with reported_to(context):
+            _check(request, context)
+            return pb.RollBackModelResponse(version=to_version(await self._rollout.roll_back(request.name)))
+
+
+def is_local(peer: str) -> bool:
+    """Whether a caller, as gRPC names it (``ipv4:127.0.0.1:40404``), is on this machine."""
+    return _LOOPBACK.match(peer) is not None
+
+
+def to_version(status: VersionStatus) -> pb.ModelVersion:
+    """Writes a version."""
+    since = timestamp_pb2.Timestamp()
+    since.FromMilliseconds(round(1000 * status.version.since))
+    return pb.ModelVersion(
+        name=status.version.engine,
+        version=status.version.number,
+        state=_STATES[status.version.phase],
+        since=since,
+        turns=status.turns,
+        in_use=status.holders,
+        source=status.version.source,
+        reason=status.version.reason,
+    )
+
+
+def _check(request: object, context: Context) -> None:
+    if not is_local(context.peer()):
+        raise AdminDeniedError("models are managed from the server's own machine: run the command there")
+    refuse_malformed(request)

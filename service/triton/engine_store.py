@@ -1,0 +1,195 @@
+"""Where the versions of engines stand side by side for Triton.
+
+Version 1 of an engine is the one that the repository began with, under its own names. The files of version N of a model
+stand in ``MODEL.N``, and the steps of an ensemble name those of their own version: an engine's models change together
+or not at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pipelines.errors import InvalidInputError, RolloutRefusedError
+from pipelines.triton import MODEL_NAMES, BadConfigError, renamed, steps, tensors
+from pipelines.versions.smoke_file import read_smoke
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pipelines.versions.probes import Probe
+    from pipelines.versions.store import EngineFiles
+
+CONFIG = "config.pbtxt"
+SMOKE = "smoke.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedEngine:
+    """An engine directory that was found to be in order.
+
+    Attributes:
+        engine: name of the engine that it holds.
+        examples: its smoke evaluation.
+        folders: folder of each of its models, the engine's own last.
+    """
+
+    engine: str
+    examples: Sequence[Probe[Any]]
+    folders: tuple[Path, ...]
+
+
+class EngineStore:
+    """A model repository of this service's own, in which versions come and go.
+
+    Args:
+        repository: holds the models that the service begins with; what is added is linked, or copied where links
+            cannot be made, so that it stays as it was when the engine directory changes.
+    """
+
+    def __init__(self, repository: Path) -> None:
+        self._repository = repository
+        self._models = {(name, 1): _first_models_of(name, repository) for name in MODEL_NAMES}
+        self._contracts = {name: _tensors_of(repository / name) for name in MODEL_NAMES}
+        held = {model for models in self._models.values() for model in models}
+        self._others = [path.parent.name for path in _configs(repository) if path.parent.name not in held]
+
+    def source(self, engine: str) -> str:
+        """See ``pipelines.versions.store.EngineStore``."""
+        return str((self._repository / engine).resolve())
+
+    async def check(self, source: Path) -> CheckedEngine:
+        """See ``pipelines.versions.store.EngineStore``."""
+        return await asyncio.to_thread(check_engine, source, self._contracts)
+
+    async def add(self, files: EngineFiles, number: int) -> None:
+        """See ``pipelines.versions.store.EngineStore``."""
+        assert isinstance(files, CheckedEngine)
+        self._models[files.engine, number] = tuple(f"{folder.name}.{number}" for folder in files.folders)
+        try:
+            await asyncio.to_thread(_add, files.folders, self._repository, number)
+        except OSError as error:
+            raise RolloutRefusedError("FILES_UNREADABLE", f"the engine's files cannot be copied: {error}") from error
+
+    def models(self, engine: str, number: int) -> Sequence[str]:
+        """See ``pipelines.versions.store.EngineStore``."""
+        return self._models[engine, number]
+
+    def others(self) -> Sequence[str]:
+        """See ``pipelines.versions.store.EngineStore``."""
+        return self._others
+
+    async def remove(self, engine: str, number: int) -> None:
+        """See ``pipelines.versions.store.EngineStore``."""
+        names = self._models.pop((engine, number), ())
+        await asyncio.to_thread(_remove, [self._repository / name for name in names])
+
+
+def check_engine(source: Path, contracts: Mapping[str, frozenset[str]]) -> CheckedEngine:
+    """Reads an engine directory.
+
+    Args:
+        source: its absolute path.
+        contracts: the inputs and outputs that each engine must have.
+
+    Raises:
+        InvalidInputError: it is none, or not in order.
+    """
+    if not source.is_absolute():
+        raise _bad("RELATIVE_PATH", f"{source} is a relative path: send the absolute one on the server")
+    models = source / "triton"
+    found = [path.parent.name for path in _configs(models)]
+    engines = [name for name in MODEL_NAMES if name in found]
+    if len(engines) != 1:
+        held = " and ".join(engines) or "none of them"
+        known = ", ".join(MODEL_NAMES)
+        message = f"{source} is no engine directory: its triton/ must hold one of {known}, but holds {held}"
+        raise _bad("NO_ENGINE", message)
+    folders = tuple(models / name for name in _models_of(engines[0], models))
+    for folder in folders:
+        _check_model(folder)
+    lacking = contracts[engines[0]] - _tensors_of(folders[-1])
+    if lacking:
+        message = (
+            f"{folders[-1] / CONFIG} has no {' and no '.join(sorted(lacking))}: make the engine again with this version"
+        )
+        raise _bad("OTHER_CONTRACT", message)
+    return CheckedEngine(engines[0], read_smoke(source / SMOKE, engines[0]), folders)
+
+
+def _first_models_of(engine: str, repository: Path) -> tuple[str, ...]:
+    try:
+        return _models_of(engine, repository)
+    except InvalidInputError:
+        # Triton itself says what is wrong with what it is started with.
+        return (engine,)
+
+
+def _models_of(engine: str, repository: Path) -> tuple[str, ...]:
+    """Names an engine's models in the order in which they can be loaded: the steps of an ensemble before itself."""
+    config = repository / engine / CONFIG
+    try:
+        return (*steps(config.read_text(encoding="utf-8")), engine) if config.is_file() else (engine,)
+    except (BadConfigError, UnicodeDecodeError) as error:
+        raise _bad("BAD_MODEL_CONFIG", f"{config} cannot be read: {error}") from error
+
+
+def _tensors_of(folder: Path) -> frozenset[str]:
+    """Names the inputs and outputs of a model; none where its config cannot be read, of which others complain."""
+    try:
+        return tensors((folder / CONFIG).read_text(encoding="utf-8"))
+    except (BadConfigError, UnicodeDecodeError, FileNotFoundError):
+        return frozenset()
+
+
+def _check_model(folder: Path) -> None:
+    """Raises InvalidInputError unless ``folder`` looks like a model of Triton."""
+    if not (folder / CONFIG).is_file():
+        raise _bad("NO_ENGINE", f"{folder / CONFIG} is missing, which the engine's ensemble needs")
+    try:
+        ensemble = bool(steps((folder / CONFIG).read_text(encoding="utf-8")))
+    except (BadConfigError, UnicodeDecodeError) as error:
+        raise _bad("BAD_MODEL_CONFIG", f"{folder / CONFIG} cannot be read: {error}") from error
+    if not ensemble and not (folder / "1" / "model.py").is_file():
+        raise _bad("NO_ENGINE", f"{folder / '1' / 'model.py'} is missing: export the engine again")
+
+
+def _add(folders: Sequence[Path], repository: Path, number: int) -> None:
+    for folder in folders:
+        _add_model(folder, repository / f"{folder.name}.{number}", number)
+
+
+def _remove(folders: Sequence[Path]) -> None:
+    for folder in folders:
+        if folder.is_symlink():
+            folder.unlink()
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _add_model(folder: Path, target: Path, number: int) -> None:
+    shutil.copytree(folder, target, copy_function=_link_or_copy, ignore=shutil.ignore_patterns(CONFIG, "__pycache__"))
+    (target / "1").mkdir(exist_ok=True)
+    config = (folder / CONFIG).read_text(encoding="utf-8")
+    (target / CONFIG).write_text(renamed(config, lambda name: f"{name}.{number}"), encoding="utf-8")
+
+
+def _link_or_copy(source: str, target: str) -> None:
+    """A hard link takes no room, and keeps what the file was when another takes its place."""
+    try:
+        os.link(Path(source).resolve(), target)
+    except OSError:
+        # Another file system, or a file of another user.
+        shutil.copyfile(source, target)
+
+
+def _configs(repository: Path) -> list[Path]:
+    return sorted(repository.glob(f"*/{CONFIG}"))
+
+
+def _bad(reason: str, message: str) -> InvalidInputError:
+    return InvalidInputError("path", reason, message)

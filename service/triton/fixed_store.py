@@ -1,0 +1,44 @@
+"""The models of a Triton that somebody else runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from pipelines.errors import RolloutRefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pipelines.versions.store import EngineFiles
+
+
+class FixedStore:
+    """Holds version 1 of each engine: what such a Triton holds is for those who run it to change."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    def source(self, _: str) -> str:
+        """See ``pipelines.versions.store.EngineStore``."""
+        return f"Triton at {self._address}"
+
+    async def check(self, _: Path) -> NoReturn:
+        """Refuses every engine directory."""
+        message = f"this service uses a Triton that it did not start, at {self._address}: change the models there"
+        raise RolloutRefusedError("MODELS_FIXED", message)
+
+    async def add(self, files: EngineFiles, _: int) -> None:
+        """Refuses as well, though nothing passes :meth:`check`."""
+        await self.check(Path(files.engine))
+
+    def models(self, engine: str, _: int) -> Sequence[str]:
+        """See ``pipelines.versions.store.EngineStore``."""
+        return (engine,)
+
+    def others(self) -> Sequence[str]:
+        """See ``pipelines.versions.store.EngineStore``."""
+        return ()
+
+    async def remove(self, engine: str, number: int) -> None:
+        """Does nothing: nothing was added."""
