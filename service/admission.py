@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from service.errors import NotReadyError, TooManyConversationsError
+from service.errors import NotReadyError, TooManyConversationsError, TooMuchAudioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,3 +54,29 @@ class Admission:
             yield
         finally:
             self._taken -= 1
+
+
+class RecordingMemory:
+    """Bounds the memory that recordings take while they are recognized.
+
+    Args:
+        limit_bytes: how much they may have together.
+    """
+
+    def __init__(self, limit_bytes: int = 512 << 20) -> None:
+        self._free = limit_bytes
+
+    @contextlib.contextmanager
+    def held(self, size: int) -> Iterator[None]:
+        """Holds ``size`` bytes while the body runs.
+
+        Raises:
+            TooMuchAudioError: there is not so much left.
+        """
+        if size > self._free:
+            raise TooMuchAudioError(_RETRY_SECONDS)
+        self._free -= size
+        try:
+            yield
+        finally:
+            self._free += size

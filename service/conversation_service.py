@@ -4,47 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import logging
 import secrets
 from typing import TYPE_CHECKING
 
 from pipelines.conversation import Conversation
 from pipelines.errors import InvalidInputError
-from pipelines.messages import AwayReason, Reply
+from pipelines.messages import Reply
 from pipelines.typed_turn import answer_typed
 from service import wire
 from service.errors import reported_to
+from service.idle import IdleWatch
 from service.malformed import refuse_malformed
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from typing import Self
 
     from pipelines.ports import Models
     from pipelines.voice_activity import SileroModel
     from service.admission import Admission
     from service.errors import Context
+    from service.idle import Limits
+    from service.open_conversations import OpenConversations
 
 logger = logging.getLogger(__name__)
-
-_DRAIN_POLL_SECONDS = 0.05
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Limits:
-    """How long a conversation may be silent.
-
-    Attributes:
-        idle_seconds: a conversation in which nothing was sent for so long is told that it ends.
-        grace_seconds: time from then until it is ended.
-        config_seconds: a stream whose config has not come by then is refused.
-    """
-
-    idle_seconds: float = 900.0
-    grace_seconds: float = 5.0
-    config_seconds: float = 10.0
 
 
 class ConversationServicer:
@@ -55,14 +39,22 @@ class ConversationServicer:
         voice: voice activity, shared by all conversations.
         admission: who is let in.
         limits: how long a conversation may be silent.
+        open_conversations: knows those that are held.
     """
 
-    def __init__(self, models: Models, voice: SileroModel, admission: Admission, limits: Limits) -> None:
+    def __init__(
+        self,
+        models: Models,
+        voice: SileroModel,
+        admission: Admission,
+        limits: Limits,
+        open_conversations: OpenConversations,
+    ) -> None:
         self._models = models
         self._voice = voice
         self._admission = admission
         self._limits = limits
-        self._open: set[Conversation] = set()
+        self._open = open_conversations
 
     async def Converse(  # noqa: N802 - named by the contract
         self, requests: AsyncIterator[pb.ConverseRequest], context: Context
@@ -72,12 +64,8 @@ class ConversationServicer:
             with self._admission.conversation():
                 config = wire.to_config(await self._first_config(requests))
                 conversation = Conversation(config, self._models, self._voice.new_stream())
-                self._open.add(conversation)
-                try:
+                async with self._open.holding(conversation):
                     await self._hold(conversation, requests, context)
-                finally:
-                    self._open.discard(conversation)
-                    await conversation.close()
 
     async def Ask(  # noqa: N802 - named by the contract
         self, request: pb.AskRequest, context: Context
@@ -91,18 +79,6 @@ class ConversationServicer:
             budget = wire.to_budget(request, "reply_budget")
             reply = await answer_typed(self._models, request.text, documents, budget)
             return pb.AskResponse(reply=wire.to_reply(reply, loop.time()))
-
-    async def drain(self, grace_seconds: float) -> None:
-        """Announces the shutdown to every conversation, and ends each as soon as it has no turn under way."""
-        loop = asyncio.get_running_loop()
-        until = loop.time() + grace_seconds
-        for conversation in self._open:
-            conversation.announce_end(AwayReason.SHUTDOWN, grace_seconds)
-        while self._open and loop.time() < until:
-            for conversation in tuple(self._open):
-                if conversation.phase == "idle":
-                    conversation.outbox.finish()
-            await asyncio.sleep(_DRAIN_POLL_SECONDS)
 
     async def _first_config(self, requests: AsyncIterator[pb.ConverseRequest]) -> pb.ConversationConfig:
         """Reads the first request; a stream that sends none must not hold a place for ever."""
@@ -142,7 +118,7 @@ class ConversationServicer:
 
     async def _read(self, conversation: Conversation, requests: AsyncIterator[pb.ConverseRequest]) -> None:
         """Hands what the caller sends on; what is wrong with it ends the conversation through its outbox."""
-        with _IdleWatch(conversation, self._limits) as idle:
+        with IdleWatch(conversation, self._limits) as idle:
             try:
                 async for request in requests:
                     idle.touch()
@@ -150,40 +126,6 @@ class ConversationServicer:
                 await conversation.half_close()
             except Exception as error:  # noqa: BLE001 - the writer reports it to the caller
                 conversation.outbox.fail(error)
-
-
-class _IdleWatch:
-    """Ends a conversation in which nothing was sent for too long."""
-
-    def __init__(self, conversation: Conversation, limits: Limits) -> None:
-        self._conversation = conversation
-        self._limits = limits
-        self._loop = asyncio.get_running_loop()
-        self._touched = self._loop.time()
-        self._timer: asyncio.TimerHandle | None = None
-
-    def __enter__(self) -> Self:
-        self._arm()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def touch(self) -> None:
-        """Says that something was sent."""
-        self._touched = self._loop.time()
-
-    def _arm(self) -> None:
-        # One timer a period, however many messages come: re-arming at each would cost more than they do.
-        self._timer = self._loop.call_at(self._touched + self._limits.idle_seconds, self._check)
-
-    def _check(self) -> None:
-        if self._loop.time() < self._touched + self._limits.idle_seconds:
-            self._arm()
-            return
-        self._conversation.announce_end(AwayReason.IDLE, self._limits.grace_seconds)
-        self._timer = self._loop.call_later(self._limits.grace_seconds, self._conversation.outbox.finish)
 
 
 async def _hand_on(conversation: Conversation, request: pb.ConverseRequest) -> None:

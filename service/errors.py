@@ -9,13 +9,13 @@ from __future__ import annotations
 import contextlib
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import grpc
 from google.protobuf import any_pb2, duration_pb2
 from google.rpc import error_details_pb2, status_pb2
 
-from pipelines.errors import InvalidInputError, ModelError, ModelUnavailableError
+from pipelines.errors import InvalidInputError, ModelError, ModelUnavailableError, RolloutRefusedError
 from pipelines.outbox import SlowReaderError
 
 if TYPE_CHECKING:
@@ -34,23 +34,88 @@ _READER_RETRY_SECONDS = 1.0
 
 
 class ServiceError(Exception):
-    """Root of the errors that the service itself raises. The message is one sentence for the caller."""
+    """Root of the errors that the service itself raises. The message is one sentence for the caller.
+
+    Attributes:
+        code: the gRPC status that it becomes.
+        reason: one word for programs.
+        retry_seconds: when it is worth trying again; None if that is not known.
+    """
+
+    code: ClassVar[grpc.StatusCode]
+    reason: ClassVar[str]
+
+    def __init__(self, message: str, retry_seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_seconds = retry_seconds
 
 
 class TooManyConversationsError(ServiceError):
-    """Every place is taken; ``retry_seconds`` says when it is worth trying again."""
+    """Every place is taken."""
+
+    code = grpc.StatusCode.RESOURCE_EXHAUSTED
+    reason = "TOO_MANY_CONVERSATIONS"
 
     def __init__(self, limit: int, retry_seconds: float) -> None:
-        super().__init__(f"all {limit} places for conversations are taken: try again in {retry_seconds:g} s")
-        self.retry_seconds = retry_seconds
+        super().__init__(
+            f"all {limit} places for conversations are taken: try again in {retry_seconds:g} s", retry_seconds
+        )
+
+
+class TooMuchAudioError(ServiceError):
+    """Recordings that are being recognized take all memory that is meant for them."""
+
+    code = grpc.StatusCode.RESOURCE_EXHAUSTED
+    reason = "TOO_MUCH_AUDIO"
+
+    def __init__(self, retry_seconds: float) -> None:
+        super().__init__(
+            f"too many long recordings are being recognized: try again in {retry_seconds:g} s", retry_seconds
+        )
+
+
+class MessageTooLargeError(ServiceError):
+    """A request is longer than its method takes."""
+
+    code = grpc.StatusCode.RESOURCE_EXHAUSTED
+    reason = "MESSAGE_TOO_LARGE"
+
+    def __init__(self, length: int, limit: int) -> None:
+        super().__init__(f"a request has {length:,} bytes: send at most {limit:,}")
 
 
 class NotReadyError(ServiceError):
-    """The models are not ready, or the server shuts down; ``retry_seconds`` says when it is worth trying again."""
+    """The models are not ready, or the server shuts down."""
+
+    code = grpc.StatusCode.UNAVAILABLE
+    reason = "NOT_READY"
 
     def __init__(self, message: str, retry_seconds: float = 2.0) -> None:
-        super().__init__(message)
-        self.retry_seconds = retry_seconds
+        super().__init__(message, retry_seconds)
+
+
+class IdleStreamError(ServiceError):
+    """Nothing was sent for too long on a stream whose API has no message that says so."""
+
+    code = grpc.StatusCode.DEADLINE_EXCEEDED
+    reason = "IDLE"
+
+    def __init__(self) -> None:
+        super().__init__("nothing was sent for too long: open another stream when there is something to say")
+
+
+class NotServedError(ServiceError):
+    """A method is in the contract but is not served; the message says what serves instead."""
+
+    code = grpc.StatusCode.UNIMPLEMENTED
+    reason = "NOT_SERVED"
+
+
+class AdminDeniedError(ServiceError):
+    """Who asks may not manage the server."""
+
+    code = grpc.StatusCode.PERMISSION_DENIED
+    reason = "NOT_LOCAL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +144,17 @@ def _answer(error: Exception) -> _Answer:
     match error:
         case InvalidInputError():
             violation = error_details_pb2.BadRequest.FieldViolation(field=error.field, description=str(error))
-            details = error_details_pb2.BadRequest(field_violations=[violation])
-            answer = _Answer(code.INVALID_ARGUMENT, error.reason, str(error), (details,))
-        case TooManyConversationsError():
-            retry = _retry(error.retry_seconds)
-            answer = _Answer(code.RESOURCE_EXHAUSTED, "TOO_MANY_CONVERSATIONS", str(error), (retry,))
+            bad = error_details_pb2.BadRequest(field_violations=[violation])
+            answer = _Answer(code.INVALID_ARGUMENT, error.reason, str(error), (bad,))
+        case ServiceError():
+            details = () if error.retry_seconds is None else (_retry(error.retry_seconds),)
+            answer = _Answer(error.code, error.reason, str(error), details)
         case SlowReaderError():
             answer = _Answer(code.RESOURCE_EXHAUSTED, "SLOW_READER", str(error), (_retry(_READER_RETRY_SECONDS),))
-        case NotReadyError():
-            answer = _Answer(code.UNAVAILABLE, "NOT_READY", str(error), (_retry(error.retry_seconds),))
+        case RolloutRefusedError():
+            violation = error_details_pb2.PreconditionFailure.Violation(type=error.reason, description=str(error))
+            failure = error_details_pb2.PreconditionFailure(violations=[violation])
+            answer = _Answer(code.FAILED_PRECONDITION, error.reason, str(error), (failure,))
         case ModelUnavailableError():
             answer = _Answer(code.UNAVAILABLE, "MODELS_UNAVAILABLE", str(error), (_retry(_MODELS_RETRY_SECONDS),))
         case ModelError():

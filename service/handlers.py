@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 import grpc
 
 from service.malformed import reader
+from service.model_service import SERVICE_NAME as MODEL_SERVICE_NAME
 from service.wire import SERVICE_NAME
 from vivavoce.v1 import conversation_pb2 as pb
+from vivavoce.v1 import models_pb2
 
 if TYPE_CHECKING:
     from service.conversation_service import ConversationServicer
+    from service.model_service import ModelServicer
 
 
 def conversation_handler(servicer: ConversationServicer) -> grpc.GenericRpcHandler:
@@ -25,3 +28,16 @@ def conversation_handler(servicer: ConversationServicer) -> grpc.GenericRpcHandl
         ),
     }
     return grpc.method_handlers_generic_handler(SERVICE_NAME, methods)
+
+
+def model_handler(servicer: ModelServicer) -> grpc.GenericRpcHandler:
+    """Returns the handler of ``ModelService`` for a server."""
+    methods = {
+        name: grpc.unary_unary_rpc_method_handler(
+            getattr(servicer, name),
+            reader(getattr(models_pb2, f"{name}Request")),
+            getattr(models_pb2, f"{name}Response").SerializeToString,
+        )
+        for name in ("ListModels", "LoadModel", "UnloadModel", "RollBackModel")
+    }
+    return grpc.method_handlers_generic_handler(MODEL_SERVICE_NAME, methods)

@@ -15,25 +15,38 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from pipelines.triton import TritonModels
+from pipelines.text.style import prepare
+from pipelines.triton import TritonClient, connect
+from pipelines.versions.rollout import Rollout
 from pipelines.voice_activity import SileroModel
-from service.admission import Admission
-from service.conversation_service import ConversationServicer, Limits
-from service.handlers import conversation_handler
+from service.admission import Admission, RecordingMemory
+from service.conversation_service import ConversationServicer
+from service.handlers import conversation_handler, model_handler
+from service.idle import Limits
+from service.model_service import SERVICE_NAME as MODEL_SERVICE_NAME
+from service.model_service import ModelServicer
+from service.open_conversations import OpenConversations
 from service.readiness import Readiness
+from service.riva.handlers import MAX_RECORDING_BYTES, riva_handlers
+from service.riva.language import LanguageServicer
+from service.riva.speech import SpeechServicer
+from service.triton.engine_store import EngineStore
+from service.triton.fixed_store import FixedStore
 from service.triton.installation import TritonNotInstalledError
+from service.triton.repository import composed
 from service.triton.supervisor import TritonGaveUpError, TritonSupervisor
 from service.wire import SERVICE_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
+
+    from pipelines.versions.store import EngineStore as Store
 
 logger = logging.getLogger(__name__)
 
 DEFAULT_MODEL_REPOSITORY = Path(__file__).resolve().parent.parent / "model_repository"
 
 _DRAIN_SECONDS = 5.0
-_MAX_MESSAGE_BYTES = 4 << 20
 
 
 class AddressInUseError(OSError):
@@ -49,6 +62,8 @@ class ServeOptions:
         port: port to listen on; 0 for one that the kernel chooses.
         triton: ``host:port`` of a Triton that runs elsewhere; None to start one.
         model_repository: what a Triton of our own serves.
+        engines: engine directories whose models take the places of those of the repository.
+        admin: whether callers on this machine may manage the models.
         log_level: one of Python's level names.
         max_conversations: conversations at a time; no more than the model ``asr`` has places for.
         limits: how long a conversation may be silent.
@@ -58,6 +73,8 @@ class ServeOptions:
     port: int = 50051
     triton: str | None = None
     model_repository: Path | None = None
+    engines: tuple[Path, ...] = ()
+    admin: bool = True
     log_level: str = "INFO"
     max_conversations: int = 64
     limits: Limits = field(default_factory=Limits)
@@ -116,17 +133,42 @@ async def serving(options: ServeOptions) -> AsyncIterator[Server]:
     admission = Admission(options.max_conversations)
     health_servicer = health.aio.HealthServicer()
     async with asyncio.TaskGroup() as tasks, contextlib.AsyncExitStack() as cleanup:
-        supervisor = None if options.triton else TritonSupervisor(options.model_repository or DEFAULT_MODEL_REPOSITORY)
-        models = TritonModels(supervisor.address if supervisor else str(options.triton))
-        cleanup.push_async_callback(models.close)
-        readiness = Readiness(models, health_servicer, admission)
+        supervisor, rollout = _models(options, cleanup)
+        readiness = Readiness(rollout, health_servicer, admission)
         if supervisor is not None:
-            _until_exit(cleanup, tasks.create_task(supervisor.run(readiness.lost), name="triton"))
-        servicer = ConversationServicer(models, SileroModel(), admission, options.limits)
-        server, port = await _start(options, servicer, health_servicer)
-        cleanup.push_async_callback(_stop, server, servicer, admission, health_servicer)
+            watching = supervisor.run(rollout.models_to_load, readiness.lost)
+            _until_exit(cleanup, tasks.create_task(watching, name="triton"))
+        cleanup.push_async_callback(rollout.close)
+        models = rollout.active
+        voice, open_conversations = SileroModel(), OpenConversations()
+        servicer = ConversationServicer(models, voice, admission, options.limits, open_conversations)
+        preparing = asyncio.to_thread(prepare)
+        _until_exit(cleanup, tasks.create_task(preparing, name="transcript styles"))
+        memory = RecordingMemory()
+        speech = SpeechServicer(models, voice, admission, memory, options.limits, open_conversations)
+        handlers = {
+            SERVICE_NAME: conversation_handler(servicer),
+            **riva_handlers(speech, LanguageServicer(models, admission)),
+        }
+        if options.admin:
+            handlers[MODEL_SERVICE_NAME] = model_handler(ModelServicer(rollout))
+        server, port = await _start(options, handlers, health_servicer)
+        cleanup.push_async_callback(_stop, server, open_conversations, admission, health_servicer)
         _until_exit(cleanup, tasks.create_task(readiness.watch(), name="readiness"))
         yield Server(port, readiness)
+
+
+def _models(options: ServeOptions, cleanup: contextlib.AsyncExitStack) -> tuple[TritonSupervisor | None, Rollout]:
+    """Makes the clients of the models' first versions, and the supervisor of a Triton of our own."""
+    supervisor: TritonSupervisor | None = None
+    store: Store = FixedStore(str(options.triton))
+    if options.triton is None:
+        default = options.model_repository or DEFAULT_MODEL_REPOSITORY
+        repository = cleanup.enter_context(composed(default, options.engines))
+        supervisor, store = TritonSupervisor(repository), EngineStore(repository)
+    client = TritonClient(supervisor.address if supervisor else str(options.triton))
+    cleanup.push_async_callback(client.close)
+    return supervisor, Rollout(client, store, lambda engine, model: connect(client, engine, model))
 
 
 def _until_exit(cleanup: contextlib.AsyncExitStack, task: asyncio.Task[None]) -> None:
@@ -140,11 +182,12 @@ def _until_exit(cleanup: contextlib.AsyncExitStack, task: asyncio.Task[None]) ->
 
 
 async def _start(
-    options: ServeOptions, servicer: ConversationServicer, health_servicer: health.aio.HealthServicer
+    options: ServeOptions, handlers: Mapping[str, grpc.GenericRpcHandler], health_servicer: health.aio.HealthServicer
 ) -> tuple[grpc.aio.Server, int]:
     server = grpc.aio.server(
         options=[
-            ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
+            # Recordings may be long; what other methods take is bounded where their requests are read.
+            ("grpc.max_receive_message_length", MAX_RECORDING_BYTES),
             ("grpc.so_reuseport", 0),
             # A client that vanished without a word is noticed within half a minute.
             ("grpc.keepalive_time_ms", 20_000),
@@ -153,10 +196,10 @@ async def _start(
             ("grpc.keepalive_permit_without_calls", 1),
         ]
     )
-    server.add_generic_rpc_handlers((conversation_handler(servicer),))
+    server.add_generic_rpc_handlers(tuple(handlers.values()))
     health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
-    names = (SERVICE_NAME, health_pb2.DESCRIPTOR.services_by_name["Health"].full_name, reflection.SERVICE_NAME)
-    reflection.enable_server_reflection(names, server)
+    health_name = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
+    reflection.enable_server_reflection((*handlers, health_name, reflection.SERVICE_NAME), server)
     try:
         port = server.add_insecure_port(f"{options.host}:{options.port}")
     except RuntimeError as error:
@@ -168,11 +211,11 @@ async def _start(
 
 async def _stop(
     server: grpc.aio.Server,
-    servicer: ConversationServicer,
+    open_conversations: OpenConversations,
     admission: Admission,
     health_servicer: health.aio.HealthServicer,
 ) -> None:
     admission.close("the server shuts down: connect to another one, or again later")
     await health_servicer.enter_graceful_shutdown()
-    await servicer.drain(_DRAIN_SECONDS)
+    await open_conversations.drain(_DRAIN_SECONDS)
     await server.stop(grace=1.0)

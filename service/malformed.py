@@ -1,40 +1,58 @@
 """Requests that cannot be read.
 
 gRPC's own deserialization failure would end the call with INTERNAL, as if the server were at fault, before a servicer
-sees it. Ours hands the servicer a mark instead, which it answers as it does any other bad request.
+sees it, and its limit on the length of messages is one for all methods. Ours hands the servicer a mark instead, which
+it answers as it does any other bad request.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from google.protobuf.message import DecodeError
 
 from pipelines.errors import InvalidInputError
+from service.errors import MessageTooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from google.protobuf.message import Message
 
-MALFORMED: Final = object()
-"""Stands for a request that could not be read."""
+MAX_MESSAGE_BYTES = 4 << 20
+"""Length of a request of any method that says nothing else."""
 
 
-def reader(message: type[Message]) -> Callable[[bytes], object]:
-    """Returns a deserializer of ``message`` that returns :data:`MALFORMED` for bytes that are none."""
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Stands for a request that could not be read; ``error`` says why."""
+
+    error: Exception
+
+
+def reader(message: type[Message], max_bytes: int = MAX_MESSAGE_BYTES) -> Callable[[bytes], object]:
+    """Returns a deserializer of ``message`` that returns :class:`Unreadable` for what is none, or too long."""
 
     def read(data: bytes) -> object:
+        if len(data) > max_bytes:
+            return Unreadable(MessageTooLargeError(len(data), max_bytes))
         try:
             return message.FromString(data)
         except DecodeError:
-            return MALFORMED
+            package = message.DESCRIPTOR.file.package
+            text = f"a request cannot be read: send protobuf of {package} with text in UTF-8"
+            return Unreadable(InvalidInputError("request", "MALFORMED_REQUEST", text))
 
     return read
 
 
 def refuse_malformed(request: object) -> None:
-    """Raises InvalidInputError if ``request`` could not be read."""
-    if request is MALFORMED:
-        message = "a request cannot be read: send protobuf of vivavoce.v1 with text in UTF-8"
-        raise InvalidInputError("request", "MALFORMED_REQUEST", message)
+    """Raises what is wrong with ``request`` if it could not be read.
+
+    Raises:
+        InvalidInputError: it is no protobuf of the expected type.
+        MessageTooLargeError: it is too long.
+    """
+    if isinstance(request, Unreadable):
+        raise request.error

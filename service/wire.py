@@ -13,6 +13,8 @@ from pipelines.audio.formats import MODEL_RATE_HZ, AudioFormat, Encoding
 from pipelines.conversation import ConversationConfig
 from pipelines.endpointing import EndpointingConfig
 from pipelines.errors import InvalidInputError
+from pipelines.phrase_hints import check_alternatives, read_hints
+from pipelines.ports import RecognitionOptions
 from pipelines.turns.state import TurnSettings
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
@@ -26,11 +28,12 @@ if TYPE_CHECKING:
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["ConversationService"].full_name
 
+LANGUAGE = "en-US"
+"""The one language that is served."""
+
 DEFAULT_BUDGET_SECONDS = 0.3
 MAX_TEXT_CHARACTERS = 2_000
 MAX_AUDIO_BYTES = 1 << 20
-MAX_PHRASES = 1_000
-MAX_BOOST = 100
 
 _ENCODINGS = {
     pb.AUDIO_ENCODING_LINEAR_PCM: Encoding.LINEAR_PCM,
@@ -71,11 +74,7 @@ def to_config(config: pb.ConversationConfig) -> ConversationConfig:
     Raises:
         InvalidInputError: a field cannot be honoured; the error names it.
     """
-    _check_language(config.language_code, "config.language_code")
-    if sum(len(hints.phrases) for hints in config.phrase_hints) > MAX_PHRASES:
-        raise InvalidInputError("config.phrase_hints", "TOO_MANY_PHRASES", f"send at most {MAX_PHRASES:,} phrases")
-    if any(not 0 <= hints.boost <= MAX_BOOST for hints in config.phrase_hints):
-        raise InvalidInputError("config.phrase_hints", "BOOST_OUT_OF_RANGE", f"a boost must be 0 to {MAX_BOOST}")
+    check_language(config.language_code, "config.language_code")
     return ConversationConfig(
         audio_format=_to_audio_format(config.audio) if config.HasField("audio") else None,
         turns=TurnSettings(
@@ -84,6 +83,13 @@ def to_config(config: pb.ConversationConfig) -> ConversationConfig:
             budget_seconds=to_budget(config, "config.reply_budget"),
         ),
         documents=to_documents(config.documents),
+        recognition=RecognitionOptions(
+            hints=read_hints(
+                ((group.phrases, group.boost if group.HasField("boost") else None) for group in config.phrase_hints),
+                "config.phrase_hints",
+            ),
+            alternatives=check_alternatives(config.max_alternatives, "config.max_alternatives"),
+        ),
     )
 
 
@@ -99,7 +105,7 @@ def check_ask(request: pb.AskRequest) -> tuple[Document, ...]:
         InvalidInputError: the text, the language or the documents cannot be served.
     """
     check_text(request.text)
-    _check_language(request.language_code, "language_code")
+    check_language(request.language_code, "language_code")
     documents = to_documents(request.documents)
     check_documents(documents, "documents")
     return documents
@@ -117,6 +123,17 @@ def check_text(text: str) -> str:
         message = f"the text has {len(text):,} characters: send at most {MAX_TEXT_CHARACTERS:,}"
         raise InvalidInputError("text", "TEXT_TOO_LONG", message)
     return text
+
+
+def check_language(language: str, field: str) -> None:
+    """Checks a BCP 47 tag; none at all will do.
+
+    Raises:
+        InvalidInputError: the language is not served.
+    """
+    if language and language.lower().split("-")[0] != "en":
+        message = f"the language {language!r} is not served: choose {LANGUAGE}"
+        raise InvalidInputError(field, "UNSUPPORTED_LANGUAGE", message)
 
 
 def check_audio(audio: bytes) -> bytes:
@@ -181,6 +198,7 @@ def to_reply(reply: messages.Reply, now_seconds: float) -> reply_pb2.Reply:
         overran=[_STAGES[stage] for stage in reply.overran],
         latency=_latency(now_seconds - reply.ended_at_seconds, reply.timings),
         speculated=reply.speculated,
+        model_versions=reply.model_versions,
     )
 
 
@@ -211,11 +229,6 @@ def _to_endpointing(endpointing: pb.EndpointingConfig) -> EndpointingConfig:
     return EndpointingConfig(enabled=False)
 
 
-def _check_language(language: str, field: str) -> None:
-    if language and language.lower().split("-")[0] != "en":
-        raise InvalidInputError(field, "UNSUPPORTED_LANGUAGE", f"the language {language!r} is not served: choose en-US")
-
-
 def _transcript(transcript: messages.Transcript) -> pb.Transcript:
     return pb.Transcript(
         turn=transcript.turn,
@@ -223,6 +236,8 @@ def _transcript(transcript: messages.Transcript) -> pb.Transcript:
         is_final=transcript.is_final,
         start=_offset(transcript.start),
         end=_offset(transcript.end),
+        alternatives=[pb.Alternative(text=one.text, confidence=one.confidence) for one in transcript.alternatives],
+        confidence=transcript.confidence,
     )
 
 

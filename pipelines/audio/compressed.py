@@ -10,12 +10,14 @@ import av.error
 import numpy as np
 import pyflac
 
-from pipelines.audio.formats import MAX_CHANNELS, MAX_RATE_HZ, MIN_RATE_HZ, AudioFormat
+from pipelines.audio.headers import check_header
 from pipelines.audio.ogg import OggPacketReader
 from pipelines.errors import UndecodableAudioError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from pipelines.audio.formats import AudioFormat
 
 _NOTHING = np.zeros((0, 1), np.float32)
 
@@ -92,7 +94,7 @@ def _read_streaminfo(head: bytes, promised: AudioFormat) -> int:
     # 20 bits sample rate, 3 bits channels - 1, 5 bits bits-per-sample - 1
     packed = int.from_bytes(head[_STREAMINFO_END - 8 : _STREAMINFO_END - 4], "big")
     rate, channels, bits = packed >> 12, (packed >> 9 & 7) + 1, (packed >> 4 & 31) + 1
-    _check_header(promised, rate, channels)
+    check_header(promised, rate, channels)
     if bits not in _FLAC_BITS:
         raise UndecodableAudioError(f"FLAC with {bits} bits a sample is not served: encode it with 16")
     return rate
@@ -132,7 +134,7 @@ class OggOpusDecoder:
             return  # OpusTags: names and comments
         if not packet.startswith(b"OpusHead") or len(packet) < 19:
             raise UndecodableAudioError("the Ogg stream holds no Opus audio: its first packet is no OpusHead")
-        _check_header(self._promised, self.sample_rate_hz, packet[9])
+        check_header(self._promised, self.sample_rate_hz, packet[9])
         codec = av.CodecContext.create("libopus", "r")
         codec.extradata = packet
         assert isinstance(codec, av.AudioCodecContext)
@@ -154,14 +156,3 @@ def _to_float(frame: av.AudioFrame) -> npt.NDArray[np.float32]:
     # libopus is asked for nothing else, but may be built for 16-bit integers.
     scale = np.float32(1 if rows.dtype == np.float32 else 32768)
     return rows.astype(np.float32) / scale
-
-
-def _check_header(promised: AudioFormat, rate: int, channels: int) -> None:
-    if not MIN_RATE_HZ <= rate <= MAX_RATE_HZ:
-        raise UndecodableAudioError(f"the audio's header says {rate} Hz: send {MIN_RATE_HZ} to {MAX_RATE_HZ} Hz")
-    if not 1 <= channels <= MAX_CHANNELS:
-        raise UndecodableAudioError(f"the audio's header says {channels} channels: send 1 or 2")
-    if promised.channels and promised.channels != channels:
-        raise UndecodableAudioError(
-            f"the audio's header says {channels} channel(s), the config {promised.channels}: leave the config's at 0"
-        )

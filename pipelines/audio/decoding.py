@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import soxr
 
 from pipelines.audio.compressed import FlacDecoder, OggOpusDecoder
-from pipelines.audio.formats import MODEL_RATE_HZ, AudioFormat, Encoding
+from pipelines.audio.detection import DetectingDecoder
+from pipelines.audio.formats import AudioFormat, Encoding
 from pipelines.audio.raw import RawDecoder
-from pipelines.errors import UndecodableAudioError
+from pipelines.audio.resampling import NO_SAMPLES, Resampler
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -39,7 +39,7 @@ class AudioDecoder:
 
     def __init__(self, audio_format: AudioFormat) -> None:
         self._decoder = _sample_decoder(audio_format)
-        self._resampler: soxr.ResampleStream | None = None
+        self._resampler = Resampler()
 
     def decode(self, data: bytes) -> npt.NDArray[np.float32]:
         """Decodes a piece of audio to float32 ``[samples]`` at 16 kHz, as far as it is complete.
@@ -58,17 +58,63 @@ class AudioDecoder:
         return self._to_model_rate(self._decoder.flush(), last=True)
 
     def _to_model_rate(self, samples: npt.NDArray[np.float32], *, last: bool) -> npt.NDArray[np.float32]:
-        if not len(samples) and not (last and self._resampler):
-            return np.zeros(0, np.float32)
-        mono: npt.NDArray[np.float32] = samples.mean(axis=1, dtype=np.float32)
-        if not np.isfinite(mono).all():
-            raise UndecodableAudioError("the audio holds NaN or infinity: send finite samples from -1 to 1")
-        if self._resampler is None:
-            if self._decoder.sample_rate_hz == MODEL_RATE_HZ:
-                return mono
-            self._resampler = soxr.ResampleStream(self._decoder.sample_rate_hz, MODEL_RATE_HZ, 1, quality="HQ")
-        resampled: npt.NDArray[np.float32] = self._resampler.resample_chunk(mono, last=last)
-        return resampled
+        mono: npt.NDArray[np.float32] = samples.mean(axis=1, dtype=np.float32) if len(samples) else NO_SAMPLES
+        return self._resampler.convert(mono, self._decoder.sample_rate_hz, last=last)
+
+
+class ChannelDecoder:
+    """Decodes and resamples one stream of audio, each channel by itself.
+
+    Args:
+        decoder: decodes the samples.
+        channels: how many are wanted, from the first on; further ones are left out.
+    """
+
+    def __init__(self, decoder: SampleDecoder, channels: int) -> None:
+        self._decoder = decoder
+        self._resamplers = [Resampler() for _ in range(channels)]
+
+    def decode(self, data: bytes) -> list[npt.NDArray[np.float32]]:
+        """Decodes a piece of audio to float32 ``[samples]`` at 16 kHz for each channel, as far as it is complete.
+
+        Raises:
+            UndecodableAudioError: ``data`` is not in the promised encoding, or holds NaN or infinity.
+        """
+        return self._to_model_rate(self._decoder.decode(data), last=False)
+
+    def flush(self) -> list[npt.NDArray[np.float32]]:
+        """Returns the samples that were held back for want of what follows.
+
+        Raises:
+            UndecodableAudioError: the audio breaks off in a way that its encoding does not allow.
+        """
+        return self._to_model_rate(self._decoder.flush(), last=True)
+
+    def _to_model_rate(self, samples: npt.NDArray[np.float32], *, last: bool) -> list[npt.NDArray[np.float32]]:
+        return [
+            resampler.convert(
+                samples[:, channel] if len(samples) else NO_SAMPLES, self._decoder.sample_rate_hz, last=last
+            )
+            for channel, resampler in enumerate(self._resamplers)
+        ]
+
+
+def channel_decoder(encoding: Encoding | None, sample_rate_hz: int, channels: int, wanted: int) -> ChannelDecoder:
+    """Returns a decoder of audio that may have a header even if its encoding has none.
+
+    Args:
+        encoding: None for what a header in the audio says.
+        sample_rate_hz: 0 for what the header says; the header outranks it.
+        channels: channels of the audio; 0 for one, or for what the header says.
+        wanted: how many channels are decoded, from the first on.
+
+    Raises:
+        InvalidInputError: the rate or the number of channels is not served.
+    """
+    if encoding is not None and encoding.describes_itself:
+        return ChannelDecoder(_sample_decoder(AudioFormat(encoding, 0, channels)), wanted)
+    raw = AudioFormat(encoding or Encoding.LINEAR_PCM, sample_rate_hz, channels) if sample_rate_hz else None
+    return ChannelDecoder(DetectingDecoder(channels, raw), wanted)
 
 
 def _sample_decoder(audio_format: AudioFormat) -> SampleDecoder:

@@ -34,20 +34,25 @@ _SAMPLE_BYTES = {Encoding.LINEAR_PCM: 2, Encoding.LINEAR_PCM_FLOAT32: 4, Encodin
 
 
 class RawDecoder:
-    """Decodes headerless samples; every piece must hold whole samples of all channels."""
+    """Decodes headerless samples; every piece must hold whole samples of all channels.
+
+    Attributes:
+        sample_rate_hz: samples a second and channel.
+        frame_bytes: bytes of one sample of all channels.
+    """
 
     def __init__(self, audio_format: AudioFormat) -> None:
         self.sample_rate_hz = audio_format.sample_rate_hz
         self._encoding = audio_format.encoding
         self._channels = audio_format.channels or 1
+        self.frame_bytes = _SAMPLE_BYTES[self._encoding] * self._channels
 
     def decode(self, data: bytes) -> npt.NDArray[np.float32]:
         """Decodes ``data`` to float32 ``[samples, channels]``."""
-        frame_bytes = _SAMPLE_BYTES[self._encoding] * self._channels
-        if len(data) % frame_bytes:
+        if len(data) % self.frame_bytes:
             raise UndecodableAudioError(
                 f"{len(data)} bytes are no whole number of {self._encoding.value} samples "
-                f"on {self._channels} channel(s): send multiples of {frame_bytes} bytes"
+                f"on {self._channels} channel(s): send multiples of {self.frame_bytes} bytes"
             )
         return self._samples(data).reshape(-1, self._channels)
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pipelines.errors import ModelError
-from pipelines.ports import AnswerSpan, Hypothesis, IntentPrediction, SlotSpan, Timing
+from pipelines.ports import NO_OPTIONS, Alternative, AnswerSpan, Hypothesis, IntentPrediction, SlotSpan, Timing
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from pipelines.ports import RecognitionOptions
 
 INSTANT = Timing(0.0, 0.001)
 
@@ -24,6 +26,8 @@ class FakeModels:
         recognition_seconds, understanding_seconds, answering_seconds: how long each model takes.
         fail: names of the models that refuse: ``asr``, ``nlu``, ``qa``.
         sequences: every sequence that was opened.
+        words: what is recognized in all audio, if it is not one word a second.
+        answers_anything: whether documents hold answers.
     """
 
     recognition_seconds: float = 0.05
@@ -33,6 +37,10 @@ class FakeModels:
     error: ModelError = field(default_factory=lambda: ModelError("out of order"))
     sequences: list[FakeSequence] = field(default_factory=list)
     understood: list[str] = field(default_factory=list)
+    words: str = ""
+    answers_anything: bool = True
+    turns_begun: int = 0
+    turns_released: int = 0
 
     @property
     def recognizer(self) -> FakeModels:
@@ -47,11 +55,22 @@ class FakeModels:
         return self
 
     @property
+    def versions(self) -> dict[str, int]:
+        return {"asr": 1}
+
+    def begin_turn(self) -> FakeModels:
+        self.turns_begun += 1
+        return self
+
+    def release(self) -> None:
+        self.turns_released += 1
+
+    @property
     def open_sequences(self) -> list[FakeSequence]:
         return [sequence for sequence in self.sequences if sequence.requests and not sequence.ended]
 
-    def open_sequence(self) -> FakeSequence:
-        sequence = FakeSequence(self)
+    def open_sequence(self, options: RecognitionOptions = NO_OPTIONS) -> FakeSequence:
+        sequence = FakeSequence(self, options)
         self.sequences.append(sequence)
         return sequence
 
@@ -66,12 +85,15 @@ class FakeModels:
         await asyncio.sleep(self.answering_seconds)
         if "qa" in self.fail:
             raise self.error
+        if not self.answers_anything:
+            return AnswerSpan(None, None, 0.1, INSTANT)
         return AnswerSpan(0, len(document.split(maxsplit=1)[0]), 0.8, INSTANT)
 
 
 @dataclass
 class FakeSequence:
     models: FakeModels
+    options: RecognitionOptions
     samples: int = 0
     requests: int = 0
     decoded: int = 0
@@ -90,13 +112,15 @@ class FakeSequence:
             self.under_way -= 1
         self.ended = self.ended or end
         if "asr" in self.models.fail:
-            raise ModelError("out of order")
+            raise self.models.error
         new = self.samples - self.decoded
         if decode or end or new >= 6400:
             self.decoded = self.samples
-        words = " ".join(f"w{second}" for second in range(self.decoded // 16000 + 1))
+        words = self.models.words or " ".join(f"w{second}" for second in range(self.decoded // 16000 + 1))
         timing = INSTANT if new else Timing(0.003, 0.0)
-        return Hypothesis(words, self.decoded, end, timing)
+        count = self.options.alternatives
+        alternatives = tuple(Alternative(f"{words} or {n}" if n else words, 0.5**n / 2) for n in range(count))
+        return Hypothesis(words, self.decoded, end, timing, alternatives)
 
 
 class ScriptedVoice:

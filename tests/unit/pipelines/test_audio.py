@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from pipelines.audio.decoding import AudioDecoder
+from pipelines.audio.decoding import AudioDecoder, channel_decoder
 from pipelines.audio.formats import AudioFormat, Encoding
 from pipelines.audio.timeline import Timeline
 from pipelines.errors import InvalidInputError, UndecodableAudioError
@@ -120,3 +120,78 @@ def test_a_timeline_keeps_what_was_not_forgotten():
         timeline.get(37, 40)
     with pytest.raises(IndexError):
         timeline.get(90, 101)
+
+
+def wav(subtype: str, rate: int = 16_000, channels: int = 1, container: str = "WAV") -> bytes:
+    buffer = io.BytesIO()
+    soundfile.write(buffer, tone(rate, channels), rate, format=container, subtype=subtype)
+    return buffer.getvalue()
+
+
+def channels_of(data: bytes, chunk: int, *, wanted: int = 1, promised: int = 0) -> list[np.ndarray]:
+    decoder = channel_decoder(None, 0, promised, wanted)
+    pieces = [decoder.decode(data[start : start + chunk]) for start in range(0, len(data), chunk)]
+    return [np.concatenate(channel) for channel in zip(*pieces, decoder.flush(), strict=True)]
+
+
+@pytest.mark.parametrize("chunk", [7, 999, 1 << 20])
+@pytest.mark.parametrize(("subtype", "container"), [("PCM_16", "WAV"), ("FLOAT", "WAV"), ("PCM_16", "WAVEX")])
+def test_wav_is_decoded_wherever_it_is_cut(subtype: str, container: str, chunk: int):
+    (samples,) = channels_of(wav(subtype, container=container), chunk)
+    assert samples == pytest.approx(tone(16_000)[:, 0], abs=1e-3)
+
+
+@pytest.mark.parametrize("subtype", ["ULAW", "ALAW"])
+def test_wav_of_g711_is_decoded(subtype: str):
+    (samples,) = channels_of(wav(subtype, 8_000), 3200)
+    assert len(samples) == pytest.approx(16_000 * SECONDS, abs=200)
+    assert np.abs(samples).max() == pytest.approx(0.3, abs=0.03)
+
+
+def test_what_follows_the_samples_of_a_wav_is_left_out():
+    data = wav("PCM_16") + b"LIST" + (8).to_bytes(4, "little") + b"INFOnoise"
+    (samples,) = channels_of(data, 3200)
+    assert len(samples) == 16_000 * SECONDS
+
+
+def test_a_wav_whose_length_was_not_known_goes_on_to_its_end():
+    data = bytearray(wav("PCM_16"))
+    at = data.index(b"data") + 4
+    data[at : at + 4] = b"\xff" * 4
+    (samples,) = channels_of(bytes(data), 3200)
+    assert len(samples) == 16_000 * SECONDS
+
+
+def test_channels_are_taken_apart():
+    left, right = tone(16_000)[:, 0], 0.5 * tone(16_000)[:, 0]
+    buffer = io.BytesIO()
+    soundfile.write(buffer, np.stack((left, right), axis=1), 16_000, format="WAV", subtype="FLOAT")
+    assert [np.abs(channel).max() for channel in channels_of(buffer.getvalue(), 999, wanted=2, promised=2)] == [
+        pytest.approx(0.3, abs=1e-3),
+        pytest.approx(0.15, abs=1e-3),
+    ]
+    assert np.abs(channels_of(buffer.getvalue(), 999)[0]).max() == pytest.approx(0.3, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (wav("PCM_24"), "24 bits"),
+        (wav("PCM_16", 96_000), "96000 Hz"),
+        (wav("PCM_16", channels=3), "3 channels"),
+        (wav("PCM_16")[:30], "inside its header"),
+        (b"RIFF\0\0\0\0WAVEdata\x10\0\0\0" + bytes(16), "before their format"),
+        (b"RIFF\0\0\0\0WAVEfmt \x04\0\0\0" + bytes(16), "too short"),
+        (b"RIFF\0\0\0\0WAVEjunk\xff\xff\xff\x7f" + bytes(64), "no samples where"),
+        (b"no header at all", "no WAV, FLAC or Ogg header"),
+        (b"abc", "no WAV, FLAC or Ogg header"),
+    ],
+)
+def test_a_bad_header_is_refused_with_a_sentence(data: bytes, sentence: str):
+    with pytest.raises(UndecodableAudioError, match=sentence):
+        channels_of(data, 3200)
+
+
+def test_a_header_of_other_channels_than_promised_is_refused():
+    with pytest.raises(UndecodableAudioError, match=r"2 channel\(s\), the config 1"):
+        channels_of(wav("PCM_16", channels=2), 3200, promised=1)

@@ -15,7 +15,7 @@ from pipelines.endpointing import EndpointingConfig
 from pipelines.errors import InvalidInputError
 from pipelines.messages import Message, Notice, Reply, SpeechEnded, Status, Transcript
 from pipelines.outbox import MAX_MESSAGES, Outbox, SlowReaderError
-from pipelines.ports import AnswerSpan
+from pipelines.ports import NO_OPTIONS, AnswerSpan, PhraseHint, RecognitionOptions
 from pipelines.turns.state import TurnSettings
 from tests import virtual_time
 from tests.unit.pipelines.fakes import INSTANT, FakeModels, ScriptedVoice
@@ -29,8 +29,10 @@ class Session:
     """A conversation with its caller: sends 100 ms at a time, and notes what comes when."""
 
     def __init__(self, models: FakeModels, voice: ScriptedVoice, **settings: object) -> None:
+        recognition = settings.pop("recognition", NO_OPTIONS)
         turns = TurnSettings(interim_results=True, **settings)
-        self.conversation = Conversation(ConversationConfig(PCM, turns, DOCUMENTS), models, voice)
+        config = ConversationConfig(PCM, turns, DOCUMENTS, recognition)
+        self.conversation = Conversation(config, models, voice)
         self.came: list[tuple[float, Message]] = []
         self._loop = asyncio.get_running_loop()
 
@@ -278,3 +280,19 @@ def test_a_reader_who_falls_too_far_behind_is_let_go():
 
     with pytest.raises(SlowReaderError):
         drained(fill)
+
+
+@pytest.mark.parametrize("wanted", [0, 2])
+async def test_hints_reach_the_recognizer_and_finals_tell_the_alternatives_asked_for(wanted: int) -> None:
+    options = RecognitionOptions((PhraseHint("w1", 5.0),), wanted)
+    models = FakeModels()
+    async with session(models, (1.0, 1.0), (9.0, 0.0), recognition=options) as held:
+        await held.talk(2.5)
+        await asyncio.sleep(1)
+        transcripts = held.of(Transcript)
+    assert [sequence.options for sequence in models.sequences] == [options]
+    final = transcripts[-1]
+    assert final.is_final
+    assert [one.text for one in final.alternatives] == [final.text, f"{final.text} or 1"][:wanted]
+    assert final.confidence == (0.5 if wanted else 0.0)
+    assert all(not transcript.alternatives for transcript in transcripts[:-1])

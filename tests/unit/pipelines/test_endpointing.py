@@ -46,6 +46,27 @@ def test_push_to_talk_never_ends_by_itself():
     assert boundaries(EndpointingConfig(enabled=False), [True] * 20 + [False] * 1000) == [(2, Boundary.START)]
 
 
+def test_a_shorter_window_makes_the_end_likely_before_it_is_reached():
+    two_passes = EndpointingConfig(stop_window_seconds=0.608, likely_stop_window_seconds=0.256)
+    windows = [True] * 20 + [False] * 30
+    assert boundaries(two_passes, windows) == [(2, Boundary.START), (27, Boundary.LIKELY_STOP), (38, Boundary.STOP)]
+
+
+def test_an_end_is_likely_once_in_a_silence_and_again_after_speech():
+    two_passes = EndpointingConfig(stop_window_seconds=0.608, likely_stop_window_seconds=0.256)
+    windows = [True] * 20 + [False] * 15 + [True] * 10 + [False] * 15
+    likely = [number for number, boundary in boundaries(two_passes, windows) if boundary is Boundary.LIKELY_STOP]
+    assert likely == [27, 52]
+
+
+def test_a_likely_end_forgives_as_much_speech_as_it_is_told_to():
+    strict = EndpointingConfig(likely_stop_window_seconds=0.32, likely_stop_threshold=0.0)
+    lenient = EndpointingConfig(likely_stop_window_seconds=0.32, likely_stop_threshold=0.1)
+    windows = [True] * 20 + [False] * 6 + [True] + [False] * 6
+    assert boundaries(strict, windows) == [(2, Boundary.START)]
+    assert boundaries(lenient, windows) == [(2, Boundary.START), (29, Boundary.LIKELY_STOP)]
+
+
 @given(st.lists(st.booleans(), max_size=200))
 def test_boundaries_alternate_and_begin_with_a_start(windows: list[bool]):
     kinds = [boundary for _, boundary in boundaries(EndpointingConfig(), windows)]
@@ -63,6 +84,11 @@ def test_boundaries_alternate_and_begin_with_a_start(windows: list[bool]):
         ("start_threshold", 1.1),
         ("stop_threshold", -0.1),
         ("stop_threshold", 1.0),
+        ("likely_stop_window_seconds", 0.032),
+        ("likely_stop_window_seconds", 0.608),
+        ("likely_stop_threshold", 1.0),
+        ("speech_ends", 0.0),
+        ("speech_ends", 0.6),
     ],
 )
 def test_a_bad_value_is_refused_by_name(field: str, value: float):

@@ -8,7 +8,7 @@ import pytest
 from pipelines.answering import Answer, AnswerSearch
 from pipelines.endpointing import EndpointingConfig
 from pipelines.messages import EndReason, Notice, NoticeCode, Reply, SpeechBegan, SpeechEnded, Stage, Status, Transcript
-from pipelines.ports import Hypothesis, Timing
+from pipelines.ports import Hypothesis, TimedWord, Timing
 from pipelines.turns import effects, events, listening
 from pipelines.turns.machine import step
 from pipelines.turns.state import State, TurnSettings
@@ -423,3 +423,72 @@ def test_a_state_is_never_changed_in_place():
     copy = dataclasses.replace(kept)
     driver.pause(2)
     assert kept == copy
+
+
+TWO_PASSES = EndpointingConfig(stop_window_seconds=1.6, likely_stop_window_seconds=0.256)
+
+
+def told(done: list[effects.Effect]) -> list[Transcript]:
+    messages = [effect.message for effect in done if isinstance(effect, effects.Emit)]
+    return [message for message in messages if isinstance(message, Transcript)]
+
+
+def test_a_likely_end_is_told_once_all_that_was_said_is_recognized():
+    talk = Driver(endpointing=TWO_PASSES)
+    talk.speak(1.0)
+    assert not told(talk.pause(0.32))
+    (transcript,) = (each for each in told(talk.recognize("turn on the light")) if each.end_is_likely)
+    assert (transcript.text, transcript.is_final) == ("turn on the light", False)
+    assert not told(talk.pause(0.32))
+
+
+def test_a_likely_end_is_told_at_once_if_all_is_recognized_already():
+    talk = Driver(endpointing=TWO_PASSES)
+    talk.speak(1.0)
+    talk.pause(0.224)
+    talk.recognize("turn on the light")
+    (transcript,) = told(talk.pause(0.064))
+    assert transcript.end_is_likely
+
+
+def test_the_times_of_words_count_from_the_start_of_the_conversation():
+    talk = Driver()
+    talk.pause(3.2)
+    talk.speak(1.0)
+    sent = talk.sent(talk.segment)[0].start
+    heard = (TimedWord("turn", 1_000, 3_000), TimedWord("on", 3_000, 4_000))
+    (partial,) = told(talk(events.Transcribed(talk.segment, Hypothesis("turn on", 6_400, False, COST, words=heard))))
+    assert sent > 40_000
+    assert [(word.text, word.start, word.end) for word in partial.words] == [
+        ("turn", sent + 1_000, sent + 3_000),
+        ("on", sent + 3_000, sent + 4_000),
+    ]
+
+
+def test_a_likely_end_that_speech_belies_is_not_told():
+    talk = Driver(endpointing=TWO_PASSES)
+    talk.speak(1.0)
+    talk.pause(0.32)
+    talk.speak(0.32)
+    assert not [each for each in told(talk.recognize("turn on the light")) if each.end_is_likely]
+
+
+def test_without_interim_results_a_likely_end_is_not_told():
+    talk = Driver(endpointing=TWO_PASSES, interim_results=False)
+    talk.speak(1.0)
+    talk.pause(0.32)
+    assert not told(talk.recognize("turn on the light"))
+
+
+def test_without_replies_an_utterance_is_recognized_and_forgotten():
+    talk = Driver(replies=False)
+    talk.speak(1.0)
+    talk.pause(0.64)
+    talk.recognize("turn on the light", final=True)
+    kinds = {type(effect) for effect in talk.done}
+    assert not kinds & {effects.Understand, effects.SetDeadline}
+    emitted = [effect.message for effect in talk.done if isinstance(effect, effects.Emit)]
+    assert [type(message) for message in emitted] == [SpeechBegan, SpeechEnded, Transcript]
+    assert talk.state.phase == "idle"
+    talk(events.HalfClosed(talk.state.heard_to, talk.now))
+    assert talk.state.finished

@@ -10,9 +10,14 @@ from typing import TYPE_CHECKING
 import grpc
 import numpy as np
 
-from service.admission import Admission
-from service.conversation_service import ConversationServicer, Limits
+from service.admission import Admission, RecordingMemory
+from service.conversation_service import ConversationServicer
 from service.handlers import conversation_handler
+from service.idle import Limits
+from service.open_conversations import OpenConversations
+from service.riva.handlers import MAX_RECORDING_BYTES, riva_handlers
+from service.riva.language import LanguageServicer
+from service.riva.speech import SpeechServicer
 from service.wire import SERVICE_NAME
 from tests.unit.pipelines.fakes import FakeModels
 from vivavoce.v1 import conversation_pb2 as pb
@@ -57,8 +62,11 @@ class _FakeStream:
 class Harness:
     channel: grpc.aio.Channel
     admission: Admission
+    address: str
     models: FakeModels = field(default_factory=lambda: FakeModels(0.001, 0.001, 0.001))
     voice: FakeVoice = field(default_factory=FakeVoice)
+    memory: RecordingMemory = field(default_factory=lambda: RecordingMemory(MAX_RECORDING_BYTES))
+    open_conversations: OpenConversations = field(default_factory=OpenConversations)
 
     @classmethod
     @contextlib.asynccontextmanager
@@ -68,13 +76,16 @@ class Harness:
         admission = Admission(max_conversations)
         if ready:
             admission.open()
-        server = grpc.aio.server()
+        server = grpc.aio.server(options=[("grpc.max_receive_message_length", MAX_RECORDING_BYTES)])
         port = server.add_insecure_port("127.0.0.1:0")
         async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
-            harness = cls(channel, admission)
+            harness = cls(channel, admission, f"127.0.0.1:{port}")
             limits = Limits(idle_seconds, grace_seconds, config_seconds=idle_seconds)
-            servicer = ConversationServicer(harness.models, harness.voice, admission, limits)
-            server.add_generic_rpc_handlers((conversation_handler(servicer),))
+            shared = (harness.models, harness.voice, admission)
+            servicer = ConversationServicer(*shared, limits, harness.open_conversations)
+            speech = SpeechServicer(*shared, harness.memory, limits, harness.open_conversations)
+            riva = riva_handlers(speech, LanguageServicer(harness.models, admission))
+            server.add_generic_rpc_handlers((conversation_handler(servicer), *riva.values()))
             await server.start()
             try:
                 yield harness
@@ -87,10 +98,28 @@ class Harness:
 
     async def converse(self, requests: Iterable[pb.ConverseRequest]) -> list[pb.ConverseResponse]:
         """Sends all requests, half-closes, and returns all responses."""
-        return await _exchange(self.stub.Converse(), requests)
+        return await self.exchange(lambda it: conversation_pb2_grpc.ConversationServiceStub(it).Converse, requests)
 
     async def converse_raw(self, requests: Iterable[bytes]) -> list[bytes]:
-        return await _exchange(self.channel.stream_stream(f"/{SERVICE_NAME}/Converse")(), requests)
+        return await self.exchange(lambda it: it.stream_stream(f"/{SERVICE_NAME}/Converse"), requests)
+
+    async def exchange(
+        self, method: Callable[[grpc.Channel], grpc.StreamStreamMultiCallable], requests: Iterable[object]
+    ) -> list:
+        """Sends all requests, half-closes, and returns all responses.
+
+        With gRPC's synchronous API: the other one takes a write to a call that was just refused for its own error.
+        """
+
+        def call() -> list:
+            with grpc.insecure_channel(self.address) as channel:
+                return list(method(channel)(iter(requests), timeout=30))
+
+        try:
+            return await asyncio.to_thread(call)
+        except grpc.RpcError as error:
+            told = (error.code(), error.initial_metadata(), error.trailing_metadata(), error.details())
+            raise grpc.aio.AioRpcError(*told) from error
 
     async def ask_raw(self, request: bytes) -> bytes:
         return await self.channel.unary_unary(f"/{SERVICE_NAME}/Ask")(request)
@@ -100,19 +129,3 @@ class Harness:
         async with asyncio.timeout(5):
             while not condition():
                 await asyncio.sleep(0.001)
-
-
-async def _exchange(call: grpc.aio.StreamStreamCall, requests: Iterable[object]) -> list:
-    """Writes and reads by hand: an iterator of requests would hide the server's error behind the failed write."""
-    with contextlib.suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
-        for request in requests:
-            await call.write(request)
-        await call.done_writing()
-    came = []
-    while (response := await call.read()) is not grpc.aio.EOF:
-        came.append(response)
-    if await call.code() is not grpc.StatusCode.OK:
-        raise grpc.aio.AioRpcError(
-            await call.code(), await call.initial_metadata(), await call.trailing_metadata(), await call.details()
-        )
-    return came

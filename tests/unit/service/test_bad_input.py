@@ -9,12 +9,10 @@ import grpc
 import numpy as np
 import pytest
 import soundfile
-from google.rpc import error_details_pb2
-from grpc_status import rpc_status
 
 from pipelines.errors import ModelUnavailableError
-from service.errors import DOMAIN
 from tests.unit.service.harness import SPEECH, Harness, speaking, voiced
+from tests.unit.service.refusals import assert_refused, details_of
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
 
@@ -108,6 +106,22 @@ REFUSED = {
         [config(phrase_hints=[pb.PhraseHints(phrases=["x"] * 1_001)])],
         "TOO_MANY_PHRASES",
         "config.phrase_hints",
+    ),
+    "phrases too long": (
+        [config(phrase_hints=[pb.PhraseHints(phrases=["x" * 1_000] * 61)])],
+        "PHRASES_TOO_LONG",
+        "config.phrase_hints",
+    ),
+    "a boost that is no number": (
+        [config(phrase_hints=[pb.PhraseHints(phrases=["x"], boost=float("nan"))])],
+        "BOOST_OUT_OF_RANGE",
+        "config.phrase_hints",
+    ),
+    "too many alternatives": ([config(max_alternatives=11)], "ALTERNATIVES_OUT_OF_RANGE", "config.max_alternatives"),
+    "fewer alternatives than none": (
+        [config(max_alternatives=-1)],
+        "ALTERNATIVES_OUT_OF_RANGE",
+        "config.max_alternatives",
     ),
     "a boost out of range": (
         [config(phrase_hints=[pb.PhraseHints(phrases=["x"], boost=101)])],
@@ -288,31 +302,6 @@ async def test_an_unforeseen_error_is_told_without_its_details(harness: Harness,
     assert failed.value.code() is grpc.StatusCode.INTERNAL
     assert "secret" not in failed.value.details()
     assert "unforeseen" in caplog.text
-
-
-def details_of(error: grpc.aio.AioRpcError) -> dict[str, object]:
-    status = rpc_status.from_call(AsCall(error))
-    found = {}
-    for packed in status.details:
-        kind = getattr(error_details_pb2, packed.TypeName().split(".")[-1])
-        found[kind.__name__] = kind.FromString(packed.value)
-    return found
-
-
-class AsCall:
-    """What ``rpc_status.from_call`` reads of a call."""
-
-    def __init__(self, error: grpc.aio.AioRpcError) -> None:
-        self.code, self.details, self.trailing_metadata = error.code, error.details, error.trailing_metadata
-
-
-def assert_refused(error: grpc.aio.AioRpcError, reason: str, field: str) -> None:
-    assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
-    details = details_of(error)
-    info, bad = details["ErrorInfo"], details["BadRequest"]
-    assert (info.reason, info.domain) == (reason, DOMAIN)
-    assert [violation.field for violation in bad.field_violations] == [field]
-    assert len(error.details()) > 20
 
 
 async def assert_next_stream_works(harness: Harness) -> None:

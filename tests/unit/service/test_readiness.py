@@ -17,10 +17,15 @@ class FakeModelServer:
     def __init__(self) -> None:
         self.not_ready = ["asr", "qa"]
         self.asked = 0
+        self.warm_ups = 0
 
     async def missing(self) -> list[str]:
         self.asked += 1
         return self.not_ready
+
+    async def warm_up(self) -> None:
+        self.warm_ups += 1
+        await asyncio.sleep(1)
 
 
 class Watched:
@@ -78,7 +83,22 @@ def test_a_model_that_is_lost_shuts_the_door_and_one_that_returns_opens_it():
             assert (await watched.status(), watched.lets_in) == (NOT_SERVING, False)
             watched.models.not_ready = []
             await asyncio.sleep(0.5)
+            assert (await watched.status(), watched.lets_in) == (NOT_SERVING, False)
+            await asyncio.sleep(1)
             assert (await watched.status(), watched.lets_in) == (SERVING, True)
+            assert watched.models.warm_ups == 2
+
+    virtual_time.run(main())
+
+
+def test_models_that_are_lost_while_they_are_warmed_up_do_not_open_the_door():
+    async def main() -> None:
+        async with Watched() as watched:
+            watched.models.not_ready = []
+            await asyncio.sleep(0.5)
+            watched.models.not_ready = ["qa"]
+            await asyncio.sleep(1)
+            assert (await watched.status(), watched.lets_in) == (NOT_SERVING, False)
 
     virtual_time.run(main())
 

@@ -1,0 +1,27 @@
+"""What the header of an audio stream may say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipelines.audio.formats import MAX_CHANNELS, MAX_RATE_HZ, MIN_RATE_HZ
+from pipelines.errors import UndecodableAudioError
+
+if TYPE_CHECKING:
+    from pipelines.audio.formats import AudioFormat
+
+
+def check_header(promised: AudioFormat, rate: int, channels: int) -> None:
+    """Checks what a header says against what is served, and against what the caller promised.
+
+    Raises:
+        UndecodableAudioError: the rate or the number of channels is not served, or is another than promised.
+    """
+    if not MIN_RATE_HZ <= rate <= MAX_RATE_HZ:
+        raise UndecodableAudioError(f"the audio's header says {rate} Hz: send {MIN_RATE_HZ} to {MAX_RATE_HZ} Hz")
+    if not 1 <= channels <= MAX_CHANNELS:
+        raise UndecodableAudioError(f"the audio's header says {channels} channels: send 1 or 2")
+    if promised.channels and promised.channels != channels:
+        raise UndecodableAudioError(
+            f"the audio's header says {channels} channel(s), the config {promised.channels}: leave the config's at 0"
+        )

@@ -1,0 +1,82 @@
+"""The channels of one stream of audio, each recognized by itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipelines.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from pipelines.audio.decoding import ChannelDecoder
+    from pipelines.conversation import Conversation
+    from pipelines.messages import AwayReason
+
+
+class Channels:
+    """One conversation a channel. Audio goes in; messages come out of each conversation's outbox.
+
+    Args:
+        decoder: takes the stream apart.
+        conversations: one for each channel that it returns.
+
+    Attributes:
+        conversations: the same.
+    """
+
+    def __init__(self, decoder: ChannelDecoder, conversations: Sequence[Conversation]) -> None:
+        self.conversations = tuple(conversations)
+        self._decoder = decoder
+
+    async def add_audio(self, data: bytes) -> None:
+        """Takes the next piece of audio in, and waits while too much of it is not recognized yet.
+
+        Raises:
+            InvalidInputError: the piece is empty or cannot be decoded.
+        """
+        if not data:
+            raise InvalidInputError("audio", "EMPTY_AUDIO", "an audio message is empty: send some, or leave it out")
+        await self._listen(self._decoder.decode(data))
+
+    def end_utterance(self) -> None:
+        """Ends the utterance under way on every channel."""
+        for conversation in self.conversations:
+            conversation.end_utterance()
+
+    async def half_close(self) -> None:
+        """Says that nothing more will be sent; the outboxes end after the last transcripts.
+
+        Raises:
+            UndecodableAudioError: the audio breaks off in a way that its encoding does not allow.
+        """
+        await self._listen(self._decoder.flush())
+        for conversation in self.conversations:
+            await conversation.half_close()
+
+    def announce_end(self, reason: AwayReason, grace_seconds: float) -> None:
+        """Tells the caller that the server will end the stream."""
+        for conversation in self.conversations:
+            conversation.announce_end(reason, grace_seconds)
+
+    def finish(self) -> None:
+        """Ends every outbox."""
+        for conversation in self.conversations:
+            conversation.outbox.finish()
+
+    def fail(self, error: Exception) -> None:
+        """Ends every outbox with ``error``."""
+        for conversation in self.conversations:
+            conversation.outbox.fail(error)
+
+    async def close(self) -> None:
+        """Gives up what is under way and waits until every sequence is ended. May be called twice."""
+        for conversation in self.conversations:
+            await conversation.close()
+
+    async def _listen(self, channels: Sequence[npt.NDArray[np.float32]]) -> None:
+        for conversation, samples in zip(self.conversations, channels, strict=True):
+            await conversation.add_samples(samples)

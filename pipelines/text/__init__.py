@@ -1,0 +1,1 @@
+"""How transcripts are written: punctuation, figures, masks."""

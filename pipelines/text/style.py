@@ -1,0 +1,53 @@
+"""The style that a caller wants transcripts in."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pipelines.text.figures import in_figures
+from pipelines.text.profanity import masked
+
+_MARKS = re.compile(r"""(?<!\d)[.,:;!?"“”()…]|[.,:;!?"“”()…](?!\d)|[-–—](?!\d)""")  # noqa: RUF001 - dashes of texts
+_SPACES = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptStyle:
+    """How transcripts are written.
+
+    Attributes:
+        punctuation: with punctuation and capitals, as the recognizer writes; otherwise in lower case without them.
+        figures: with final transcripts' numbers, amounts, times and dates in figures; otherwise as spoken.
+        figures_in_partials: with those of transcripts that may still change, too.
+        mask_profanity: with profane words masked but for their first letter.
+    """
+
+    punctuation: bool = True
+    figures: bool = False
+    figures_in_partials: bool = False
+    mask_profanity: bool = False
+
+    def write(self, text: str, *, is_final: bool) -> str:
+        """Returns a recognized ``text`` in this style."""
+        if not self.punctuation:
+            text = plain(text)
+        if self.figures and (is_final or self.figures_in_partials):
+            text = in_figures(text)
+        return masked(text) if self.mask_profanity else text
+
+    def write_word(self, word: str) -> str:
+        """Returns one word of a text in this style; it stays as it was spoken."""
+        written = word if self.punctuation else plain(word)
+        return masked(written) if self.mask_profanity else written
+
+
+def prepare() -> None:
+    """Loads grammars and dictionaries, which takes about a second; otherwise the first who needs them waits."""
+    in_figures("twenty three dollars")
+    masked("hello")
+
+
+def plain(text: str) -> str:
+    """Returns ``text`` in lower case without punctuation; apostrophes stay, and what stands inside a number."""
+    return _SPACES.sub(" ", _MARKS.sub(" ", text)).strip().lower()

@@ -1,0 +1,183 @@
+"""The servicer of ``nvidia.riva.nlp.RivaLanguageUnderstanding``."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from pipelines.answering import MAX_DOCUMENT_CHARACTERS, Document, find_answer
+from pipelines.errors import InvalidInputError
+from pipelines.text.figures import in_figures
+from pipelines.understanding import understand
+from service.errors import NotServedError, reported_to
+from service.malformed import refuse_malformed
+from service.riva import words
+from service.riva.fields import check_model, renamed
+from service.riva.proto import riva_nlp_pb2 as pb
+from service.wire import LANGUAGE, check_language, check_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pipelines.ports import Models
+    from pipelines.understanding import Understanding
+    from service.admission import Admission
+    from service.errors import Context
+    from service.riva.proto import riva_common_pb2
+
+MAX_TEXTS = 64
+
+_INTENTS = "intent_slot"
+_ANSWERS = "qa"
+_FIGURES = "itn"
+_TASKS = {_INTENTS: "intent and slot classification", _ANSWERS: "question answering", _FIGURES: "text transformation"}
+
+
+class LanguageServicer:
+    """Understands text for Riva's clients.
+
+    Args:
+        models: understanding and answering.
+        admission: who is let in.
+    """
+
+    def __init__(self, models: Models, admission: Admission) -> None:
+        self._models = models
+        self._admission = admission
+
+    async def AnalyzeIntent(  # noqa: N802 - named by the contract
+        self, request: pb.AnalyzeIntentRequest, context: Context
+    ) -> pb.AnalyzeIntentResponse:
+        """Finds the intent of a text and its slots; see the contract."""
+        async with reported_to(context):
+            self._let_in(request)
+            check_language(request.options.lang, "options.lang")
+            found = await self._understand(request.query, "query")
+            return pb.AnalyzeIntentResponse(
+                intent=words.to_intent(found), slots=words.to_slots(found.slots), id=_id(request)
+            )
+
+    async def AnalyzeEntities(  # noqa: N802 - named by the contract
+        self, request: pb.AnalyzeEntitiesRequest, context: Context
+    ) -> pb.TokenClassResponse:
+        """Finds the slots of a text; see the contract."""
+        async with reported_to(context):
+            self._let_in(request)
+            check_language(request.options.lang, "options.lang")
+            found = await self._understand(request.query, "query")
+            sequence = pb.TokenClassSequence(results=words.to_slots(found.slots))
+            return pb.TokenClassResponse(results=[sequence], id=_id(request))
+
+    async def ClassifyText(  # noqa: N802 - named by the contract
+        self, request: pb.TextClassRequest, context: Context
+    ) -> pb.TextClassResponse:
+        """Finds the intents of texts; see the contract."""
+        async with reported_to(context):
+            self._let_in(request)
+            found = await self._understand_all(request)
+            results = [pb.ClassificationResult(labels=[words.to_intent(each)]) for each in found]
+            return pb.TextClassResponse(results=results, id=_id(request))
+
+    async def ClassifyTokens(  # noqa: N802 - named by the contract
+        self, request: pb.TokenClassRequest, context: Context
+    ) -> pb.TokenClassResponse:
+        """Finds the slot of each word of texts; see the contract."""
+        async with reported_to(context):
+            self._let_in(request)
+            found = await self._understand_all(request)
+            results = [
+                pb.TokenClassSequence(results=words.to_words(text, each.slots))
+                for text, each in zip(request.text, found, strict=True)
+            ]
+            return pb.TokenClassResponse(results=results, id=_id(request))
+
+    async def NaturalQuery(  # noqa: N802 - named by the contract
+        self, request: pb.NaturalQueryRequest, context: Context
+    ) -> pb.NaturalQueryResponse:
+        """Finds the answer to a question; see the contract."""
+        async with reported_to(context):
+            self._let_in(request)
+            with renamed({"text": "query"}):
+                check_text(request.query)
+            search = await find_answer(self._models.answers, request.query, (_document(request.context),))
+            return pb.NaturalQueryResponse(results=words.to_answers(search.answer), id=_id(request))
+
+    async def TransformText(  # noqa: N802 - named by the contract
+        self, request: pb.TextTransformRequest, context: Context
+    ) -> pb.TextTransformResponse:
+        """Writes texts in figures; see the contract."""
+        async with reported_to(context):
+            self._let_in(request)
+            _check_texts(request.text)
+            _check_params(request.model, _FIGURES)
+            return pb.TextTransformResponse(text=[in_figures(text) for text in request.text], id=_id(request))
+
+    async def PunctuateText(  # noqa: N802 - named by the contract
+        self, _request: pb.TextTransformRequest, context: Context
+    ) -> pb.TextTransformResponse:
+        """Is not served; see the contract."""
+        async with reported_to(context):
+            raise NotServedError(
+                "no model here puts punctuation into a text: transcripts have it if enable_automatic_punctuation is set"
+            )
+
+    async def GetRivaNLPConfig(  # noqa: N802 - named by the contract
+        self, request: pb.RivaNLPConfigRequest, context: Context
+    ) -> pb.RivaNLPConfigResponse:
+        """Tells which models there are; see the contract."""
+        async with reported_to(context):
+            self._let_in(request)
+            check_model(request.model_name, tuple(_TASKS), "model_name")
+            configs = [
+                pb.RivaNLPConfigResponse.Config(model_name=name, parameters={"language_code": LANGUAGE, "task": task})
+                for name, task in _TASKS.items()
+                if request.model_name in {"", name}
+            ]
+            return pb.RivaNLPConfigResponse(model_config=configs)
+
+    def _let_in(self, request: object) -> None:
+        refuse_malformed(request)
+        self._admission.check()
+
+    async def _understand(self, text: str, field: str) -> Understanding:
+        with renamed({"text": field}):
+            check_text(text)
+        return await understand(self._models.intents, text)
+
+    async def _understand_all(self, request: pb.TextClassRequest | pb.TokenClassRequest) -> list[Understanding]:
+        """Understands all texts at once: the model serves them as one batch."""
+        _check_texts(request.text)
+        _check_params(request.model, _INTENTS)
+        return await asyncio.gather(*(understand(self._models.intents, text) for text in request.text))
+
+
+def _check_texts(texts: Sequence[str]) -> None:
+    if not 1 <= len(texts) <= MAX_TEXTS:
+        raise InvalidInputError("text", "TEXT_COUNT_OUT_OF_RANGE", f"{len(texts)} texts: send 1 to {MAX_TEXTS}")
+    for text in texts:
+        check_text(text)
+
+
+def _check_params(params: pb.NLPModelParams, model: str) -> None:
+    check_model(params.model_name, (model,), "model.model_name")
+    check_language(params.language_code, "model.language_code")
+
+
+def _document(text: str) -> Document:
+    if not text.strip():
+        raise InvalidInputError("context", "EMPTY_DOCUMENT", "the context is empty: send the text that may answer")
+    if len(text) > MAX_DOCUMENT_CHARACTERS:
+        message = f"the context has {len(text):,} characters: send at most {MAX_DOCUMENT_CHARACTERS:,}"
+        raise InvalidInputError("context", "DOCUMENTS_TOO_LONG", message)
+    return Document("context", text)
+
+
+def _id(
+    request: pb.AnalyzeIntentRequest
+    | pb.AnalyzeEntitiesRequest
+    | pb.TextClassRequest
+    | pb.TokenClassRequest
+    | pb.NaturalQueryRequest
+    | pb.TextTransformRequest,
+) -> riva_common_pb2.RequestId | None:
+    return request.id if request.HasField("id") else None

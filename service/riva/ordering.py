@@ -1,0 +1,31 @@
+"""Puts transcripts in the order of what was said: Riva's results have no number that would tell it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pipelines.messages import Transcript
+
+
+class InTurnOrder:
+    """Holds transcripts of a turn back until every turn before it has its final one.
+
+    Turns are recognized side by side: where audio comes faster than speech, a short turn may be done before the long
+    one that was said first. Of a turn that has to wait only the newest transcript is kept.
+    """
+
+    def __init__(self) -> None:
+        self._turn = 1
+        self._held: dict[int, Transcript] = {}
+
+    def add(self, transcript: Transcript) -> list[Transcript]:
+        """Takes the next transcript; returns what may be told now, in order."""
+        self._held[transcript.turn] = transcript
+        told = []
+        while (following := self._held.pop(self._turn, None)) is not None:
+            told.append(following)
+            if not following.is_final:
+                break
+            self._turn += 1
+        return told

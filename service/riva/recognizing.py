@@ -1,0 +1,57 @@
+"""Sets up what recognizes audio for Riva's clients: a conversation a channel, in which nothing is replied."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipelines.channels import Channels
+from pipelines.conversation import Conversation, ConversationConfig
+from pipelines.errors import ModelError
+from pipelines.messages import Notice, NoticeCode
+from service.riva.results import ResultWriter
+from service.riva.voice import ObservedVoice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipelines.messages import Message
+    from pipelines.ports import Models
+    from pipelines.voice_activity import SileroModel
+    from service.riva.settings import RecognitionSettings
+
+PIECE_BYTES = 32_768
+"""Audio is decoded this much at a time, so that a long message does not keep other callers waiting."""
+
+
+class Recognition:
+    """One stream of audio under recognition.
+
+    Args:
+        settings: how it is recognized.
+        models: recognize it.
+        voice: voice activity.
+
+    Attributes:
+        channels: takes the audio in.
+        writers: write the results of each channel.
+    """
+
+    def __init__(self, settings: RecognitionSettings, models: Models, voice: SileroModel) -> None:
+        config = ConversationConfig(turns=settings.turns, recognition=settings.recognition)
+        voices = [ObservedVoice(voice.new_stream()) for _ in range(settings.channels)]
+        conversations = [Conversation(config, models, observed) for observed in voices]
+        self.channels = Channels(settings.decoder, conversations)
+        self.writers = [ResultWriter(settings, observed, tag) for tag, observed in enumerate(voices, start=1)]
+
+
+def refuse_failure(conversation: Conversation, message: Message) -> None:
+    """Raises ModelError if ``message`` says that recognition failed: Riva's results cannot tell it in passing."""
+    if isinstance(message, Notice) and message.code is NoticeCode.STAGE_FAILED:
+        raise conversation.last_failure or ModelError(message.message)
+
+
+def pieces(audio: bytes) -> Iterator[bytes]:
+    """Yields ``audio`` in pieces of 32 KiB; one empty piece if there is none."""
+    view = memoryview(audio)
+    for start in range(0, max(1, len(view)), PIECE_BYTES):
+        yield bytes(view[start : start + PIECE_BYTES])

@@ -1,0 +1,52 @@
+"""Recognizes a whole recording, ``Recognize``."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from pipelines.messages import Transcript
+from service.riva.recognizing import pieces, refuse_failure
+
+if TYPE_CHECKING:
+    from pipelines.channels import Channels
+    from pipelines.conversation import Conversation
+
+
+async def recognize(channels: Channels, audio: bytes) -> list[list[Transcript]]:
+    """Returns the final transcripts of each channel, those with words in them, in order.
+
+    The audio is decoded piece by piece, as fast as the recognizer takes it: what is held of it beside the recording
+    itself is what a stream would hold.
+
+    Raises:
+        InvalidInputError: the audio is empty or cannot be decoded.
+        ModelError: the recognizer failed.
+    """
+    listening = asyncio.create_task(_listen(channels, audio))
+    collecting = [asyncio.create_task(_collect(conversation)) for conversation in channels.conversations]
+    try:
+        await asyncio.gather(listening, *collecting)
+    finally:
+        for task in (listening, *collecting):
+            task.cancel()
+        await asyncio.gather(listening, *collecting, return_exceptions=True)
+    return [task.result() for task in collecting]
+
+
+async def _listen(channels: Channels, audio: bytes) -> None:
+    for piece in pieces(audio):
+        await channels.add_audio(piece)
+        # Others are served between two pieces, also while nobody speaks and nothing has to be waited for.
+        await asyncio.sleep(0)
+    await channels.half_close()
+
+
+async def _collect(conversation: Conversation) -> list[Transcript]:
+    found = []
+    async for message in conversation.outbox:
+        refuse_failure(conversation, message)
+        if isinstance(message, Transcript) and message.is_final and message.text:
+            found.append(message)
+    # Turns are recognized side by side: the one that was said first may be done last.
+    return sorted(found, key=lambda transcript: transcript.turn)

@@ -1,0 +1,128 @@
+"""The servicer of ``nvidia.riva.asr.RivaSpeechRecognition``."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.errors import InvalidInputError
+from service.errors import reported_to
+from service.malformed import refuse_malformed
+from service.riva.fields import check_model
+from service.riva.proto import riva_asr_pb2 as pb
+from service.riva.recognizing import Recognition
+from service.riva.recording import recognize
+from service.riva.settings import MODEL, to_settings
+from service.riva.streaming import RecognitionStream
+from service.wire import LANGUAGE
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from pipelines.ports import Models
+    from pipelines.voice_activity import SileroModel
+    from service.admission import Admission, RecordingMemory
+    from service.errors import Context
+    from service.idle import Limits
+    from service.open_conversations import OpenConversations
+
+
+class SpeechServicer:
+    """Recognizes speech for Riva's clients, with the conversations that ``vivavoce.v1`` is served with.
+
+    Args:
+        models: recognition.
+        voice: voice activity, shared by all streams.
+        admission: who is let in; a stream or a recording takes the place of a conversation.
+        memory: holds the recordings.
+        limits: how long a stream may be silent.
+        open_conversations: knows those that are held.
+    """
+
+    def __init__(
+        self,
+        models: Models,
+        voice: SileroModel,
+        admission: Admission,
+        memory: RecordingMemory,
+        limits: Limits,
+        open_conversations: OpenConversations,
+    ) -> None:
+        self._models = models
+        self._voice = voice
+        self._admission = admission
+        self._memory = memory
+        self._limits = limits
+        self._open = open_conversations
+
+    async def Recognize(  # noqa: N802 - named by the contract
+        self, request: pb.RecognizeRequest, context: Context
+    ) -> pb.RecognizeResponse:
+        """Recognizes a recording; see the contract."""
+        async with reported_to(context):
+            refuse_malformed(request)
+            audio = request.audio
+            with self._admission.conversation(), self._memory.held(len(audio)):
+                settings = to_settings(request.config, "config", interim_results=False)
+                recognition = Recognition(settings, self._models, self._voice)
+                async with self._open.holding(*recognition.channels.conversations):
+                    found = await recognize(recognition.channels, audio)
+            results = [
+                writer.offline(transcripts)
+                for writer, transcripts in zip(recognition.writers, found, strict=True)
+                if transcripts
+            ]
+            return pb.RecognizeResponse(results=results, id=request.id if request.HasField("id") else None)
+
+    async def StreamingRecognize(  # noqa: N802 - named by the contract
+        self, requests: AsyncIterator[pb.StreamingRecognizeRequest], context: Context
+    ) -> None:
+        """Recognizes a stream; see the contract."""
+        async with reported_to(context):
+            with self._admission.conversation():
+                first = await self._first(requests)
+                config = first.streaming_config
+                settings = to_settings(config.config, "streaming_config.config", interim_results=config.interim_results)
+                recognition = Recognition(settings, self._models, self._voice)
+                stream = RecognitionStream(
+                    recognition, context, self._limits, first, tells_states=settings.vad_probabilities
+                )
+                async with self._open.holding(*recognition.channels.conversations):
+                    await stream.run(requests)
+
+    async def GetRivaSpeechRecognitionConfig(  # noqa: N802 - named by the contract
+        self, request: pb.RivaSpeechRecognitionConfigRequest, context: Context
+    ) -> pb.RivaSpeechRecognitionConfigResponse:
+        """Tells which models there are; see the contract."""
+        async with reported_to(context):
+            refuse_malformed(request)
+            self._admission.check()
+            check_model(request.model_name, (MODEL,), "model_name")
+            return pb.RivaSpeechRecognitionConfigResponse(
+                model_config=[_model_config("online", streaming=True), _model_config("offline", streaming=False)]
+            )
+
+    async def _first(self, requests: AsyncIterator[pb.StreamingRecognizeRequest]) -> pb.StreamingRecognizeRequest:
+        """Reads the first request; a stream that sends none must not hold a place for ever."""
+        try:
+            async with asyncio.timeout(self._limits.config_seconds):
+                async for request in requests:
+                    refuse_malformed(request)
+                    if request.HasField("streaming_config"):
+                        return request
+                    break
+        except TimeoutError:
+            message = f"no config came within {self._limits.config_seconds:g} s: send it first, and at once"
+            raise InvalidInputError("streaming_config", "NO_CONFIG", message) from None
+        raise InvalidInputError("streaming_config", "NO_CONFIG", "the first request must be a streaming_config")
+
+
+def _model_config(use: str, *, streaming: bool) -> pb.RivaSpeechRecognitionConfigResponse.Config:
+    parameters = {
+        "language_code": LANGUAGE,
+        "sample_rate": str(MODEL_RATE_HZ),
+        "streaming": str(streaming),
+        "type": use,
+    }
+    return pb.RivaSpeechRecognitionConfigResponse.Config(model_name=MODEL, parameters=parameters)

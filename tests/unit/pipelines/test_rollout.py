@@ -1,0 +1,276 @@
+"""Versions that come and go under turns that run, with a model server and files that are only pretended."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pipelines.errors import InvalidInputError, ModelUnavailableError, RolloutRefusedError
+from pipelines.versions.probes import IntentProbe
+from tests import virtual_time
+from tests.unit.pipelines.rollout_fakes import ENGINE, Files, Stage
+
+
+def test_a_version_takes_over_for_turns_that_begin_after_it_is_loaded():
+    async def main() -> None:
+        stage = Stage()
+        loading = asyncio.create_task(stage.rollout.load(ENGINE))
+        await asyncio.sleep(0.5)
+        assert stage.phases == {1: "ACTIVE", 2: "LOADING"}
+        assert (await stage.turn()).understanding.intent == "intent_slot"
+        status = await loading
+        assert (status.version.number, status.version.source) == (2, str(ENGINE))
+        assert stage.phases == {1: "READY", 2: "ACTIVE"}
+        reply = await stage.turn()
+        assert reply.understanding.intent == "intent_slot.2"
+        assert reply.model_versions == {"intent_slot": 2}
+        assert stage.rollout.models_to_load() == [
+            "another", "asr", "intent_slot", "step.2", "intent_slot.2", "qa",
+        ]  # fmt: skip
+
+    virtual_time.run(main())
+
+
+def test_a_turn_ends_on_the_version_that_it_began_with_and_keeps_it_loaded():
+    async def main() -> None:
+        stage = Stage()
+        old = stage.rollout.active.begin_turn()
+        for _ in range(2):
+            await stage.rollout.load(ENGINE)
+        await asyncio.sleep(60)
+        assert stage.phases == {1: "DRAINING", 2: "READY", 3: "ACTIVE"}
+        assert (await old.intents.predict("hello")).intent == "intent_slot"
+        assert old.versions == {"intent_slot": 1}
+        old.release()
+        old.release()
+        await asyncio.sleep(1)
+        assert stage.phases == {2: "READY", 3: "ACTIVE"}
+        assert "intent_slot" not in stage.control.loaded
+
+    virtual_time.run(main())
+
+
+def test_a_sequence_keeps_its_version_until_its_end_was_answered():
+    async def main() -> None:
+        stage = Stage()
+        stage.store.files = Files("asr")
+        sequence = stage.rollout.active.recognizer.open_sequence()
+        await sequence.send([0.0] * 100, decode=False, end=False)
+        for _ in range(2):
+            await stage.rollout.load(ENGINE)
+        await asyncio.sleep(60)
+        assert "asr" in stage.control.loaded
+        await sequence.send([], decode=False, end=True)
+        await asyncio.sleep(1)
+        assert "asr" not in stage.control.loaded
+
+    virtual_time.run(main())
+
+
+def test_rolling_back_unloads_the_version_that_served():
+    async def main() -> None:
+        stage = Stage()
+        await stage.rollout.load(ENGINE)
+        status = await stage.rollout.roll_back("intent_slot")
+        assert status.version.number == 1
+        assert (await stage.turn()).understanding.intent == "intent_slot"
+        await asyncio.sleep(1)
+        assert stage.phases == {1: "ACTIVE"}
+        assert stage.store.held == set()
+        assert stage.control.loaded == {"asr", "intent_slot", "qa"}
+
+    virtual_time.run(main())
+
+
+def test_a_version_that_is_not_ready_is_not_rolled_back_to():
+    async def main() -> None:
+        stage = Stage()
+        await stage.rollout.load(ENGINE)
+        stage.control.loaded.discard("intent_slot")
+        with pytest.raises(RolloutRefusedError) as refused:
+            await stage.rollout.roll_back("intent_slot")
+        assert refused.value.reason == "VERSION_NOT_READY"
+        assert stage.phases == {1: "READY", 2: "ACTIVE"}
+
+    virtual_time.run(main())
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        ({"confidence": float("nan")}, "WARM_UP_FAILED"),
+        ({"fail": {"nlu"}}, "WARM_UP_FAILED"),
+        ({"understanding_seconds": 0.4}, "SMOKE_EVALUATION_FAILED"),
+        ({"understanding_seconds": 99.0}, "WARM_UP_FAILED"),
+    ],
+)
+def test_a_version_that_does_not_pass_its_trial_leaves_everything_as_it_was(model: dict[str, object], reason: str):
+    async def main() -> None:
+        stage = Stage(**model)
+        with pytest.raises(RolloutRefusedError) as refused:
+            await stage.rollout.load(ENGINE)
+        assert refused.value.reason == reason
+        assert stage.phases == {1: "ACTIVE", 2: "FAILED"}
+        assert stage.store.held == set()
+        assert stage.control.loaded == {"asr", "intent_slot", "qa"}
+        assert (await stage.turn()).understanding.intent == "intent_slot"
+
+    virtual_time.run(main())
+
+
+def test_a_version_is_not_blamed_for_a_busy_machine():
+    async def main() -> None:
+        stage = Stage(understanding_seconds=0.4)
+        stage.rollout.active.intent_slot.model.understanding_seconds = 0.35
+        assert (await stage.rollout.load(ENGINE)).version.number == 2
+        assert stage.phases == {1: "READY", 2: "ACTIVE"}
+
+    virtual_time.run(main())
+
+
+def test_a_version_that_gets_its_labelled_examples_wrong_does_not_take_over():
+    async def main() -> None:
+        stage = Stage()
+        stage.store.files = Files(examples=[IntentProbe("a", "intent_slot.2"), IntentProbe("b", "another one")])
+        with pytest.raises(RolloutRefusedError, match="1 of 2"):
+            await stage.rollout.load(ENGINE)
+        assert stage.phases == {1: "ACTIVE", 2: "FAILED"}
+        (failed,) = (status for status in stage.rollout.status() if status.version.reason)
+        assert "1 of 2" in failed.version.reason
+
+    virtual_time.run(main())
+
+
+def test_a_version_that_cannot_be_loaded_leaves_nothing_behind():
+    async def main() -> None:
+        stage = Stage()
+        stage.control.refuses = {"intent_slot.2"}
+        with pytest.raises(RolloutRefusedError, match="no such weights"):
+            await stage.rollout.load(ENGINE)
+        assert stage.phases == {1: "ACTIVE", 2: "FAILED"}
+        assert "step.2" not in stage.control.loaded
+        assert stage.store.held == set()
+        await stage.rollout.load(ENGINE)
+        assert stage.phases == {1: "READY", 2: "FAILED", 3: "ACTIVE"}
+
+    virtual_time.run(main())
+
+
+def test_a_model_server_that_is_lost_while_a_version_is_loaded_ends_the_load():
+    async def main() -> None:
+        stage = Stage()
+        stage.control.lost = True
+        with pytest.raises(ModelUnavailableError):
+            await stage.rollout.load(ENGINE)
+        assert stage.phases == {1: "ACTIVE", 2: "FAILED"}
+        assert stage.store.held == set()
+
+    virtual_time.run(main())
+
+
+def test_what_is_no_engine_is_not_even_listed():
+    async def main() -> None:
+        stage = Stage()
+        stage.store.checks = False
+        with pytest.raises(InvalidInputError):
+            await stage.rollout.load(ENGINE)
+        assert stage.phases == {1: "ACTIVE"}
+
+    virtual_time.run(main())
+
+
+def test_one_version_is_loaded_at_a_time():
+    async def main() -> None:
+        stage = Stage()
+        first = asyncio.create_task(stage.rollout.load(ENGINE))
+        await asyncio.sleep(0.5)
+        with pytest.raises(RolloutRefusedError) as refused:
+            await stage.rollout.load(ENGINE)
+        assert refused.value.reason == "LOAD_UNDER_WAY"
+        assert (await first).version.number == 2
+        assert (await stage.rollout.load(ENGINE)).version.number == 3
+        await asyncio.sleep(1)
+
+    virtual_time.run(main())
+
+
+def test_a_caller_that_goes_away_takes_the_load_back():
+    async def main() -> None:
+        stage = Stage()
+        loading = asyncio.create_task(stage.rollout.load(ENGINE))
+        await asyncio.sleep(1.5)
+        loading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await loading
+        assert stage.phases == {1: "ACTIVE", 2: "FAILED"}
+        assert stage.store.held == set()
+        assert stage.control.loaded == {"asr", "intent_slot", "qa"}
+
+    virtual_time.run(main())
+
+
+def test_closing_gives_up_a_load_and_versions_that_are_still_used():
+    async def main() -> None:
+        stage = Stage()
+        stage.rollout.active.begin_turn()
+        for _ in range(2):
+            await stage.rollout.load(ENGINE)
+        loading = asyncio.create_task(stage.rollout.load(ENGINE))
+        await asyncio.sleep(0.5)
+        await stage.rollout.close()
+        with pytest.raises(asyncio.CancelledError):
+            await loading
+        assert stage.store.held == {("intent_slot", 2), ("intent_slot", 3)}
+
+    virtual_time.run(main())
+
+
+def test_an_unknown_model_is_named_with_those_that_there_are():
+    async def main() -> None:
+        stage = Stage()
+        with pytest.raises(RolloutRefusedError, match="asr, intent_slot, qa"):
+            stage.rollout.unload("tts", 1)
+        with pytest.raises(RolloutRefusedError, match="asr, intent_slot, qa"):
+            await stage.rollout.roll_back("tts")
+
+    virtual_time.run(main())
+
+
+def test_models_are_warmed_up_and_one_that_fails_does_not_keep_the_others_from_it():
+    async def main() -> None:
+        stage = Stage()
+        stage.rollout.active.intent_slot.model.fail.add("nlu")
+        stage.rollout.active.asr.model.sequences.clear()
+        await stage.rollout.warm_up()
+        assert stage.rollout.active.asr.model.sequences
+        assert not stage.rollout.active.asr.model.open_sequences
+        assert [status.turns for status in stage.rollout.status()] == [0, 0, 0]
+
+    virtual_time.run(main())
+
+
+def test_readiness_follows_the_active_versions():
+    async def main() -> None:
+        stage = Stage()
+        await stage.rollout.load(ENGINE)
+        stage.control.loaded.discard("intent_slot")
+        assert await stage.rollout.missing() == []
+        stage.control.loaded.discard("intent_slot.2")
+        assert await stage.rollout.missing() == ["intent_slot.2"]
+
+    virtual_time.run(main())
+
+
+def test_turns_and_holders_are_counted():
+    async def main() -> None:
+        stage = Stage()
+        for _ in range(3):
+            await stage.turn()
+        under_way = stage.rollout.active.begin_turn()
+        (status,) = (status for status in stage.rollout.status() if status.version.engine == "intent_slot")
+        assert (status.turns, status.holders) == (3, 1)
+        under_way.release()
+        assert stage.rollout.status()[0].holders == 0
+
+    virtual_time.run(main())

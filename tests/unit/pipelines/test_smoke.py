@@ -1,0 +1,150 @@
+"""The smoke evaluation of an engine: its file, and what counts as a right answer."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+import soundfile
+
+from pipelines.errors import InvalidInputError
+from pipelines.ports import AnswerSpan, Hypothesis, IntentPrediction, SlotSpan
+from pipelines.versions.probes import AnswerProbe, IntentProbe, MalformedAnswerError, SpeechProbe
+from pipelines.versions.smoke_file import MAX_EXAMPLES, read_smoke
+from tests.unit.pipelines.fakes import INSTANT, FakeModels
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Saying:
+    """A model that always answers the same."""
+
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+
+    async def predict(self, text: str) -> object:
+        return self.answer
+
+    async def find(self, question: str, document: str) -> object:
+        return self.answer
+
+
+def intent(name: str = "light", confidence: float = 0.9, *slots: SlotSpan) -> Saying:
+    return Saying(IntentPrediction(name, confidence, slots, INSTANT))
+
+
+def answer(start: int | None, end: int | None, score: float = 0.9) -> Saying:
+    return Saying(AnswerSpan(start, end, score, INSTANT))
+
+
+@pytest.mark.parametrize(
+    ("probe", "model", "right"),
+    [
+        (IntentProbe("red light"), intent(), True),
+        (IntentProbe("red light", "light"), intent("light", 0.9, SlotSpan("color", 0, 3)), True),
+        (IntentProbe("red light", "alarm"), intent(), False),
+        (IntentProbe("red light", "light", frozenset({("color", 0, 3)})), intent(), False),
+        (IntentProbe("red light", "light", frozenset()), intent(), True),
+        (IntentProbe("red", "light", frozenset({("color", 0, 3)})), intent("light", 1, SlotSpan("color", 0, 3)), True),
+        (AnswerProbe("when", "at nine sharp", "nine"), answer(3, 7), True),
+        (AnswerProbe("when", "at nine sharp", "Nine, sharp"), answer(3, 7), True),
+        (AnswerProbe("when", "at nine sharp", "ten"), answer(3, 7), False),
+        (AnswerProbe("when", "at nine sharp"), answer(3, 7), False),
+        (AnswerProbe("when", "at nine sharp"), answer(None, None), True),
+        (AnswerProbe("when", "at nine sharp", "nine"), answer(None, None), False),
+        (AnswerProbe("when", "at nine sharp", labelled=False), answer(3, 7), True),
+    ],
+)  # fmt: skip
+async def test_an_answer_is_right_when_its_label_says_so(probe, model: Saying, right: bool):
+    assert await probe.ask(model) is right
+
+
+@pytest.mark.parametrize(
+    ("probe", "model"),
+    [
+        (IntentProbe("red light"), intent("")),
+        (IntentProbe("red light"), intent("light", float("nan"))),
+        (IntentProbe("red light"), intent("light", 1.5)),
+        (IntentProbe("red light"), intent("light", 0.5, SlotSpan("color", 3, 99))),
+        (IntentProbe("red light"), intent("light", 0.5, SlotSpan("", 0, 3))),
+        (AnswerProbe("when", "at nine"), answer(3, 99)),
+        (AnswerProbe("when", "at nine"), answer(5, 5)),
+        (AnswerProbe("when", "at nine"), answer(None, None, -1.0)),
+    ],
+)
+async def test_an_answer_of_the_wrong_form_is_an_error(probe, model: Saying):
+    with pytest.raises(MalformedAnswerError):
+        await probe.ask(model)
+
+
+async def test_speech_is_right_when_most_words_are():
+    audio = np.zeros(2 * 16_000, np.float32)
+    model = FakeModels(recognition_seconds=0)
+    assert await SpeechProbe(audio).ask(model)
+    assert await SpeechProbe(audio, "w0 w1 w2").ask(model)
+    assert not await SpeechProbe(audio, "nobody said such a thing").ask(model)
+    assert not model.open_sequences
+
+
+async def test_a_transcript_must_cover_its_utterance():
+    class Deaf(FakeModels):
+        async def send(self, audio: np.ndarray, *, decode: bool, end: bool) -> Hypothesis:
+            return Hypothesis("", 0, end, INSTANT)
+
+        def open_sequence(self) -> Deaf:
+            return self
+
+    with pytest.raises(MalformedAnswerError):
+        await SpeechProbe(np.zeros(16_000, np.float32)).ask(Deaf())
+
+
+def test_a_file_of_labelled_examples_is_read(tmp_path: Path):
+    soundfile.write(tmp_path / "hello.wav", np.zeros(1600), 16_000)
+    lines = {
+        "intent_slot": {"text": "red", "intent": "light", "slots": [{"name": "color", "start": 0, "end": 3}]},
+        "qa": {"question": "when", "document": "at nine", "answer": None},
+        "asr": {"audio": "hello.wav", "text": "hello"},
+    }
+    read = {}
+    for engine, line in lines.items():
+        (tmp_path / "smoke.jsonl").write_text(json.dumps(line) + "\n\n")
+        (read[engine],) = read_smoke(tmp_path / "smoke.jsonl", engine)
+    assert read["intent_slot"] == IntentProbe("red", "light", frozenset({("color", 0, 3)}))
+    assert read["qa"] == AnswerProbe("when", "at nine", None)
+    assert len(read["asr"].audio) == 1600
+
+
+def test_an_engine_without_a_file_has_no_labelled_examples(tmp_path: Path):
+    assert read_smoke(tmp_path / "smoke.jsonl", "qa") == []
+
+
+@pytest.mark.parametrize(
+    ("engine", "content", "says"),
+    [
+        ("intent_slot", b'{"text": "red", "intent": "light"}\n{"text": "red"}', "line 2.*intent"),
+        ("intent_slot", b'{"text": "", "intent": "light"}', "line 1.*text"),
+        ("intent_slot", b'{"text": "red", "intent": "light", "slots": 3}', "line 1"),
+        ("intent_slot", b"[1]", "line 1"),
+        ("intent_slot", b"{", "line 1"),
+        ("intent_slot", b"\xff", "UTF-8"),
+        ("qa", b'{"question": "when", "document": "at nine"}', "line 1.*answer"),
+        ("asr", b'{"audio": "missing.wav", "text": "hello"}', "line 1.*missing"),
+        ("qa", b'{"question": "q", "document": "d", "answer": "d"}\n' * (MAX_EXAMPLES + 1), "at most"),
+    ],
+)
+def test_a_line_that_is_no_example_is_named(tmp_path: Path, engine: str, content: bytes, says: str):
+    path = tmp_path / "smoke.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(InvalidInputError, match=says) as refused:
+        read_smoke(path, engine)
+    assert str(path) in str(refused.value)
+
+
+def test_a_recording_must_be_16_khz_mono(tmp_path: Path):
+    soundfile.write(tmp_path / "hello.wav", np.zeros(800), 8_000)
+    (tmp_path / "smoke.jsonl").write_text('{"audio": "hello.wav", "text": "hello"}')
+    with pytest.raises(InvalidInputError, match="16 kHz mono"):
+        read_smoke(tmp_path / "smoke.jsonl", "asr")

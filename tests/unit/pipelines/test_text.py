@@ -1,0 +1,74 @@
+import pytest
+
+from pipelines.text.figures import in_figures
+from pipelines.text.profanity import masked
+from pipelines.text.style import TranscriptStyle, plain
+
+
+@pytest.mark.parametrize(
+    ("spoken", "written"),
+    [
+        ("I owe you twenty three dollars.", "I owe you $23."),
+        ("I owe you twenty-three dollars.", "I owe you $23."),
+        ("Twenty three dollars, please!", "$23, please!"),
+        ("Wake me at seven thirty a.m. tomorrow.", "Wake me at 07:30 a.m. tomorrow."),
+        ("A quarter past nine.", "09:15."),
+        ("Ninety nine red balloons, and one more.", "99 red balloons, and one more."),
+        ("three point one four", "3.14"),
+        ("on the twenty first of june two thousand twenty three", "on 21 june 2023"),
+        ("call five five five one two three four", "call 5551234"),
+    ],
+)
+def test_numbers_are_written_in_figures(spoken: str, written: str):
+    assert in_figures(spoken) == written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "What's on at Alice's?",
+        "I don't know; do you?",
+        "It's $23 at 7:30 a.m.",
+        "Naïve café, señor.",
+        'A "quoted" \\ back|slashed {text} & more…',
+    ],
+)
+def test_what_holds_no_spoken_number_stays_as_it_is(text: str):
+    assert in_figures(text) == text
+
+
+def test_profane_words_are_masked_but_for_their_first_letter():
+    assert masked("What the fuck is this shit? Fuck!") == "What the f*** is this s***? F***!"
+
+
+def test_harmless_words_with_profane_parts_stay():
+    assert masked("He assessed the class in Scunthorpe.") == "He assessed the class in Scunthorpe."
+
+
+@pytest.mark.parametrize(
+    ("written", "bare"),
+    [
+        ("Well, it's Bob's!", "well it's bob's"),
+        ("He said: “Go.” (Twice.)", "he said go twice"),
+        ("It's $3.50 at 7:30, for 1,000 people.", "it's $3.50 at 7:30 for 1,000 people"),
+        ("twenty-three", "twenty three"),
+        ("...", ""),
+    ],
+)
+def test_plain_text_keeps_apostrophes_and_what_stands_inside_numbers(written: str, bare: str):
+    assert plain(written) == bare
+
+
+def test_partial_transcripts_are_in_figures_only_if_that_is_wanted():
+    text = "Twenty three dollars."
+    assert TranscriptStyle(figures=True).write(text, is_final=False) == text
+    assert TranscriptStyle(figures=True).write(text, is_final=True) == "$23."
+    eager = TranscriptStyle(figures=True, figures_in_partials=True)
+    assert eager.write(text, is_final=False) == "$23."
+
+
+def test_without_punctuation_figures_are_written_too():
+    style = TranscriptStyle(punctuation=False, figures=True)
+    assert style.write("It costs twenty-three dollars.", is_final=True) == "it costs $23"

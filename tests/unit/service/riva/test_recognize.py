@@ -1,0 +1,87 @@
+"""``Recognize`` through a real socket: whole recordings in one message."""
+
+import asyncio
+
+import grpc
+import numpy as np
+import pytest
+
+from service.riva.handlers import MAX_RECORDING_BYTES
+from service.riva.proto import riva_asr_pb2 as pb
+from service.riva.proto.riva_common_pb2 import RequestId
+from tests.unit.pipelines.fakes import ScriptedVoice
+from tests.unit.service.harness import Harness
+from tests.unit.service.refusals import details_of
+from tests.unit.service.riva.calls import recognition, speech
+
+
+def request(seconds: float, channels: int = 1, **fields: object) -> pb.RecognizeRequest:
+    samples = np.zeros(round(16_000 * seconds) * channels, "<i2")
+    return pb.RecognizeRequest(config=recognition(**fields), audio=samples.tobytes(), id=RequestId(value="mine"))
+
+
+async def test_a_recording_becomes_one_transcript(harness: Harness):
+    response = await speech(harness).Recognize(request(3))
+    (result,) = response.results
+    assert [alternative.transcript for alternative in result.alternatives] == ["w0 w1 w2 w3 "]
+    assert result.channel_tag == 1
+    assert result.audio_processed == pytest.approx(3.0, abs=0.032)
+    assert response.id.value == "mine"
+    assert harness.models.understood == []
+
+
+async def test_all_utterances_of_a_recording_are_in_it(harness: Harness):
+    harness.voice.new_stream = lambda: ScriptedVoice((1.5, 1.0), (1.0, 0.0), (1.5, 1.0), (1.0, 0.0), (0.1, 0.0))
+    (result,) = (await speech(harness).Recognize(request(5))).results
+    assert result.alternatives[0].transcript == "w0 w1 w0 w1 "
+
+
+async def test_silence_has_no_result(harness: Harness):
+    harness.voice.probability = 0.0
+    assert not (await speech(harness).Recognize(request(3))).results
+
+
+async def test_each_channel_has_its_result(harness: Harness):
+    both = request(2, channels=2, audio_channel_count=2, enable_separate_recognition_per_channel=True)
+    results = (await speech(harness).Recognize(both)).results
+    assert [result.channel_tag for result in results] == [1, 2]
+
+
+async def test_long_recordings_are_taken_in_piece_by_piece_while_others_are_served(harness: Harness):
+    harness.voice.probability = 0.0
+    recording = asyncio.create_task(_recognize(harness, request(600)))
+    while not recording.done():
+        await speech(harness).GetRivaSpeechRecognitionConfig(pb.RivaSpeechRecognitionConfigRequest(), timeout=1)
+        await asyncio.sleep(0.01)
+    assert not (await recording).results
+
+
+async def test_recordings_that_would_take_too_much_memory_together_are_refused(harness: Harness):
+    with harness.memory.held(MAX_RECORDING_BYTES - 32_000):
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await speech(harness).Recognize(request(2))
+        assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert details_of(refused.value)["ErrorInfo"].reason == "TOO_MUCH_AUDIO"
+        assert details_of(refused.value)["RetryInfo"].retry_delay.seconds >= 1
+        assert (await speech(harness).Recognize(request(1))).results
+    assert (await speech(harness).Recognize(request(2))).results
+
+
+async def test_a_caller_who_gives_up_leaves_no_sequence_open(harness: Harness):
+    call = speech(harness).Recognize(request(120))
+    await harness.until(lambda: harness.models.open_sequences)
+    call.cancel()
+    await harness.until(lambda: not harness.models.open_sequences)
+    assert (await speech(harness).Recognize(request(1))).results
+
+
+async def test_a_recognizer_that_fails_is_told(harness: Harness):
+    harness.models.fail = {"asr"}
+    with pytest.raises(grpc.aio.AioRpcError) as failed:
+        await speech(harness).Recognize(request(1))
+    assert failed.value.code() is grpc.StatusCode.INTERNAL
+    assert "out of order" in failed.value.details()
+
+
+async def _recognize(harness: Harness, asked: pb.RecognizeRequest) -> pb.RecognizeResponse:
+    return await speech(harness).Recognize(asked)

@@ -1,0 +1,211 @@
+"""``StreamingRecognize`` through a real socket; the recognizer behind it says one word a second."""
+
+import io
+
+import numpy as np
+import pytest
+import soundfile
+
+from pipelines.ports import PhraseHint
+from service.riva.proto import riva_asr_pb2 as pb
+from service.riva.proto import riva_audio_pb2
+from service.riva.proto.riva_common_pb2 import RequestId
+from tests.unit.pipelines.fakes import ScriptedVoice
+from tests.unit.service.harness import SPEECH, Harness
+from tests.unit.service.riva.calls import audio, config, finals, speaking, speech, stream
+
+
+def script(harness: Harness, *parts: tuple[float, float]) -> None:
+    """Lets every stream hear speech and silence as ``parts`` say, pairs of seconds and probability."""
+    harness.voice.new_stream = lambda: ScriptedVoice(*parts)
+
+
+async def test_an_utterance_becomes_one_final_result(harness: Harness):
+    (response,) = await stream(harness, [config(), *speaking(2)])
+    (result,) = response.results
+    assert result.is_final
+    assert [alternative.transcript for alternative in result.alternatives] == ["w0 w1 w2 "]
+    assert list(result.alternatives[0].language_code) == ["en-US"]
+    assert result.channel_tag == 1
+    assert result.audio_processed == pytest.approx(2.0, abs=0.032)
+    assert not result.HasField("pipeline_states")
+
+
+async def test_nothing_is_understood_or_answered(harness: Harness):
+    await stream(harness, [config(), *speaking(2)])
+    assert harness.models.understood == []
+
+
+async def test_silence_ends_an_utterance_and_speech_begins_the_next(harness: Harness):
+    script(harness, (1.5, 1.0), (1.0, 0.0), (1.5, 1.0), (1.0, 0.0), (0.1, 0.0))
+    assert len(finals(await stream(harness, [config(), *speaking(5)]))) == 2
+
+
+async def test_interim_results_come_only_if_they_are_wanted(harness: Harness):
+    with_interim = await stream(harness, [config(interim_results=True), *speaking(3)])
+    partials = [result for response in with_interim for result in response.results if not result.is_final]
+    assert partials
+    assert all(result.alternatives[0].transcript.startswith("w0") for result in partials)
+    assert all(0 <= result.stability <= 1 for result in partials)
+    without = await stream(harness, [config(), *speaking(3)])
+    assert len(without) == 1
+
+
+async def test_an_end_of_utterance_can_be_forced(harness: Harness):
+    came = await stream(
+        harness,
+        [config(), *speaking(1), audio(SPEECH, force_eou="true"), *speaking(1), audio(SPEECH, force_eou="false")],
+    )
+    assert len(finals(came)) == 2
+
+
+async def test_an_end_can_be_forced_without_audio(harness: Harness):
+    end = pb.StreamingRecognizeRequest(runtime_config={"force_eou": "true"})
+    came = await stream(harness, [config(), *speaking(1), end, *speaking(1), audio(b"", force_eou="true")])
+    assert len(finals(came)) == 2
+
+
+async def test_the_first_pass_tells_a_stable_transcript_before_the_utterance_ends(harness: Harness):
+    script(harness, (1.5, 1.0), (2.0, 0.0), (0.1, 0.0))
+    endpointing = pb.EndpointingConfig(stop_history=1_600, stop_history_eou=240)
+    came = await stream(harness, [config(interim_results=True, endpointing_config=endpointing), *speaking(3.5)])
+    results = [result for response in came for result in response.results]
+    (stable,) = [result for result in results if result.stability == 1]
+    assert not stable.is_final
+    assert results.index(stable) == len(results) - 2
+    assert stable.alternatives[0].transcript == results[-1].alternatives[0].transcript.rstrip()
+    assert stable.audio_processed < results[-1].audio_processed
+
+
+async def test_a_first_pass_that_would_come_second_is_left_out(harness: Harness):
+    script(harness, (1.5, 1.0), (2.0, 0.0), (0.1, 0.0))
+    endpointing = pb.EndpointingConfig(stop_history=320, stop_history_eou=400)
+    came = await stream(harness, [config(interim_results=True, endpointing_config=endpointing), *speaking(3.5)])
+    assert len(finals(came)) == 1
+    assert all(result.stability < 1 for response in came for result in response.results)
+
+
+async def test_as_many_transcripts_are_told_as_are_wanted(harness: Harness):
+    (response,) = await stream(harness, [config(max_alternatives=3), *speaking(1)])
+    told = response.results[0].alternatives
+    assert [alternative.transcript for alternative in told] == ["w0 w1 ", "w0 w1 or 1 ", "w0 w1 or 2 "]
+    assert [alternative.confidence for alternative in told] == pytest.approx([0.5, 0.25, 0.125])
+    (response,) = await stream(harness, [config(max_alternatives=99), *speaking(1)])
+    assert len(response.results[0].alternatives) == 10
+    (response,) = await stream(harness, [config(max_alternatives=1), *speaking(1)])
+    assert [alternative.confidence for alternative in response.results[0].alternatives] == [0.0]
+
+
+async def test_what_is_likely_to_be_said_is_told_to_the_recognizer(harness: Harness):
+    contexts = [{"phrases": ["Tromsø", "pier four"], "boost": 20.0}, {"phrases": ["ferry"]}]
+    await stream(harness, [config(speech_contexts=contexts), *speaking(1)])
+    assert harness.models.sequences[0].options.hints == (
+        PhraseHint("Tromsø", 20.0),
+        PhraseHint("pier four", 20.0),
+        PhraseHint("ferry", None),
+    )
+
+
+async def test_the_request_id_comes_back_with_every_response(harness: Harness):
+    first = config(interim_results=True)
+    first.id.CopyFrom(RequestId(value="mine"))
+    came = await stream(harness, [first, *speaking(2)])
+    assert {response.id.value for response in came} == {"mine"}
+    assert not (await stream(harness, [config(), *speaking(1)]))[0].HasField("id")
+
+
+async def test_without_punctuation_transcripts_are_in_lower_case(harness: Harness):
+    harness.models.words = "Well, it's Bob's."
+    assert finals(await stream(harness, [config(), *speaking(1)])) == ["Well, it's Bob's."]
+    plain = config(enable_automatic_punctuation=False)
+    assert finals(await stream(harness, [plain, *speaking(1)])) == ["well it's bob's"]
+
+
+async def test_final_transcripts_are_in_figures_unless_verbatim_ones_are_wanted(harness: Harness):
+    harness.models.words = "It costs twenty three dollars."
+    came = await stream(harness, [config(verbatim_transcripts=False, interim_results=True), *speaking(2)])
+    assert finals(came) == ["It costs $23."]
+    assert came[0].results[0].alternatives[0].transcript == harness.models.words
+    options = {"apply_partial_itn": "true"}
+    eager = config(verbatim_transcripts=False, interim_results=True, custom_configuration=options)
+    came = await stream(harness, [eager, *speaking(2)])
+    assert came[0].results[0].alternatives[0].transcript == "It costs $23."
+    assert finals(await stream(harness, [config(), *speaking(1)])) == [harness.models.words]
+
+
+async def test_profanity_is_masked_if_that_is_wanted(harness: Harness):
+    harness.models.words = "What the fuck?"
+    assert finals(await stream(harness, [config(profanity_filter=True), *speaking(1)])) == ["What the f***?"]
+    assert finals(await stream(harness, [config(), *speaking(1)])) == ["What the fuck?"]
+
+
+async def test_each_channel_is_recognized_by_itself_if_that_is_wanted(harness: Harness):
+    stereo = audio(np.zeros(3200, "<i2").tobytes())
+    both = config(audio_channel_count=2, enable_separate_recognition_per_channel=True)
+    came = await stream(harness, [both, *[stereo] * 20])
+    assert sorted(result.channel_tag for response in came for result in response.results) == [1, 2]
+    assert finals(came) == ["w0 w1 w2", "w0 w1 w2"]
+    assert len(harness.models.sequences) == 2
+    first_alone = await stream(harness, [config(audio_channel_count=2), *[stereo] * 20])
+    assert finals(first_alone) == ["w0 w1 w2"]
+
+
+async def test_voice_activity_is_told_if_that_is_wanted(harness: Harness):
+    script(harness, (0.96, 0.01), (0.64, 0.9), (1.0, 0.02))
+    options = {"get_vad_probabilities": "true"}
+    came = await stream(harness, [config(custom_configuration=options), *speaking(3.2)])
+    told = [
+        probability
+        for response in came
+        for result in response.results
+        for probability in result.pipeline_states.vad_probabilities
+    ]
+    assert told == pytest.approx([0.01] * 30 + [0.9] * 20 + [0.02] * 50)
+
+
+async def test_the_thresholds_of_voice_activity_can_be_chosen(harness: Harness):
+    script(harness, (1.5, 0.6), (1.0, 0.0))
+    strict = config(custom_configuration={"neural_vad.onset": "0.8"})
+    assert finals(await stream(harness, [strict, *speaking(2.4)])) == []
+    assert len(finals(await stream(harness, [config(), *speaking(2.4)]))) == 1
+
+
+def recording(container: str, subtype: str, rate: int = 16_000, channels: int = 1) -> bytes:
+    buffer = io.BytesIO()
+    soundfile.write(buffer, np.zeros((rate * 2, channels), np.float32), rate, format=container, subtype=subtype)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "rate", "data"),
+    [
+        (riva_audio_pb2.LINEAR_PCM, 16_000, recording("RAW", "PCM_16")),
+        (riva_audio_pb2.LINEAR_PCM, 8_000, recording("RAW", "PCM_16", 8_000)),
+        (riva_audio_pb2.LINEAR_PCM, 44_100, recording("WAV", "PCM_16", 44_100)),
+        (riva_audio_pb2.LINEAR_PCM, 0, recording("WAV", "PCM_16", 48_000)),
+        (riva_audio_pb2.MULAW, 8_000, recording("RAW", "ULAW", 8_000)),
+        (riva_audio_pb2.ALAW, 8_000, recording("RAW", "ALAW", 8_000)),
+        (riva_audio_pb2.FLAC, 0, recording("FLAC", "PCM_16", 22_050)),
+        (riva_audio_pb2.OGGOPUS, 0, recording("OGG", "OPUS", 48_000)),
+        (riva_audio_pb2.ENCODING_UNSPECIFIED, 0, recording("WAV", "PCM_16")),
+        (riva_audio_pb2.ENCODING_UNSPECIFIED, 0, recording("WAV", "ULAW", 8_000)),
+        (riva_audio_pb2.ENCODING_UNSPECIFIED, 0, recording("WAV", "PCM_16", 16_000, channels=2)),
+        (riva_audio_pb2.ENCODING_UNSPECIFIED, 0, recording("FLAC", "PCM_16")),
+        (riva_audio_pb2.ENCODING_UNSPECIFIED, 0, recording("OGG", "OPUS", 48_000)),
+        (riva_audio_pb2.ENCODING_UNSPECIFIED, 16_000, recording("RAW", "PCM_16")),
+    ],
+)
+async def test_audio_is_understood_whether_or_not_its_encoding_is_named(
+    harness: Harness, encoding: int, rate: int, data: bytes
+):
+    chunks = [audio(data[start : start + 3200]) for start in range(0, len(data), 3200)]
+    assert finals(await stream(harness, [config(encoding=encoding, sample_rate_hertz=rate), *chunks])) == ["w0 w1 w2"]
+
+
+async def test_the_config_of_recognition_tells_the_model_and_its_uses(harness: Harness):
+    answer = await speech(harness).GetRivaSpeechRecognitionConfig(pb.RivaSpeechRecognitionConfigRequest())
+    assert [(model.model_name, model.parameters["type"]) for model in answer.model_config] == [
+        ("asr", "online"),
+        ("asr", "offline"),
+    ]
+    assert {model.parameters["language_code"] for model in answer.model_config} == {"en-US"}
