@@ -1,0 +1,69 @@
+"""`vivavoce wyoming`: the server that Home Assistant talks to."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from typing import TYPE_CHECKING
+
+import click
+
+import vivavoce
+from vivavoce.cli._options import budget_option, context_options, read_documents, seconds, server_option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from vivavoce.wyoming import Settings
+
+
+@click.command()
+@click.option(
+    "--uri",
+    metavar="URI",
+    default="tcp://0.0.0.0:10300",
+    show_default=True,
+    help="Where to listen: tcp://HOST:PORT or unix:///PATH; port 0 lets the system choose.",
+)
+@server_option
+@context_options
+@budget_option
+def wyoming(
+    *, uri: str, server: str, contexts: Sequence[str], context_files: Sequence[Path], budget_ms: int | None
+) -> None:
+    """Serve Home Assistant over the Wyoming protocol, until interrupted. Prints the address when ready.
+
+    Speech, intents and answers come from the service that --server names. Wyoming has no passwords: let only your own
+    network reach the port.
+    """
+    try:
+        from vivavoce.wyoming import Settings, parse_uri  # noqa: PLC0415 - needs an optional package
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "vivavoce":
+            raise
+        message = (
+            f"The Wyoming server needs the package {error.name}; install it with `pip install 'vivavoce[wyoming]'`."
+        )
+        raise click.ClickException(message) from error
+    try:
+        where = parse_uri(uri)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--uri") from error
+    settings = Settings(read_documents(contexts, context_files), seconds(budget_ms))
+    try:
+        asyncio.run(_serve(where, server, settings))
+    except OSError as error:
+        message = f"Nobody can listen on {uri} ({error.strerror or error}); choose another address."
+        raise click.ClickException(message) from error
+
+
+async def _serve(where: tuple[str, int] | Path, server: str, settings: Settings) -> None:
+    from vivavoce.wyoming import WyomingServer  # noqa: PLC0415 - needs an optional package
+
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    async with vivavoce.connect(server) as client, WyomingServer(client, settings).listening(where) as address:
+        click.echo(f"listening on {address}")
+        await stopped.wait()

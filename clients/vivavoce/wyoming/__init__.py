@@ -1,0 +1,19 @@
+"""A Wyoming server in front of Vivavoce: Home Assistant's voice protocol, spoken by the SDK.
+
+    describe                                → info
+    select-program, ping                    → nothing, pong
+    transcribe, audio-start, audio-chunk …  → transcript-start, transcript-chunk …
+    audio-stop                              → transcript, transcript-stop
+    recognize                               → intent, or not-recognized
+    transcript                              → handled, or not-handled
+    intent                                  → not-handled: nothing here carries commands out
+
+What cannot be done is answered with `error`, whose text says what to do and whose code tells programs why; events that
+are not listed are ignored, as the protocol asks. `WyomingServer` listens, `Connection` answers one client, `Hearing`
+turns one stream of audio into its transcript; the rest of the modules are pure.
+"""
+
+from vivavoce.wyoming.connection import Settings
+from vivavoce.wyoming.server import WyomingServer, parse_uri
+
+__all__ = ["Settings", "WyomingServer", "parse_uri"]

@@ -1,0 +1,168 @@
+"""One client: its events are answered in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+from wyoming.asr import Transcribe, Transcript
+from wyoming.audio import AudioChunk, AudioFormat, AudioStart, AudioStop
+from wyoming.handle import NotHandled
+from wyoming.info import Describe, SelectProgram
+from wyoming.intent import Intent, Recognize
+from wyoming.ping import Ping, Pong
+
+import vivavoce
+from vivavoce.wyoming import info, replies
+from vivavoce.wyoming.errors import RefusedError, error_event
+from vivavoce.wyoming.hearing import Hearing
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from wyoming.event import Event, Eventable
+
+    from vivavoce.wyoming.hearing import Send
+
+_Handler: TypeAlias = "Callable[[Connection, Any], Awaitable[None]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What holds for all clients."""
+
+    documents: Sequence[vivavoce.Document] = ()
+    """Texts that answers are looked for in."""
+    reply_budget_seconds: float | None = None
+    """Time within which a text is answered; None leaves it to the service."""
+
+
+class Connection:
+    """Answers the events of one client.
+
+    Args:
+        client: The service.
+        settings: What holds for all clients.
+        send: Sends an event to this client.
+        tasks: Runs what is worked on while further events arrive.
+    """
+
+    def __init__(self, client: vivavoce.Client, settings: Settings, send: Send, tasks: asyncio.TaskGroup) -> None:
+        self._client = client
+        self._settings = settings
+        self._send = send
+        self._tasks = tasks
+        self._request = Transcribe()
+        self._hearing: Hearing | None = None
+        self._ignoring_audio = False
+
+    async def handle(self, event: Event) -> None:
+        """Answers one event. What cannot be done is told to the client; unknown events are ignored.
+
+        After an error in a stream of audio the rest of it is ignored: one error a stream.
+        """
+        try:
+            for kind, handler in self._handlers:
+                if kind.is_type(event.type):
+                    await handler(self, _parse(kind, event))
+        except (RefusedError, vivavoce.VivavoceError) as error:
+            if any(kind.is_type(event.type) for kind in (Transcribe, AudioStart, AudioChunk)):
+                self.abandon()
+                self._ignoring_audio = True
+            await self._send(error_event(error))
+
+    def abandon(self) -> None:
+        """Stops hearing; nothing more is sent of the stream under way."""
+        if self._hearing is not None:
+            self._hearing.abandon()
+            self._hearing = None
+
+    async def _describe(self, _: Describe) -> None:
+        await self._send(info.describe())
+
+    async def _select(self, selection: SelectProgram) -> None:
+        _check_program(selection.name)
+
+    async def _ping(self, ping: Ping) -> None:
+        await self._send(Pong(text=ping.text))
+
+    async def _transcribe(self, request: Transcribe) -> None:
+        self._ignoring_audio = False
+        _check_program(request.name)
+        _check_language(request.language)
+        self._request = request
+
+    async def _audio_start(self, start: AudioStart) -> None:
+        if self._hearing is not None:
+            message = "An audio-start came before the audio-stop of the stream under way; begin anew with transcribe."
+            raise RefusedError("bad-order", message)
+        if not self._ignoring_audio:
+            self._begin(start)
+
+    async def _audio_chunk(self, chunk: AudioChunk) -> None:
+        if not self._ignoring_audio:
+            hearing = self._hearing or self._begin(chunk)
+            await hearing.chunk(chunk)
+
+    async def _audio_stop(self, _: AudioStop) -> None:
+        hearing, ignoring = self._hearing, self._ignoring_audio
+        self._request, self._hearing, self._ignoring_audio = Transcribe(), None, False
+        if hearing is not None:
+            await hearing.stop()
+        elif not ignoring:
+            raise RefusedError("bad-order", "An audio-stop came without audio; send audio-start and audio-chunk first.")
+
+    async def _recognize(self, request: Recognize) -> None:
+        await self._send(replies.recognized(await self._ask(request.text), request.context))
+
+    async def _answer(self, transcript: Transcript) -> None:
+        _check_language(transcript.language)
+        await self._send(replies.handled(await self._ask(transcript.text), transcript.context))
+
+    async def _refuse_intent(self, intent: Intent) -> None:
+        await self._send(NotHandled(text="Nothing here carries commands out.", context=intent.context))
+
+    def _begin(self, audio: AudioFormat) -> Hearing:
+        self._hearing = Hearing(self._client, self._request, audio, self._send, self._tasks)
+        return self._hearing
+
+    async def _ask(self, text: object) -> vivavoce.Reply:
+        if not isinstance(text, str):
+            raise RefusedError("bad-event", "The text of an event must be a text.")
+        return await self._client.ask(
+            text, documents=self._settings.documents, reply_budget_seconds=self._settings.reply_budget_seconds
+        )
+
+    _handlers: ClassVar[Sequence[tuple[type[Eventable], _Handler]]] = (
+        (Describe, _describe),
+        (SelectProgram, _select),
+        (Ping, _ping),
+        (Transcribe, _transcribe),
+        (AudioStart, _audio_start),
+        (AudioChunk, _audio_chunk),
+        (AudioStop, _audio_stop),
+        (Recognize, _recognize),
+        (Transcript, _answer),
+        (Intent, _refuse_intent),
+    )
+
+
+def _parse(kind: type[Eventable], event: Event) -> Eventable:
+    """Reads an event; the package expects of the client that nothing is missing."""
+    try:
+        return kind.from_event(event)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise RefusedError("bad-event", f"The event {event.type} lacks what it must hold; see the protocol.") from error
+
+
+def _check_program(name: object) -> None:
+    if not info.check_program(name):
+        raise RefusedError(
+            "unknown-program", f"There is no program or model of that name; choose {info.NAME}, or none."
+        )
+
+
+def _check_language(tag: object) -> None:
+    if not info.check_language(tag):
+        raise RefusedError("unsupported-language", f"That language is not served; choose {info.LANGUAGE}, or none.")

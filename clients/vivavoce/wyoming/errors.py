@@ -1,0 +1,36 @@
+"""What is answered with Wyoming's `error` event."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from wyoming.error import Error
+
+if TYPE_CHECKING:
+    import vivavoce
+
+
+class RefusedError(Exception):
+    """A client asked for something that cannot be done.
+
+    Attributes:
+        code: What is wrong, for programs.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def error_event(error: RefusedError | vivavoce.VivavoceError) -> Error:
+    """Tells a client of `error`: its sentence, and as the code what the service or this adapter calls it."""
+    if isinstance(error, RefusedError):
+        return Error(text=str(error), code=error.code)
+    reason = getattr(error, "reason", "")
+    return Error(text=error.message, code=_kebab_case(reason or type(error).__name__))
+
+
+def _kebab_case(name: str) -> str:
+    """Writes `TOO_MANY_CONVERSATIONS` and `ServerUnavailable` as Wyoming writes names: `server-unavailable`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|_", "-", name).lower()

@@ -1,0 +1,71 @@
+"""What the server tells of itself."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TypedDict
+
+from wyoming.info import (
+    AsrModel,
+    AsrProgram,
+    Attribution,
+    HandleModel,
+    HandleProgram,
+    Info,
+    IntentModel,
+    IntentProgram,
+)
+
+NAME = "vivavoce"
+LANGUAGE = "en"
+
+
+class _Common(TypedDict):
+    """What Wyoming asks of every program and model alike."""
+
+    name: str
+    attribution: Attribution
+    installed: bool
+    version: str
+
+
+def describe() -> Info:
+    """Lists the programs: one for speech, one for intents, one for answers, each with the service's own model.
+
+    Speech is transcribed up to `audio-stop`, so that the end of a command is for the client to find. Answers are texts:
+    no device is switched.
+    """
+    common = _Common(
+        name=NAME, attribution=Attribution(name="Vivavoce", url=""), installed=True, version=version("vivavoce")
+    )
+    languages = [LANGUAGE]
+    asr = AsrProgram(
+        **common,
+        description="Streaming speech recognition",
+        models=[AsrModel(**common, description="The recognizer that the service runs", languages=languages)],
+        supports_transcript_streaming=True,
+        requires_external_vad=True,
+    )
+    intent = IntentProgram(
+        **common,
+        description="Intents with their slots",
+        models=[IntentModel(**common, description="The intents that the service was trained on", languages=languages)],
+    )
+    handle = HandleProgram(
+        **common,
+        description="Answers from your own documents",
+        models=[HandleModel(**common, description="Extractive question answering", languages=languages)],
+        supports_handled_streaming=False,
+        supports_home_control=False,
+    )
+    return Info(asr=[asr], intent=[intent], handle=[handle])
+
+
+def check_program(name: object) -> bool:
+    """Tells whether `name` is the name of our programs and models; None leaves the choice to the server."""
+    return name is None or name == NAME
+
+
+def check_language(tag: object) -> bool:
+    """Tells whether `tag` names the language served, in whatever region; None leaves it to the server."""
+    return tag is None or (isinstance(tag, str) and tag.lower().replace("_", "-").partition("-")[0] == LANGUAGE)

@@ -1,0 +1,27 @@
+"""Clients that we have not written, each in an environment of its own, against the running service."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.integration.conftest import server_address, triton, triton_address
+from tests.integrations.recordings import write_wav
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["server_address", "triton", "triton_address"]
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Path:
+    """A command, and the silence after it, as WAV."""
+    return write_wav(tmp_path / "command.wav", "lights")
+
+
+@pytest.fixture
+def two_commands(tmp_path: Path) -> Path:
+    """Two commands, each with silence after it, as WAV."""
+    return write_wav(tmp_path / "commands.wav", "lights", "vacuum")

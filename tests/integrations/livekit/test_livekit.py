@@ -1,0 +1,33 @@
+"""The speech-to-text stream of LiveKit's NVIDIA plugin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integrations.environments import run_client
+from tests.integrations.recordings import LIGHTS, VACUUM, words
+
+SCRIPT = Path(__file__).parent / "streaming.py"
+
+
+@pytest.fixture
+def events(server_address: str, two_commands: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = run_client(SCRIPT, server_address, str(two_commands), "")["events"]
+    return found
+
+
+def test_the_stream_brings_transcripts_and_their_times(events: list[dict[str, Any]]) -> None:
+    types = [event["type"] for event in events]
+    final = [event for event in events if event["type"] == "final_transcript"]
+
+    assert types[0] == "start_of_speech"
+    assert "interim_transcript" in types[: types.index("final_transcript")]
+    assert types[types.index("final_transcript") + 1] == "end_of_speech"
+    [(first,), (second,)] = [event["alternatives"] for event in final]
+    assert [words(first["text"]), words(second["text"])] == [LIGHTS, VACUUM]
+    assert 0 <= first["start"] < first["end"] < second["start"] < second["end"] < 10
+    assert 0 < first["confidence"] <= 1
+    assert [words(" ".join(event["words"])) for event in final] == [LIGHTS, VACUUM]

@@ -1,0 +1,54 @@
+"""Over 300 recordings of many speakers, Riva's two APIs and ours give the same text.
+
+The recordings are those of Picovoice's speech-to-intent benchmark, ``commands/audio`` in the folder VIVAVOCE_DATA.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+import vivavoce
+from tests.integrations.environments import run_client
+
+SCRIPT = Path(__file__).parent / "transcribe_all.py"
+RECORDINGS = 300
+AT_A_TIME = 4
+BATCH = 10
+
+
+@pytest.fixture
+def commands() -> list[Path]:
+    data = Path(os.environ.get("VIVAVOCE_DATA", Path(__file__).parents[4] / "shared" / "data"))
+    found = sorted((data / "commands" / "audio").glob("*.flac"))[:RECORDINGS]
+    if len(found) < RECORDINGS:
+        pytest.skip(f"no {RECORDINGS} recordings in {data / 'commands' / 'audio'}: set VIVAVOCE_DATA")
+    return found
+
+
+async def conversed(address: str, recordings: list[Path]) -> dict[str, str]:
+    places = asyncio.Semaphore(AT_A_TIME)
+
+    async def transcribe(path: Path) -> str:
+        recording = await asyncio.to_thread(vivavoce.read_audio, path)
+        async with places, vivavoce.connect(address) as client:
+            events = [event async for event in client.converse(recording.chunks(), audio=recording.format)]
+        return " ".join(event.text for event in events if isinstance(event, vivavoce.Transcript) and event.is_final)
+
+    texts = await asyncio.gather(*map(transcribe, recordings))
+    return {path.name: text for path, text in zip(recordings, texts, strict=True)}
+
+
+async def test_the_words_are_the_same_over_every_api(server_address: str, commands: list[Path]):
+    over_riva: dict[str, list[str]] = {}
+    for start in range(0, len(commands), BATCH):
+        names = [path.name for path in commands[start : start + BATCH]]
+        folder = str(commands[0].parent)
+        over_riva |= await asyncio.to_thread(run_client, SCRIPT, server_address, folder, *names)
+    ours = await conversed(server_address, commands)
+    different = {name: (text, *over_riva[name]) for name, text in ours.items() if [text] * 2 != over_riva[name]}
+    assert different == {}
+    assert sum(map(bool, ours.values())) > 0.98 * len(ours)
