@@ -1,0 +1,178 @@
+"""One caller: speaks a script at the pace of speech, whatever the server does, and notes when what came back."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import vivavoce
+from benchmarks.sla.material import RATE_HZ, samples
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    import numpy.typing as npt
+
+    from benchmarks.sla.scripts import Script
+
+CHUNK = RATE_HZ // 10
+"""Samples of a message: 100 ms."""
+_FORMAT = vivavoce.AudioFormat(vivavoce.Encoding.LINEAR_PCM, RATE_HZ)
+_ROOM = 10 ** (-64 / 20) * 32768
+"""Standard deviation of a quiet room's noise, -64 dBFS."""
+
+
+@dataclass(slots=True)
+class Record:
+    """What one caller saw. Latencies are in seconds.
+
+    Attributes:
+        reference: what was said, all of it.
+        transcript: what was understood, all of it.
+        reply: end of an utterance to its reply.
+        turn: last speech sample to the reply.
+        chunk: sending of a chunk to the transcript that covers it.
+        first_partial: beginning of speech to the first transcript.
+        server: the server's own count of the reply latency.
+        statuses: how many replies had which status.
+        speculated: replies that were worked out during the trailing silence.
+        answers: for every question the passage wanted and the one that came.
+        utterances: how many were spoken.
+        lost: utterances without a reply.
+        error: gRPC status, or name of the error, that ended the conversation; None where it was held to its end.
+        refusal: how long it took to be refused, where it was.
+        late_sending: the longest that sending lagged behind the pace of speech.
+    """
+
+    reference: str = ""
+    transcript: str = ""
+    reply: list[float] = field(default_factory=list)
+    turn: list[float] = field(default_factory=list)
+    chunk: list[float] = field(default_factory=list)
+    first_partial: list[float] = field(default_factory=list)
+    server: list[float] = field(default_factory=list)
+    statuses: dict[str, int] = field(default_factory=dict)
+    speculated: int = 0
+    answers: list[tuple[str, str]] = field(default_factory=list)
+    utterances: int = 0
+    lost: int = 0
+    error: str | None = None
+    refusal: float | None = None
+    late_sending: float = 0.0
+
+
+class Caller:
+    """Holds one conversation.
+
+    Args:
+        address: the service's ``host:port``.
+        script: what to say.
+    """
+
+    def __init__(self, address: str, script: Script) -> None:
+        self._address = address
+        self._script = script
+        self._sent: list[float] = []
+        self._record = Record()
+        self._turn_starts: dict[int, float] = {}
+        self._speech_ends: dict[int, float] = {}
+        self._partial_turns: set[int] = set()
+        self._replies: list[tuple[float, str]] = []
+
+    async def call(self) -> Record:
+        """Speaks the whole script; never raises for what the server does."""
+        script, record = self._script, self._record
+        await asyncio.sleep(script.arrival_seconds)
+        record.utterances = len(script.lines)
+        record.reference = " ".join(line.item.text for line in script.lines)
+        documents = [vivavoce.Document(script.document.read_text(encoding="utf-8"))] if script.document else []
+        began = time.monotonic()
+        try:
+            async with vivavoce.connect(self._address) as client:
+                events = client.converse(self._speak(), audio=_FORMAT, interim_results=True, documents=documents)
+                async for event in events:
+                    self._note(event, time.monotonic())
+        except vivavoce.VivavoceError as error:
+            record.error = error.code if isinstance(error, vivavoce.ServerError) else type(error).__name__
+            if isinstance(error, vivavoce.Overloaded):
+                record.refusal = time.monotonic() - began
+        self._finish()
+        return record
+
+    async def _speak(self) -> AsyncIterator[bytes]:
+        """Yields chunks on an absolute schedule: an open loop, which does not slow down when the server does."""
+        stream = self._audio()
+        started = time.monotonic()
+        for first in range(0, len(stream), CHUNK):
+            due = started + (first + CHUNK) / RATE_HZ
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+            now = time.monotonic()
+            self._record.late_sending = max(self._record.late_sending, now - due)
+            self._sent.append(now)
+            yield stream[first : first + CHUNK].tobytes()
+
+    def _audio(self) -> npt.NDArray[np.int16]:
+        script = self._script
+        rng = np.random.default_rng(script.seed)
+        stream = rng.normal(0, _ROOM, script.samples).astype(np.int16)
+        for line in script.lines:
+            said = samples(line.item.path)
+            stream[line.first_sample : line.first_sample + len(said)] += said
+        return stream
+
+    def _note(self, event: vivavoce.Event, now: float) -> None:
+        match event:
+            case vivavoce.SpeechBegan():
+                self._turn_starts[event.turn] = event.start_seconds
+            case vivavoce.Transcript(is_final=False):
+                self._note_partial(event, now)
+            case vivavoce.Transcript():
+                self._record.transcript += f" {event.text}"
+            case vivavoce.SpeechEnded():
+                self._speech_ends[event.turn] = event.end_seconds
+            case vivavoce.Reply():
+                self._note_reply(event, now)
+            case _:
+                pass
+
+    def _note_partial(self, partial: vivavoce.Transcript, now: float) -> None:
+        self._record.chunk.append(now - self._sent_at(partial.end_seconds))
+        if partial.turn not in self._partial_turns:
+            self._partial_turns.add(partial.turn)
+            self._record.first_partial.append(now - self._sent_at(partial.start_seconds))
+
+    def _note_reply(self, reply: vivavoce.Reply, now: float) -> None:
+        record = self._record
+        if reply.client_latency_seconds is not None:
+            record.reply.append(reply.client_latency_seconds)
+        if reply.turn in self._speech_ends:
+            record.turn.append(now - self._sent_at(self._speech_ends[reply.turn]))
+        record.server.append(reply.latency.total_seconds)
+        record.statuses[reply.status.value] = record.statuses.get(reply.status.value, 0) + 1
+        record.speculated += reply.speculated
+        answer = reply.answer.text if reply.answer else ""
+        self._replies.append((self._turn_starts.get(reply.turn, 0.0), answer))
+
+    def _sent_at(self, position_seconds: float) -> float:
+        """Returns when the chunk that holds a position of the stream was sent."""
+        index = min(int(position_seconds * RATE_HZ) // CHUNK, len(self._sent) - 1)
+        return self._sent[index]
+
+    def _finish(self) -> None:
+        """Matches replies with the recordings during which their turns began."""
+        starts = [line.first_sample / RATE_HZ for line in self._script.lines]
+        got: dict[int, str] = {}
+        for moment, answer in sorted(self._replies):
+            line = bisect_left(starts, moment + 1 / RATE_HZ) - 1
+            got[line] = got.get(line) or answer
+        self._record.lost = sum(index not in got for index in range(len(starts)))
+        self._record.answers = [
+            (line.item.answer, got.get(index, ""))
+            for index, line in enumerate(self._script.lines)
+            if line.item.answer is not None and self._script.document is not None
+        ]

@@ -1,0 +1,99 @@
+"""What a load says: percentiles, errors, and whether the results were as good as ever while it was fast."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import chain
+from statistics import fmean
+from typing import TYPE_CHECKING, TypeAlias
+
+import jiwer
+import numpy as np
+
+from modelkit.scoring import answer_f1
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from benchmarks.sla.caller import Record
+    from benchmarks.sla.load import LoadResult
+
+PERCENTILES = (50, 90, 95, 99, 99.9)
+Report: TypeAlias = dict[str, object]
+
+_WORDS = jiwer.Compose(
+    [
+        jiwer.ToLowerCase(),
+        jiwer.SubstituteRegexes({r"[^a-z0-9' ]+": " "}),
+        jiwer.RemoveMultipleSpaces(),
+        jiwer.Strip(),
+        jiwer.ReduceToListOfListOfWords(),
+    ]
+)
+
+
+def make_report(result: LoadResult) -> Report:
+    """Sums a load up.
+
+    Returns:
+        ``streams``, ``seconds``, ``utterances``, ``replies``, ``lost`` (utterances of held conversations without a
+        reply), ``errors`` by code, ``latency_ms`` with ``reply``, ``turn``, ``chunk``, ``first_partial``, ``server``
+        and ``refusal``, ``statuses``, ``speculated`` (share of replies), ``wer``, ``answer_f1`` (None where nothing
+        was asked), ``client_cpu`` (the busiest client process, in cores) and ``client_lag_ms`` (the longest that
+        sending lagged behind the pace of speech).
+    """
+    records = result.records
+    held = [record for record in records if record.error is None]
+    replies = sum(sum(record.statuses.values()) for record in records)
+    return {
+        "streams": len(records),
+        "seconds": round(result.seconds, 1),
+        "utterances": sum(record.utterances for record in held),
+        "replies": replies,
+        "lost": sum(record.lost for record in held),
+        "errors": dict(Counter(record.error for record in records if record.error is not None)),
+        "latency_ms": {
+            "reply": percentiles(chain.from_iterable(record.reply for record in records)),
+            "turn": percentiles(chain.from_iterable(record.turn for record in records)),
+            "chunk": percentiles(chain.from_iterable(record.chunk for record in records)),
+            "first_partial": percentiles(chain.from_iterable(record.first_partial for record in records)),
+            "server": percentiles(chain.from_iterable(record.server for record in records)),
+            "refusal": percentiles(record.refusal for record in records if record.refusal is not None),
+        },
+        "statuses": dict(sum((Counter(record.statuses) for record in records), Counter())),
+        "speculated": round(sum(record.speculated for record in records) / replies, 4) if replies else None,
+        "wer": _wer(held),
+        "answer_f1": _answer_f1(held),
+        "client_cpu": round(result.client_cpu, 3),
+        "client_lag_ms": round(1000 * max(record.late_sending for record in records), 1),
+    }
+
+
+def percentiles(seconds: Iterable[float]) -> dict[str, float | int]:
+    """Gives percentiles in milliseconds, ``p50`` to ``p99.9`` and ``max``, and how many values there were."""
+    values = 1000 * np.fromiter(seconds, np.float64)
+    if not values.size:
+        return {"n": 0}
+    named = {f"p{percentile:g}": round(float(np.percentile(values, percentile)), 1) for percentile in PERCENTILES}
+    return {"n": values.size, **named, "max": round(float(values.max()), 1)}
+
+
+def _wer(held: Sequence[Record]) -> float | None:
+    """Word error rate over whole conversations, so that it does not matter how speech was cut into turns."""
+    spoken = [record for record in held if record.reference]
+    if not spoken:
+        return None
+    references, hypotheses = [r.reference for r in spoken], [r.transcript.strip() for r in spoken]
+    return round(jiwer.wer(references, hypotheses, _WORDS, _WORDS), 4)
+
+
+def _answer_f1(held: Sequence[Record]) -> float | None:
+    pairs = [pair for record in held for pair in record.answers]
+    return round(fmean(answer_f1(got, [wanted]) for wanted, got in pairs), 4) if pairs else None
+
+
+def within_budget(report: Report, budget_ms: float) -> bool:
+    """Whether the load was carried: no error, nothing lost, and 95 of 100 replies inside the budget."""
+    latency = report["latency_ms"]
+    assert isinstance(latency, dict)
+    return not report["errors"] and not report["lost"] and latency["reply"].get("p95", float("inf")) <= budget_ms

@@ -1,0 +1,17 @@
+"""`vivavoce bench`: what a service and its models carry, measured from outside."""
+
+from __future__ import annotations
+
+import click
+
+from vivavoce.cli.bench._sla import sla
+from vivavoce.cli.bench._triton import triton
+
+
+@click.group()
+def bench() -> None:
+    """Measure a running service, or one of its models, under load."""
+
+
+bench.add_command(sla)
+bench.add_command(triton)

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from benchmarks.sla import caller as caller_module
+from benchmarks.sla.caller import CHUNK, Caller, Record
+from benchmarks.sla.capacity import find_capacity
+from benchmarks.sla.load import LoadResult
+from benchmarks.sla.material import DEMONSTRATION, RATE_HZ, read_items, samples
+from benchmarks.sla.plot import plot
+from benchmarks.sla.report import make_report, percentiles, within_budget
+from benchmarks.sla.scripts import Line, Mix, Script, write_scripts
+from vivavoce import Latency, Overloaded, Reply, ReplyStatus, SpeechBegan, SpeechEnded, Transcript
+from vivavoce._events import Answer, EndReason
+from vivavoce.cli.bench._sla import _write_csv
+
+ITEMS = read_items(DEMONSTRATION)
+
+
+def test_scripts_are_the_same_for_the_same_seed_and_others_for_another():
+    first, again, other = (write_scripts(ITEMS, 8, 20, Mix(), seed) for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_shares_of_callers_are_exact():
+    scripts = write_scripts(ITEMS, 20, 20, Mix(listeners=0.25, questions=0.4), 1)
+    assert sum(not script.lines for script in scripts) == 5
+    assert sum(script.document is not None for script in scripts) == 6
+
+
+def test_somebody_always_speaks():
+    assert write_scripts(ITEMS, 1, 10, Mix(listeners=1.0), 1)[0].lines
+
+
+def test_recordings_do_not_overlap_and_end_inside_the_stream():
+    for script in write_scripts(ITEMS, 12, 30, Mix(listeners=0), 3):
+        ends = [line.first_sample + len(samples(line.item.path)) for line in script.lines]
+        starts = [line.first_sample for line in script.lines]
+        assert all(end <= start for end, start in zip(ends, starts[1:], strict=False))
+        assert ends[-1] <= script.samples
+
+
+def test_questions_are_about_the_document_of_their_caller():
+    for script in write_scripts(ITEMS, 12, 30, Mix(listeners=0, questions=1.0), 3):
+        assert {line.item.document for line in script.lines} == {script.document}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [('{"text": "a"}', "entry 1"), ("", "names no recordings"), ("{", "entry 1")]
+)
+def test_a_manifest_that_is_none_is_refused(tmp_path, text, said):
+    (tmp_path / "m.jsonl").write_text(text)
+    with pytest.raises(ValueError, match=said):
+        read_items(tmp_path / "m.jsonl")
+
+
+def make_reply(turn: int, answer: str | None = None) -> Reply:
+    found = Answer(answer, 0.9, 0, len(answer), "") if answer else None
+    latency = Latency(0.005, ())
+    return Reply(turn, "x", None, (), found, ReplyStatus.COMPLETE, (), latency, True, client_latency_seconds=0.007)
+
+
+class FakeClient:
+    def __init__(self, events) -> None:
+        self._events = events
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *_) -> None:
+        pass
+
+    async def converse(self, said, **_):
+        async for _ in said:
+            pass
+        for event in self._events:
+            if isinstance(event, Exception):
+                raise event
+            yield event
+
+
+@pytest.fixture
+def _instant(monkeypatch):
+    async def no_sleep(_: float) -> None:
+        pass
+
+    monkeypatch.setattr(caller_module.asyncio, "sleep", no_sleep)
+
+
+async def call(monkeypatch, script, events) -> Record:
+    monkeypatch.setattr(caller_module.vivavoce, "connect", lambda _: FakeClient(events))
+    return await Caller("nowhere", script).call()
+
+
+def spoken(*firsts: int) -> Script:
+    question = next(item for item in ITEMS if item.answer)
+    lines = tuple(Line(question, first) for first in firsts)
+    return Script(0.0, lines, question.document, firsts[-1] + 10 * RATE_HZ, 1)
+
+
+@pytest.mark.usefixtures("_instant")
+async def test_replies_are_matched_with_what_was_being_said(monkeypatch):
+    script = spoken(0, 5 * RATE_HZ)
+    wanted = script.lines[0].item.answer
+    events = [SpeechBegan(1, 5.4), SpeechEnded(1, 6.0, EndReason.SILENCE), make_reply(1, "the queen")]
+    record = await call(monkeypatch, script, events)
+    assert record.answers == [(wanted, ""), (wanted, "the queen")]
+    assert record.lost == 1
+    assert record.utterances == 2
+
+
+@pytest.mark.usefixtures("_instant")
+async def test_an_utterance_cut_in_two_counts_once(monkeypatch):
+    events = [SpeechBegan(1, 0.4), make_reply(1), SpeechBegan(2, 1.4), make_reply(2, "the queen")]
+    record = await call(monkeypatch, spoken(0), events)
+    assert [got for _, got in record.answers] == ["the queen"]
+    assert record.lost == 0
+
+
+@pytest.mark.usefixtures("_instant")
+async def test_a_refusal_is_an_error_with_its_time(monkeypatch):
+    record = await call(monkeypatch, spoken(0), [Overloaded("full", code="RESOURCE_EXHAUSTED")])
+    assert record.error == "RESOURCE_EXHAUSTED"
+    assert record.refusal is not None
+
+
+@pytest.mark.usefixtures("_instant")
+async def test_a_partial_is_timed_from_the_chunk_that_it_covers(monkeypatch):
+    sent = iter(range(1000))
+    monkeypatch.setattr(caller_module.time, "monotonic", lambda: float(next(sent)))
+    events = [Transcript(1, "hello", is_final=False, start_seconds=0.0, end_seconds=0.05 + CHUNK / RATE_HZ)]
+    script = spoken(0)
+    record = await call(monkeypatch, script, events)
+    assert record.first_partial[0] - record.chunk[0] == 2  # one chunk later is two looks at the clock later
+
+
+def result(*records: Record) -> LoadResult:
+    return LoadResult(list(records), 10.0, 0.1)
+
+
+def test_a_report_says_what_was_late_and_what_was_wrong():
+    good = Record(
+        reference="a b c d", transcript=" A b, c x.", reply=[0.1, 0.2], utterances=2, statuses={"COMPLETE": 2}
+    )
+    refused = Record(error="RESOURCE_EXHAUSTED", refusal=0.01, utterances=3, lost=3)
+    report = make_report(result(good, refused))
+    assert report["wer"] == 0.25
+    assert report["errors"] == {"RESOURCE_EXHAUSTED": 1}
+    assert (report["utterances"], report["replies"], report["lost"]) == (2, 2, 0)
+    assert report["latency_ms"]["reply"]["p50"] == 150.0
+    assert report["latency_ms"]["refusal"]["max"] == 10.0
+    assert not within_budget(report, 300)
+
+
+def test_the_budget_is_kept_only_with_every_reply():
+    kept = Record(reply=[0.1] * 20, utterances=20, statuses={"COMPLETE": 20})
+    assert within_budget(make_report(result(kept)), 100.1)
+    assert not within_budget(make_report(result(kept)), 99)
+    assert not within_budget(make_report(result(Record(reply=[0.1], utterances=2, lost=1))), 300)
+
+
+def test_no_values_have_no_percentiles():
+    assert percentiles([]) == {"n": 0}
+
+
+@pytest.mark.parametrize("limit", [0, 1, 3, 4, 9, 23, 200])
+def test_the_capacity_found_is_the_limit_to_one_part_in_eight(limit):
+    def measure(streams: int):
+        late = Record(reply=[0.5 if streams > limit else 0.1], utterances=1, statuses={"COMPLETE": 1})
+        return {**make_report(result(late)), "streams": streams}
+
+    found, reports = find_capacity(measure, 300)
+    assert limit - max(1, limit // 8) <= found <= limit
+    assert max(report["streams"] for report in reports) > limit
+
+
+def test_a_single_bad_moment_is_not_the_limit():
+    moments = iter([False, True, True, False, False, False, False, False, False, False, False])
+
+    def measure(streams: int):
+        return make_report(result(Record(reply=[0.1 if next(moments) else 0.5], utterances=1)))
+
+    found, _ = find_capacity(measure, 300, start=4)
+    assert found >= 8
+
+
+def test_files_hold_every_load(tmp_path):
+    reports = [
+        {**make_report(result(Record(reply=[0.1 * n], utterances=1, statuses={"COMPLETE": 1}))), "streams": n}
+        for n in (1, 2)
+    ]
+    _write_csv(reports, tmp_path / "loads.csv")
+    rows = list(csv.DictReader((tmp_path / "loads.csv").read_text().splitlines()))
+    assert [row["latency_ms.reply.p95"] for row in rows] == ["100.0", "200.0"]
+    plot(reports, 300, tmp_path / "loads.png")
+    assert (tmp_path / "loads.png").read_bytes().startswith(b"\x89PNG")
+    json.dumps(reports)

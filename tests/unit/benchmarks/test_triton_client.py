@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import asyncio
+import random
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from benchmarks.triton.inputs import InputSpec, in_batches, made_up, read_inputs
+from benchmarks.triton.load import Concurrency, sequence_steps
+from benchmarks.triton.report import make_row, plot
+from benchmarks.triton.requests import Step, Timed
+from benchmarks.triton.statistics import PARTS
+from benchmarks.triton.windows import Measured, Window, is_steady
+
+TEXT = InputSpec("TEXT", "BYTES", (1,), batched=True)
+AUDIO = InputSpec("AUDIO", "FP32", (-1,), batched=True)
+
+
+def window(count: int, latency: float) -> Window:
+    return Window(1.0, tuple(Timed(0.0, latency, 0.001, 0.001, 2) for _ in range(count)))
+
+
+def test_three_windows_that_agree_are_steady():
+    assert is_steady([window(1, 9.0), window(10, 0.1), window(10, 0.1), window(11, 0.1)], 0.1)
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [
+        [window(10, 0.1)] * 2,
+        [window(10, 0.1), window(10, 0.1), window(20, 0.1)],
+        [window(10, 0.1), window(10, 0.1), window(10, 0.2)],
+        [window(10, 0.1), window(0, 0.1), window(10, 0.1)],
+    ],
+    ids=["too few", "throughput differs", "latency differs", "one is empty"],
+)
+def test_others_are_not(windows):
+    assert not is_steady(windows, 0.1)
+
+
+def test_made_up_inputs_have_the_declared_type_and_the_named_shape():
+    values = made_up([TEXT, AUDIO], {"AUDIO": (160,)}, np.random.default_rng(1))
+    assert values["AUDIO"].shape == (160,)
+    assert values["AUDIO"].dtype == np.float32
+    assert isinstance(values["TEXT"][0], bytes)
+
+
+def test_inputs_are_read_from_a_file(tmp_path):
+    (tmp_path / "in.jsonl").write_text('{"TEXT": "wake me", "AUDIO": [0.5, 1]}\n')
+    (item,) = read_inputs(tmp_path / "in.jsonl", [TEXT, AUDIO])
+    assert item["TEXT"].tolist() == [b"wake me"]
+    np.testing.assert_array_equal(item["AUDIO"], np.array([0.5, 1], np.float32))
+
+
+@pytest.mark.parametrize("line", ['{"TEXT": "a"}', "[", '{"TEXT": "a", "AUDIO": [[1]]}', '{"TEXT": "a", "AUDIO": "x"}'])
+def test_a_line_that_is_no_input_is_named(tmp_path, line):
+    (tmp_path / "in.jsonl").write_text(f'{{"TEXT": "a", "AUDIO": [1]}}\n{line}\n')
+    with pytest.raises(ValueError, match="line 2"):
+        read_inputs(tmp_path / "in.jsonl", [TEXT, AUDIO])
+
+
+def test_batches_go_round_where_items_run_out():
+    items = [{"TEXT": np.array([text], np.object_)} for text in (b"a", b"b", b"c")]
+    batches = in_batches(items, [TEXT], 2)
+    assert [batch["TEXT"].reshape(-1).tolist() for batch in batches] == [[b"a", b"b"], [b"c", b"a"]]
+
+
+def test_a_model_without_batches_takes_none():
+    alone = InputSpec("TEXT", "BYTES", (1,), batched=False)
+    with pytest.raises(ValueError, match="batch size 1"):
+        in_batches([{"TEXT": np.array([b"a"], np.object_)}], [alone], 2)
+
+
+def test_sequences_begin_and_end_and_are_told_apart():
+    steps = list(islice(sequence_steps(3, random.Random(1)), 6))
+    assert [(step.start, step.end) for step in steps] == [(True, False), (False, False), (False, True)] * 2
+    assert len({step.sequence for step in steps}) == 2
+    assert all(step.sequence for step in steps)
+
+
+async def test_a_load_that_is_stopped_ends_its_sequences_and_cancels_no_request():
+    open_sequences: set[int] = set()
+    answered = asyncio.Semaphore(0)
+    cancelled = False
+
+    async def send(_, step: Step) -> Timed:
+        nonlocal cancelled
+        if step.start:
+            open_sequences.add(step.sequence)
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            cancelled = True
+            raise
+        if step.end:
+            open_sequences.discard(step.sequence)
+        answered.release()
+        return Timed(0.0, 0.1, 0.0, 0.0, 1)
+
+    batches = [{"X": np.zeros((1, 1))}]
+    running = asyncio.create_task(Concurrency(batches, 3, sequence_length=1000).run(send, lambda _: None))
+    for _ in range(20):
+        await answered.acquire()
+    assert len(open_sequences) == 3
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert not open_sequences
+    assert not cancelled
+
+
+def measured() -> Measured:
+    before = dict.fromkeys(
+        (
+            "queue",
+            "compute_input",
+            "compute_infer",
+            "compute_output",
+            "success",
+            "requests",
+            "inferences",
+            "executions",
+        ),
+        0,
+    )
+    after = before | {
+        "queue": 10**7,
+        "compute_infer": 4 * 10**7,
+        "success": 5 * 10**7,
+        "requests": 10,
+        "inferences": 20,
+        "executions": 5,
+    }
+    return Measured(window(10, 0.01), True, before, after)
+
+
+def test_the_parts_of_the_latency_add_up_to_it():
+    row = make_row("1 callers", 1, 2, measured())
+    assert sum(row.parts_ms.values()) == pytest.approx(row.latency_ms["mean"])
+    assert row.parts_ms == {
+        "client_send": 1.0,
+        "network": 3.0,
+        "queue": 1.0,
+        "compute_input": 0.0,
+        "compute_infer": 4.0,
+        "compute_output": 0.0,
+        "client_receive": 1.0,
+    }
+    assert tuple(row.parts_ms) == PARTS
+    assert (row.throughput, row.server_batch) == (20.0, 4.0)
+
+
+def test_the_pictures_are_drawn(tmp_path):
+    plot([make_row("1 callers", 1, 2, measured()), make_row("4 callers", 4, 2, measured())], "m", tmp_path / "m.png")
+    assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
