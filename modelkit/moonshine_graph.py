@@ -9,12 +9,12 @@ import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
-from onnx import ModelProto, TensorProto, ValueInfoProto, checker, helper, numpy_helper
+from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto, checker, helper, numpy_helper
 
 from modelkit.moonshine_weights import LAYERS, QuantizedMatrix
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -62,6 +62,13 @@ class GraphBuilder:
         """Adds a node with several outputs."""
         self._nodes.append(helper.make_node(kind, list(inputs), list(outputs), domain=domain, **attributes))
 
+    def branch(self, build: Callable[[], None], outputs: Sequence[ValueInfoProto]) -> GraphProto:
+        """Returns what ``build`` adds as the subgraph of an ``If``; it may use every value and weight outside."""
+        outside, self._nodes = self._nodes, []
+        build()
+        inside, self._nodes = self._nodes, outside
+        return helper.make_graph(inside, f"branch_{next(self._ids)}", [], list(outputs))
+
     def split(self, value: str, parts: int, axis: int = -1) -> list[str]:
         """Splits ``value`` into equal parts."""
         outputs = [f"Split_{next(self._ids)}" for _ in range(parts)]
@@ -105,9 +112,9 @@ def rotary_tables(graph: GraphBuilder, inverse_frequencies: NDArray[np.float32])
     return graph.constant(cosines, "rotary_cosines"), graph.constant(sines, "rotary_sines")
 
 
-def cross_attention_values() -> list[ValueInfoProto]:
+def cross_attention_values(batch: str = "batch") -> list[ValueInfoProto]:
     """Returns the keys and values of the cross attention, which the encoder hands to the decoder."""
     return [
-        helper.make_tensor_value_info(f"cross_{kind}_{layer}", TensorProto.FLOAT, ["batch", HEADS, "frames", HEAD_SIZE])
+        helper.make_tensor_value_info(f"cross_{kind}_{layer}", TensorProto.FLOAT, [batch, HEADS, "frames", HEAD_SIZE])
         for layer, kind in itertools.product(range(LAYERS), ("key", "value"))
     ]

@@ -14,6 +14,7 @@ from pipelines.audio.timeline import Timeline
 from pipelines.errors import InvalidInputError, ModelError
 from pipelines.messages import AwayReason, GoingAway, Reply, Stage
 from pipelines.outbox import Outbox
+from pipelines.ports import NO_OPTIONS
 from pipelines.recognition import SegmentStream
 from pipelines.turns import effects, events, listening
 from pipelines.turns.machine import step
@@ -24,10 +25,13 @@ from pipelines.voice_activity import WINDOW_SAMPLES
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
+    import numpy as np
+    import numpy.typing as npt
+
     from pipelines.answering import AnswerSearch, Document
     from pipelines.audio.formats import AudioFormat
     from pipelines.messages import Message
-    from pipelines.ports import Hypothesis, Models
+    from pipelines.ports import Hypothesis, Models, RecognitionOptions, TurnModels
     from pipelines.understanding import Understanding
     from pipelines.voice_activity import VoiceActivity
 
@@ -48,14 +52,16 @@ class ConversationConfig:
     """How a conversation is held.
 
     Attributes:
-        audio_format: format of the audio; None when only text will be sent.
+        audio_format: format of the audio; None when it comes decoded, or when only text will be sent.
         turns: what the caller chose for all turns.
         documents: texts that answers are looked for in.
+        recognition: what is asked of recognition beside the words.
     """
 
     audio_format: AudioFormat | None = None
     turns: TurnSettings = dataclasses.field(default_factory=TurnSettings)
     documents: tuple[Document, ...] = ()
+    recognition: RecognitionOptions = NO_OPTIONS
 
     def __post_init__(self) -> None:
         check_documents(self.documents, "config.documents")
@@ -67,11 +73,11 @@ class Conversation:
     Args:
         config: how it is held.
         models: recognition, understanding, answering.
-        voice: judges this conversation's audio; may be None when there is no audio format.
+        voice: judges this conversation's audio; may be None when only text will be sent.
 
     Attributes:
         outbox: what it has to say.
-        last_failure: why understanding or answering failed last; None while neither has.
+        last_failure: why a stage failed last; None while none has.
     """
 
     def __init__(self, config: ConversationConfig, models: Models, voice: VoiceActivity | None) -> None:
@@ -83,7 +89,11 @@ class Conversation:
         self._decoder = AudioDecoder(config.audio_format) if config.audio_format else None
         self._timeline = Timeline()
         self._judged_to = 0
-        self._state = State.initial(dataclasses.replace(config.turns, has_documents=bool(config.documents)))
+        settings = dataclasses.replace(
+            config.turns, has_documents=bool(config.documents), alternatives=config.recognition.alternatives
+        )
+        self._state = State.initial(settings)
+        self._turns: dict[int, TurnModels] = {}
         self._segments: dict[int, SegmentStream] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._timers: dict[int, asyncio.TimerHandle] = {}
@@ -108,10 +118,11 @@ class Conversation:
             raise InvalidInputError("audio", "NO_AUDIO_CONFIG", "audio came, but the config names no audio format")
         if not data:
             raise InvalidInputError("audio", "EMPTY_AUDIO", "an audio message is empty: send some, or leave it out")
-        self._last_audio = at
-        self._timeline.append(self._decoder.decode(data))
-        await self._judge(at)
-        self._watch_for_stall()
+        await self._listen(self._decoder.decode(data), at)
+
+    async def add_samples(self, samples: npt.NDArray[np.float32]) -> None:
+        """Takes decoded audio in, float32 ``[samples]`` at 16 kHz; waits as :meth:`add_audio` does."""
+        await self._listen(samples, self._loop.time())
 
     async def add_text(self, text: str) -> None:
         """Takes a typed turn in, and waits while too many are not replied to yet."""
@@ -138,6 +149,10 @@ class Conversation:
         """Tells the caller that the server will end the conversation."""
         self.outbox.put(GoingAway(reason, grace_seconds))
 
+    def finish(self) -> None:
+        """Says nothing more; what is under way goes on until :meth:`close`."""
+        self.outbox.finish()
+
     async def close(self) -> None:
         """Gives up what is under way and waits until every sequence is ended. May be called twice."""
         self._dispatch(events.Abandoned())
@@ -153,6 +168,12 @@ class Conversation:
             # Ending a sequence must outlive the cancellation of the call that began it.
             await asyncio.shield(asyncio.gather(*segments, return_exceptions=True))
         self.outbox.finish()
+
+    async def _listen(self, samples: npt.NDArray[np.float32], at: float) -> None:
+        self._last_audio = at
+        self._timeline.append(samples)
+        await self._judge(at)
+        self._watch_for_stall()
 
     async def _judge(self, at: float) -> None:
         """Judges every whole window of audio, and lets the machine act on it."""
@@ -180,6 +201,9 @@ class Conversation:
 
     def _check_stall(self) -> None:
         self._stall_timer = None
+        if self._crowded():
+            # A caller who is made to wait has not fallen silent.
+            self._last_audio = self._loop.time()
         if self._loop.time() >= self._last_audio + STALL_SECONDS:
             self._dispatch(events.Stalled())
         else:
@@ -189,12 +213,13 @@ class Conversation:
         self._state, todo = step(self._state, event)
         for effect in todo:
             self._perform(effect)
+        self._release_models()
         self._progress.set()
 
     def _perform(self, effect: effects.Effect) -> None:
         match effect:
-            case effects.OpenSegment(segment):
-                self._open_segment(segment)
+            case effects.OpenSegment(turn, segment):
+                self._open_segment(turn, segment)
             case effects.SendAudio(segment, start, stop, decode):
                 self._segments[segment].send(self._timeline.get(start, stop), decode=decode)
             case effects.CloseSegment(segment):
@@ -216,20 +241,34 @@ class Conversation:
             timer = self._timers.pop(message.turn, None)
             if timer is not None:
                 timer.cancel()
+            if message.turn in self._turns:
+                message = dataclasses.replace(message, model_versions=self._turns[message.turn].versions)
         self.outbox.put(message)
 
     def _pass_deadline(self, turn: int) -> None:
         self._timers.pop(turn, None)
         self._dispatch(events.DeadlinePassed(turn))
 
-    def _open_segment(self, segment: int) -> None:
+    def _models_of(self, turn: int) -> TurnModels:
+        """Returns the versions of the models that the turn began with: all its work is done by the same ones."""
+        if turn not in self._turns:
+            self._turns[turn] = self._models.begin_turn()
+        return self._turns[turn]
+
+    def _release_models(self) -> None:
+        under_way = {turn.number for turn in self._state.turns}
+        for turn in self._turns.keys() - under_way:
+            self._turns.pop(turn).release()
+
+    def _open_segment(self, turn: int, segment: int) -> None:
         def heard(hypothesis: Hypothesis) -> None:
             self._dispatch(events.Transcribed(segment, hypothesis))
 
-        def failed(message: str) -> None:
-            self._dispatch(events.RecognitionFailed(segment, message))
+        def failed(error: ModelError) -> None:
+            self.last_failure = error
+            self._dispatch(events.RecognitionFailed(segment, str(error)))
 
-        stream = SegmentStream(self._models.recognizer, heard, failed)
+        stream = SegmentStream(self._models_of(turn).recognizer, heard, failed, self._config.recognition)
         self._segments[segment] = stream
         stream.task.add_done_callback(lambda task: self._forget_segment(segment, task))
 
@@ -242,9 +281,9 @@ class Conversation:
 
     def _understand(self, turn: int, guess: int, text: str) -> None:
         """Runs intent and question answering side by side; each comes back as an event of its own."""
-        self._run_stage(Stage.NLU, turn, guess, understand(self._models.intents, text))
+        self._run_stage(Stage.NLU, turn, guess, understand(self._models_of(turn).intents, text))
         if self._config.documents:
-            search = find_answer(self._models.answers, text, self._config.documents)
+            search = find_answer(self._models_of(turn).answers, text, self._config.documents)
             self._run_stage(Stage.QA, turn, guess, search)
 
     def _run_stage(

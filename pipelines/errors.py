@@ -5,8 +5,10 @@
     PipelineError
     ├── InvalidInputError        the caller sent something that cannot be served
     │   └── UndecodableAudioError    the audio is not in the encoding that was promised
+    ├── RolloutRefusedError      a version of a model cannot be loaded, unloaded or rolled back to now
     └── ModelError               a model did not do its work
-        └── ModelUnavailableError    the model server cannot be reached, or is not ready
+        ├── ModelUnavailableError    the model server cannot be reached, or is not ready
+        └── ModelControlError        the model server will not load or unload a model
 """
 
 from __future__ import annotations
@@ -37,9 +39,25 @@ class UndecodableAudioError(InvalidInputError):
         super().__init__("audio", "UNDECODABLE_AUDIO", message)
 
 
+class RolloutRefusedError(PipelineError):
+    """A version of a model cannot be loaded, unloaded or rolled back to; everything stays as it was.
+
+    Attributes:
+        reason: one word for programs, such as ``SMOKE_EVALUATION_FAILED``.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
 class ModelError(PipelineError):
     """A model did not do its work."""
 
 
 class ModelUnavailableError(ModelError):
     """The model server cannot be reached, or is not ready; trying again later may help."""
+
+
+class ModelControlError(ModelError):
+    """The model server will not load or unload a model; the message holds its reason."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pipelines.answering import Answer
-    from pipelines.ports import Timing
+    from pipelines.ports import Alternative, TimedWord, Timing
     from pipelines.understanding import Understanding
 
 
@@ -62,13 +62,29 @@ class SpeechBegan:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """Words that were recognized between two samples of the conversation's audio (16 kHz)."""
+    """Words that were recognized between two samples of the conversation's audio (16 kHz).
+
+    Attributes:
+        turn: number of the turn.
+        text: the words.
+        is_final: whether they stay as they are.
+        start: first sample of the utterance.
+        end: one past the last sample that the words cover.
+        end_is_likely: of a transcript that is not final: whether the utterance is probably over.
+        alternatives: of a final one: what may have been said, the best first, if that was asked for.
+        confidence: how probable ``text`` is among what was found, 0 to 1; 0 where nothing else was looked for.
+        words: when the words were said, in samples of the conversation, where the recognizer tells it.
+    """
 
     turn: int
     text: str
     is_final: bool
     start: int
     end: int
+    end_is_likely: bool = False
+    alternatives: tuple[Alternative, ...] = ()
+    confidence: float = 0.0
+    words: tuple[TimedWord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +110,7 @@ class Reply:
         timings: what each finished stage cost.
         ended_at_seconds: when the utterance was over, on the conversation's clock.
         speculated: whether the work was done before the utterance was over.
+        model_versions: the version of each engine that the turn has used.
     """
 
     turn: int
@@ -105,6 +122,7 @@ class Reply:
     ended_at_seconds: float
     speculated: bool = False
     timings: Mapping[Stage, Timing] = field(default_factory=dict)
+    model_versions: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

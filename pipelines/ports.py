@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     import numpy.typing as npt
 
@@ -29,6 +31,62 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True)
+class PhraseHint:
+    """Something that is likely to be said.
+
+    Attributes:
+        phrase: a few words, or a whole sentence.
+        boost: how strongly it is preferred, 0 to 100 decibels; None for what suits a phrase or a sentence.
+    """
+
+    phrase: str
+    boost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecognitionOptions:
+    """What is asked of recognition beside the words.
+
+    Attributes:
+        hints: what is likely to be said.
+        alternatives: how many texts are wanted; 0 for none beside the best.
+        word_times: whether it is wanted when the words of a final text were said.
+    """
+
+    hints: tuple[PhraseHint, ...] = ()
+    alternatives: int = 0
+    word_times: bool = False
+
+
+NO_OPTIONS = RecognitionOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One text that may have been said, and how probable it is among those that were found, 0 to 1."""
+
+    text: str
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class TimedWord:
+    """When one word was said: from sample ``start`` to before sample ``end``, at 16 kHz.
+
+    Attributes:
+        text: the word as it stands in the text, with the punctuation around it.
+        start: first sample of it.
+        end: one past its last sample.
+        confidence: how probable it is, 0 to 1; 0 where that is not known.
+    """
+
+    text: str
+    start: int
+    end: int
+    confidence: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Hypothesis:
     """What recognition makes of a sequence so far.
 
@@ -37,12 +95,16 @@ class Hypothesis:
         covered_samples: how many samples of the sequence the words cover.
         is_final: whether the sequence has ended, so that the text stays.
         timing: what the answer cost.
+        alternatives: what may have been said, the best (``text``) first, where that was looked for.
+        words: when the words were said, in samples of the sequence, where the recognizer tells it.
     """
 
     text: str
     covered_samples: int
     is_final: bool
     timing: Timing
+    alternatives: tuple[Alternative, ...] = ()
+    words: tuple[TimedWord, ...] = ()
 
 
 class SpeechSequence(Protocol):
@@ -64,17 +126,25 @@ class SpeechSequence(Protocol):
 class Recognizer(Protocol):
     """Speech recognition."""
 
-    def open_sequence(self) -> SpeechSequence:
+    def open_sequence(self, options: RecognitionOptions = NO_OPTIONS) -> SpeechSequence:
         """Begins a sequence. Nothing is sent before its first audio."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlotSpan:
-    """One slot that the model found: its name, and where it stands in the text (code points, end exclusive)."""
+    """One slot that the model found.
+
+    Attributes:
+        name: the slot's name.
+        start: first code point in the text.
+        end: one past the last code point.
+        value: of a slot with a closed list of values the one that is meant; "" of an open one.
+    """
 
     name: str
     start: int
     end: int
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +188,8 @@ class AnswerModel(Protocol):
         """Raises ModelError when the model does not answer."""
 
 
-class Models(Protocol):
-    """All the models of a conversation."""
+class Engines(Protocol):
+    """All the models that a turn needs."""
 
     @property
     def recognizer(self) -> Recognizer:
@@ -132,3 +202,21 @@ class Models(Protocol):
     @property
     def answers(self) -> AnswerModel:
         """Extractive question answering."""
+
+
+class TurnModels(Engines, Protocol):
+    """The versions of the models that one turn is served by, from its beginning to its end."""
+
+    @property
+    def versions(self) -> Mapping[str, int]:
+        """The version of each engine that the turn has used so far."""
+
+    def release(self) -> None:
+        """Says that the turn is over. May be called twice."""
+
+
+class Models(Engines, Protocol):
+    """All models, whose versions change while turns run. Used directly, each request takes today's version."""
+
+    def begin_turn(self) -> TurnModels:
+        """Keeps today's versions for one turn, until it is released."""

@@ -13,13 +13,14 @@ import numpy as np
 
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import ModelError
+from pipelines.ports import NO_OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy.typing as npt
 
-    from pipelines.ports import Hypothesis, Recognizer
+    from pipelines.ports import Hypothesis, RecognitionOptions, Recognizer
 
 REQUEST_SAMPLES = round(0.4 * MODEL_RATE_HZ)
 """Audio is collected to this many samples before it is sent, unless a text is asked for at once."""
@@ -31,16 +32,18 @@ class SegmentStream:
     Args:
         recognizer: opens the sequence.
         on_hypothesis: called with every answer.
-        on_failure: called once, with a sentence, if the recognizer gives up; nothing is called after it.
+        on_failure: called once, with the reason, if the recognizer gives up; nothing is called after it.
+        options: what is asked beside the words.
     """
 
     def __init__(
         self,
         recognizer: Recognizer,
         on_hypothesis: Callable[[Hypothesis], None],
-        on_failure: Callable[[str], None],
+        on_failure: Callable[[ModelError], None],
+        options: RecognitionOptions = NO_OPTIONS,
     ) -> None:
-        self._sequence = recognizer.open_sequence()
+        self._sequence = recognizer.open_sequence(options)
         self._on_hypothesis = on_hypothesis
         self._on_failure = on_failure
         self._pending: list[npt.NDArray[np.float32]] = []
@@ -86,7 +89,7 @@ class SegmentStream:
                 await self._request(end=True)
         except ModelError as error:
             if self._wanted:
-                self._on_failure(str(error))
+                self._on_failure(error)
             if self._begun:
                 await self._release()
 

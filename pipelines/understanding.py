@@ -18,7 +18,8 @@ class Slot:
 
     Attributes:
         name: the slot's name.
-        value: normal form: lower case, single spaces, no punctuation around it.
+        value: of a closed slot the one of its values that is meant, as its list writes it; else a normal form: lower
+            case, single spaces, no punctuation around it.
         text: as it stands in the transcript.
         start: first code point in the transcript.
         end: one past the last code point.
@@ -61,5 +62,5 @@ async def understand(model: IntentModel, text: str) -> Understanding:
 
 def _slot(text: str, span: SlotSpan) -> Slot:
     said = text[span.start : span.end]
-    value = " ".join(said.lower().split()).strip(".,;:!?\"'()")
+    value = span.value or " ".join(said.lower().split()).strip(".,;:!?\"'()")
     return Slot(span.name, value, said, span.start, span.end)

@@ -20,8 +20,12 @@ WINDOW_SAMPLES = 512
 WINDOW_SECONDS = WINDOW_SAMPLES / MODEL_RATE_HZ
 
 _CONTEXT_SAMPLES = 64
-_SPEECH_BEGINS = 0.5
-_SPEECH_ENDS = 0.35
+
+SPEECH_BEGINS = 0.5
+"""Probability from which on a window is speech after silence."""
+
+SPEECH_ENDS = 0.35
+"""Probability below which a window is silence after speech."""
 
 _INAUDIBLE_RMS = 1e-3
 """-60 dB of full scale: the hiss of a muted microphone. What is quieter is not judged while nobody speaks."""
@@ -79,7 +83,7 @@ class SileroStream:
         """Returns the probability that somebody speaks in ``window``, float32 ``[512]`` at 16 kHz."""
         samples = np.concatenate((self._context, window))
         self._context = window[-_CONTEXT_SAMPLES:]
-        if self._last < _SPEECH_ENDS and np.dot(window, window) < _INAUDIBLE_RMS**2 * WINDOW_SAMPLES:
+        if self._last < SPEECH_ENDS and np.dot(window, window) < _INAUDIBLE_RMS**2 * WINDOW_SAMPLES:
             # Most conversations are silent most of the time: the network is spared for those who speak.
             self._last = 0.0
         else:
@@ -87,9 +91,11 @@ class SileroStream:
         return self._last
 
 
-def is_speech(probability: float, *, was_speech: bool) -> bool:
+def is_speech(
+    probability: float, *, was_speech: bool, begins: float = SPEECH_BEGINS, ends: float = SPEECH_ENDS
+) -> bool:
     """Decides with hysteresis, so that a probability that wavers around one threshold does not chop speech up."""
-    return probability >= (_SPEECH_ENDS if was_speech else _SPEECH_BEGINS)
+    return probability >= (ends if was_speech else begins)
 
 
 def _packaged_model() -> Path:

@@ -47,6 +47,7 @@ from vivavoce._errors import (
     VivavoceError,
 )
 from vivavoce._events import (
+    Alternative,
     Answer,
     EndReason,
     Event,
@@ -66,6 +67,7 @@ from vivavoce._events import (
     Started,
     Transcript,
 )
+from vivavoce._models import ModelAdmin, ModelState, ModelVersion
 from vivavoce._recording import Recording, pace, read_audio
 from vivavoce._requests import AudioChunk, Utterable
 
@@ -73,6 +75,7 @@ __all__ = [
     "DEFAULT_STOP_WINDOW_SECONDS",
     "DEFAULT_TARGET",
     "AccessDenied",
+    "Alternative",
     "Answer",
     "AudioChunk",
     "AudioFormat",
@@ -90,6 +93,9 @@ __all__ = [
     "Intent",
     "InvalidRequest",
     "Latency",
+    "ModelAdmin",
+    "ModelState",
+    "ModelVersion",
     "NotAudio",
     "Notice",
     "NoticeCode",

@@ -69,7 +69,7 @@ class Client:
         if channel is not None:
             await channel.close(None)
 
-    def converse(
+    def converse(  # noqa: PLR0913 - one keyword for each field of the config
         self,
         audio_chunks: AsyncIterable[Utterable] | Iterable[Utterable],
         *,
@@ -79,6 +79,7 @@ class Client:
         documents: Iterable[Document | str] = (),
         phrase_hints: Sequence[PhraseHints] = (),
         reply_budget_seconds: float | None = None,
+        max_alternatives: int = 0,
     ) -> Conversation:
         """Holds a conversation: `async for event in client.converse(...)`.
 
@@ -97,6 +98,7 @@ class Client:
             phrase_hints: Words that are likely to be said.
             reply_budget_seconds: Time from the end of an utterance within which its reply is sent, 0.02 to 60; None
                 leaves it to the server (0.3).
+            max_alternatives: How many texts final transcripts tell that may have been said, 0 to 10.
 
         Returns:
             The events, as they arrive.
@@ -111,6 +113,7 @@ class Client:
             documents=documents,
             phrase_hints=phrase_hints,
             reply_budget_seconds=reply_budget_seconds,
+            max_alternatives=max_alternatives,
         )
         stop_window_seconds = None if endpointing is None else endpointing.stop_window_seconds
         clock = ReplyClock(DEFAULT_STOP_WINDOW_SECONDS if stop_window_seconds is None else stop_window_seconds)

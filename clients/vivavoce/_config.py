@@ -77,12 +77,13 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class PhraseHints:
-    """Words that are likely to be said."""
+    """Words that are likely to be said. Case and punctuation do not matter."""
 
     phrases: tuple[str, ...]
-    """Words or phrases."""
-    boost: float
-    """How strongly they are preferred, 0 to 100."""
+    """Phrases of up to six words, preferred as a whole, and sentences, which tell what words follow one another."""
+    boost: float | None = None
+    """How strongly they are preferred, 0 to 100 decibels (10: each piece of a word counts as ten times as likely as it
+    sounds); None for what suits a phrase or a sentence."""
 
 
 @dataclass(frozen=True, slots=True)

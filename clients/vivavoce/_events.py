@@ -6,9 +6,12 @@ audio; positions in text (`start`, `end`) count Unicode code points, and `end` i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class EndReason(Enum):
@@ -91,6 +94,16 @@ class SpeechBegan:
 
 
 @dataclass(frozen=True, slots=True)
+class Alternative:
+    """One text that may have been said."""
+
+    text: str
+    """The text."""
+    confidence: float
+    """How probable it is among all texts that were found, 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
 class Transcript:
     """Words that were recognized. A transcript replaces the previous one of the same turn."""
 
@@ -104,6 +117,10 @@ class Transcript:
     """Where the utterance begins."""
     end_seconds: float
     """Up to where the text covers the audio."""
+    alternatives: tuple[Alternative, ...] = ()
+    """Of a final transcript, if alternatives were asked for: what may have been said, the best (`text`) first."""
+    confidence: float | None = None
+    """Of a final transcript: the confidence in `text`. None where only one text was looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +229,8 @@ class Reply:
     client_latency_seconds: float | None = None
     """From the moment in which this side sent what completes the utterance to the arrival of the reply. None when that
     moment is not known: see `ReplyClock`."""
+    model_versions: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """The version of each engine (`asr`, `intent_slot`, `qa`) that served the turn, without those it had no use for."""
 
 
 @dataclass(frozen=True, slots=True)

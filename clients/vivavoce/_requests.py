@@ -41,6 +41,7 @@ def conversation_config(
     documents: Iterable[Document | str],
     phrase_hints: Sequence[PhraseHints],
     reply_budget_seconds: float | None,
+    max_alternatives: int = 0,
 ) -> pb.ConversationConfig:
     """Makes the first message of a conversation.
 
@@ -50,6 +51,8 @@ def conversation_config(
     with _refusing("config"):
         config = pb.ConversationConfig(interim_results=interim_results, documents=[_document(d) for d in documents])
         config.phrase_hints.extend(pb.PhraseHints(phrases=h.phrases, boost=h.boost) for h in phrase_hints)
+    with _refusing("config.max_alternatives"):
+        config.max_alternatives = max_alternatives
     if audio is not None:
         with _refusing("config.audio"):
             config.audio.encoding = audio.encoding.value

@@ -6,6 +6,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from vivavoce._events import (
+    Alternative,
     Answer,
     EndReason,
     Event,
@@ -55,6 +56,7 @@ def reply_event(reply: reply_pb2.Reply) -> Reply:
         overran=tuple(_stage(stage) for stage in reply.overran),
         latency=_latency(reply.latency),
         speculated=reply.speculated,
+        model_versions=dict(reply.model_versions),
     )
 
 
@@ -73,6 +75,8 @@ def _transcript(transcript: pb.Transcript) -> Transcript:
         is_final=transcript.is_final,
         start_seconds=_seconds(transcript.start),
         end_seconds=_seconds(transcript.end),
+        alternatives=tuple(Alternative(one.text, one.confidence) for one in transcript.alternatives),
+        confidence=transcript.confidence or None,
     )
 
 

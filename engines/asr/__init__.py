@@ -2,4 +2,8 @@
 
 ``engine`` decides what is decoded when, ``sequences`` holds the audio of each utterance, ``moonshine`` runs the model,
 ``decoding`` turns its predictions into hypotheses, ``tokenizer`` turns hypotheses into text.
+
+Where phrases are hinted at or alternatives wanted, ``beams`` searches instead: ``hints`` says what is preferred,
+``biasing`` follows it letter by letter, ``vocabulary`` and ``spelling`` tell what tokens spell, and ``alternatives``
+what callers get to see. ``word_times`` tells when words were said, by ``alignment``.
 """

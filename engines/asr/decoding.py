@@ -76,9 +76,7 @@ class Hypothesis:
             return
         self.tokens.append(token)
         cycle = find_loop(self.tokens)
-        if cycle:
-            while len(self.tokens) >= 2 * cycle and self.tokens[-cycle:] == self.tokens[-2 * cycle : -cycle]:
-                del self.tokens[-cycle:]
+        self.tokens = list(trim_loop(self.tokens, cycle))
         self.done = bool(cycle) or len(self.tokens) >= self.limit
 
 
@@ -92,6 +90,14 @@ def find_loop(tokens: Sequence[int]) -> int:
         if len(tokens) >= span and tokens[-span:-cycle] == tokens[-span + cycle :]:
             return cycle
     return 0
+
+
+def trim_loop(tokens: Sequence[int], cycle: int) -> Sequence[int]:
+    """Returns ``tokens`` with one round of the cycle of this length that they end in; all of them if it is 0."""
+    end = len(tokens)
+    while cycle and end >= 2 * cycle and tokens[end - cycle : end] == tokens[end - 2 * cycle : end - cycle]:
+        end -= cycle
+    return tokens[:end]
 
 
 def decode_greedily(

@@ -7,15 +7,21 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from engines.asr.alternatives import check_alternatives, rank_texts
 from engines.asr.errors import AsrError
 from engines.asr.sequences import SequenceStore
 from engines.asr.utterance import SAMPLE_RATE, Utterance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from engines.asr.alternatives import ScoredText
+    from engines.asr.hints import Hint, PhraseBias
+    from engines.asr.search_ports import Alternative
+    from engines.asr.word_times import TimedWord
 
 _LIMIT_MARGIN_SECONDS = 1.0
 
@@ -51,6 +57,9 @@ class AsrRequest:
         start: The sequence begins with this request.
         end: The sequence ends with this request.
         decode: Decode all that was heard, now.
+        hints: What is likely to be said in this sequence; read at START.
+        alternatives: How many alternatives are wanted, at least 1; read at START.
+        word_times: It is wanted when the words were said; read at START.
     """
 
     sequence_id: int
@@ -58,6 +67,9 @@ class AsrRequest:
     start: bool = False
     end: bool = False
     decode: bool = False
+    hints: tuple[Hint, ...] = ()
+    alternatives: int = 1
+    word_times: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +81,17 @@ class AsrResult:
         is_final: Whether the sequence has ended.
         decoded_samples: Samples of the sequence that ``transcript`` covers.
         compute_ms: Milliseconds that the batch took in which this request was decoded; 0 when nothing was.
+        alternatives: What may have been said, the best (``transcript``) first, as far as it was looked for: empty
+            without hints and with one alternative, and when the sequence was decoded only because of its new audio.
+        words: When the words were said, where that was wanted and the transcript is final.
     """
 
     transcript: str
     is_final: bool
     decoded_samples: int
     compute_ms: float
+    alternatives: tuple[ScoredText, ...] = ()
+    words: tuple[TimedWord, ...] = ()
 
 
 class Recognizer(Protocol):
@@ -85,6 +102,18 @@ class Recognizer(Protocol):
 
         The hypothesis and the features that an utterance brings along make it faster and change nothing else.
         """
+
+    def search(self, utterances: Sequence[Utterance], *, thorough: bool) -> list[list[Alternative]]:
+        """Returns what each utterance may be, the best first, by its bias and the number of alternatives wanted.
+
+        Without ``thorough`` only the best is wanted, and an approximation will do.
+        """
+
+    def bias(self, hints: tuple[Hint, ...]) -> PhraseBias:
+        """Returns what ``hints`` make of a search."""
+
+    def time_words(self, utterances: Sequence[Utterance]) -> list[tuple[TimedWord, ...]]:
+        """Returns when the words of each utterance's hypothesis were said."""
 
     def text(self, tokens: Sequence[int]) -> str:
         """Returns the text of ``tokens``."""
@@ -126,13 +155,24 @@ class AsrEngine:
         try:
             accepted = [self._accept(request) for request in requests]
             due = {
-                index: utterance
+                index: (request, utterance)
                 for index, (request, utterance) in enumerate(zip(requests, accepted, strict=True))
                 if isinstance(utterance, Utterance) and self._is_due(request, utterance)
             }
             compute_ms = self._decode(list(due.values())) if due else 0.0
+            timed = {
+                index: utterance
+                for index, (request, utterance) in enumerate(zip(requests, accepted, strict=True))
+                if isinstance(utterance, Utterance) and utterance.timed and utterance.tokens and request.end
+            }
+            words, timing_ms = self._time_words(timed)
             return [
-                _result(request, utterance, compute_ms if index in due else 0.0)
+                _result(
+                    request,
+                    utterance,
+                    (compute_ms if index in due else 0.0) + (timing_ms if index in timed else 0.0),
+                    words.get(index, ()),
+                )
                 for index, (request, utterance) in enumerate(zip(requests, accepted, strict=True))
             ]
         finally:
@@ -143,34 +183,72 @@ class AsrEngine:
     def _accept(self, request: AsrRequest) -> Utterance | AsrError:
         """Takes in the audio of a request; returns its utterance, or why the request is refused."""
         try:
-            if request.start:
-                utterance = self._sequences.start(request.sequence_id)
-            else:
-                utterance = self._sequences.get(request.sequence_id)
+            utterance = self._start(request) if request.start else self._sequences.get(request.sequence_id)
             self._sequences.append(utterance, request.audio)
         except AsrError as error:
             return error
         return utterance
 
+    def _start(self, request: AsrRequest) -> Utterance:
+        """Opens a sequence with its hints."""
+        check_alternatives(request.alternatives)
+        utterance = self._sequences.start(request.sequence_id)
+        utterance.wanted = request.alternatives
+        utterance.timed = request.word_times
+        utterance.bias = self._recognizer.bias(request.hints) if request.hints else None
+        return utterance
+
     def _is_due(self, request: AsrRequest, utterance: Utterance) -> bool:
         new = len(utterance) - utterance.decoded_samples
-        return new > 0 and (request.end or request.decode or new >= self._partial_samples)
+        if request.end or request.decode:
+            return new > 0 or utterance.approximate
+        return new >= self._partial_samples
 
-    def _decode(self, due: Sequence[Utterance]) -> float:
-        """Decodes utterances in one batch; returns the milliseconds it took."""
+    def _decode(self, due: Sequence[tuple[AsrRequest, Utterance]]) -> float:
+        """Decodes utterances, those that are decoded in the same way in one batch; returns the milliseconds it took."""
         started = time.perf_counter()
-        hypotheses = self._recognizer.transcribe(due)
-        for utterance, tokens in zip(due, hypotheses, strict=True):
-            utterance.tokens = tokens
-            utterance.transcript = self._recognizer.text(tokens)
-            utterance.decoded_samples = len(utterance)
+        plain = [utterance for _, utterance in due if not utterance.searched]
+        for utterance, tokens in zip(plain, self._recognizer.transcribe(plain) if plain else (), strict=True):
+            self._note(utterance, tokens)
+        for thorough in (False, True):
+            searched = [
+                utterance
+                for request, utterance in due
+                if utterance.searched and (request.end or request.decode) == thorough
+            ]
+            found = self._recognizer.search(searched, thorough=thorough) if searched else ()
+            for utterance, alternatives in zip(searched, found, strict=True):
+                self._note(utterance, list(alternatives[0].tokens))
+                utterance.approximate = not thorough
+                utterance.alternatives = self._texts(alternatives, utterance.wanted) if thorough else ()
         return (time.perf_counter() - started) * 1000
 
+    def _time_words(self, timed: Mapping[int, Utterance]) -> tuple[dict[int, tuple[TimedWord, ...]], float]:
+        """Finds when words were said; returns them by the keys of ``timed``, and the milliseconds it took."""
+        if not timed:
+            return {}, 0.0
+        started = time.perf_counter()
+        words = self._recognizer.time_words(list(timed.values()))
+        return dict(zip(timed, words, strict=True)), (time.perf_counter() - started) * 1000
 
-def _result(request: AsrRequest, utterance: Utterance | AsrError, compute_ms: float) -> AsrResult | AsrError:
+    def _note(self, utterance: Utterance, tokens: list[int]) -> None:
+        utterance.tokens = tokens
+        utterance.transcript = self._recognizer.text(tokens)
+        utterance.decoded_samples = len(utterance)
+
+    def _texts(self, alternatives: Sequence[Alternative], wanted: int) -> tuple[ScoredText, ...]:
+        texts = [(self._recognizer.text(found.tokens), found) for found in alternatives]
+        return rank_texts(texts, wanted)
+
+
+def _result(
+    request: AsrRequest, utterance: Utterance | AsrError, compute_ms: float, words: tuple[TimedWord, ...]
+) -> AsrResult | AsrError:
     if isinstance(utterance, AsrError):
         return utterance
-    return AsrResult(utterance.transcript, request.end, utterance.decoded_samples, compute_ms)
+    return AsrResult(
+        utterance.transcript, request.end, utterance.decoded_samples, compute_ms, utterance.alternatives, words
+    )
 
 
 def _split_at_repeats(requests: Iterable[AsrRequest]) -> list[list[AsrRequest]]:

@@ -3,6 +3,7 @@
     AsrError
     ├── UnknownSequenceError     audio for a sequence that was not started, or has ended
     ├── InvalidAudioError        audio that is no audio (NaN, infinity)
+    ├── InvalidHintsError        phrase hints or alternatives that are out of bounds
     ├── UtteranceTooLongError    a sequence that grows over its limit
     └── TooManySequencesError    more open sequences than the engine has room for
 
@@ -22,6 +23,10 @@ class UnknownSequenceError(AsrError):
 
 class InvalidAudioError(AsrError):
     """Audio that holds values which are not finite numbers."""
+
+
+class InvalidHintsError(AsrError):
+    """Phrase hints, boosts or a number of alternatives that are out of bounds."""
 
 
 class UtteranceTooLongError(AsrError):

@@ -21,6 +21,10 @@ SAMPLES_PER_FRAME = 192
 """Samples from the beginning of a feature frame to the beginning of the next."""
 MIN_SAMPLES = 511
 """Samples that the first feature frame needs."""
+SAMPLES_PER_ENCODER_FRAME = 2 * SAMPLES_PER_FRAME
+"""Samples from the beginning of what a frame of the encoder is made of to the next one's beginning."""
+SAMPLES_SEEN_BY_ENCODER_FRAME = MIN_SAMPLES + 2 * SAMPLES_PER_FRAME
+"""Samples that a frame of the encoder is made of before attention mixes them: three feature frames."""
 
 _FIRST_KERNEL, _FIRST_STRIDE, _FIRST_CHANNELS = 127, 64, 288
 _SECOND_KERNEL, _SECOND_STRIDE = 7, 3

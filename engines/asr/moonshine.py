@@ -7,27 +7,43 @@ inputs and outputs.
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import onnxruntime as ort
 
 from engines.asr import features
+from engines.asr.alignment import attention
 from engines.asr.batching import group_by_length
-from engines.asr.decoder import DecoderBatch, EncodedBatch
+from engines.asr.beams import search
+from engines.asr.decoder import BeamBatch, DecoderBatch, EncodedBatch, cross_queries
 from engines.asr.decoding import decode_greedily
-from engines.asr.tokenizer import load_tokenizer
+from engines.asr.hints import BiasCache
+from engines.asr.search_ports import NOTHING, SearchTask
+from engines.asr.tokenizer import END_TOKEN, START_TOKEN, load_tokenizer
 from engines.asr.utterance import SAMPLE_RATE, Utterance
+from engines.asr.word_times import time_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+
+    from engines.asr.hints import Hint, PhraseBias
+    from engines.asr.search_ports import Alternative
+    from engines.asr.word_times import TimedWord
+
+_T = TypeVar("_T")
 
 MIN_SAMPLES = SAMPLE_RATE // 10
 """Shorter utterances hold no word and have an empty transcript; the encoder itself needs 895 samples."""
 FILES = ("front_end.onnx", "encoder.onnx", "decoder.onnx", "tokenizer.bin")
 
+_BEAMS = 4
+_PARTIAL_BEAMS = 2
+# Tokens at the end of a text that may still change, which are searched again: about three words.
+_OPEN_TOKENS = 6
 # Speech has fewer tokens than this; more are a sign of a loop (the bound that Moonshine's authors recommend).
 _TOKENS_PER_SECOND = 6.5
 _EXTRA_TOKENS = 6
@@ -57,6 +73,8 @@ class MoonshineRecognizer:
             if not (folder / name).is_file():
                 raise FileNotFoundError(f"{folder / name} is missing; build it with: python -m modelkit.moonshine")
         self._tokenizer = load_tokenizer(folder / "tokenizer.bin")
+        self._biases = BiasCache(self._tokenizer.vocabulary())
+        self._no_bias = self._biases.get(())
         self._front_end, self._encoder, self._decoder = (
             _load(folder / f"{name}.onnx", threads) for name in ("front_end", "encoder", "decoder")
         )
@@ -65,19 +83,51 @@ class MoonshineRecognizer:
         """Returns the text of ``tokens``."""
         return self._tokenizer.decode(tokens)
 
+    def bias(self, hints: tuple[Hint, ...]) -> PhraseBias:
+        """Returns what ``hints`` make of the search; made once and kept for a while."""
+        return self._biases.get(hints)
+
     def transcribe(self, utterances: Sequence[Utterance]) -> list[list[int]]:
         """Returns the tokens of each utterance, from all its audio.
 
         The hypothesis and the features that an utterance brings along make it faster and change nothing else.
         """
-        transcripts: list[list[int]] = [[] for _ in utterances]
+        return self._in_batches(utterances, self._transcribe_batch, [])
+
+    def search(self, utterances: Sequence[Utterance], *, thorough: bool) -> list[list[Alternative]]:
+        """Returns what each utterance may be, the best first, by its own bias.
+
+        Args:
+            utterances: only what was made of them so far decides, without ``thorough``, what is questioned again.
+            thorough: look at everything anew, with as many beams as it takes; otherwise with two, and only at the end
+                of what was recognized before, as is enough for a text that may still change.
+        """
+        found: list[list[Alternative]] = [[] for _ in utterances]
+        widths = [max(_BEAMS, utterance.wanted) if thorough else _PARTIAL_BEAMS for utterance in utterances]
+        for width in set(widths):
+            rows = [row for row, own in enumerate(widths) if own == width]
+            decode = functools.partial(self._search_batch, width=width, thorough=thorough)
+            results = self._in_batches([utterances[row] for row in rows], decode, [NOTHING])
+            for row, alternatives in zip(rows, results, strict=True):
+                found[row] = alternatives
+        return found
+
+    def time_words(self, utterances: Sequence[Utterance]) -> list[tuple[TimedWord, ...]]:
+        """Returns when the words of each utterance's hypothesis were said."""
+        return self._in_batches(utterances, self._time_batch, ())
+
+    def _in_batches(
+        self, utterances: Sequence[Utterance], decode: Callable[[Sequence[Utterance]], list[_T]], silence: _T
+    ) -> list[_T]:
+        """Decodes utterances in groups that fit into one decoder batch; those too short for a word are ``silence``."""
+        results = [silence for _ in utterances]
         audible = [i for i, utterance in enumerate(utterances) if len(utterance) >= MIN_SAMPLES]
         self._extend_features([utterances[i] for i in audible])
         for batch in _decoder_batches([utterances[i] for i in audible]):
             rows = [audible[i] for i in batch]
-            for row, tokens in zip(rows, self._transcribe_batch([utterances[i] for i in rows]), strict=True):
-                transcripts[row] = tokens
-        return transcripts
+            for row, result in zip(rows, decode([utterances[i] for i in rows]), strict=True):
+                results[row] = result
+        return results
 
     def _extend_features(self, utterances: Sequence[Utterance]) -> None:
         """Runs the front end over the audio that it has not seen."""
@@ -97,6 +147,36 @@ class MoonshineRecognizer:
         predictor = DecoderBatch(self._decoder, self._encode(utterances), max(limits) + 1)
         hypotheses = decode_greedily(predictor, [utterance.tokens for utterance in utterances], limits)
         return [hypothesis.tokens for hypothesis in hypotheses]
+
+    def _search_batch(self, utterances: Sequence[Utterance], width: int, *, thorough: bool) -> list[list[Alternative]]:
+        """Searches utterances that fit into one decoder batch."""
+        tasks = [
+            SearchTask(
+                utterance.bias or self._no_bias,
+                token_limit(len(utterance)),
+                utterance.wanted if thorough else 1,
+                () if thorough else tuple(utterance.tokens[:-_OPEN_TOKENS]),
+            )
+            for utterance in utterances
+        ]
+        capacity = max(task.limit for task in tasks) + 1
+        return search(BeamBatch(self._decoder, self._encode(utterances), capacity, width), tasks, width)
+
+    def _time_batch(self, utterances: Sequence[Utterance]) -> list[tuple[TimedWord, ...]]:
+        """Finds when words were said, in utterances that fit into one decoder batch."""
+        encoded = self._encode(utterances)
+        lengths = np.array([len(utterance.tokens) + 1 for utterance in utterances], np.int32)
+        tokens = np.full((len(utterances), lengths.max()), END_TOKEN, np.int64)
+        tokens[:, 0] = START_TOKEN
+        for row, utterance in zip(tokens, utterances, strict=True):
+            row[1 : len(utterance.tokens) + 1] = utterance.tokens
+        queries = cross_queries(self._decoder, encoded, tokens, lengths)
+        found = []
+        for row, (utterance, frames) in enumerate(zip(utterances, _frames(utterances), strict=True)):
+            own = [query[row, : lengths[row]] for query in queries]
+            weights = attention(own, [key[row] for key in encoded.cross[::2]], frames)
+            found.append(time_words(self._tokenizer.words(utterance.tokens), weights, utterance.audio))
+        return found
 
     def _encode(self, utterances: Sequence[Utterance]) -> EncodedBatch:
         """Encodes utterances, those of similar length together."""

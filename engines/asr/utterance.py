@@ -12,6 +12,9 @@ from engines.asr.features import FeatureCache
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from engines.asr.alternatives import ScoredText
+    from engines.asr.hints import PhraseBias
+
 SAMPLE_RATE = 16_000
 """Samples per second of all audio."""
 
@@ -22,19 +25,34 @@ class Utterance:
 
     Attributes:
         last_used_seconds: The clock when it was last heard of.
+        bias: What is likely to be said; None when nobody knows.
+        wanted: How many alternatives are wanted.
+        timed: Whether it is wanted when its words were said.
         tokens: Hypothesis over the first ``decoded_samples`` samples; the draft of the next.
         transcript: Its text.
         decoded_samples: Samples that were decoded last time; 0 when nothing has been.
+        approximate: Whether they were decoded in a way that does for a text which may still change.
+        alternatives: What they may be, the best first, where that was looked for.
         features: The recognizer's cache.
     """
 
     last_used_seconds: float = 0.0
+    bias: PhraseBias | None = None
+    wanted: int = 1
+    timed: bool = False
     tokens: list[int] = field(default_factory=list)
     transcript: str = ""
     decoded_samples: int = 0
+    approximate: bool = False
+    alternatives: tuple[ScoredText, ...] = ()
     features: FeatureCache = field(default_factory=FeatureCache)
     _buffer: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
     _size: int = 0
+
+    @property
+    def searched(self) -> bool:
+        """Whether greedy decoding will not do."""
+        return self.bias is not None or self.wanted > 1
 
     def __len__(self) -> int:
         """Returns the number of samples heard."""

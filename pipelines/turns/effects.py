@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OpenSegment:
-    """Begin a sequence of the recognizer under this number."""
+    """Begin a sequence of the recognizer, for this turn and under this number."""
 
+    turn: int
     segment: int
 
 

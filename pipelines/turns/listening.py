@@ -48,7 +48,10 @@ _CUT_FROM = 14 * MODEL_RATE_HZ
 
 def hear(state: State, event: Heard) -> Step:
     """Takes the next window of audio in."""
-    speech = is_speech(event.probability, was_speech=state.was_speech)
+    config = state.settings.endpointing
+    speech = is_speech(
+        event.probability, was_speech=state.was_speech, begins=config.speech_begins, ends=config.speech_ends
+    )
     endpointer, boundary = state.endpointer.push(speech=speech)
     state = dataclasses.replace(
         state, endpointer=endpointer, was_speech=speech, heard_to=state.heard_to + WINDOW_SAMPLES
@@ -58,7 +61,13 @@ def hear(state: State, event: Heard) -> Step:
     if speech:
         turn = dataclasses.replace(state.speaking, speech_end=state.heard_to)
         state = dataclasses.replace(state, speaking=turn)
+    if boundary is Boundary.LIKELY_STOP and state.speaking is not None:
+        turn = dataclasses.replace(state.speaking, end_is_likely=True)
+        state = dataclasses.replace(state, speaking=turn)
     state, effects = _feed(state, event.probability, speech=speech)
+    if boundary is Boundary.LIKELY_STOP:
+        state, more = replying.tell_likely_end(state)
+        effects += more
     if boundary is Boundary.STOP:
         state, more = _end_turn(state, EndReason.SILENCE, event.at, state.heard_to)
         effects += more
@@ -116,14 +125,15 @@ def _begin_turn(state: State) -> Step:
 def _open_segment(state: State, start: int) -> Step:
     assert state.speaking is not None
     segment = Segment(state.next_segment, start=start, sent_to=state.heard_to, covered_to=start)
+    turn = state.speaking.with_segment(segment)
     state = dataclasses.replace(
         state,
-        speaking=state.speaking.with_segment(segment),
+        speaking=turn,
         next_segment=segment.number + 1,
         withholding=False,
         quiet=None,
     )
-    return state, (OpenSegment(segment.number), SendAudio(segment.number, start, state.heard_to))
+    return state, (OpenSegment(turn.number, segment.number), SendAudio(segment.number, start, state.heard_to))
 
 
 def _feed(state: State, probability: float, *, speech: bool) -> Step:
@@ -143,7 +153,8 @@ def _feed(state: State, probability: float, *, speech: bool) -> Step:
     if state.withholding and not speech:
         return state, ()
     state = dataclasses.replace(state, quiet=_quieter(state, segment, probability))
-    return _send(state, segment, pausing=silence >= SPECULATION_WINDOWS)
+    pausing = silence >= SPECULATION_WINDOWS or state.endpointer.stop_is_likely
+    return _send(state, segment, pausing=pausing)
 
 
 def _send(state: State, segment: Segment, *, pausing: bool) -> Step:
@@ -152,7 +163,7 @@ def _send(state: State, segment: Segment, *, pausing: bool) -> Step:
     turn = state.speaking.with_segment(dataclasses.replace(segment, sent_to=state.heard_to))
     if not pausing:
         # Whatever was guessed in a pause was not the whole of it.
-        turn = dataclasses.replace(turn, guess=None, guessed_early=False)
+        turn = dataclasses.replace(turn, guess=None, guessed_early=False, end_is_likely=False)
     return dataclasses.replace(state, speaking=turn, withholding=pausing), (effect,)
 
 
@@ -177,7 +188,7 @@ def _cut(state: State, segment: Segment) -> Step:
     state, opening = _open_segment(state, at)
     effects: tuple[Effect, ...] = (
         AbandonSegment(segment.number),
-        OpenSegment(head.number),
+        OpenSegment(turn.number, head.number),
         SendAudio(head.number, head.start, at),
         CloseSegment(head.number),
     )

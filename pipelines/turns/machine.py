@@ -57,7 +57,6 @@ def _dispatch(state: State, event: events.Event) -> tuple[State, tuple[Effect, .
 
 def _abandon(state: State) -> tuple[State, tuple[Effect, ...]]:
     """Gives up everything under way, so that no sequence is left open."""
-    turns = (*state.ending, state.speaking) if state.speaking else state.ending
-    unfinished = [segment.number for turn in turns for segment in turn.segments if not segment.final]
+    unfinished = [segment.number for turn in state.turns for segment in turn.segments if not segment.final]
     finished = dataclasses.replace(state, speaking=None, ending=(), finished=True)
     return finished, tuple(AbandonSegment(number) for number in unfinished)

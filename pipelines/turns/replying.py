@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 def await_reply(state: State, turn: Turn) -> Step:
     """Takes over a turn whose utterance has just ended: sets its deadline and goes as far as is possible."""
     assert turn.ended_at is not None
-    deadline = SetDeadline(turn.number, turn.ended_at + state.settings.budget_seconds)
     state, effects = _advance(state.with_ending(turn), turn)
-    return state, (deadline, *effects)
+    if not state.settings.replies:
+        return state, effects
+    return state, (SetDeadline(turn.number, turn.ended_at + state.settings.budget_seconds), *effects)
 
 
 def typed(state: State, event: Typed) -> Step:
@@ -52,6 +53,11 @@ def transcribed(state: State, event: Transcribed) -> Step:
         text=hypothesis.text,
         covered_to=segment.start + hypothesis.covered_samples,
         final=hypothesis.is_final,
+        alternatives=hypothesis.alternatives,
+        words=tuple(
+            dataclasses.replace(word, start=segment.start + word.start, end=segment.start + word.end)
+            for word in hypothesis.words
+        ),
     )
     turn = turn.with_segment(segment)
     if hypothesis.timing.compute_seconds > 0 or turn.asr_timing is None:
@@ -59,8 +65,20 @@ def transcribed(state: State, event: Transcribed) -> Step:
     effects: tuple[Effect, ...] = ()
     if changed and state.settings.interim_results and not turn.recognized:
         effects = (Emit(turn.transcript(is_final=False)),)
-    state, more = _advance(_put(state, turn), turn)
-    return state, effects + more
+    state, telling = tell_likely_end(_put(state, turn))
+    state, more = _advance(state, _find(state, turn.number))
+    return state, effects + telling + more
+
+
+def tell_likely_end(state: State) -> Step:
+    """Tells what was said until the end became likely, once all of it is recognized."""
+    turn = state.speaking
+    if turn is None or not turn.end_is_likely or not turn.decoded:
+        return state, ()
+    told = dataclasses.replace(state, speaking=dataclasses.replace(turn, end_is_likely=False))
+    if not state.settings.interim_results or not turn.text:
+        return told, ()
+    return told, (Emit(turn.transcript(is_final=False, end_is_likely=True)),)
 
 
 def recognition_failed(state: State, event: RecognitionFailed) -> Step:
@@ -120,7 +138,7 @@ def _advance(state: State, turn: Turn) -> Step:
             return _guess(state, turn, turn.text)
         return state, ()
     if turn.recognized and not turn.text_is_final:
-        effects = (Emit(turn.transcript(is_final=True)),)
+        effects = (Emit(turn.final_transcript(state.settings.alternatives)),)
         turn = dataclasses.replace(turn, text_is_final=True)
         state = state.with_ending(turn)
         if turn.guess is None or turn.guess.text != turn.text:
@@ -142,7 +160,7 @@ def _guess(state: State, turn: Turn, text: str) -> Step:
     """Takes ``text`` for what is meant; there is nothing to understand in no text."""
     guess = Guess(state.next_guess, text)
     effects: tuple[Effect, ...] = ()
-    if not text or turn.replied:
+    if not text or turn.replied or not state.settings.replies:
         guess = dataclasses.replace(guess, understanding=Understanding(), search=AnswerSearch())
     else:
         if not state.settings.has_documents:
@@ -171,7 +189,8 @@ def _reply(state: State, turn: Turn) -> Step:
         timings=_timings(turn, guess),
     )
     turn = dataclasses.replace(turn, replied=True)
-    return _forget_if_done(state.with_ending(turn), turn), (Emit(reply),)
+    state = _forget_if_done(state.with_ending(turn), turn)
+    return state, (Emit(reply),) if state.settings.replies else ()
 
 
 def _timings(turn: Turn, guess: Guess) -> dict[Stage, Timing]:
@@ -201,21 +220,17 @@ def _put(state: State, turn: Turn) -> State:
     return state.with_ending(turn)
 
 
-def _turns(state: State) -> tuple[Turn, ...]:
-    return (*state.ending, state.speaking) if state.speaking else state.ending
-
-
 def _find(state: State, number: int) -> Turn:
-    return next(turn for turn in _turns(state) if turn.number == number)
+    return next(turn for turn in state.turns if turn.number == number)
 
 
 def _owner(state: State, segment: int) -> tuple[Turn, Segment] | None:
     """Finds the turn and the segment with this number; None when the segment was abandoned."""
-    candidates = ((turn, held) for turn in _turns(state) for held in turn.segments)
+    candidates = ((turn, held) for turn in state.turns for held in turn.segments)
     return next(((turn, held) for turn, held in candidates if held.number == segment), None)
 
 
 def _guessed(state: State, turn: int, guess: int) -> tuple[Turn, Guess] | None:
     """Finds a turn that still holds this guess; None when it was dropped, or answered without it."""
-    candidates = (held for held in _turns(state) if held.number == turn and not held.replied)
+    candidates = (held for held in state.turns if held.number == turn and not held.replied)
     return next(((held, held.guess) for held in candidates if held.guess and held.guess.number == guess), None)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from pipelines.endpointing import Endpointer, EndpointingConfig
 from pipelines.messages import EndReason, Stage, Transcript
+from pipelines.turns.alternatives import join_alternatives
 
 if TYPE_CHECKING:
     from pipelines.answering import AnswerSearch
-    from pipelines.ports import Timing
+    from pipelines.ports import Alternative, TimedWord, Timing
     from pipelines.understanding import Understanding
 
 
@@ -24,7 +25,10 @@ class TurnSettings:
         interim_results: whether transcripts that may change are wanted.
         has_documents: whether there is anything to look for an answer in.
         budget_seconds: time from the end of an utterance within which its reply is due.
-        speculates: whether replies are worked out during the trailing silence.
+        speculates: whether replies are worked out during the trailing silence; without it nobody is told that an end
+            is likely.
+        replies: whether utterances are understood and answered; otherwise they are only recognized.
+        alternatives: how many texts a final transcript tells that may have been said.
     """
 
     endpointing: EndpointingConfig = dataclasses.field(default_factory=EndpointingConfig)
@@ -32,6 +36,8 @@ class TurnSettings:
     has_documents: bool = False
     budget_seconds: float = 0.3
     speculates: bool = True
+    replies: bool = True
+    alternatives: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,8 @@ class Segment:
         covered_to: one past the last sample that ``text`` covers.
         closing: whether nothing more will be sent.
         final: whether ``text`` stays as it is.
+        alternatives: what it may be, the best (``text``) first, where that was looked for.
+        words: when its words were said, in samples of the conversation, where the recognizer tells it.
     """
 
     number: int
@@ -55,6 +63,8 @@ class Segment:
     covered_to: int = 0
     closing: bool = False
     final: bool = False
+    alternatives: tuple[Alternative, ...] = ()
+    words: tuple[TimedWord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +99,7 @@ class Turn:
         guessed_early: whether the guess was made while the utterance went on.
         asr_timing: what the last decoding cost.
         asr_failed: whether the recognizer gave a segment up.
+        end_is_likely: whether the end was found to be likely, and the caller was not told what was said until then.
         text_is_final: whether the final transcript was sent, or the text was typed.
         replied: whether the reply was sent.
     """
@@ -103,6 +114,7 @@ class Turn:
     guessed_early: bool = False
     asr_timing: Timing | None = None
     asr_failed: bool = False
+    end_is_likely: bool = False
     text_is_final: bool = False
     replied: bool = False
 
@@ -122,11 +134,31 @@ class Turn:
         """Whether all text of an utterance that is over is final."""
         return self.ended_at is not None and all(segment.final for segment in self.segments)
 
-    def transcript(self, *, is_final: bool) -> Transcript:
+    @property
+    def decoded(self) -> bool:
+        """Whether the text covers all audio that was sent."""
+        return all(
+            segment.final or (not segment.closing and segment.covered_to >= segment.sent_to)
+            for segment in self.segments
+        )
+
+    def transcript(self, *, is_final: bool, end_is_likely: bool = False) -> Transcript:
         """Returns what was recognized so far as a message."""
         covered_to = max((segment.covered_to for segment in self.segments), default=self.onset)
         end = self.speech_end if is_final else covered_to
-        return Transcript(self.number, self.text, is_final, self.onset, max(end, self.onset))
+        words = tuple(word for segment in self.segments for word in segment.words)
+        return Transcript(
+            self.number, self.text, is_final, self.onset, max(end, self.onset), end_is_likely, words=words
+        )
+
+    def final_transcript(self, alternatives: int) -> Transcript:
+        """Returns what was recognized as a message that tells at most so many alternatives."""
+        found = join_alternatives([(s.text, s.alternatives) for s in self.segments], max(1, alternatives))
+        return dataclasses.replace(
+            self.transcript(is_final=True),
+            alternatives=found if alternatives else (),
+            confidence=found[0].confidence if any(segment.alternatives for segment in self.segments) else 0.0,
+        )
 
     def with_segment(self, segment: Segment) -> Turn:
         """Returns the turn with ``segment`` in the place of the one with its number, or behind the others."""
@@ -184,6 +216,11 @@ class State:
     def initial(cls, settings: TurnSettings) -> State:
         """The state of a conversation in which nothing has happened yet."""
         return cls(settings, Endpointer(settings.endpointing))
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """Every turn that is not done, the oldest first."""
+        return (*self.ending, self.speaking) if self.speaking else self.ending
 
     @property
     def phase(self) -> str:

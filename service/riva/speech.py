@@ -9,11 +9,11 @@ from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
 from service.errors import reported_to
 from service.malformed import refuse_malformed
-from service.riva.fields import check_model
 from service.riva.proto import riva_asr_pb2 as pb
+from service.riva.recognizers import MODEL, check_recognizer
 from service.riva.recognizing import Recognition
 from service.riva.recording import recognize
-from service.riva.settings import MODEL, to_settings
+from service.riva.settings import to_settings
 from service.riva.streaming import RecognitionStream
 from service.wire import LANGUAGE
 
@@ -98,7 +98,7 @@ class SpeechServicer:
         async with reported_to(context):
             refuse_malformed(request)
             self._admission.check()
-            check_model(request.model_name, (MODEL,), "model_name")
+            check_recognizer(request.model_name, "model_name")
             return pb.RivaSpeechRecognitionConfigResponse(
                 model_config=[_model_config("online", streaming=True), _model_config("offline", streaming=False)]
             )

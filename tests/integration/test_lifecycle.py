@@ -14,6 +14,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import vivavoce
+from service.main import DEFAULT_MODEL_REPOSITORY
 from tests.processes import listening, stop
 
 if TYPE_CHECKING:
@@ -101,6 +102,9 @@ async def test_triton_that_is_lost_is_told_and_started_again(tmp_path: Path):
 
 
 def test_a_service_whose_models_cannot_be_loaded_says_why(tmp_path: Path):
+    for name in ("intent_slot", "qa"):
+        for model in DEFAULT_MODEL_REPOSITORY.glob(f"{name}*"):
+            (tmp_path / model.name).symlink_to(model)
     (tmp_path / "asr" / "1").mkdir(parents=True)
     (tmp_path / "asr" / "1" / "model.py").write_text("raise RuntimeError('this model is broken')")
     (tmp_path / "asr" / "config.pbtxt").write_text(

@@ -14,9 +14,16 @@ import click
 
 import vivavoce
 from vivavoce.cli.ask import ask
+from vivavoce.cli.bench import bench
 from vivavoce.cli.converse import converse
+from vivavoce.cli.eval import evaluate
+from vivavoce.cli.import_ import import_
 from vivavoce.cli.mic import mic
+from vivavoce.cli.models import models
+from vivavoce.cli.optimize import optimize
 from vivavoce.cli.serve import serve
+from vivavoce.cli.train import train
+from vivavoce.cli.wyoming import wyoming
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +39,7 @@ def commands() -> None:
     """Speak, and be understood and answered."""
 
 
-for _command in (serve, converse, mic, ask):
+for _command in (serve, converse, mic, ask, bench, evaluate, wyoming, models, train, import_, optimize):
     commands.add_command(_command)
 
 

@@ -76,6 +76,7 @@ def _event(event: Event) -> _Object:
 
 
 def _transcript(transcript: Transcript) -> _Object:
+    told = [{"text": one.text, "confidence": round(one.confidence, 4)} for one in transcript.alternatives]
     return {
         "event": "transcript",
         "text": transcript.text,
@@ -83,7 +84,7 @@ def _transcript(transcript: Transcript) -> _Object:
         "start_s": _rounded(transcript.start_seconds),
         "end_s": _rounded(transcript.end_seconds),
         "turn": transcript.turn,
-    }
+    } | ({"alternatives": told} if told else {})
 
 
 def _reply(reply: Reply) -> _Object:

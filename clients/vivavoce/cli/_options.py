@@ -52,6 +52,52 @@ def budget_option(command: _C) -> _C:
     )(command)
 
 
+def hint_options(command: _C) -> _C:
+    """Adds `--hint`, `--hints`, `--boost` and `--alternatives`."""
+    hint = click.option(
+        "--hint",
+        "hints",
+        metavar="PHRASE",
+        multiple=True,
+        help="A phrase or sentence that is likely to be said. May be repeated.",
+    )
+    file = click.option(
+        "--hints",
+        "hint_files",
+        metavar="FILE",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        help="Phrases and sentences that are likely to be said, one a line. May be repeated.",
+    )
+    boost = click.option(
+        "--boost",
+        metavar="DB",
+        type=click.FloatRange(0, 100),
+        help="How strongly they are preferred, 0 to 100 decibels.  [default: what suits a phrase or a sentence]",
+    )
+    alternatives = click.option(
+        "--alternatives",
+        metavar="N",
+        type=click.IntRange(0, 10),
+        default=0,
+        help="Tell up to N texts that may have been said with every final transcript.",
+    )
+    return hint(file(boost(alternatives(command))))
+
+
+def read_hints(
+    hints: Sequence[str], hint_files: Sequence[Path], boost: float | None
+) -> tuple[vivavoce.PhraseHints, ...]:
+    """Makes the phrase hints that the hint options name; empty lines of files are left out.
+
+    Raises:
+        click.ClickException: A file cannot be read as UTF-8.
+    """
+    lines = [line.strip() for path in hint_files for line in _read_text(path, "hints").splitlines()]
+    phrases = (*hints, *filter(None, lines))
+    return (vivavoce.PhraseHints(phrases, boost),) if phrases else ()
+
+
 def json_option(command: _C) -> _C:
     """Adds `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line, and nothing else.")(
@@ -81,7 +127,7 @@ def seconds(budget_ms: int | None) -> float | None:
     return None if budget_ms is None else budget_ms / 1_000
 
 
-def _read_text(path: Path) -> str:
+def _read_text(path: Path, kind: str = "context") -> str:
     try:
         # Line ends stay as they are: offsets of answers count in the file as it is.
         return path.read_bytes().decode("utf-8")
@@ -89,7 +135,7 @@ def _read_text(path: Path) -> str:
         message = f"{path} is not UTF-8 text (see its byte {error.start}); save it as UTF-8."
         raise click.ClickException(message) from error
     except OSError as error:
-        message = f"The context file {path} cannot be read ({error.strerror}); check its name."
+        message = f"The {kind} file {path} cannot be read ({error.strerror}); check its name."
         raise click.ClickException(message) from error
 
 

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 import click
 
 import vivavoce
-from vivavoce.cli._options import budget_option, context_options, json_option, read_documents, seconds, server_option
+from vivavoce.cli._options import (
+    budget_option,
+    context_options,
+    hint_options,
+    json_option,
+    read_documents,
+    read_hints,
+    seconds,
+    server_option,
+)
 from vivavoce.cli._view import View, choose_view
 
 if TYPE_CHECKING:
@@ -26,6 +35,7 @@ if TYPE_CHECKING:
 @click.option("--no-realtime", is_flag=True, help="Send the audio as fast as the server takes it.")
 @click.option("--one-utterance", is_flag=True, help="The whole file is one turn, as with push-to-talk.")
 @budget_option
+@hint_options
 @json_option
 def converse(
     files: Sequence[Path],
@@ -36,6 +46,10 @@ def converse(
     no_realtime: bool,
     one_utterance: bool,
     budget_ms: int | None,
+    hints: Sequence[str],
+    hint_files: Sequence[Path],
+    boost: float | None,
+    alternatives: int,
     as_json: bool,
 ) -> None:
     """Speak recordings, at the pace of speech, and show what is understood.
@@ -43,6 +57,7 @@ def converse(
     Each FILE is one conversation: WAV, FLAC, Ogg, MP3, or whatever else libsndfile reads.
     """
     documents = read_documents(contexts, context_files)
+    phrase_hints = read_hints(hints, hint_files, boost)
     recordings = [vivavoce.read_audio(path) for path in files]
     endpointing = vivavoce.Endpointing(disabled=True) if one_utterance else None
 
@@ -55,7 +70,9 @@ def converse(
                     interim_results=True,
                     endpointing=endpointing,
                     documents=documents,
+                    phrase_hints=phrase_hints,
                     reply_budget_seconds=seconds(budget_ms),
+                    max_alternatives=alternatives,
                 )
                 await show_conversation(conversation, view, str(recording.path))
 

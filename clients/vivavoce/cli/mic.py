@@ -12,7 +12,16 @@ import click
 
 import vivavoce
 from vivavoce.cli._microphone import BLOCK_SECONDS, Device, Microphone, choose_device, list_devices, load_portaudio
-from vivavoce.cli._options import budget_option, context_options, json_option, read_documents, seconds, server_option
+from vivavoce.cli._options import (
+    budget_option,
+    context_options,
+    hint_options,
+    json_option,
+    read_documents,
+    read_hints,
+    seconds,
+    server_option,
+)
 from vivavoce.cli._view import View, choose_view
 from vivavoce.cli.converse import show_conversation
 
@@ -27,6 +36,7 @@ if TYPE_CHECKING:
 @server_option
 @context_options
 @budget_option
+@hint_options
 @json_option
 def mic(
     *,
@@ -36,10 +46,15 @@ def mic(
     contexts: Sequence[str],
     context_files: Sequence[Path],
     budget_ms: int | None,
+    hints: Sequence[str],
+    hint_files: Sequence[Path],
+    boost: float | None,
+    alternatives: int,
     as_json: bool,
 ) -> None:
     """Speak into the microphone and see what is understood. Ctrl-C ends it, when the last reply is there."""
     documents = read_documents(contexts, context_files)
+    phrase_hints = read_hints(hints, hint_files, boost)
     portaudio = load_portaudio()
     devices = list_devices(portaudio)
     if wants_list:
@@ -57,7 +72,9 @@ def mic(
                     audio=vivavoce.AudioFormat(sample_rate_hz=microphone.sample_rate_hz),
                     interim_results=True,
                     documents=documents,
+                    phrase_hints=phrase_hints,
                     reply_budget_seconds=seconds(budget_ms),
+                    max_alternatives=alternatives,
                 )
                 await show_conversation(conversation, view)
         return microphone.lost_blocks

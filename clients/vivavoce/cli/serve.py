@@ -22,14 +22,38 @@ _OURS = {"engines", "pipelines", "service", "vivavoce"}
     help="Models for the Triton that is started.",
 )
 @click.option(
+    "--engine",
+    "engines",
+    metavar="DIR",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Serve this trained, imported or optimized engine in place of the shipped one. May be repeated.",
+)
+@click.option(
+    "--admin/--no-admin",
+    default=True,
+    show_default=True,
+    help="Let callers on this machine manage the models with `vivavoce models`.",
+)
+@click.option(
     "--log-level",
     type=click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"], case_sensitive=False),
     default="INFO",
     show_default=True,
     help="How much is logged.",
 )
-def serve(host: str, port: int, triton: str | None, model_repository: Path | None, log_level: str) -> int:
+def serve(
+    host: str,
+    port: int,
+    triton: str | None,
+    model_repository: Path | None,
+    engines: tuple[Path, ...],
+    admin: bool,
+    log_level: str,
+) -> int:
     """Serve conversations, until interrupted. Prints the address on stdout when ready."""
+    if triton and engines:
+        raise click.UsageError("Give --engine to the Triton that loads it: leave out --engine or --triton.")
     try:
         from service.main import ServeOptions, run  # noqa: PLC0415 - integrators install the client alone
     except ModuleNotFoundError as error:
@@ -38,5 +62,13 @@ def serve(host: str, port: int, triton: str | None, model_repository: Path | Non
         message = f"The server needs the package {error.name}; install it with `pip install 'vivavoce[serve]'`."
         raise click.ClickException(message) from error
     return run(
-        ServeOptions(host=host, port=port, triton=triton, model_repository=model_repository, log_level=log_level)
+        ServeOptions(
+            host=host,
+            port=port,
+            triton=triton,
+            model_repository=model_repository,
+            engines=engines,
+            admin=admin,
+            log_level=log_level,
+        )
     )

@@ -74,7 +74,7 @@ class EndOfUtterance(_message.Message):
     def __init__(self) -> None: ...
 
 class ConversationConfig(_message.Message):
-    __slots__ = ("audio", "language_code", "interim_results", "endpointing", "documents", "phrase_hints", "reply_budget")
+    __slots__ = ("audio", "language_code", "interim_results", "endpointing", "documents", "phrase_hints", "reply_budget", "max_alternatives")
     AUDIO_FIELD_NUMBER: _ClassVar[int]
     LANGUAGE_CODE_FIELD_NUMBER: _ClassVar[int]
     INTERIM_RESULTS_FIELD_NUMBER: _ClassVar[int]
@@ -82,6 +82,7 @@ class ConversationConfig(_message.Message):
     DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
     PHRASE_HINTS_FIELD_NUMBER: _ClassVar[int]
     REPLY_BUDGET_FIELD_NUMBER: _ClassVar[int]
+    MAX_ALTERNATIVES_FIELD_NUMBER: _ClassVar[int]
     audio: AudioConfig
     language_code: str
     interim_results: bool
@@ -89,7 +90,8 @@ class ConversationConfig(_message.Message):
     documents: _containers.RepeatedCompositeFieldContainer[_reply_pb2.Document]
     phrase_hints: _containers.RepeatedCompositeFieldContainer[PhraseHints]
     reply_budget: _duration_pb2.Duration
-    def __init__(self, audio: _Optional[_Union[AudioConfig, _Mapping]] = ..., language_code: _Optional[str] = ..., interim_results: _Optional[bool] = ..., endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Iterable[_Union[_reply_pb2.Document, _Mapping]]] = ..., phrase_hints: _Optional[_Iterable[_Union[PhraseHints, _Mapping]]] = ..., reply_budget: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    max_alternatives: int
+    def __init__(self, audio: _Optional[_Union[AudioConfig, _Mapping]] = ..., language_code: _Optional[str] = ..., interim_results: _Optional[bool] = ..., endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Iterable[_Union[_reply_pb2.Document, _Mapping]]] = ..., phrase_hints: _Optional[_Iterable[_Union[PhraseHints, _Mapping]]] = ..., reply_budget: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_alternatives: _Optional[int] = ...) -> None: ...
 
 class AudioConfig(_message.Message):
     __slots__ = ("encoding", "sample_rate_hz", "channel_count")
@@ -156,18 +158,30 @@ class SpeechBegan(_message.Message):
     def __init__(self, turn: _Optional[int] = ..., start: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class Transcript(_message.Message):
-    __slots__ = ("turn", "text", "is_final", "start", "end")
+    __slots__ = ("turn", "text", "is_final", "start", "end", "alternatives", "confidence")
     TURN_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     IS_FINAL_FIELD_NUMBER: _ClassVar[int]
     START_FIELD_NUMBER: _ClassVar[int]
     END_FIELD_NUMBER: _ClassVar[int]
+    ALTERNATIVES_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
     turn: int
     text: str
     is_final: bool
     start: _duration_pb2.Duration
     end: _duration_pb2.Duration
-    def __init__(self, turn: _Optional[int] = ..., text: _Optional[str] = ..., is_final: _Optional[bool] = ..., start: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., end: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    alternatives: _containers.RepeatedCompositeFieldContainer[Alternative]
+    confidence: float
+    def __init__(self, turn: _Optional[int] = ..., text: _Optional[str] = ..., is_final: _Optional[bool] = ..., start: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., end: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., alternatives: _Optional[_Iterable[_Union[Alternative, _Mapping]]] = ..., confidence: _Optional[float] = ...) -> None: ...
+
+class Alternative(_message.Message):
+    __slots__ = ("text", "confidence")
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    confidence: float
+    def __init__(self, text: _Optional[str] = ..., confidence: _Optional[float] = ...) -> None: ...
 
 class SpeechEnded(_message.Message):
     __slots__ = ("turn", "end", "reason")

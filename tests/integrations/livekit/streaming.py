@@ -11,9 +11,8 @@ from livekit.plugins import nvidia
 FRAME_SECONDS = 0.02
 
 
-async def main(server: str, path: str, *model: str) -> None:
-    chosen = {"model": model[0]} if model else {}
-    stream = nvidia.STT(server=server, use_ssl=False, **chosen).stream()
+async def main(server: str, path: str) -> None:
+    stream = nvidia.STT(server=server, use_ssl=False).stream()
 
     async def speak() -> None:
         with wave.open(path) as recording:

@@ -15,7 +15,7 @@ SCRIPT = Path(__file__).parent / "streaming.py"
 
 @pytest.fixture
 def events(server_address: str, two_commands: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = run_client(SCRIPT, server_address, str(two_commands), "")["events"]
+    found: list[dict[str, Any]] = run_client(SCRIPT, server_address, str(two_commands))["events"]
     return found
 
 
@@ -29,5 +29,6 @@ def test_the_stream_brings_transcripts_and_their_times(events: list[dict[str, An
     [(first,), (second,)] = [event["alternatives"] for event in final]
     assert [words(first["text"]), words(second["text"])] == [LIGHTS, VACUUM]
     assert 0 <= first["start"] < first["end"] < second["start"] < second["end"] < 10
-    assert 0 < first["confidence"] <= 1
+    # The plugin asks for neither alternatives nor hints, so that the recognizer does not tell how sure it is.
+    assert first["confidence"] == 0
     assert [words(" ".join(event["words"])) for event in final] == [LIGHTS, VACUUM]

@@ -78,7 +78,7 @@ def test_two_channels_are_two_results(server_address: str, command: Path, tmp_pa
     ("options", "named"),
     [
         (("--language-code", "de-DE"), "language"),
-        (("--model-name", "parakeet"), "model"),
+        (("--model-name", "parakeet-ctc-riva-0-6b-zh-cn"), "model"),
         (("--speaker-diarization",), "enable_speaker_diarization"),
         (("--stop-history", "20000"), "stop_history"),
         (("--custom-configuration", "gpu:0"), "gpu"),

@@ -15,9 +15,11 @@ import numpy as np
 import pytest
 import soundfile
 
+import vivavoce
 from tests.unit.clients.fake_service import FakeService, make_answer, make_reply, refusing, seconds
 from vivavoce import DEFAULT_STOP_WINDOW_SECONDS
 from vivavoce.cli import run
+from vivavoce.cli._json_view import JsonView
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
 
@@ -297,3 +299,38 @@ def test_a_reader_who_has_seen_enough_is_no_reason_to_complain(service: FakeServ
 def _command(arguments: list[str]) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "vivavoce", *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_hints_and_alternatives_are_asked_for(
+    service: FakeService, recording: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    file = tmp_path / "hints.txt"
+    file.write_text("Old Harbour\n\n when does the ferry leave for the island today \n")
+    arguments = ["converse", str(recording), "--server", service.address, "--hint", "pier", "--hints", str(file)]
+    _run_json([*arguments, "--boost", "12", "--alternatives", "3"], capsys)
+    [hints] = service.config().phrase_hints
+    assert list(hints.phrases) == ["pier", "Old Harbour", "when does the ferry leave for the island today"]
+    assert hints.boost == 12
+    assert service.config().max_alternatives == 3
+
+
+def test_a_boost_that_is_left_out_is_left_to_the_server(service: FakeService, recording: Path, capsys: Capture) -> None:
+    _run_json(["converse", str(recording), "--server", service.address, "--hint", "pier"], capsys)
+    assert not service.config().phrase_hints[0].HasField("boost")
+
+
+def test_a_hints_file_that_is_missing_is_named(recording: Path, capsys: Capture) -> None:
+    assert run(["converse", str(recording), "--hints", "nowhere.txt"]) == 1
+    _assert_one_sentence(capsys.readouterr(), "hints file nowhere.txt cannot be read")
+
+
+def test_alternatives_are_printed_where_there_are_some(capsys: Capture) -> None:
+    found = (vivavoce.Alternative("turn on", 0.81234), vivavoce.Alternative("turn in", 0.1))
+    view = JsonView(sys.stdout)
+    view.show(vivavoce.Transcript(1, "turn on", is_final=True, start_seconds=0, end_seconds=1, alternatives=found))
+    view.show(vivavoce.Transcript(1, "turn on", is_final=True, start_seconds=0, end_seconds=1))
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert first["alternatives"] == [
+        {"text": "turn on", "confidence": 0.8123}, {"text": "turn in", "confidence": 0.1},
+    ]  # fmt: skip
+    assert "alternatives" not in second

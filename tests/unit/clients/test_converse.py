@@ -92,8 +92,9 @@ async def test_the_config_says_what_the_caller_wants(service: FakeService, clien
         interim_results=True,
         endpointing=vivavoce.Endpointing(stop_window_seconds=0.8, stop_threshold=0.0),
         documents=["The museum opens at nine.", vivavoce.Document("Closed.", id="b")],
-        phrase_hints=[vivavoce.PhraseHints(("Old Harbour",), 5.0)],
+        phrase_hints=[vivavoce.PhraseHints(("Old Harbour",), 5.0), vivavoce.PhraseHints(("pier",))],
         reply_budget_seconds=0.25,
+        max_alternatives=3,
     )
     async for _ in conversation:
         pass
@@ -103,12 +104,14 @@ async def test_the_config_says_what_the_caller_wants(service: FakeService, clien
         interim_results=True,
         endpointing=pb.EndpointingConfig(stop_window=seconds(0.8), stop_threshold=0.0),
         documents=[reply_pb2.Document(text="The museum opens at nine."), reply_pb2.Document(id="b", text="Closed.")],
-        phrase_hints=[pb.PhraseHints(phrases=["Old Harbour"], boost=5.0)],
+        phrase_hints=[pb.PhraseHints(phrases=["Old Harbour"], boost=5.0), pb.PhraseHints(phrases=["pier"])],
         reply_budget=seconds(0.25),
+        max_alternatives=3,
     )
     # Zero is a value; left out is another.
     assert service.config().endpointing.HasField("stop_threshold")
     assert not service.config().endpointing.HasField("start_threshold")
+    assert not service.config().phrase_hints[1].HasField("boost")
 
 
 async def test_what_is_left_out_is_left_to_the_server(service: FakeService, client: vivavoce.Client) -> None:

@@ -10,9 +10,11 @@ from vivavoce import _errors, _events
 from vivavoce.v1 import conversation_pb2 as pb
 
 EXPORTS = {
-    "AccessDenied", "Answer", "AudioChunk", "AudioFormat", "Client", "Conversation", "DEFAULT_STOP_WINDOW_SECONDS",
+    "AccessDenied", "Alternative", "Answer", "AudioChunk", "AudioFormat", "Client", "Conversation",
+    "DEFAULT_STOP_WINDOW_SECONDS",
     "DEFAULT_TARGET", "Document", "Encoding", "EndOfUtterance", "EndReason", "Endpointing", "Event", "GoingAway",
-    "GoingAwayReason", "Incompatible", "Intent", "InvalidRequest", "Latency", "NotAudio", "Notice", "NoticeCode",
+    "GoingAwayReason", "Incompatible", "Intent", "InvalidRequest", "Latency", "ModelAdmin",
+    "ModelState", "ModelVersion", "NotAudio", "Notice", "NoticeCode",
     "Overloaded", "PhraseHints", "Recording", "Reply", "ReplyStatus", "ResponseOverdue", "ServerError", "ServerFailed",
     "ServerUnavailable", "Slot", "SpeechBegan", "SpeechEnded", "Stage", "StageLatency", "Started", "Transcript",
     "TypedTurn", "Utterable", "VivavoceError", "connect", "pace", "read_audio",

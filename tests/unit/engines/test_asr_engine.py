@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from engines.asr.engine import AsrEngine, AsrRequest, AsrResult, AsrSettings
-from engines.asr.errors import AsrError, InvalidAudioError, UnknownSequenceError, UtteranceTooLongError
+from engines.asr.errors import (
+    AsrError,
+    InvalidAudioError,
+    InvalidHintsError,
+    UnknownSequenceError,
+    UtteranceTooLongError,
+)
+from engines.asr.hints import Hint
+from engines.asr.search_ports import Alternative
+from engines.asr.word_times import TimedWord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +29,21 @@ class CountingRecognizer:
     def __init__(self) -> None:
         self.batches: list[list[int]] = []
         self.drafts: list[list[list[int]]] = []
+        self.searches: list[tuple[list[int], bool]] = []
+        self.biased: list[tuple[Hint, ...]] = []
+        self.timed: list[list[int]] = []
         self.failing = False
+
+    def bias(self, hints: tuple[Hint, ...]) -> object:
+        self.biased.append(hints)
+        return object()
+
+    def search(self, utterances: Sequence[Utterance], *, thorough: bool) -> list[list[Alternative]]:
+        self.searches.append(([len(utterance.audio) for utterance in utterances], thorough))
+        return [
+            [Alternative((len(utterance.audio) + i,), -1.0 - i, -float(i)) for i in range(utterance.wanted + 1)]
+            for utterance in utterances
+        ]
 
     def transcribe(self, utterances: Sequence[Utterance]) -> list[list[int]]:
         if self.failing:
@@ -28,6 +51,10 @@ class CountingRecognizer:
         self.batches.append([len(utterance.audio) for utterance in utterances])
         self.drafts.append([list(utterance.tokens) for utterance in utterances])
         return [[len(utterance.audio)] for utterance in utterances]
+
+    def time_words(self, utterances: Sequence[Utterance]) -> list[tuple[TimedWord, ...]]:
+        self.timed.append([len(utterance) for utterance in utterances])
+        return [(TimedWord(str(len(utterance)), 0, len(utterance)),) for utterance in utterances]
 
     def text(self, tokens: Sequence[int]) -> str:
         return f"{tokens[0]} samples"
@@ -199,8 +226,81 @@ def test_a_model_that_fails_keeps_no_ended_sequence(engine: AsrEngine, recognize
     assert engine.open_sequences == 0
 
 
+HINTS = (Hint("latte"),)
+
+
+def hinted(sequence_id: int, count: int, alternatives: int = 1, **flags: bool) -> AsrRequest:
+    audio = np.zeros(count, np.float32)
+    return AsrRequest(sequence_id, audio, hints=HINTS, alternatives=alternatives, start=True, **flags)
+
+
+def test_only_sequences_with_hints_or_alternatives_are_searched(
+    engine: AsrEngine, recognizer: CountingRecognizer
+) -> None:
+    plain, with_hints, with_alternatives = engine.process(
+        [
+            request(1, 100, start=True, end=True),
+            hinted(2, 200, end=True),
+            AsrRequest(3, np.zeros(300, np.float32), start=True, end=True, alternatives=2),
+        ]
+    )
+    assert recognizer.batches == [[100]]
+    assert recognizer.searches == [([200, 300], True)]
+    assert recognizer.biased == [HINTS]
+    assert isinstance(plain, AsrResult)
+    assert isinstance(with_hints, AsrResult)
+    assert isinstance(with_alternatives, AsrResult)
+    assert plain.alternatives == ()
+    assert [found.text for found in with_hints.alternatives] == ["200 samples"]
+    assert [found.text for found in with_alternatives.alternatives] == ["300 samples", "301 samples"]
+    assert with_alternatives.alternatives[0].confidence > with_alternatives.alternatives[1].confidence > 0
+    assert sum(found.confidence for found in with_alternatives.alternatives) < 1
+
+
+def test_the_end_looks_thoroughly_at_what_was_only_looked_over(
+    engine: AsrEngine, recognizer: CountingRecognizer
+) -> None:
+    partial = ask(engine, hinted(1, 6400))
+    assert (partial.transcript, partial.alternatives) == ("6400 samples", ())
+    final = ask(engine, request(1, 0, end=True))
+    assert recognizer.searches == [([6400], False), ([6400], True)]
+    assert [found.text for found in final.alternatives] == ["6400 samples"]
+    assert final.compute_ms > 0
+
+
+def test_what_was_guessed_in_a_pause_is_final_when_nothing_follows(
+    engine: AsrEngine, recognizer: CountingRecognizer
+) -> None:
+    guessed = ask(engine, hinted(1, 100, alternatives=2, decode=True))
+    final = ask(engine, request(1, 0, end=True))
+    assert len(recognizer.searches) == 1
+    assert final.compute_ms == 0
+    assert (final.transcript, final.alternatives) == (guessed.transcript, guessed.alternatives)
+
+
+@pytest.mark.parametrize("wanted", [0, -1, 11])
+def test_a_number_of_alternatives_out_of_bounds_is_refused(engine: AsrEngine, wanted: int) -> None:
+    [answer] = engine.process([hinted(1, 10, alternatives=wanted)])
+    assert isinstance(answer, InvalidHintsError)
+    assert "ALTERNATIVES" in str(answer)
+
+
 @pytest.mark.parametrize("name", ["partial_interval_seconds", "max_utterance_seconds", "idle_timeout_seconds"])
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
 def test_settings_are_positive(name: str, value: float) -> None:
     with pytest.raises(ValueError, match=name):
         AsrSettings(**{name: value})
+
+
+def test_words_are_timed_once_the_text_is_final_and_only_where_that_is_wanted(
+    engine: AsrEngine, recognizer: CountingRecognizer
+) -> None:
+    engine.process([request(1, 16_000, start=True, word_times=True), request(2, 16_000, start=True)])
+    assert recognizer.timed == []
+    timed, plain = engine.process([request(1, 0, end=True), request(2, 0, end=True)])
+    assert isinstance(timed, AsrResult)
+    assert isinstance(plain, AsrResult)
+    assert recognizer.timed == [[16_000]]
+    assert timed.words == (TimedWord("16000", 0, 16_000),)
+    assert timed.compute_ms > 0
+    assert (plain.words, plain.compute_ms) == ((), 0)

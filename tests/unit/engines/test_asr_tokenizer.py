@@ -58,3 +58,23 @@ def test_a_file_cut_short_is_refused(tmp_path: Path, data: bytes) -> None:
     path.write_bytes(data)
     with pytest.raises(VocabularyError, match="ends in the middle"):
         load_tokenizer(path)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "found"),
+    [
+        (["▁it", "▁was", "n't", "."], [("it", 0, 1), ("wasn't.", 1, 4)]),
+        (["▁well", "▁-", "▁no"], [("well -", 0, 2), ("no", 2, 3)]),
+        (["▁(", "▁oh", ")"], [("( oh)", 0, 3)]),
+        (["▁", "a", "▁", "b"], [("a", 0, 2), ("b", 2, 4)]),
+        (["n't", "▁it"], [("n't", 0, 1), ("it", 1, 2)]),
+        (["▁...", "▁!"], [("... !", 0, 2)]),
+        (["▁"], []),
+        ([], []),
+    ],
+)
+def test_words_are_made_of_tokens_and_have_their_punctuation(
+    pieces: list[str], found: list[tuple[str, int, int]]
+) -> None:
+    words = Tokenizer([piece.encode() for piece in pieces]).words(range(len(pieces)))
+    assert [(word.text, word.first, word.end) for word in words] == found

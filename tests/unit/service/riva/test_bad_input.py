@@ -41,7 +41,7 @@ STREAMS = {
 
 FIELDS = {
     "another language": ({"language_code": "de-DE"}, "UNSUPPORTED_LANGUAGE", "language_code"),
-    "another model": ({"model": "parakeet"}, "UNKNOWN_MODEL", "model"),
+    "another model": ({"model": "parakeet-ctc-riva-0-6b-zh-cn"}, "UNKNOWN_MODEL", "model"),
     "an unknown encoding": ({"encoding": 7}, "UNKNOWN_ENCODING", "encoding"),
     "a rate too low": ({"sample_rate_hertz": 7_999}, "SAMPLE_RATE_OUT_OF_RANGE", "sample_rate_hertz"),
     "a rate too high": ({"sample_rate_hertz": 48_001}, "SAMPLE_RATE_OUT_OF_RANGE", "sample_rate_hertz"),
@@ -135,7 +135,7 @@ async def test_an_empty_recording_is_refused(harness: Harness):
 async def test_an_unknown_model_has_no_config(harness: Harness):
     with pytest.raises(grpc.RpcError) as refused:
         await speech(harness).GetRivaSpeechRecognitionConfig(
-            pb.RivaSpeechRecognitionConfigRequest(model_name="parakeet")
+            pb.RivaSpeechRecognitionConfigRequest(model_name="conformer-de-DE-asr-streaming")
         )
     assert_refused(refused.value, "UNKNOWN_MODEL", "model_name")
 

@@ -1,0 +1,200 @@
+"""What phrases, pairs of words and broken-off phrases earn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engines.asr.biasing import Pattern, PhraseAutomaton
+from engines.asr.errors import InvalidHintsError
+from engines.asr.hints import (
+    FULL_PIECES,
+    LONGEST_PHRASE,
+    MAX_CHARACTERS,
+    MAX_PHRASES,
+    PAIR_SHARE,
+    BiasCache,
+    Hint,
+    PhraseBias,
+    check_hints,
+)
+from engines.asr.spelling import spell, words
+from engines.asr.tokenizer import END_TOKEN
+from engines.asr.vocabulary import Spelling, Vocabulary
+
+SPACE = "\N{LOWER ONE EIGHTH BLOCK}"
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'.,?-"
+# In the order in which merges were learned, as in a vocabulary of byte pairs.
+MERGED = ["la", "te", f"{SPACE}la", f"{SPACE}la" + "t", "Te", f"{SPACE}I", f"{SPACE}i", f"{SPACE}ic", "ed", f"{SPACE}a"]
+PIECES = [b"", b"", b"", SPACE.encode(), *(c.encode() for c in LETTERS), *(piece.encode() for piece in MERGED)]
+VOCABULARY = Vocabulary(PIECES)
+DECIBELS = 10 / np.log(10)
+"""A boost of so many decibels is 1 in natural logarithms."""
+
+
+def tokens_of(text: str) -> list[int]:
+    return [PIECES.index(piece) for word in text.split() for piece in VOCABULARY.segment(word)]
+
+
+def pieces(word: str) -> int:
+    return len(VOCABULARY.segment(word))
+
+
+def earned(bias: PhraseBias, text: str) -> float:
+    state, total = bias.initial, bias.initial_bonus
+    for token in tokens_of(text):
+        state, more = bias.advance(state, token)
+        total += more
+    return total + bias.finish(state)
+
+
+def phrases(*texts: str) -> PhraseBias:
+    return PhraseBias([Hint(text, DECIBELS) for text in texts], VOCABULARY)
+
+
+def whole(letters: bytes) -> Spelling:
+    return Spelling(letters, 0.0, (*[0.0] * (len(letters) - 1), 1.0), 1)
+
+
+@pytest.mark.parametrize("text", ["latte", "Latte", "LATTE", "lat.te", "x latte y", "a, latte?"])
+def test_a_phrase_earns_its_pieces_in_any_case_and_punctuation(text: str) -> None:
+    assert earned(phrases("latte"), text) == pytest.approx(pieces("latte"))
+
+
+@pytest.mark.parametrize("text", ["", "latt", "lattes", "xlatte", "la tte", "something else"])
+def test_what_is_not_the_phrase_earns_nothing(text: str) -> None:
+    assert earned(phrases("latte"), text) == pytest.approx(0.0)
+
+
+def test_a_phrase_that_breaks_off_gives_its_bonus_back() -> None:
+    bias = phrases("iced latte")
+    state, total = bias.initial, bias.initial_bonus
+    for token in tokens_of("iced"):
+        state, more = bias.advance(state, token)
+        total += more
+    assert total == pytest.approx(pieces("iced"))
+    for token in tokens_of("tea"):
+        state, more = bias.advance(state, token)
+        total += more
+    assert total + bias.finish(state) == pytest.approx(0.0)
+
+
+def test_a_phrase_inside_one_that_breaks_off_is_kept() -> None:
+    bias = phrases("a latte iced", "latte")
+    long_phrase = FULL_PIECES / sum(map(pieces, ("a", "latte", "iced")))
+    pair = PAIR_SHARE * pieces("latte") * min(1, long_phrase)
+    assert earned(bias, "a latte tea") == pytest.approx(pieces("latte") + pair)
+
+
+def test_a_long_phrase_earns_no_more_than_a_short_one() -> None:
+    text = "latte latte latte"
+    # Nothing but the phrase, without what its pairs of words earn.
+    bias = phrases(text)
+    pairs = earned(bias, "latte latte x latte latte") / 2
+    assert earned(bias, text) == pytest.approx(FULL_PIECES + 2 * pairs)
+
+
+def test_pairs_of_a_sentence_earn_where_they_stand_and_the_sentence_is_no_phrase() -> None:
+    sentence = "a b c d e f g"
+    assert len(sentence.split()) > LONGEST_PHRASE
+    bias = phrases(sentence)
+    assert earned(bias, "x c d x") == pytest.approx(pieces("d"))
+    assert earned(bias, "d c") == pytest.approx(0.0)
+    # The beginning of a sentence is a pair too.
+    assert earned(bias, "a") == pytest.approx(pieces("a"))
+    assert earned(bias, "x a") == pytest.approx(0.0)
+
+
+def test_boosted_tokens_are_those_that_earn_more_than_any_other() -> None:
+    bias = phrases("iced latte")
+    state = bias.initial
+    for token in tokens_of("iced"):
+        state, _ = bias.advance(state, token)
+    tokens, bonuses = bias.boosted(state)
+    others = bias.advance(state, PIECES.index(b"x"))[1]
+    for token, bonus in zip(tokens.tolist(), bonuses.tolist(), strict=True):
+        assert bias.advance(state, token)[1] == pytest.approx(others + bonus, abs=1e-5)
+    assert tokens_of("latte")[0] in tokens
+    best = max(range(3, len(PIECES)), key=lambda token: bias.advance(state, token)[1])
+    assert best in tokens
+
+
+def score_by_hand(text: str, patterns: dict[str, float]) -> float:
+    """The most that disjoint phrases of ``text`` are worth, by trying all of them."""
+    said = text.split()
+    best = [0.0] * (len(said) + 1)
+    for end in range(1, len(said) + 1):
+        ending = [
+            best[start] + patterns[phrase] for start in range(end) if (phrase := " ".join(said[start:end])) in patterns
+        ]
+        best[end] = max([best[end - 1], *ending])
+    return best[-1]
+
+
+@given(
+    st.dictionaries(
+        st.lists(st.sampled_from("ab"), min_size=1, max_size=3).map(" ".join), st.integers(1, 5), max_size=4
+    ),
+    st.lists(st.sampled_from("abc"), max_size=7).map(" ".join),
+)
+def test_an_automaton_gives_at_least_what_disjoint_phrases_are_worth_and_forgets_none(
+    worth: dict[str, int], text: str
+) -> None:
+    patterns = [
+        Pattern([whole(word.encode()) for word in phrase.split()], [value / len(phrase.split())] * len(phrase.split()))
+        for phrase, value in worth.items()
+    ]
+    automaton = PhraseAutomaton(patterns)
+    node, total = automaton.advance(0, f" {text} ".encode())
+    total -= automaton.pending(node)
+    every = sum(
+        value * sum(text.split()[i : i + len(phrase.split())] == phrase.split() for i in range(len(text.split())))
+        for phrase, value in worth.items()
+    )
+    assert total <= every + 1e-9
+    if len(worth) == 1 and " " not in next(iter(worth)):
+        assert total == pytest.approx(score_by_hand(text, {k: float(v) for k, v in worth.items()}))
+    assert (total > 0) == (every > 0)
+
+
+def test_spelling_drops_case_and_punctuation_and_parts_words_at_dashes() -> None:
+    assert spell("Sixteen-ounce, don\N{RIGHT SINGLE QUOTATION MARK}t!") == b"sixteen ounce dont"
+    assert words("Sixteen-ounce, don't ... OK?") == ["Sixteen", "ounce,", "don't", "OK?"]
+
+
+def test_words_are_cut_as_byte_pairs_were_learned() -> None:
+    assert VOCABULARY.segment("latte") == [f"{SPACE}lat".encode(), b"te"]
+    assert VOCABULARY.segment("iced") == [f"{SPACE}ic".encode(), b"ed"]
+
+
+def test_equal_hints_are_compiled_once_and_old_ones_are_forgotten() -> None:
+    cache = BiasCache(VOCABULARY, capacity=2)
+    first = cache.get((Hint("latte"),))
+    assert cache.get((Hint("latte"),)) is first
+    cache.get((Hint("a"),))
+    cache.get((Hint("b"),))
+    assert cache.get((Hint("latte"),)) is not first
+
+
+@pytest.mark.parametrize(
+    ("texts", "boosts", "match"),
+    [
+        (["x"] * (MAX_PHRASES + 1), [], "PHRASE_HINTS holds 1,001 phrases"),
+        (["x" * (MAX_CHARACTERS + 1)], [], "PHRASE_HINTS holds 60,001 characters"),
+        (["x", "y"], [1.0], "PHRASE_BOOSTS holds 1 boosts for 2 phrases"),
+        (["x"], [100.1], "PHRASE_BOOSTS holds 100.1"),
+        (["x"], [-2.0], "PHRASE_BOOSTS holds -2"),
+        (["x"], [float("nan")], "PHRASE_BOOSTS holds nan"),
+    ],
+)
+def test_hints_out_of_bounds_are_refused_by_name(texts: list[str], boosts: list[float], match: str) -> None:
+    with pytest.raises(InvalidHintsError, match=match):
+        check_hints(texts, boosts)
+
+
+def test_odd_hints_do_no_harm() -> None:
+    bias = phrases("", "...", "\N{SNOWMAN}", "é", "\x00", "a" * 300)
+    assert earned(bias, "latte") == pytest.approx(0.0)
+    assert END_TOKEN not in bias.boosted(bias.initial)[0]

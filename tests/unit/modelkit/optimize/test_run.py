@@ -1,0 +1,132 @@
+"""The whole of `vivavoce optimize` on a tiny engine."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from engines.bert.network_files import network_file
+from modelkit.errors import EngineError, TrainingError
+from modelkit.optimize import run as running
+from modelkit.optimize.run import OptimizeOptions, choose_points, optimize
+from modelkit.optimize.table import Result, choose, markdown
+from modelkit.optimize.timing import BATCHES, Latency, Throughput
+from vivavoce.cli import run as vivavoce
+
+
+class Listener:
+    """A display that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+    def advance(self, progress: float, loss: float) -> None:
+        assert 0 <= progress <= 1
+
+
+@pytest.fixture
+def options(engine, questions, tmp_path) -> OptimizeOptions:
+    return OptimizeOptions(
+        engine, (questions,), questions, tmp_path / "out", ("fused",), minutes=0.01, rows=64, limit=12, allowed_loss=1.0
+    )
+
+
+def test_results_are_kept_and_the_best_becomes_an_engine(options):
+    first = optimize(options, Listener())
+    assert [result.point for result in first.results] == ["eager", "fused"]
+    assert first.best == "fused"
+    eager, fused = first.results
+    assert eager.scores == fused.scores
+    assert eager.scores.keys() == {"f1", "exact_match", "f1_forced", "exact_match_forced"}
+    assert fused.throughput.batch in BATCHES
+    assert "`fused`" in (options.out / "table.md").read_text()
+    assert network_file(options.out / "triton" / "qa_bert" / "1").stat().st_size == pytest.approx(
+        fused.megabytes * 1e6, abs=1e5
+    )
+    assert json.loads((options.out / "card.json").read_text())["point"] == "fused"
+
+    again = Listener()
+    second = optimize(replace(options, points=("fused", "int8-scaled")), again)
+    assert second.results[:2] == first.results
+    assert [line.split(":")[0] for line in again.said] == ["int8-scaled", "int8-scaled"]
+
+
+def test_a_trained_network_is_trained_once(options):
+    first, second = Listener(), Listener()
+    optimize(replace(options, points=("layers3",)), first)
+    assert any("training for" in line for line in first.said)
+    made = optimize(replace(options, points=("layers3", "layers3-int8")), second)
+    assert not any("training for" in line for line in second.said)
+    eager, small, smaller = made.results
+    assert smaller.megabytes < small.megabytes < eager.megabytes
+
+
+@pytest.mark.parametrize("point", ["qat", "sparse-int8", "layers3-narrow-int8"])
+def test_every_way_of_training_ends_in_a_point(point, options, monkeypatch):
+    monkeypatch.setattr(running, "BASELINE", point)
+    (result,) = optimize(replace(options, points=(point,)), Listener()).results
+    assert result.point == point
+    assert result.megabytes > 0
+
+
+def test_results_of_something_else_are_not_mixed_in(options):
+    optimize(replace(options, points=("eager",)), Listener())
+    with pytest.raises(TrainingError, match="another --out"):
+        optimize(replace(options, limit=11), Listener())
+
+
+def test_a_point_that_is_not_there():
+    with pytest.raises(EngineError, match=r"no point int9: choose of eager, onnx, "):
+        choose_points(("fused", "int9"))
+
+
+def test_an_engine_that_was_not_trained_here(options, tmp_path, capsys, questions):
+    (tmp_path / "empty").mkdir()
+    arguments = ["--data", str(questions), "--eval", str(questions), "--out", str(tmp_path / "out")]
+    assert vivavoce(["optimize", str(tmp_path / "empty"), *arguments]) == 1
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert "training" in output.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_prints_only_json_when_asked(options, capsys):
+    data = ["--data", str(options.data[0]), "--eval", str(options.evaluation), "--out", str(options.out)]
+    code = vivavoce(["optimize", str(options.engine), *data, "--points", "fused", "--limit", "12", "--json", "-"])
+    assert code == 0
+    fields = json.loads(capsys.readouterr().out)
+    assert [point["point"] for point in fields["points"]] == ["eager", "fused"]
+    assert fields["points"][1].keys() == {
+        "point", "what", "servable", "scores", "megabytes", "latency", "throughput",
+    }  # fmt: skip
+    assert fields["points"][1]["latency"].keys() == {"p50", "p10", "p90", "original_p50", "speedup"}
+    assert Result.from_json(json.dumps(fields["points"][1])).to_json() == fields["points"][1]
+
+
+def result(name: str, f1: float, speedup: float, *, servable: bool = True) -> Result:
+    latency = Latency(10.0, 9.0, 12.0, 10.0 * speedup, speedup)
+    return Result(name, name, servable, {"f1": f1}, 1.0, latency, Throughput(4, 20.0, 2, 10.0))
+
+
+def test_the_fastest_that_loses_little_is_chosen():
+    results = [
+        result("exact", 0.700, 1.2),
+        result("small", 0.696, 2.0),
+        result("smaller", 0.690, 4.0),
+        result("restless", 0.700, 3.0, servable=False),
+    ]
+    assert choose(results, "f1", 0.70, 0.007).point == "small"
+    assert choose(results, "f1", 0.70, 0.02).point == "smaller"
+    assert choose(results[2:], "f1", 0.70, 0.007) is None
+
+
+def test_the_table_has_a_line_a_point():
+    lines = markdown([result("exact", 0.7, 1.2), result("small", 0.696, 2.0)], "small").splitlines()
+    assert lines[0] == "| point | f1 | MB | latency, ms | times | rows/s (batch) | times |"
+    assert lines[3] == "| **small (`small`)** | 69.6 | 1.0 | 10.0 (9.0 to 12.0) | 2.00 | 20.0 (4) | 2.00 |"
+    assert markdown([], None) == ""
