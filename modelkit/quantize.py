@@ -6,21 +6,24 @@ depends on its neighbours. Here the ranges are measured once and fixed: a row ge
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator
 
-    import numpy.typing as npt
+Feeds: TypeAlias = Mapping[str, npt.NDArray[np.int64]]
+"""Inputs of one run of a network, each ``[rows, tokens]``."""
 
 _MICROSOFT = "com.microsoft"
 _PERCENTILE = 99
@@ -45,52 +48,105 @@ class Range:
         return round(-self.low / self.scale)
 
 
-def quantize(source: Path, target: Path, samples: Sequence[Mapping[str, npt.NDArray[np.int64]]]) -> None:
-    """Quantizes all weights, per channel, and fixes the activations' ranges to those seen on ``samples``.
+Measure: TypeAlias = Callable[[onnx.ModelProto, Sequence[str], Sequence[Feeds]], dict[str, Range]]
+"""Chooses the ranges of the named activations of a float32 model, given inputs of it."""
 
-    Weights and activations are both unsigned: on processors with AVX2 but without VNNI, sums of signed and unsigned
-    products overflow their 16 bits, and onnxruntime would have to spend one bit of every weight against that.
+
+def measure_ranges(model: onnx.ModelProto, names: Sequence[str], samples: Sequence[Feeds]) -> dict[str, Range]:
+    """Chooses ranges that one sample in a hundred may exceed, so that a single odd one does not coarsen all others."""
+    extremes = [[(v.min(), v.max()) for v in values] for values in watch(model, names, samples)]
+    lows, highs = np.moveaxis(np.array(extremes, np.float64), 2, 0)
+    bounds = zip(
+        names,
+        np.percentile(lows, 100 - _PERCENTILE, axis=0).tolist(),
+        np.percentile(highs, _PERCENTILE, axis=0).tolist(),
+        strict=True,
+    )
+    return {name: Range(min(0.0, low), max(0.0, high)) for name, low, high in bounds}
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """How a network is brought to 8 bits; the default is how networks are shipped.
+
+    Attributes:
+        signed_weights: give weights 7 bits and a sign. onnxruntime's kernels for AVX2 without VNNI add up two products
+            of unsigned activations and signed weights in 16 bits, which 8-bit weights may overflow; the kernels for
+            unsigned weights cannot overflow, and take a third longer.
+        scale_channels: scale channels that stand out down before.
+        measure: chooses the ranges of the activations; None leaves them to be found in every batch anew.
+    """
+
+    signed_weights: bool = False
+    scale_channels: bool = True
+    measure: Measure | None = measure_ranges
+
+
+def quantize(source: Path, target: Path, samples: Sequence[Feeds], scheme: Scheme | None = None) -> None:
+    """Quantizes all weights, per channel, and fixes the activations' ranges to those seen on ``samples``.
 
     Args:
         source: a fused float32 model.
         target: is written.
         samples: inputs like those of the model's later life, without padding.
+        scheme: None quantizes as networks are shipped.
     """
-    with TemporaryDirectory() as directory:
-        smoothed, dynamic = Path(directory, "smoothed.onnx"), Path(directory, "dynamic.onnx")
-        model = onnx.load(source)
+    scheme = scheme or Scheme()
+    model = onnx.load(source)
+    if scheme.scale_channels:
         smooth(model, measure_channels(model, samples))
-        onnx.save(model, smoothed)
-        quantize_dynamic(
-            smoothed,
-            dynamic,
-            op_types_to_quantize=["MatMul", "Attention", "EmbedLayerNormalization"],
-            per_channel=True,
-            weight_type=QuantType.QUInt8,
-            extra_options={"MatMulConstBOnly": True, "DefaultTensorType": TensorProto.FLOAT},
-        )
-        model = onnx.load(dynamic)
-    fix_ranges(model, measure_ranges(model, samples))
+    ranges = None
+    if scheme.measure is not None:
+        ranges = scheme.measure(model, _quantized(model.graph), samples)
+    model = _quantize_weights(model, scheme.signed_weights)
+    if ranges is not None:
+        fix_ranges(model, ranges)
     onnx.checker.check_model(model)
     onnx.save(model, target)
 
 
-def measure_channels(
-    model: onnx.ModelProto, samples: Iterable[Mapping[str, npt.NDArray[np.int64]]]
-) -> dict[str, npt.NDArray[np.float32]]:
+def _quantize_weights(model: onnx.ModelProto, signed: bool) -> onnx.ModelProto:
+    """Makes a dynamically quantized model; its embeddings are unsigned, since nothing is added up in them."""
+    steps = [(["EmbedLayerNormalization"], False), (["MatMul", "Attention"], signed)]
+    with TemporaryDirectory() as directory:
+        path = Path(directory, "float.onnx")
+        onnx.save(model, path)
+        for number, (operators, with_sign) in enumerate(steps):
+            source, path = path, Path(directory, f"{number}.onnx")
+            quantize_dynamic(
+                source,
+                path,
+                op_types_to_quantize=operators,
+                per_channel=True,
+                reduce_range=with_sign,
+                weight_type=QuantType.QInt8 if with_sign else QuantType.QUInt8,
+                extra_options={"MatMulConstBOnly": True, "DefaultTensorType": TensorProto.FLOAT},
+            )
+        return onnx.load(path)
+
+
+def watch(
+    model: onnx.ModelProto, names: Sequence[str], samples: Iterable[Feeds]
+) -> Iterator[list[npt.NDArray[np.float32]]]:
+    """Runs a model and yields the values of the named activations for each sample."""
+    probe = onnx.ModelProto()
+    probe.CopyFrom(model)
+    probe.graph.output.extend(helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in names)
+    session = ort.InferenceSession(probe.SerializeToString(), providers=["CPUExecutionProvider"])
+    for sample in samples:
+        yield session.run(list(names), dict(sample))
+
+
+def measure_channels(model: onnx.ModelProto, samples: Iterable[Feeds]) -> dict[str, npt.NDArray[np.float32]]:
     """Runs a float32 model and returns the greatest magnitude of every channel that is multiplied by weights.
 
     Returns:
         For the name of each such activation ``[channels]``.
     """
     names = sorted({node.input[0] for node in _weighted(model.graph)})
-    probe = onnx.ModelProto()
-    probe.CopyFrom(model)
-    probe.graph.output.extend(helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in names)
-    session = ort.InferenceSession(probe.SerializeToString(), providers=["CPUExecutionProvider"])
     greatest: dict[str, npt.NDArray[np.float32]] = {}
-    for sample in samples:
-        for name, values in zip(names, session.run(names, dict(sample)), strict=True):
+    for sample in watch(model, names, samples):
+        for name, values in zip(names, sample, strict=True):
             seen = np.abs(values).max(axis=(0, 1))
             greatest[name] = np.maximum(greatest.get(name, seen), seen)
     return greatest
@@ -122,25 +178,10 @@ def _weighted(graph: onnx.GraphProto) -> list[onnx.NodeProto]:
     return [node for node in graph.node if node.op_type in ("MatMul", "Attention") and node.input[1] in weights]
 
 
-def measure_ranges(model: onnx.ModelProto, samples: Iterable[Mapping[str, npt.NDArray[np.int64]]]) -> dict[str, Range]:
-    """Runs a dynamically quantized model and returns the range of every activation that it quantizes, by name.
-
-    One sample in a hundred may exceed it, so that a single odd one does not coarsen all the others.
-    """
-    nodes = [node for node in model.graph.node if node.op_type == "DynamicQuantizeLinear"]
-    probe = onnx.ModelProto()
-    probe.CopyFrom(model)
-    for node in nodes:
-        probe.graph.output.append(helper.make_tensor_value_info(node.output[1], TensorProto.FLOAT, []))
-        probe.graph.output.append(helper.make_tensor_value_info(node.output[2], TensorProto.UINT8, []))
-    session = ort.InferenceSession(probe.SerializeToString(), providers=["CPUExecutionProvider"])
-    names = [name for node in nodes for name in node.output[1:]]
-    values = np.array([session.run(names, dict(sample)) for sample in samples], np.float64)
-    scales, zero_points = values[:, ::2], values[:, 1::2]
-    lows = np.percentile(-zero_points * scales, 100 - _PERCENTILE, axis=0)
-    highs = np.percentile((255 - zero_points) * scales, _PERCENTILE, axis=0)
-    ranges = zip(nodes, lows.tolist(), highs.tolist(), strict=True)
-    return {node.input[0]: Range(low, high) for node, low, high in ranges}
+def _quantized(graph: onnx.GraphProto) -> list[str]:
+    """Names the activations that are brought to 8 bits; onnxruntime takes a ``Gemm`` for a ``MatMul`` with a sum."""
+    gemms = [node for node in graph.node if node.op_type == "Gemm"]
+    return sorted({node.input[0] for node in (*_weighted(graph), *gemms)})
 
 
 def fix_ranges(model: onnx.ModelProto, ranges: Mapping[str, Range]) -> None:

@@ -1,0 +1,1 @@
+"""Makes trained engines smaller and faster, and measures what that costs."""

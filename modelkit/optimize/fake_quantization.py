@@ -1,0 +1,97 @@
+"""Quantization-aware training: a network that rounds in its forward pass as INT8 will, and learns to bear it.
+
+After Jacob et al., 2018, "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only
+Inference". Rounding has the gradient of the identity inside the range, and none outside (the straight-through
+estimator; Bengio et al., 2013).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import parametrize
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_WEIGHT_STEPS = 64
+"""Of either sign: 7 bits, see :attr:`modelkit.quantize.Scheme.signed_weights`."""
+_ACTIVATION_STEPS = 255
+_PERCENTILE = 0.9999
+_MOST_VALUES = 100_000
+"""Of one activation that are looked at: enough for its percentiles, which need sorting."""
+
+
+class RoundedWeights(nn.Module):
+    """Rounds weights ``[outputs, inputs]`` to 7 bits and a sign, with one scale for each output."""
+
+    def forward(self, weight: Tensor) -> Tensor:
+        """Returns the rounded weights."""
+        scale = (weight.detach().abs().amax(dim=1) / _WEIGHT_STEPS).clamp_min(1e-8)
+        zeros = torch.zeros_like(scale, dtype=torch.int32)
+        return torch.fake_quantize_per_channel_affine(weight, scale, zeros, 0, -_WEIGHT_STEPS, _WEIGHT_STEPS)
+
+
+class RoundedInput(nn.Module):
+    """Rounds what goes into a matrix to 8 bits over a fixed range; while ``observing`` it widens the range instead."""
+
+    low: Tensor
+    high: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.observing = True
+        self.register_buffer("low", torch.tensor(0.0))
+        self.register_buffer("high", torch.tensor(0.0))
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Returns the rounded values, or while observing the values as they are."""
+        if self.observing:
+            self._observe(values.detach().flatten())
+            return values
+        scale = ((self.high - self.low) / _ACTIVATION_STEPS).clamp_min(1e-8)
+        zero = (-self.low / scale).round().to(torch.int32)
+        return torch.fake_quantize_per_tensor_affine(values, scale, zero, 0, _ACTIVATION_STEPS)
+
+    def _observe(self, values: Tensor) -> None:
+        values = values[:: len(values) // _MOST_VALUES + 1]
+        bounds = torch.quantile(values, torch.tensor([1 - _PERCENTILE, _PERCENTILE]))
+        self.low.copy_(torch.minimum(self.low, bounds[0]))
+        self.high.copy_(torch.maximum(self.high, bounds[1]))
+
+
+def prepare(network: nn.Module, observe: Callable[[], object]) -> None:
+    """Makes a network round, in place.
+
+    Args:
+        network: whose matrices are rounded, with what goes into them.
+        observe: runs the network over a few inputs, on which the ranges of activations are measured.
+    """
+    for linear in _linears(network):
+        linear.rounded_input = RoundedInput()
+        linear.rounding = linear.register_forward_pre_hook(_round_input)
+    with torch.no_grad():
+        observe()
+    for linear in _linears(network):
+        linear.rounded_input.observing = False  # type: ignore[union-attr]
+        parametrize.register_parametrization(linear, "weight", RoundedWeights())
+
+
+def settle(network: nn.Module) -> None:
+    """Ends what :func:`prepare` began: the trained float32 weights remain, ready to be rounded once and for all."""
+    for linear in _linears(network):
+        parametrize.remove_parametrizations(linear, "weight", leave_parametrized=False)
+        linear.rounding.remove()  # type: ignore[operator, union-attr]
+        del linear.rounded_input, linear.rounding
+
+
+def _round_input(linear: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    return (linear.rounded_input(inputs[0]),)  # type: ignore[operator]
+
+
+def _linears(network: nn.Module) -> Iterator[nn.Linear]:
+    for module in list(network.modules()):
+        if isinstance(module, nn.Linear):
+            yield module

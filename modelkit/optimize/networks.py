@@ -1,0 +1,203 @@
+"""The networks that points are made of: the original, and those that were changed and trained again.
+
+Each is a :class:`Recipe`: what it starts from, and how that is changed. Trained ones are kept, so that several points
+can share one, and another can start from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import torch
+
+from modelkit.optimize import fake_quantization, sparsity
+from modelkit.optimize.distillation import Distillation
+from modelkit.optimize.students import keep_layers, keep_neurons
+from modelkit.optimize.teacher import Teacher
+from modelkit.training.checkpoint import NETWORK, RunFolder
+from modelkit.training.loop import Loop
+from modelkit.training.schedule import Schedule
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from torch import nn
+
+    from modelkit.optimize.tasks import Task
+    from modelkit.quantize import Feeds
+    from modelkit.training.progress import Display
+
+ORIGINAL = "original"
+_SHOWN = 64
+"""Rows on which a change may look at activations."""
+_RATE, _GENTLE_RATE = 3e-4, 5e-5
+
+
+class Change(Protocol):
+    """Changes a network, which is then trained again."""
+
+    @property
+    def learning_rate(self) -> float:
+        """How fast the changed network learns."""
+
+    def apply(self, network: nn.Module, workshop: Workshop) -> nn.Module:
+        """Returns the changed network; the one given may be changed in place."""
+
+    def settle(self, network: nn.Module) -> None:
+        """Makes plain weights of what was trained, in place."""
+
+
+@dataclass(frozen=True, slots=True)
+class FewerLayers:
+    """Keeps some layers: a student that is distilled."""
+
+    layers: tuple[int, ...]
+    learning_rate: float = _RATE
+
+    def apply(self, network: nn.Module, workshop: Workshop) -> nn.Module:  # noqa: ARG002 - the protocol's
+        """Copies the network with these layers."""
+        return keep_layers(network, self.layers)
+
+    def settle(self, network: nn.Module) -> None:
+        """Has nothing to do: the weights are plain."""
+
+
+@dataclass(frozen=True, slots=True)
+class FewerNeurons:
+    """Keeps a share of the neurons of every feed-forward network."""
+
+    share: float
+    learning_rate: float = _RATE
+
+    def apply(self, network: nn.Module, workshop: Workshop) -> nn.Module:
+        """Copies the network with the neurons that matter most."""
+        width = int(self.share * network.encoder.config.intermediate_size) // 8 * 8  # type: ignore[union-attr, operator]
+        return keep_neurons(network, max(8, width), workshop.show)
+
+    def settle(self, network: nn.Module) -> None:
+        """Has nothing to do: the weights are plain."""
+
+
+@dataclass(frozen=True, slots=True)
+class TwoOfFour:
+    """Prunes 2:4."""
+
+    learning_rate: float = _GENTLE_RATE
+
+    def apply(self, network: nn.Module, workshop: Workshop) -> nn.Module:  # noqa: ARG002 - the protocol's
+        """Prunes the network in place."""
+        sparsity.prune(network)
+        return network
+
+    def settle(self, network: nn.Module) -> None:
+        """Leaves plain weights with their zeros."""
+        sparsity.settle(network)
+
+
+@dataclass(frozen=True, slots=True)
+class Rounding:
+    """Trains with the rounding of INT8."""
+
+    learning_rate: float = _GENTLE_RATE
+
+    def apply(self, network: nn.Module, workshop: Workshop) -> nn.Module:
+        """Makes the network round, in place."""
+        fake_quantization.prepare(network, lambda: workshop.show(network))
+        return network
+
+    def settle(self, network: nn.Module) -> None:
+        """Leaves plain float32 weights."""
+        fake_quantization.settle(network)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a network is made: ``change`` applied to the network called ``start``."""
+
+    start: str
+    change: Change
+
+
+class Workshop:
+    """Makes networks by their names and keeps those that were trained.
+
+    Args:
+        task: what is optimized.
+        recipes: by name, how each network but :data:`ORIGINAL` is made.
+        directory: keeps networks, checkpoints and the teacher's lessons.
+        minutes: that each training may take.
+        rows: that students learn from.
+        display: shows how training gets on.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        recipes: Mapping[str, Recipe],
+        directory: Path,
+        *,
+        minutes: float,
+        rows: int,
+        display: Display,
+    ) -> None:
+        self._task, self._recipes, self._directory = task, recipes, directory
+        self._minutes, self._rows, self._display = minutes, rows, display
+        self._shown: list[Feeds] = task.samples()[:_SHOWN]
+        self._teacher: Teacher | None = None
+
+    def network(self, name: str) -> nn.Module:
+        """Makes a network, or loads it where it was made before; what it starts from is made first."""
+        if name == ORIGINAL:
+            return self._copy_of_original()
+        recipe = self._recipes[name]
+        folder = RunFolder(self._directory / "networks" / name)
+        network = recipe.change.apply(self.network(recipe.start), self)
+        if not folder.finished:
+            self._train(network, recipe.change, folder, name)
+            recipe.change.settle(network)
+            folder.end(network.state_dict())
+        else:
+            recipe.change.settle(network)
+            network.load_state_dict(folder.load(NETWORK))
+        return network.eval()
+
+    def show(self, network: nn.Module) -> None:
+        """Runs a network over a few inputs of the task."""
+        with torch.no_grad():
+            for feeds in self._shown:
+                network(*(torch.from_numpy(feeds[name]) for name in self._task.inputs))
+
+    def _copy_of_original(self) -> nn.Module:
+        return keep_layers(self._task.network, range(self._task.network.encoder.config.num_hidden_layers))  # type: ignore[arg-type, union-attr]
+
+    def _train(self, network: nn.Module, change: Change, folder: RunFolder, name: str) -> None:
+        self._display.say(f"{name}: training for {self._minutes:g} minutes")
+        folder.begin({"minutes": self._minutes, "rows": self._rows})
+        schedule = Schedule(
+            epochs=1000,
+            learning_rate=change.learning_rate,
+            head_learning_rate=change.learning_rate,
+            warmup=0.05,
+            validations=2,
+            patience=1000,
+            average=0.99,
+        )
+        distillation = Distillation(network, self._ready_teacher(), self._task.outputs)
+        with torch.no_grad():
+            before = distillation.validate()["nearness"]
+        self._display.say(f"{name}: nearness to the teacher {before:.4f} before training")
+        Loop(distillation, schedule, folder, self._display, self._minutes).run()
+
+    def _ready_teacher(self) -> Teacher:
+        """Makes the teacher, and has it say everything: training is timed, and should not wait for it."""
+        if self._teacher is None:
+            rows = self._task.rows(self._rows)
+            teacher = Teacher(self._task.network, tuple(self._task.outputs), rows, self._directory / "teacher")
+            self._display.say(f"the teacher reads {len(rows)} rows")
+            for number in range(len(teacher)):
+                teacher.lesson(number)
+                self._display.advance((number + 1) / len(teacher), 0.0)
+            self._teacher = teacher
+        return self._teacher

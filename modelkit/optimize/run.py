@@ -1,0 +1,196 @@
+"""Optimizes an engine: makes the points of the table one by one, measures them, and writes the best one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from engines.bert.session import BertSession
+from modelkit.cards import name_data
+from modelkit.errors import EngineError, TrainingError
+from modelkit.files import whole_directory, write_whole
+from modelkit.optimize.graphs import trace
+from modelkit.optimize.networks import Workshop
+from modelkit.optimize.nlu_task import NluTask
+from modelkit.optimize.points import NETWORKS, POINTS
+from modelkit.optimize.qa_task import QaTask
+from modelkit.optimize.sessions import EagerSession
+from modelkit.optimize.table import Result, choose, markdown
+from modelkit.optimize.timing import measure_latency, measure_throughput
+from modelkit.training.checkpoint import NETWORK
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from torch import nn
+
+    from modelkit.optimize.points import Point
+    from modelkit.optimize.sessions import Session
+    from modelkit.optimize.tasks import Task
+    from modelkit.training.progress import Display
+
+BASELINE = "eager"
+_FILE = "model.onnx"
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizeOptions:
+    """What is optimized, and how far.
+
+    Attributes:
+        engine: directory of a trained engine.
+        data: files that it was trained on.
+        evaluation: file to score on.
+        out: the engine directory to write.
+        points: names of points; empty for all.
+        minutes: that each training may take.
+        rows: that students learn from.
+        limit: score on so many items; None for all.
+        allowed_loss: share of the score that the chosen point may lose.
+        threads: cores that a network may use.
+    """
+
+    engine: Path
+    data: tuple[Path, ...]
+    evaluation: Path
+    out: Path
+    points: tuple[str, ...] = ()
+    minutes: float = 15.0
+    rows: int = 20_000
+    limit: int | None = None
+    allowed_loss: float = 0.007
+    threads: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The table: results of the points that were asked for, in their order, and the name of the one that was chosen."""
+
+    results: Sequence[Result]
+    best: str | None
+
+
+def open_task(options: OptimizeOptions) -> Task:
+    """Tells by its labels what kind an engine is, and reads its data."""
+    is_nlu = (options.engine / "training" / "labels.json").exists()
+    kind = NluTask if is_nlu else QaTask
+    return kind(options.engine, options.data, options.evaluation, options.limit)
+
+
+def choose_points(names: Sequence[str]) -> list[Point]:
+    """Finds points by name, in the table's order; the baseline is always among them.
+
+    Raises:
+        EngineError: there is no such point.
+    """
+    unknown = sorted(set(names) - {point.name for point in POINTS})
+    if unknown:
+        raise EngineError(f"no point {', '.join(unknown)}: choose of {', '.join(point.name for point in POINTS)}")
+    return [point for point in POINTS if not names or point.name in names or point.name == BASELINE]
+
+
+def optimize(options: OptimizeOptions, display: Display) -> Outcome:
+    """Measures the points that were not measured before, writes the table, and the best point as an engine.
+
+    Raises:
+        ModelkitError: engine or data are not fit for it, or ``out`` holds results of others.
+    """
+    points = choose_points(options.points)
+    task = open_task(options)
+    _begin(options)
+    workshop = Workshop(task, NETWORKS, options.out, minutes=options.minutes, rows=options.rows, display=display)
+    bench = _Bench(task, workshop, options, display)
+    results = [bench.result(point) for point in points]
+    original = next(r for r in results if r.point == BASELINE).scores[task.criterion]
+    compressed = [result for result in results if result.point != BASELINE]
+    best = choose(compressed, task.criterion, original, options.allowed_loss)
+    if best is not None:
+        bench.write_engine(best)
+    name = best.point if best else None
+    write_whole(options.out / "table.md", markdown(results, name))
+    return Outcome(results, name)
+
+
+def _begin(options: OptimizeOptions) -> None:
+    """Notes what results in ``out`` are of.
+
+    Raises:
+        TrainingError: there are results of something else.
+    """
+    given = {
+        "engine": hashlib.sha256((options.engine / "training" / NETWORK).read_bytes()).hexdigest(),
+        "data": sorted(name_data(options.data)),
+        "evaluation": sorted(name_data([options.evaluation])),
+        "limit": options.limit,
+        "rows": options.rows,
+    }
+    path = options.out / "given.json"
+    if path.exists() and json.loads(path.read_text(encoding="utf-8")) != given:
+        raise TrainingError(f"{options.out} holds results of another engine, data or --limit: choose another --out")
+    write_whole(path, json.dumps(given, indent=1) + "\n")
+
+
+class _Bench:
+    """Makes points and measures them."""
+
+    def __init__(self, task: Task, workshop: Workshop, options: OptimizeOptions, display: Display) -> None:
+        self._task, self._workshop, self._options, self._display = task, workshop, options, display
+        self._original = EagerSession(task.network, task.inputs, task.outputs)
+
+    def result(self, point: Point) -> Result:
+        """Measures a point, unless it was measured before."""
+        kept = self._folder(point.name) / "result.json"
+        if kept.exists():
+            return Result.from_json(kept.read_text(encoding="utf-8"))
+        self._display.say(f"{point.name}: {point.what}")
+        network = self._workshop.network(point.network)
+        with whole_directory(self._folder(point.name)) as folder:
+            result = self._measure(point, network, folder)
+            write_whole(folder / "result.json", json.dumps(result.to_json(), indent=1) + "\n")
+        self._display.say(_line(result))
+        return result
+
+    def write_engine(self, result: Result) -> None:
+        """Writes a measured point as an engine directory."""
+        folder = self._folder(result.point)
+        card = {
+            "task": self._task.name,
+            "optimized_from": self._options.engine.resolve().name,
+            "point": result.point,
+            "what": result.what,
+            "scores": dict(result.scores),
+            "evaluated_on": name_data([self._options.evaluation]),
+        }
+        decoding = json.loads((folder / "decoding.json").read_text(encoding="utf-8"))
+        self._task.write(self._options.out, folder / _FILE, decoding, card)
+
+    def _measure(self, point: Point, network: nn.Module, folder: Path) -> Result:
+        session, megabytes = self._session(point, network, folder)
+        judged = self._task.judge(session)
+        write_whole(folder / "decoding.json", json.dumps(judged.decoding) + "\n")
+        rows = self._task.timed()
+        times = measure_latency(session, self._original, rows), measure_throughput(session, self._original, rows)
+        return Result.of(point, judged.scores, megabytes, times)
+
+    def _session(self, point: Point, network: nn.Module, folder: Path) -> tuple[Session, float]:
+        if point.form is None:
+            size = sum(parameter.numel() * parameter.element_size() for parameter in network.parameters())
+            return EagerSession(network, self._task.inputs, self._task.outputs), size / 1e6
+        traced, made = folder / "traced.onnx", folder / _FILE
+        trace(network, traced, self._task.inputs, self._task.outputs)
+        config = network.encoder.config  # type: ignore[union-attr]
+        point.form.write(traced, made, config, self._task.samples)  # type: ignore[arg-type]
+        traced.unlink()
+        return cast("Session", BertSession(made, self._options.threads)), made.stat().st_size / 1e6
+
+    def _folder(self, name: str) -> Path:
+        return self._options.out / "points" / name
+
+
+def _line(result: Result) -> str:
+    scores = ", ".join(f"{name} {value:.4f}" for name, value in result.scores.items())
+    times = f"{result.latency.p50:.1f} ms, {result.latency.speedup:.2f} x eager"
+    return f"{result.point}: {scores}, {result.megabytes:.1f} MB, {times}"

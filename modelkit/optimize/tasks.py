@@ -1,0 +1,72 @@
+"""The two kinds of engines, as optimizing sees them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from torch import nn
+
+    from modelkit.optimize.sessions import Session
+    from modelkit.quantize import Feeds
+
+SAMPLES = 200
+"""Inputs on which the ranges of activations are measured."""
+TIMED = 24
+"""Inputs on which latency is measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a network is worth.
+
+    Attributes:
+        scores: shares from 0 to 1, by name.
+        decoding: the fields of its ``Calibration`` or ``IntentLabels``, as JSON can hold them.
+    """
+
+    scores: Mapping[str, float]
+    decoding: Mapping[str, object]
+
+
+class Task(Protocol):
+    """An engine to optimize, with its data.
+
+    Attributes:
+        name: ``qa`` or ``nlu``.
+        network: as it was trained, float32, in evaluation mode.
+        inputs: names of its inputs.
+        outputs: names of its outputs, and whether each has a value or vector a token.
+        criterion: the score that a smaller network may lose little of.
+    """
+
+    name: str
+    network: nn.Module
+    inputs: tuple[str, ...]
+    outputs: Mapping[str, bool]
+    criterion: str
+
+    def rows(self, count: int) -> list[Feeds]:
+        """Gives inputs of one row each to train students on."""
+
+    def samples(self) -> list[Feeds]:
+        """Gives inputs without padding on which the ranges of activations are measured."""
+
+    def timed(self) -> list[Feeds]:
+        """Gives real inputs of one row each, as long as the engine takes them at a time."""
+
+    def judge(self, session: Session) -> Judged:
+        """Scores a network on data that was neither trained nor calibrated on."""
+
+    def write(self, directory: Path, onnx: Path, decoding: Mapping[str, Any], card: Mapping[str, object]) -> None:
+        """Writes an engine directory, given the ``decoding`` of what :meth:`judge` said of the network."""
+
+
+def row_of(batch: object, row: int, inputs: Sequence[str]) -> Feeds:
+    """Takes one row of a :class:`engines.bert.tokenizing.TokenBatch`, without its padding."""
+    length = int(batch.attention_mask[row].sum())  # type: ignore[attr-defined]
+    return {name: getattr(batch, name)[row : row + 1, :length] for name in inputs}
