@@ -6,6 +6,7 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+READY_TO_TRAIN := $(VENV)/.ready-to-train
 CONSTRAINTS := constraints.txt
 
 .PHONY: help
@@ -15,7 +16,7 @@ help: ## show this list
 .PHONY: setup
 setup: $(READY) ## make .venv with everything installed and built; the others call it
 
-$(READY): pyproject.toml $(CONSTRAINTS) modelkit/moonshine.py
+$(READY): pyproject.toml $(CONSTRAINTS) $(wildcard modelkit/moonshine*.py)
 	@echo "==> making $(VENV) (about a minute)"
 	@$(PYTHON) --version | grep -q 'Python 3\.11\.' || { echo "Python 3.11 is needed: set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
@@ -26,16 +27,31 @@ $(READY): pyproject.toml $(CONSTRAINTS) modelkit/moonshine.py
 	$(BIN)/python -m modelkit.moonshine
 	@touch $@
 
+.PHONY: setup-train
+setup-train: $(READY_TO_TRAIN) ## add what training, importing and optimizing models needs (PyTorch); serving never does
+
+# PyTorch first and with pip: it honours the machine's own package sources, where a build without CUDA may lie, and what is
+# installed stays when the rest is added.
+$(READY_TO_TRAIN): $(READY)
+	@echo "==> installing PyTorch and what training needs (about a minute)"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(CONSTRAINTS) torch
+	$(BIN)/uv pip install --python $(BIN)/python --constraint $(CONSTRAINTS) --editable '.[serve,mic,dev,train]'
+	@touch $@
+
 .PHONY: demo
 demo: setup ## the main job, from nothing, on recordings that come with the project
 	$(BIN)/python -m demo.run
 
 .PHONY: test
-test: setup ## run the suite, from nothing
+test: setup-train ## run the suite, from nothing
 	$(BIN)/python -m pytest
 
+.PHONY: test-integrations
+test-integrations: setup ## other people's clients, each in an environment of its own, against the service
+	$(BIN)/python -m pytest tests/integrations
+
 .PHONY: check
-check: setup ## format, lint, types, and stubs that agree with protos/
+check: setup-train ## format, lint, types, and stubs that agree with protos/
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -48,9 +64,8 @@ format: setup ## bring the code into form
 	$(BIN)/ruff check --fix .
 
 .PHONY: protos
-protos: setup ## generate the stubs of protos/ into the package
-	$(BIN)/python -m grpc_tools.protoc --proto_path=protos --python_out=clients --pyi_out=clients \
-		--grpc_python_out=clients $(patsubst protos/%,%,$(wildcard protos/vivavoce/v1/*.proto))
+protos: setup ## generate the stubs of protos/ into the packages that use them
+	$(BIN)/python -m protos.generate
 
 .PHONY: serve
 serve: setup ## run the service on localhost:50051
@@ -58,8 +73,10 @@ serve: setup ## run the service on localhost:50051
 
 .PHONY: constraints
 constraints: ## choose the versions of all dependencies anew
-	$(BIN)/uv pip compile --quiet --python-version 3.11 --no-header --no-annotate --extra serve --extra mic --extra dev \
+	$(BIN)/uv pip compile --quiet --python-version 3.11 --no-header --no-annotate --extra serve --extra mic --extra dev --extra train \
 		pyproject.toml --output-file $(CONSTRAINTS)
+	for wanted in tests/integrations/*/requirements.in; do $(BIN)/uv pip compile --quiet --python-version 3.11 --no-header \
+		--no-annotate $$wanted --output-file $${wanted%.in}.txt || exit; done
 
 .PHONY: clean
 clean: ## remove what setup made
