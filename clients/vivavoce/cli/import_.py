@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from vivavoce.cli._extras import extra
 from vivavoce.cli._options import json_option
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from modelkit.importing.engine import Task
     from modelkit.importing.tags import Scheme
 
-_OURS = {"engines", "modelkit", "vivavoce"}
 _PATH = click.Path(path_type=Path)
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
@@ -85,24 +85,21 @@ def import_(
     """
     if len(sources) > 2:
         raise click.UsageError("Give one source, or the two directories of an intent engine.")
-    try:
+    with extra("train", "Importing this"):
         from modelkit.errors import ModelkitError  # noqa: PLC0415 - integrators install the client alone
         from modelkit.importing.checkpoint import read_checkpoint  # noqa: PLC0415
         from modelkit.importing.engine import write_engine  # noqa: PLC0415
         from modelkit.importing.onnx_file import OnnxOptions  # noqa: PLC0415
         from modelkit.importing.refinement import Refinement  # noqa: PLC0415
 
-        # What the exporter and onnxruntime have to say of the way there is no error of the user's.
-        logging.getLogger().setLevel(logging.ERROR)
-        options = OnnxOptions(task, tokenizer, inputs, outputs, intent_labels, slot_labels, scheme)
-        with TemporaryDirectory() as scratch:
-            imported = read_checkpoint(sources, Path(scratch), options)
-            card = write_engine(imported, out, Refinement(int8, calibrate))
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] in _OURS:
-            raise
-        message = f"Importing this needs the package {error.name}; install it with `pip install 'vivavoce[train]'`."
-        raise click.ClickException(message) from error
+    try:
+        with extra("train", "Importing this"):
+            # What the exporter and onnxruntime have to say of the way there is no error of the user's.
+            logging.getLogger().setLevel(logging.ERROR)
+            options = OnnxOptions(task, tokenizer, inputs, outputs, intent_labels, slot_labels, scheme)
+            with TemporaryDirectory() as scratch:
+                imported = read_checkpoint(sources, Path(scratch), options)
+                card = write_engine(imported, out, Refinement(int8, calibrate))
     except ModelkitError as error:
         raise click.ClickException(str(error)) from error
     _report(card, out, as_json=as_json)

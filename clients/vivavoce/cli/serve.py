@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-_OURS = {"engines", "pipelines", "service", "vivavoce"}
+from vivavoce.cli._extras import extra
 
 
 @click.command()
@@ -54,13 +54,8 @@ def serve(
     """Serve conversations, until interrupted. Prints the address on stdout when ready."""
     if triton and engines:
         raise click.UsageError("Give --engine to the Triton that loads it: leave out --engine or --triton.")
-    try:
+    with extra("serve", "The server"):
         from service.main import ServeOptions, run  # noqa: PLC0415 - integrators install the client alone
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] in _OURS:
-            raise
-        message = f"The server needs the package {error.name}; install it with `pip install 'vivavoce[serve]'`."
-        raise click.ClickException(message) from error
     return run(
         ServeOptions(
             host=host,

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from vivavoce.cli._extras import extra
 from vivavoce.cli._options import json_option
 
 if TYPE_CHECKING:
     from modelkit.training.options import TrainOptions
 
 _C = TypeVar("_C", bound=Callable[..., Any])
-_OURS = {"engines", "modelkit", "vivavoce"}
 _PATH = click.Path(path_type=Path)
 
 
@@ -121,14 +121,9 @@ def qa(test: Path | None, **common: object) -> None:
 
 def _check_installed() -> None:
     """Raises click.ClickException where the packages of the extra `train` are missing."""
-    try:
+    with extra("train", "Training"):
         importlib.import_module("modelkit.training.nlu")
         importlib.import_module("modelkit.training.qa")
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] in _OURS:
-            raise
-        message = f"Training needs the package {error.name}; install it with `pip install 'vivavoce[train]'`."
-        raise click.ClickException(message) from error
 
 
 def _common(given: Mapping[str, object], validation: float) -> TrainOptions:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 import vivavoce
+from vivavoce.cli._extras import extra
 from vivavoce.cli._options import budget_option, context_options, read_documents, seconds, server_option
 
 if TYPE_CHECKING:
@@ -37,15 +38,8 @@ def wyoming(
     Speech, intents and answers come from the service that --server names. Wyoming has no passwords: let only your own
     network reach the port.
     """
-    try:
+    with extra("wyoming", "The Wyoming server"):
         from vivavoce.wyoming import Settings, parse_uri  # noqa: PLC0415 - needs an optional package
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == "vivavoce":
-            raise
-        message = (
-            f"The Wyoming server needs the package {error.name}; install it with `pip install 'vivavoce[wyoming]'`."
-        )
-        raise click.ClickException(message) from error
     try:
         where = parse_uri(uri)
     except ValueError as error:

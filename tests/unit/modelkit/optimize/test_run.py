@@ -32,7 +32,16 @@ class Listener:
 @pytest.fixture
 def options(engine, questions, tmp_path) -> OptimizeOptions:
     return OptimizeOptions(
-        engine, (questions,), questions, tmp_path / "out", ("fused",), minutes=0.01, rows=64, limit=12, allowed_loss=1.0
+        engine,
+        (questions,),
+        questions,
+        tmp_path / "out",
+        ("fused",),
+        minutes=0.01,
+        rows=64,
+        limit=12,
+        allowed_loss=1.0,
+        threads=1,
     )
 
 
@@ -97,7 +106,8 @@ def test_an_engine_that_was_not_trained_here(options, tmp_path, capsys, question
 
 def test_the_command_prints_only_json_when_asked(options, capsys):
     data = ["--data", str(options.data[0]), "--eval", str(options.evaluation), "--out", str(options.out)]
-    code = vivavoce(["optimize", str(options.engine), *data, "--points", "fused", "--limit", "12", "--json", "-"])
+    chosen = ["--points", "fused", "--limit", "12", "--threads", "1", "--json", "-"]
+    code = vivavoce(["optimize", str(options.engine), *data, *chosen])
     assert code == 0
     fields = json.loads(capsys.readouterr().out)
     assert [point["point"] for point in fields["points"]] == ["eager", "fused"]
