@@ -36,7 +36,9 @@ async def conversed(address: str, recordings: list[Path]) -> dict[str, str]:
         recording = await asyncio.to_thread(vivavoce.read_audio, path)
         async with places, vivavoce.connect(address) as client:
             events = [event async for event in client.converse(recording.chunks(), audio=recording.format)]
-        return " ".join(event.text for event in events if isinstance(event, vivavoce.Transcript) and event.is_final)
+        finals = [event for event in events if isinstance(event, vivavoce.Transcript) and event.is_final]
+        # Sent as fast as it goes, a short turn may be done before the one that was said first; its number tells.
+        return " ".join(final.text for final in sorted(finals, key=lambda final: final.turn))
 
     texts = await asyncio.gather(*map(transcribe, recordings))
     return {path.name: text for path, text in zip(recordings, texts, strict=True)}
