@@ -27,6 +27,7 @@ import soundfile
 import soxr
 
 import vivavoce
+from benchmarks.words import WORDS
 from demo.manifest import utterances
 from tests.processes import listening
 
@@ -46,15 +47,6 @@ TWO_CITIES = (
     "other way -- in short, the period was so far like the present period, that some of its noisiest "
     "authorities insisted on its being received, for good or for evil, in the superlative degree of comparison "
     "only."
-)
-WORDS = jiwer.Compose(
-    [
-        jiwer.ToLowerCase(),
-        jiwer.SubstituteRegexes({r"[^a-z0-9' ]+": " "}),
-        jiwer.RemoveMultipleSpaces(),
-        jiwer.Strip(),
-        jiwer.ReduceToListOfListOfWords(),
-    ]
 )
 
 

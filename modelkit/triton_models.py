@@ -7,7 +7,7 @@ repository: they hold nothing of a single network, which is told by the files in
 
 from __future__ import annotations
 
-import contextlib
+import io
 import json
 import shutil
 from dataclasses import asdict
@@ -20,7 +20,7 @@ from modelkit.errors import EngineError
 from modelkit.files import whole_directory, write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from engines.bert.intent_decoding import IntentLabels
     from engines.bert.span_decoding import Calibration
@@ -58,11 +58,13 @@ def write_nlu(
         slot_values: all values of each closed slot.
         priors: what the training data say of slots.
     """
-    slots = {"slot_values.json": _json(slot_values)} if slot_values else {}
-    files = {"labels.json": _json(asdict(labels)), **slots}
-    with _written(directory, NLU_MODELS, onnx, tokenizer, {"intent_slot_decode": files}, dated(card)) as target:
-        if priors is not None:
-            priors.save(target / "intent_slot_decode" / VERSION / "tag_priors.npz")
+    files = {"labels.json": _json(asdict(labels)).encode()}
+    if slot_values:
+        files["slot_values.json"] = _json(slot_values).encode()
+    if priors is not None:
+        priors.save(packed := io.BytesIO())
+        files["tag_priors.npz"] = packed.getvalue()
+    _write(directory, NLU_MODELS, onnx, tokenizer, {"intent_slot_decode": files}, dated(card))
 
 
 def write_qa(
@@ -78,9 +80,8 @@ def write_qa(
         calibration: of this network.
         card: what the network is; today's date is put before it, unless it has one.
     """
-    texts = {"qa_decode": {"calibration.json": _json(asdict(calibration))}}
-    with _written(directory, QA_MODELS, onnx, tokenizer, texts, dated(card)):
-        pass
+    files = {"qa_decode": {"calibration.json": _json(asdict(calibration)).encode()}}
+    _write(directory, QA_MODELS, onnx, tokenizer, files, dated(card))
 
 
 def install(directory: Path, repository: Path = MODEL_REPOSITORY) -> None:
@@ -106,16 +107,14 @@ def served_models(directory: Path) -> list[Path]:
     return models
 
 
-@contextlib.contextmanager
-def _written(
+def _write(
     directory: Path,
     names: Sequence[str],
     onnx: Path,
     tokenizer: Path,
-    texts: Mapping[str, Mapping[str, str]],
+    files: Mapping[str, Mapping[str, bytes]],
     card: Mapping[str, object],
-) -> Iterator[Path]:
-    """Writes an engine directory; the body may add to its Triton models before they are put in their place."""
+) -> None:
     tokenize, bert = names[1:3]
     with whole_directory(directory / "triton") as target:
         for name in names:
@@ -125,10 +124,9 @@ def _written(
             shutil.copy(settings, target / tokenize / VERSION / SETTINGS)
         shutil.copy(onnx, target / bert / VERSION / onnx.name)
         (target / bert / VERSION / "card.json").write_text(_json(card), encoding="utf-8")
-        for name, files in texts.items():
-            for file, text in files.items():
-                (target / name / VERSION / file).write_text(text, encoding="utf-8")
-        yield target
+        for name, own in files.items():
+            for file, content in own.items():
+                (target / name / VERSION / file).write_bytes(content)
     write_whole(directory / "card.json", _json(card))
 
 

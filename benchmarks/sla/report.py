@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import jiwer
 import numpy as np
 
+from benchmarks.words import WORDS
 from modelkit.scoring import answer_f1
 
 if TYPE_CHECKING:
@@ -20,16 +21,6 @@ if TYPE_CHECKING:
 
 PERCENTILES = (50, 90, 95, 99, 99.9)
 Report: TypeAlias = dict[str, object]
-
-_WORDS = jiwer.Compose(
-    [
-        jiwer.ToLowerCase(),
-        jiwer.SubstituteRegexes({r"[^a-z0-9' ]+": " "}),
-        jiwer.RemoveMultipleSpaces(),
-        jiwer.Strip(),
-        jiwer.ReduceToListOfListOfWords(),
-    ]
-)
 
 
 def make_report(result: LoadResult) -> Report:
@@ -84,7 +75,7 @@ def _wer(held: Sequence[Record]) -> float | None:
     if not spoken:
         return None
     references, hypotheses = [r.reference for r in spoken], [r.transcript.strip() for r in spoken]
-    return round(jiwer.wer(references, hypotheses, _WORDS, _WORDS), 4)
+    return round(jiwer.wer(references, hypotheses, WORDS, WORDS), 4)
 
 
 def _answer_f1(held: Sequence[Record]) -> float | None:

@@ -9,7 +9,7 @@ logits before the best path is looked for, as in a hybrid of a network and a hid
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
@@ -62,10 +62,10 @@ class TagPriors:
         except (KeyError, ValueError, IndexError) as error:
             raise ValueError(f"{path} holds no priors of an intent model: {error}") from error
 
-    def save(self, path: Path) -> None:
+    def save(self, file: Path | BinaryIO) -> None:
         """Writes a file for :meth:`load`."""
         np.savez_compressed(
-            path,
+            file,
             slots_given_intent=self.slots_given_intent,
             slot_weight=np.float32(self.slot_weight),
             transitions=self.transitions,

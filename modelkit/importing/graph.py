@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,11 +11,10 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import torch
-from onnxruntime.transformers import optimizer
-from onnxruntime.transformers.fusion_options import FusionOptions
 from transformers import PreTrainedModel
 
 from modelkit.errors import CheckpointError
+from modelkit.export import fuse, trace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-4
 """Most that a logit may differ from the original framework's, in float32."""
-_OPSET = 17
 _SEED = 7
 _LENGTHS = (37, 11, 24)
 """Tokens of the rows on which both are compared: the shorter ones are padded."""
@@ -71,8 +68,9 @@ def export_float32(
         expected = [output.numpy() for output in network(*batch.values())]
     with TemporaryDirectory() as directory:
         plain, fused = Path(directory, "plain.onnx"), Path(directory, "fused.onnx")
-        _trace(network, plain, tuple(torch.ones_like(tensor) for tensor in batch.values()), inputs, outputs)
-        attentions = _fuse(plain, fused, config, encoders=_encoders(network))
+        trace(network, plain, inputs, outputs, tuple(torch.ones_like(tensor) for tensor in batch.values()))
+        # Of two unlike encoders the fusion of embeddings takes the mask of one for that of the other, and fails.
+        attentions = fuse(plain, fused, config, embeddings=_encoders(network) == 1)
         for path, count in ((fused, attentions), (plain, 0)):
             difference = _difference(path, batch, expected, list(outputs.values()))
             if difference <= TOLERANCE:
@@ -97,49 +95,8 @@ def _batch(inputs: Sequence[str], vocabulary: int) -> dict[str, torch.Tensor]:
     return {name: tensors[name] for name in inputs}
 
 
-def _trace(
-    network: nn.Module,
-    path: Path,
-    example: tuple[torch.Tensor, ...],
-    inputs: Sequence[str],
-    outputs: Mapping[str, bool],
-) -> None:
-    both = {0: "rows", 1: "tokens"}
-    axes = dict.fromkeys(inputs, both) | {name: both if token else {0: "rows"} for name, token in outputs.items()}
-    with warnings.catch_warnings():
-        # The tracing exporter is deprecated, but of the newer one's graph onnxruntime fuses no attention.
-        warnings.simplefilter("ignore")
-        torch.onnx.export(
-            network,
-            example,
-            path,
-            dynamo=False,
-            opset_version=_OPSET,
-            input_names=list(inputs),
-            output_names=list(outputs),
-            dynamic_axes=axes,
-        )
-
-
 def _encoders(network: nn.Module) -> int:
     return sum(isinstance(child, PreTrainedModel) for child in network.children())
-
-
-def _fuse(plain: Path, fused: Path, config: PretrainedConfig, encoders: int) -> int:
-    """Fuses what onnxruntime recognizes of a BERT; returns the number of fused attention layers."""
-    options = FusionOptions("bert")
-    # Of two unlike encoders the fusion of embeddings takes the mask of one for that of the other, and fails.
-    options.enable_embed_layer_norm = encoders == 1
-    model = optimizer.optimize_model(
-        str(plain),
-        model_type="bert",
-        num_heads=config.num_attention_heads,
-        hidden_size=config.hidden_size,
-        opt_level=1,
-        optimization_options=options,
-    )
-    model.save_model_to_file(str(fused))
-    return int(model.get_fused_operator_statistics()["Attention"])
 
 
 def _difference(

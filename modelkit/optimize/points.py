@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import onnx
 
+from modelkit.export import fuse_all
 from modelkit.optimize import calibrators
-from modelkit.optimize.graphs import fuse
 from modelkit.optimize.networks import ORIGINAL, FewerLayers, FewerNeurons, Recipe, Rounding, TwoOfFour
 from modelkit.optimize.operators import approximate_gelus, clip_gelus, vectorize_norms
 from modelkit.quantize import Scheme, quantize
@@ -61,7 +61,7 @@ class Fused:
 
     def write(self, traced: Path, target: Path, config: BertConfig, samples: Callable[[], Sequence[Feeds]]) -> None:
         """Fuses the graph, rewrites and quantizes it."""
-        fuse(traced, target, config)
+        fuse_all(traced, target, config)
         model = onnx.load(target)
         if self.clipped:
             clip_gelus(model)

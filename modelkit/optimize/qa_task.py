@@ -12,6 +12,7 @@ from engines.bert.preselection import choose_windows
 from engines.bert.span_decoding import Calibration, SpanDecoder
 from engines.bert.tokenizing import DocumentTokenizer
 from modelkit.calibrate_qa import calibrate, pair_wrongly
+from modelkit.evaluation.local import MAX_WINDOWS
 from modelkit.evaluation.outcome import spread
 from modelkit.export import QA_INPUTS, QA_OUTPUTS
 from modelkit.optimize.tasks import SAMPLES, TIMED, Judged, row_of
@@ -33,7 +34,6 @@ HELD_OUT = 300
 """Questions of the training data on which thresholds are chosen."""
 WRONG_PARAGRAPH = 0.2
 """Share of the rows for students whose question is put to another paragraph."""
-_MAX_WINDOWS = 4
 _CHUNK = 32
 
 
@@ -91,7 +91,7 @@ class QaTask:
         pairs: dict[str, list[tuple[str, list[str]]]] = {"": [], "_forced": []}
         for first in range(0, len(self._evaluated), _CHUNK):
             questions = self._evaluated[first : first + _CHUNK]
-            batches = [choose_windows(self._tokenizer.encode(q.text, q.context), _MAX_WINDOWS) for q in questions]
+            batches = [choose_windows(self._tokenizer.encode(q.text, q.context), MAX_WINDOWS) for q in questions]
             results = session.run([{name: getattr(batch, name) for name in self.inputs} for batch in batches])
             for question, batch, result in zip(questions, batches, results, strict=True):
                 references = [text for _, text in question.answers]

@@ -11,8 +11,8 @@ import pytest
 import torch
 from onnx import TensorProto, helper
 
-from modelkit.export import QA_INPUTS, QA_OUTPUTS
-from modelkit.optimize.graphs import fuse, trace
+from modelkit.export import QA_INPUTS, QA_OUTPUTS, fuse_all
+from modelkit.optimize.graphs import trace
 from modelkit.optimize.operators import approximate_gelus, clip_gelus, vectorize_norms
 from modelkit.optimize.points import Fused
 from modelkit.quantize import Scheme
@@ -39,7 +39,7 @@ def traced(network, tmp_path) -> Path:
 
 @pytest.fixture
 def fused(network, traced, tmp_path) -> Path:
-    fuse(traced, tmp_path / "fused.onnx", network.encoder.config)
+    fuse_all(traced, tmp_path / "fused.onnx", network.encoder.config)
     return tmp_path / "fused.onnx"
 
 
