@@ -49,6 +49,7 @@ test: setup-train ## run the suite, from nothing
 .PHONY: test-integrations
 test-integrations: setup ## other people's clients, each in an environment of its own, against the service
 	$(BIN)/python -m pytest tests/integrations
+	$(BIN)/python -m tests.integrations.inputs passed
 
 .PHONY: check
 check: setup-train ## format, lint, types, and stubs that agree with protos/

@@ -7,13 +7,9 @@ the named measurements (all of them by default), prints one JSON object, and wri
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 import importlib.util
-import json
-import platform
 import re
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -27,6 +23,7 @@ import soundfile
 import soxr
 
 import vivavoce
+from benchmarks.provenance import keep
 from benchmarks.words import WORDS
 from demo.manifest import utterances
 from tests.processes import listening
@@ -36,7 +33,6 @@ if TYPE_CHECKING:
 
 RATE = 16_000
 CHUNK = RATE // 10
-RESULTS = Path(__file__).parent / "results"
 PCM = vivavoce.AudioFormat(vivavoce.Encoding.LINEAR_PCM, RATE)
 
 TWO_CITIES = (
@@ -245,22 +241,8 @@ def main() -> None:
     ):
         service = psutil.Process(process.pid)
         found = {name: asyncio.run(MEASUREMENTS[name](address, service)) for name in names}
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-    result = {
-        "command": " ".join(["python -m benchmarks.conversation", *names]),
-        "date": dt.datetime.now(dt.UTC).date().isoformat(),
-        "commit": commit.stdout.strip(),
-        "machine": f"{psutil.cpu_count()} x {_cpu_model()}, {platform.system()}",
-        **found,
-    }
-    text = json.dumps(result, indent=2)
-    (RESULTS / f"conversation-{'-'.join(names)}.json").write_text(text + "\n", encoding="utf-8")
-    print(text)
-
-
-def _cpu_model() -> str:
-    found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
-    return found[1] if found else platform.machine()
+    command = " ".join(["python -m benchmarks.conversation", *names])
+    print(keep(f"conversation-{'-'.join(names)}", command, found))
 
 
 if __name__ == "__main__":

@@ -8,23 +8,18 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 import vivavoce
-from benchmarks.sla.material import RATE_HZ, samples
+from benchmarks.sla.material import RATE_HZ
+from benchmarks.sla.scripts import spoken
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-
-    import numpy.typing as npt
 
     from benchmarks.sla.scripts import Script
 
 CHUNK = RATE_HZ // 10
 """Samples of a message: 100 ms."""
 _FORMAT = vivavoce.AudioFormat(vivavoce.Encoding.LINEAR_PCM, RATE_HZ)
-_ROOM = 10 ** (-64 / 20) * 32768
-"""Standard deviation of a quiet room's noise, -64 dBFS."""
 
 
 @dataclass(slots=True)
@@ -106,7 +101,7 @@ class Caller:
 
     async def _speak(self) -> AsyncIterator[bytes]:
         """Yields chunks on an absolute schedule: an open loop, which does not slow down when the server does."""
-        stream = self._audio()
+        stream = spoken(self._script)
         started = time.monotonic()
         for first in range(0, len(stream), CHUNK):
             due = started + (first + CHUNK) / RATE_HZ
@@ -115,15 +110,6 @@ class Caller:
             self._record.late_sending = max(self._record.late_sending, now - due)
             self._sent.append(now)
             yield stream[first : first + CHUNK].tobytes()
-
-    def _audio(self) -> npt.NDArray[np.int16]:
-        script = self._script
-        rng = np.random.default_rng(script.seed)
-        stream = rng.normal(0, _ROOM, script.samples).astype(np.int16)
-        for line in script.lines:
-            said = samples(line.item.path)
-            stream[line.first_sample : line.first_sample + len(said)] += said
-        return stream
 
     def _note(self, event: vivavoce.Event, now: float) -> None:
         match event:

@@ -7,16 +7,22 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from benchmarks.sla.material import RATE_HZ, Item, samples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    import numpy.typing as npt
+
 SPREAD_SECONDS = 5.0
 """Callers arrive within so many seconds of each other."""
 PAUSE_SECONDS = 2.0
 """Mean of the exponentially distributed silence between one recording and the next."""
+_ROOM = 10 ** (-64 / 20) * 32768
+"""Standard deviation of a quiet room's noise, -64 dBFS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +115,13 @@ def _script(said: Sequence[Item], document: Path | None, seconds: float, rng: ra
     # Whatever was begun is heard to its end, and what follows it is answered.
     end = max(length, lines[-1].first_sample + len(samples(lines[-1].item.path)) if lines else 0)
     return Script(arrival, tuple(lines), document, end, rng.randrange(1 << 30))
+
+
+def spoken(script: Script) -> npt.NDArray[np.int16]:
+    """Gives a caller's whole stream, int16 ``[samples]`` at :data:`RATE_HZ`: the recordings in a quiet room."""
+    rng = np.random.default_rng(script.seed)
+    stream = rng.normal(0, _ROOM, script.samples).astype(np.int16)
+    for line in script.lines:
+        said = samples(line.item.path)
+        stream[line.first_sample : line.first_sample + len(said)] += said
+    return stream

@@ -39,6 +39,9 @@ class ResultWriter:
         result.alternatives.extend(self._write(transcript.alternatives or (best,), is_final=transcript.is_final))
         result.alternatives[0].words.extend(self._words(transcript))
         result.is_final = transcript.is_final
+        if not transcript.is_final:
+            # More was heard than was decoded: by this a client tells which of its chunks the words are from.
+            result.audio_processed = transcript.end / MODEL_RATE_HZ
         result.stability = self._stability(transcript)
         return result
 

@@ -51,6 +51,14 @@ async def test_interim_results_come_only_if_they_are_wanted(harness: Harness):
     assert len(without) == 1
 
 
+async def test_an_interim_result_tells_how_far_its_words_reach(harness: Harness):
+    came = await stream(harness, [config(interim_results=True), *speaking(3)])
+    *partials, final = [result for response in came for result in response.results]
+    reached = [result.audio_processed for result in partials]
+    assert reached == sorted(set(reached))
+    assert 0 < reached[0] < reached[-1] <= final.audio_processed
+
+
 async def test_an_end_of_utterance_can_be_forced(harness: Harness):
     came = await stream(
         harness,

@@ -1,0 +1,37 @@
+"""Where and when a result was measured, and the file that keeps it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+import psutil
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def keep(name: str, command: str, found: dict[str, object]) -> str:
+    """Writes a result to ``benchmarks/results/NAME.json`` with command, date, commit and machine; returns its text."""
+    text = json.dumps(provenance(command) | found, indent=2)
+    (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    return text
+
+
+def provenance(command: str) -> dict[str, object]:
+    """Tells with which command, when, from which commit and on which machine something is measured."""
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+    return {
+        "command": command,
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "commit": commit.stdout.strip(),
+        "machine": f"{psutil.cpu_count()} x {_cpu_model()}, {platform.system()}",
+    }
+
+
+def _cpu_model() -> str:
+    found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
+    return found[1] if found else platform.machine()

@@ -1,0 +1,1 @@
+"""NVIDIA's own Riva client beside our own, on the same server with the same conversations."""
