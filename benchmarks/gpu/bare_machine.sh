@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Runs the benchmark on a machine that has Python with PyTorch for CUDA, and nothing of Vivavoce's: no network is needed.
+#
+#   benchmarks/gpu/bare_machine.sh PACKAGES OUT [ARGUMENTS OF benchmarks.gpu …]
+#
+# PACKAGES is a folder of wheels, and of archives as benchmarks.gpu.bundle makes them: docs/performance.md says which.
+# PYTHON is that machine's interpreter (python3), ENVIRONMENT where ours is made (/tmp/vivavoce-gpu).
+set -euo pipefail
+
+packages=$(realpath "$1") out=$(realpath -m "$2")
+shift 2
+root=$(realpath "$(dirname "$0")/../..")
+python=${PYTHON:-python3}
+environment=${ENVIRONMENT:-/tmp/vivavoce-gpu}
+
+if [ ! -e "$environment/.ready" ]; then
+    "$python" -m venv --without-pip --clear "$environment"
+    own=$("$environment/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    # What lies here comes before what the machine has, as numpy 1.26 before numpy 2: this Triton knows no newer one.
+    for package in "$packages"/*.whl; do
+        "$python" -m zipfile -e "$package" "$own"
+    done
+    for package in "$packages"/*.tar.xz; do
+        [ -e "$package" ] && tar -xJf "$package" -C "$own"
+    done
+    chmod +x "$own"/pytriton/tritonserver/bin/tritonserver "$own"/pytriton/tritonserver/python_backend_stubs/*/*
+    # Triton's Python models ignore PYTHONPATH: they find the project and the machine's own packages through this file.
+    { echo "$root"; echo "$root/clients"; "$python" -c 'import sys; print(*filter(None, sys.path), sep="\n")'; } > "$own/machine.pth"
+    touch "$environment/.ready"
+fi
+
+cd "$root"
+exec "$environment/bin/python" -m benchmarks.gpu --out "$out" "$@"

@@ -1,0 +1,89 @@
+"""Holds live conversations with the whole service, its BERTs on the GPU and recognition on the cores beside it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.sla.load import run_load
+from benchmarks.sla.material import DEMONSTRATION, read_items
+from benchmarks.sla.report import make_report
+from benchmarks.sla.scripts import Mix, write_scripts
+from modelkit.gpu import write_gpu_network
+from modelkit.recover import recover
+from modelkit.triton_models import MODEL_REPOSITORY, NLU_MODELS, QA_MODELS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from benchmarks.gpu.plan import Plan
+    from benchmarks.gpu.sheet import Sheet
+
+_THREADS = 2
+_CORES_AN_INSTANCE = 3
+"""Cores for each instance of recognition: two threads, and one core's worth of service, callers and Triton."""
+
+
+def hold_conversations(plan: Plan, sheet: Sheet) -> None:
+    """Measures reply latency at the plan's number of conversations."""
+    with tempfile.TemporaryDirectory(prefix="vivavoce-chain-") as directory:
+        folder = Path(directory)
+        engines = [_engine(folder / names[0], names, plan.device) for names in (NLU_MODELS, QA_MODELS)]
+        settings = folder / "settings.toml"
+        instances = max(1, (os.cpu_count() or 2) // _CORES_AN_INSTANCE)
+        settings.write_text(f"[asr]\ninstances = {instances}\nthreads = {_THREADS}\n", encoding="utf-8")
+        with _service(engines, settings, plan.streams, folder / "service.log") as address:
+            items = read_items(DEMONSTRATION)
+            scripts = write_scripts(items, plan.streams, plan.chain_seconds, Mix(listeners=0.1, questions=0.3), seed=1)
+            found = make_report(run_load(address, scripts))
+    latency = found["latency_ms"]
+    assert isinstance(latency, dict)
+    sheet.add(what="conversations", device=plan.device, recognizers=instances, **found,
+              goal_met=bool(latency["reply"]["p99"] is not None and latency["reply"]["p99"] <= plan.chain_p99_ms
+                            and not found["errors"]))  # fmt: skip
+
+
+def _engine(folder: Path, names: tuple[str, ...], device: str) -> Path:
+    """Makes an engine directory of the shipped engine, with its network for the GPU."""
+    recover(MODEL_REPOSITORY, names, folder)
+    write_gpu_network(folder)
+    config = folder / "triton" / names[2] / "config.pbtxt"
+    wanted = "cuda" if device != "cpu" else "torch-cpu"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(
+        re.sub(r'(key: "device", value: \{ string_value: )"\w+"', rf'\1"{wanted}"', text), encoding="utf-8"
+    )
+    return folder
+
+
+@contextmanager
+def _service(engines: list[Path], settings: Path, streams: int, log: Path) -> Iterator[str]:
+    """Runs the service while the body runs; yields its address.
+
+    Raises:
+        RuntimeError: it did not come up.
+    """
+    command = [sys.executable, "-m", "vivavoce", "serve", "--port", "0", "--settings", str(settings)]
+    command += [part for engine in engines for part in ("--engine", str(engine))]
+    command += ["--max-conversations", str(max(64, streams))]
+    with log.open("w") as errors:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        if not line.startswith("listening on "):
+            raise RuntimeError(f"the service did not come up: {log.read_text(encoding='utf-8')[-1500:]}")
+        yield line.split()[-1]
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()

@@ -1,0 +1,134 @@
+"""What is measured on a GPU, and what is hoped for. Weights are random: their values change no time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from engines.bert.gpu.network import NetworkShape
+from engines.bert.gpu.precision import Precision
+
+LOGIT_LIMITS = {
+    Precision.FLOAT32: 1e-3,
+    Precision.FLOAT16: 0.02,
+    Precision.BFLOAT16: 0.06,
+    Precision.FP8: 0.25,
+    Precision.INT8: 0.15,
+}
+"""Largest relative error of a network's logits beside float32, for random weights and up to 24 layers. What computes
+something else is off by about 1; what 8 bits do to answers is told by a trained network (docs/performance.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What is hoped for.
+
+    Attributes:
+        rows_per_second: at least.
+        latency_ms: 99th percentile that a caller sees, at most; None where nothing is asked.
+        compute_ms: 99th percentile of the time in the model, at most; likewise.
+    """
+
+    rows_per_second: float
+    latency_ms: float | None = None
+    compute_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A network under load.
+
+    Attributes:
+        name: of the phase, and of the network's Triton model.
+        title: for people.
+        shape: of the network.
+        length: tokens of every row.
+        rows: of a request.
+        callers: numbers of callers to try, each with one request under way.
+        batch: rows that Triton may join to one batch.
+        precisions: to try in process; the fastest that is right is served.
+        instances: copies of the model to try.
+        goal: if there is one.
+        mixed: also send rows of mixed lengths, padded to ``length``.
+    """
+
+    name: str
+    title: str
+    shape: NetworkShape
+    length: int
+    rows: int
+    callers: tuple[int, ...]
+    batch: int
+    precisions: tuple[Precision, ...] = (Precision.FLOAT16, Precision.BFLOAT16, Precision.FP8, Precision.INT8)
+    instances: tuple[int, ...] = (1, 2)
+    goal: Goal | None = None
+    mixed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How long and how large everything is.
+
+    Attributes:
+        device: of PyTorch.
+        seconds: that one load is measured.
+        matrix: side of the square matrices of the ceilings.
+        cases: networks under load.
+        streams: conversations of the whole chain.
+        chain_seconds: how long they last.
+        chain_p99_ms: goal for their reply latency.
+        limits: seconds that each phase may take.
+    """
+
+    device: str
+    seconds: float
+    matrix: int
+    cases: tuple[Case, ...]
+    streams: int
+    chain_seconds: float
+    chain_p99_ms: float
+    limits: dict[str, float]
+
+    @property
+    def phases(self) -> tuple[str, ...]:
+        """Names of the phases, in order."""
+        return ("ceilings", "correctness", *(case.name for case in self.cases), "chain")
+
+    def case(self, name: str) -> Case:
+        """Finds a network by the name of its phase."""
+        return next(case for case in self.cases if case.name == name)
+
+
+_THREE_LAYERS = Case(
+    "three_layers", "BERT, 3 layers of width 768, sequence 128, batch 64",
+    NetworkShape(768, 3, 12, 3072, positions=128), length=128, rows=64, callers=(2, 4, 8, 16), batch=256,
+    goal=Goal(60_000, compute_ms=6.0),
+)  # fmt: skip
+_BASE = Case(
+    "base", "BERT-base, sequence 128",
+    NetworkShape(768, 12, 12, 3072, positions=128), length=128, rows=8, callers=(4, 16, 64), batch=128,
+)  # fmt: skip
+_LARGE = Case(
+    "large", "BERT-large, sequence 384, dynamic batching",
+    NetworkShape(1024, 24, 16, 4096, positions=384), length=384, rows=1, callers=(64, 128, 192, 240), batch=96,
+    goal=Goal(2_400, latency_ms=100.0), mixed=True,
+)  # fmt: skip
+_LIMITS = {"ceilings": 40, "correctness": 60, "three_layers": 120, "base": 100, "large": 190, "chain": 120}
+
+FULL = Plan("cuda:0", 4.0, 8192, (_THREE_LAYERS, _BASE, _LARGE), 64, 40.0, 150.0, _LIMITS)
+"""For an H200, within ten minutes."""
+
+
+def _tiny(case: Case) -> Case:
+    """The same with a network that a CPU computes in no time."""
+    shape = NetworkShape(64, min(case.shape.layers, 3), 4, 128, vocabulary=1000, positions=32)
+    return replace(
+        case, shape=shape, length=32, rows=min(case.rows, 4), callers=(2,), batch=8, instances=(1,),
+        precisions=(Precision.FLOAT16, Precision.FP8),
+    )  # fmt: skip
+
+
+DRY = Plan(
+    "cpu", 0.5, 256, (_tiny(_THREE_LAYERS), _tiny(_LARGE)), 1, 6.0, FULL.chain_p99_ms,
+    dict.fromkeys(FULL.limits, 150.0),
+)  # fmt: skip
+"""Every kind of step once, on a CPU: whether it works, not how fast."""

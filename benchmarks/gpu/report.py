@@ -1,0 +1,143 @@
+"""Sums all phases up in ``results.json`` and ``results.md``."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import subprocess
+from typing import TYPE_CHECKING
+
+from benchmarks.gpu.ceilings import ceiling
+from benchmarks.gpu.sheet import Row, read_error, read_rows
+from benchmarks.provenance import provenance
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from benchmarks.gpu.plan import Case, Plan
+
+
+def write_report(folder: Path, plan: Plan, device: Row, command: str) -> None:
+    """Reads what the phases have written so far, and writes both files."""
+    phases = {name: read_rows(folder / f"{name}.json") for name in plan.phases}
+    errors = {name: error for name in plan.phases if (error := read_error(folder / f"{name}.json"))}
+    whole = {**_origin(command), "device": device, "weights": "random", "phases": phases, "errors": errors}
+    (folder / "results.json").write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+    (folder / "results.md").write_text(markdown(plan, device, phases, errors), encoding="utf-8")
+
+
+def _origin(command: str) -> dict[str, object]:
+    """Tells how and when this was measured; a copy without its history has no commit."""
+    try:
+        return provenance(command)
+    except (OSError, subprocess.CalledProcessError):
+        return {"command": command, "date": dt.datetime.now(dt.UTC).date().isoformat(), "commit": None}
+
+
+def markdown(plan: Plan, device: Row, phases: dict[str, list[Row]], errors: dict[str, str]) -> str:
+    """Writes tables of everything."""
+    lines = [f"# {device['gpu'] or device['cpu']}", "", ", ".join(f"{k} {v}" for k, v in device.items()), ""]
+    lines += ["Weights of the networks under load are random.", ""]
+    ceilings = phases["ceilings"]
+    lines += [
+        "## Ceilings",
+        "",
+        *_table(ceilings, ("what", "precision", "tflops", "terabytes_per_second", "error")),
+        "",
+    ]
+    wrong = [row for row in phases["correctness"] if not _is_right(row)]
+    ways = len(phases["correctness"])
+    lines += [
+        "## Correctness",
+        "",
+        f"{ways - len(wrong)} of {ways} ways agree with float32. The others:",
+        "",
+        *_table(wrong, ("what", "way", "type", "precision", "relative", "error")),
+        "",
+    ]
+    for case in plan.cases:
+        lines += [f"## {case.title}", "", *_case_tables(case, phases[case.name], ceilings), ""]
+    lines += ["## The whole chain", "", *_chain(phases["chain"], plan), ""]
+    lines += [f"- {name}: {error.splitlines()[-1]}" for name, error in errors.items()]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _is_right(row: Row) -> bool:
+    if "error" in row:
+        return False
+    limit = row.get("limit")
+    return bool(row["right"]) if limit is None else float(str(row["relative"])) <= float(str(limit))
+
+
+def _case_tables(case: Case, rows: Sequence[Row], ceilings: list[Row]) -> list[str]:
+    inside = [_with_share(row, ceilings) for row in rows if row["what"] == "in process"]
+    served = [_with_share(_flat(row), ceilings) for row in rows if row["what"] == "served"]
+    columns = (
+        "precision",
+        "rows_per_second",
+        "milliseconds",
+        "tflops",
+        "of_ceiling",
+        "relative",
+        "same_highest",
+        "right",
+        "error",
+    )
+    lines = [f"In process, batches of {case.batch} rows:", "", *_table(inside, columns), ""]
+    lines += [f"Through Triton's gRPC, {case.rows} rows a request:", ""]
+    columns = ("precision", "instances", "callers", "padded", "batch", "rows_per_second", "p50", "p99", "compute_p99",
+               "of_ceiling", "client_cpu", "goal_met", "error")  # fmt: skip
+    return lines + _table(served, columns)
+
+
+def _flat(row: Row) -> Row:
+    latency, compute = row.get("latency_ms"), row.get("compute_ms")
+    if not isinstance(latency, dict) or not isinstance(compute, dict):
+        return row
+    return {**row, **latency, "compute_p99": compute["p99"]}
+
+
+def _with_share(row: Row, ceilings: list[Row]) -> Row:
+    """Adds what share of the measured matrix products' rate the network's products reached."""
+    highest = ceiling(ceilings, str(row.get("precision")))
+    if not highest or "tflops" not in row:
+        return row
+    return {**row, "of_ceiling": f"{float(str(row['tflops'])) / highest:.0%}"}
+
+
+def _chain(rows: Sequence[Row], plan: Plan) -> list[str]:
+    lines = [f"Goal: 99 of 100 replies within {plan.chain_p99_ms:g} ms at {plan.streams} conversations.", ""]
+    flat = []
+    for row in rows:
+        latency = row["latency_ms"]
+        assert isinstance(latency, dict)
+        flat.append({**row, **{f"reply_{name}": latency["reply"].get(name) for name in ("p50", "p95", "p99")}})
+    columns = (
+        "device",
+        "streams",
+        "replies",
+        "lost",
+        "errors",
+        "reply_p50",
+        "reply_p95",
+        "reply_p99",
+        "wer",
+        "goal_met",
+    )
+    return lines + _table(flat, columns)
+
+
+def _table(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
+    """Writes rows as a Markdown table, without the columns that no row has."""
+    shown = [column for column in columns if any(column in row for row in rows)]
+    if not shown:
+        return ["Nothing."]
+    head = [f"| {' | '.join(column.replace('_', ' ') for column in shown)} |", "|" + "---|" * len(shown)]
+    return head + [f"| {' | '.join(_cell(row.get(column)) for column in shown)} |" for row in rows]
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 100 else f"{value:,.0f}"
+    return "" if value is None else str(value).replace("|", "/").replace("\n", " ")[:160]

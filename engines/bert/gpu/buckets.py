@@ -1,0 +1,32 @@
+"""Sizes for which CUDA graphs are kept: a graph has fixed shapes, so a batch is rounded up to one of few."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+TILE = 128
+"""Sizes are multiples of it: rows that the matrix units compute at a time."""
+_GROWTH = 1.25
+"""Each size is at most so much larger than the one before: at most a fifth of a batch is filler, a tenth on average."""
+
+
+def token_buckets(most: int) -> tuple[int, ...]:
+    """Lists sizes up to ``most`` tokens, itself rounded up to a multiple of :data:`TILE`."""
+    last = -(-most // TILE) * TILE
+    sizes = [TILE]
+    while sizes[-1] < last:
+        grown = max(sizes[-1] + TILE, int(sizes[-1] * _GROWTH) // TILE * TILE)
+        sizes.append(min(grown, last))
+    return tuple(sizes)
+
+
+def bucket_for(sizes: tuple[int, ...], tokens: int) -> int:
+    """Returns the smallest size that holds ``tokens``.
+
+    Raises:
+        ValueError: none does.
+    """
+    place = bisect_left(sizes, tokens)
+    if place == len(sizes):
+        raise ValueError(f"{tokens} tokens are more than the largest batch, {sizes[-1]}: split them")
+    return sizes[place]

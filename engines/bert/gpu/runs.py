@@ -1,0 +1,171 @@
+"""Runs a network over packed rows: one copy there, one CUDA graph, one copy back for each result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from engines.bert.gpu.buckets import bucket_for, token_buckets
+from engines.bert.gpu.encoder import Batch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+    from torch import Tensor
+
+    from engines.bert.gpu.packing import PackedRows
+
+    Forward = Callable[[Batch], tuple[Tensor, ...]]
+
+_WARM_UPS = 3
+
+
+class Running:
+    """A run that was started.
+
+    Args:
+        results: where its results arrive.
+        event: when they have; None where they are there.
+    """
+
+    def __init__(self, results: Sequence[Tensor], event: torch.cuda.Event | None) -> None:
+        self._results = results
+        self._event = event
+
+    def wait(self) -> list[npt.NDArray[np.float32]]:
+        """Waits for the results: ``[tokens, …]`` or ``[rows, …]``."""
+        if self._event is not None:
+            self._event.synchronize()
+        return [result.numpy() for result in self._results]
+
+
+class _Size:
+    """Room for batches of up to so many tokens, and the graph that computes them.
+
+    Attributes:
+        block: ids, places and offsets one after another, int32, so that one copy brings them.
+        batch: the same, apart.
+    """
+
+    def __init__(self, tokens: int, rows: int, longest: int, device: torch.device) -> None:
+        self.tokens = tokens
+        self.block = torch.zeros(2 * tokens + rows + 1, dtype=torch.int32, device=device)
+        self.batch = Batch(self.block[:tokens], self.block[tokens : 2 * tokens], self.block[2 * tokens :], longest)
+        self.graph: torch.cuda.CUDAGraph | None = None
+        self.outputs: tuple[Tensor, ...] = ()
+
+    def capture(self, forward: Forward, stream: torch.cuda.Stream, first: torch.cuda.CUDAGraph | None) -> None:
+        """Records the work for this size.
+
+        Args:
+            forward: the network.
+            stream: that it will run on.
+            first: graph whose memory for what is in between this one shares: one runs at a time.
+        """
+        rows = len(self.batch.offsets) - 1
+        length = min(self.batch.longest, max(1, self.tokens // rows))
+        self.batch.offsets.copy_((torch.arange(rows + 1, dtype=torch.int32) * length).clamp(max=self.tokens))
+        torch.cuda.synchronize(stream.device)
+        with torch.cuda.stream(stream):
+            for _ in range(_WARM_UPS):
+                forward(self.batch)
+        stream.synchronize()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph, pool=first.pool() if first else None, stream=stream):
+            self.outputs = forward(self.batch)
+
+    def compute(self, forward: Forward) -> tuple[Tensor, ...]:
+        """Computes the results of what stands in ``block``."""
+        if self.graph is None:
+            return forward(self.batch)
+        self.graph.replay()
+        return self.outputs
+
+
+class Runs:
+    """Runs of one network, of a few sizes.
+
+    Args:
+        forward: the network.
+        per_token: of each of its results, whether it has a value a token.
+        kinds: of token, by which positions are spread in ``Batch.places``.
+        most_tokens: of a run.
+        most_rows: of a run.
+        longest: tokens of a row.
+        device: on a GPU every size is recorded as a CUDA graph, here.
+    """
+
+    def __init__(
+        self,
+        forward: Forward,
+        per_token: Sequence[bool],
+        *,
+        kinds: int,
+        most_tokens: int,
+        most_rows: int,
+        longest: int,
+        device: torch.device,
+    ) -> None:
+        self._forward = forward
+        self._per_token = tuple(per_token)
+        self._kinds = kinds
+        self.most_rows = most_rows
+        self._on_gpu = device.type == "cuda"
+        self._sizes = {n: _Size(n, most_rows, longest, device) for n in token_buckets(most_tokens)}
+        self._buckets = tuple(self._sizes)
+        self._stream = torch.cuda.Stream(device) if self._on_gpu else None
+        if self._stream is not None:
+            first = None
+            # The largest first: the others fit into its memory.
+            for size in sorted(self._sizes.values(), key=lambda size: -size.tokens):
+                size.capture(forward, self._stream, first)
+                first = first or size.graph
+
+    @property
+    def most_tokens(self) -> int:
+        """Tokens of the largest run."""
+        return self._buckets[-1]
+
+    @torch.inference_mode()
+    def start(self, rows: PackedRows) -> Running:
+        """Starts a run; on a GPU it goes on while the caller does something else.
+
+        Args:
+            rows: no more than fit; see :meth:`engines.bert.gpu.packing.PackedRows.split`.
+        """
+        size = self._sizes[bucket_for(self._buckets, rows.tokens)]
+        block = self._filled(rows, size.tokens)
+        if self._stream is None:
+            size.block.copy_(block)
+            return Running(self._cut(size.compute(self._forward), rows), None)
+        with torch.cuda.stream(self._stream):
+            size.block.copy_(block, non_blocking=True)
+            results = [self._fetched(output) for output in self._cut(size.compute(self._forward), rows)]
+            # Blocking: a thread that waits must not keep a core busy.
+            event = torch.cuda.Event(blocking=True)
+            event.record(self._stream)
+        return Running(results, event)
+
+    def _filled(self, rows: PackedRows, tokens: int) -> Tensor:
+        """Lays out what the device reads; rows that are not there are empty, filler tokens are the first of all."""
+        block = torch.zeros(2 * tokens + self.most_rows + 1, dtype=torch.int32, pin_memory=self._on_gpu)
+        view = block.numpy()
+        view[: rows.tokens] = rows.ids
+        view[tokens : tokens + rows.tokens] = rows.positions * self._kinds + rows.segments
+        view[2 * tokens : 2 * tokens + rows.rows + 1] = rows.offsets
+        view[2 * tokens + rows.rows + 1 :] = rows.tokens
+        return block
+
+    def _cut(self, outputs: Sequence[Tensor], rows: PackedRows) -> list[Tensor]:
+        return [
+            output[: rows.tokens if per_token else rows.rows]
+            for output, per_token in zip(outputs, self._per_token, strict=True)
+        ]
+
+    def _fetched(self, output: Tensor) -> Tensor:
+        """Starts the copy of a result into memory that the device can write by itself."""
+        arrived = torch.empty(output.shape, dtype=output.dtype, pin_memory=True)
+        return arrived.copy_(output, non_blocking=True)

@@ -1,0 +1,108 @@
+"""Serves a network on a GPU inside Triton, so that the GPU does not wait for Python.
+
+Triton's Python backend lets a model return before its requests are answered, and answer them later from another thread.
+While the GPU computes one batch the next is packed and handed over, and a thread unpacks the one before.
+
+Imports Triton's ``triton_python_backend_utils``, which exists only inside Triton.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import triton_python_backend_utils as pb_utils
+
+from engines.bert import serving
+from engines.bert.gpu.device import NETWORK
+from engines.bert.gpu.network import read_network
+from engines.bert.gpu.session import GpuBertSession, GpuOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from engines.bert.gpu.session import Pending, Request
+
+logger = logging.getLogger(__name__)
+
+_AHEAD = 2
+"""Batches handed over and not answered yet: one that the GPU computes, and one that waits for it. With more, requests
+would wait here that could still be joined to a larger batch in Triton's queue."""
+
+
+class OverlappedNetwork:
+    """A network whose batches overlap.
+
+    Args:
+        version: folder of the model's version.
+        parameters: of the model.
+        device: PyTorch's name of where it runs.
+    """
+
+    def __init__(self, version: Path, parameters: Mapping[str, str], device: str) -> None:
+        self._session = GpuBertSession(*read_network(version / NETWORK), GpuOptions.of(parameters, device))
+        self._places = threading.Semaphore(_AHEAD)
+        self._started: queue.SimpleQueue[tuple[Sequence[object], Pending, float] | None] = queue.SimpleQueue()
+        self._answering = threading.Thread(target=self._answer, name="answering", daemon=True)
+        self._answering.start()
+
+    def execute(self, requests: Sequence[object]) -> None:
+        """Starts computing a batch; waits for a place first. The answers follow by themselves."""
+        senders, accepted = [], []
+        for request in requests:
+            sender = request.get_response_sender()  # type: ignore[attr-defined]
+            inputs = {name: serving.tensor(request, name.upper()) for name in self._session.inputs}
+            try:
+                self._session.check(inputs)
+            except ValueError as error:
+                _send(sender, serving.failure(serving.BadRequestError(str(error))))
+            else:
+                senders.append(sender)
+                accepted.append(inputs)
+        if accepted:
+            self._start(senders, accepted)
+
+    def close(self) -> None:
+        """Answers what is under way, and ends."""
+        self._started.put(None)
+        self._answering.join()
+
+    def _start(self, senders: Sequence[object], requests: Sequence[Request]) -> None:
+        self._places.acquire()
+        began = time.perf_counter()
+        try:
+            pending = self._session.start(requests)
+        except Exception as error:  # noqa: BLE001 - whatever a batch dies of, those after it are served
+            self._places.release()
+            _refuse(senders, error)
+        else:
+            self._started.put((senders, pending, began))
+
+    def _answer(self) -> None:
+        while (started := self._started.get()) is not None:
+            senders, pending, began = started
+            try:
+                results = pending.wait()
+            except Exception as error:  # noqa: BLE001 - likewise
+                _refuse(senders, error)
+                continue
+            finally:
+                self._places.release()
+            compute_ms = (time.perf_counter() - began) * 1000
+            for sender, result in zip(senders, results, strict=True):
+                _send(sender, serving.network_response(result, compute_ms))
+
+
+def _refuse(senders: Sequence[object], error: Exception) -> None:
+    """Tells every caller of a batch why it was not computed."""
+    logger.error("a batch was not computed: %s", error)
+    for sender in senders:
+        _send(sender, pb_utils.InferenceResponse(error=pb_utils.TritonError(str(error))))
+
+
+def _send(sender: object, response: object) -> None:
+    sender.send(response, flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)  # type: ignore[attr-defined]

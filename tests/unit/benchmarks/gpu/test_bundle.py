@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.gpu.bundle import bundle, files
+from service.triton.installation import TritonInstallation
+
+
+def test_what_one_version_of_python_needs_is_packed():
+    installation = TritonInstallation.find()
+    stub = installation.python_stub.parents[1] / "3.12"
+    packed = set(files(installation, stub))
+    assert {installation.server, stub / installation.python_stub.name} <= packed
+    assert set(installation.python_backend.iterdir()) - packed <= {installation.python_backend / "__pycache__"}
+    assert installation.python_stub not in packed
+    assert not any(path.name.startswith("libpython") for path in packed)
+    assert any(path.name.startswith("libtritonserver") for path in packed)
+
+
+def test_a_python_that_triton_does_not_know_is_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"this Triton runs no models on Python 2\.7: take one of 3\.10, "):
+        bundle(tmp_path / "triton.tar.xz", "2.7")
+    assert not list(tmp_path.iterdir())
