@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 NLU_INPUTS = ("input_ids", "attention_mask")
 NLU_OUTPUTS = {"intent_logits": False, "tag_logits": True}
+PUNCTUATION_INPUTS = NLU_INPUTS
+PUNCTUATION_OUTPUTS = {"mark_logits": True, "case_logits": True}
 QA_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 QA_OUTPUTS = {"start_logits": True, "end_logits": True}
 _OPSET = 17

@@ -1,4 +1,4 @@
-"""The two networks as torch modules: a BERT encoder with a head for spans or for intents and slots."""
+"""The networks as torch modules: a BERT encoder with heads for spans, for intents and slots, or for punctuation."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel
 from transformers.utils import logging
+
+from engines.bert.punctuating import CASES, MARKS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,3 +89,22 @@ class IntentSlotNetwork(nn.Module):
         mean = (hidden * mask).sum(1) / mask.sum(1)
         pooled = torch.cat([hidden[:, 0], mean], dim=-1)
         return self.intent(self.dropout(pooled)), self.tag(self.dropout(hidden))
+
+
+class PunctuationNetwork(nn.Module):
+    """Labels each word, at its first token, with the mark that follows it and with its case.
+
+    Two linear heads on one encoder, as in NeMo's "Punctuation and Capitalization Model".
+    """
+
+    def __init__(self, encoder: BertModel) -> None:
+        super().__init__()
+        size = encoder.config.hidden_size
+        self.encoder = encoder
+        self.mark = nn.Linear(size, len(MARKS))
+        self.case = nn.Linear(size, len(CASES))
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns logits of marks ``[rows, tokens, 4]`` and of cases ``[rows, tokens, 3]``, float32."""
+        hidden = self.encoder(input_ids, attention_mask).last_hidden_state
+        return self.mark(hidden), self.case(hidden)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 from engines.bert.session import BertSession
 from engines.bert.tokenizing import DocumentTokenizer, UtteranceTokenizer
 from modelkit.calibrate_qa import calibrate
+from modelkit.compress import compress
 from modelkit.errors import DataError
 from modelkit.nlu import read_utterances
-from modelkit.quantize import quantize
 from modelkit.squad import read_squad
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def in_8_bits(task: Literal["qa", "nlu"], network: Path, target: Path, tokenizer
         utterances = UtteranceTokenizer(tokenizer)
         batches = [utterances.encode([utterance.text]) for utterance in read_utterances(samples)[:_SAMPLES]]
     session = BertSession(network)
-    quantize(network, target, [feed(session, batch) for batch in batches])
+    compress(network, target, [feed(session, batch) for batch in batches])
     return target
 
 

@@ -13,11 +13,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
+from modelkit.signed_weights import LARGEST, steps
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_WEIGHT_STEPS = 64
-"""Of either sign: 7 bits, see :attr:`modelkit.quantize.Scheme.signed_weights`."""
 _ACTIVATION_STEPS = 255
 _PERCENTILE = 0.9999
 _MOST_VALUES = 100_000
@@ -25,13 +25,13 @@ _MOST_VALUES = 100_000
 
 
 class RoundedWeights(nn.Module):
-    """Rounds weights ``[outputs, inputs]`` to 7 bits and a sign, with one scale for each output."""
+    """Rounds weights ``[outputs, inputs]`` to signed 8 bits with the steps of :mod:`modelkit.signed_weights`."""
 
     def forward(self, weight: Tensor) -> Tensor:
         """Returns the rounded weights."""
-        scale = (weight.detach().abs().amax(dim=1) / _WEIGHT_STEPS).clamp_min(1e-8)
+        scale = torch.from_numpy(steps(weight.detach().T.cpu().numpy())).to(weight.device)
         zeros = torch.zeros_like(scale, dtype=torch.int32)
-        return torch.fake_quantize_per_channel_affine(weight, scale, zeros, 0, -_WEIGHT_STEPS, _WEIGHT_STEPS)
+        return torch.fake_quantize_per_channel_affine(weight, scale, zeros, 0, -LARGEST, LARGEST)
 
 
 class RoundedInput(nn.Module):

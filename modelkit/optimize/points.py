@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 import onnx
 
 from modelkit.export import fuse_all
+from modelkit.operators import clip_gelus, make_lean
 from modelkit.optimize import calibrators
 from modelkit.optimize.networks import ORIGINAL, FewerLayers, FewerNeurons, Recipe, Rounding, TwoOfFour
-from modelkit.optimize.operators import approximate_gelus, clip_gelus, vectorize_norms
 from modelkit.quantize import Scheme, quantize
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ class Fused:
         if self.clipped:
             clip_gelus(model)
         if self.lean:
-            vectorize_norms(model)
-            approximate_gelus(model)
+            make_lean(model)
         onnx.checker.check_model(model)
         onnx.save(model, target)
         if self.int8 is not None:
@@ -96,10 +95,10 @@ class Point:
 _MIN_MAX = calibrators.calibrator(calibrators.min_max)
 _PERCENTILE = calibrators.calibrator(calibrators.percentile)
 _ENTROPY = calibrators.calibrator(calibrators.entropy)
-_PLAIN = Scheme(scale_channels=False)
-_SIGNED = Scheme(signed_weights=True)
-_LEARNED = Scheme(signed_weights=True, scale_channels=False, measure=_PERCENTILE)
-_LEAN = Fused(_SIGNED, lean=True)
+_PLAIN = Scheme(signed_weights=False, scale_channels=False)
+_SCALED = Scheme(signed_weights=False)
+_LEARNED = Scheme(scale_channels=False, measure=_PERCENTILE)
+_LEAN = Fused(Scheme(), lean=True)
 _LEAN_LEARNED = Fused(_LEARNED, lean=True)
 
 NETWORKS = {
@@ -124,8 +123,8 @@ POINTS = (
     Point("int8-percentile", "INT8, static, percentile", Fused(replace(_PLAIN, measure=_PERCENTILE))),
     Point("int8-entropy", "INT8, static, entropy", Fused(replace(_PLAIN, measure=_ENTROPY))),
     Point("int8-gelu10", "INT8, static, min-max, GELU clipped at 10", Fused(replace(_PLAIN, measure=_MIN_MAX), True)),
-    Point("int8-scaled", "INT8, static, outstanding channels scaled", Fused(Scheme())),
-    Point("int8-lean", "the same, 7-bit signed weights, faster operators", _LEAN),
+    Point("int8-scaled", "INT8, static, outstanding channels scaled", Fused(_SCALED)),
+    Point("int8-lean", "the same, signed weights, faster operators", _LEAN),
     Point("qat", "quantization-aware training, INT8 as above", _LEAN_LEARNED, "aware"),
     Point("sparse", "2:4 sparse, float32", Fused(), "sparse"),
     Point("sparse-int8", "2:4 sparse, INT8", _LEAN, "sparse"),

@@ -15,8 +15,8 @@ from engines.bert.closed_slots import ClosedSlots
 from engines.bert.intent_decoding import NO_INTENT, IntentDecoder, IntentLabels
 from engines.bert.tokenizing import UtteranceTokenizer
 from modelkit.calibration import choose_temperature, choose_threshold
+from modelkit.compress import compress
 from modelkit.export import NLU_INPUTS, NLU_OUTPUTS, export
-from modelkit.quantize import quantize
 from modelkit.tag_priors import choose_weights, count
 from modelkit.training.nlu_rows import word_tags
 from modelkit.training.nlu_task import predict, score
@@ -63,7 +63,7 @@ def finish(
         plain, small = Path(folder, "model.onnx"), Path(folder, "model.int8.onnx")
         export(saved.network, plain, NLU_INPUTS, NLU_OUTPUTS)
         encoded = [tokenizer.encode([text]) for text in texts]
-        quantize(plain, small, [{name: getattr(batch, name) for name in NLU_INPUTS} for batch in encoded])
+        compress(plain, small, [{name: getattr(batch, name) for name in NLU_INPUTS} for batch in encoded])
         write_nlu(
             directory,
             onnx=small,

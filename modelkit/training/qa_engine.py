@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from engines.bert.session import BertSession
 from engines.bert.tokenizing import DocumentTokenizer
 from modelkit.calibrate_qa import calibrate
+from modelkit.compress import compress
 from modelkit.export import QA_INPUTS, QA_OUTPUTS, export
-from modelkit.quantize import quantize
 from modelkit.triton_models import write_qa
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def finish(
         plain, small = Path(folder, "model.onnx"), Path(folder, "model.int8.onnx")
         export(saved.network, plain, QA_INPUTS, QA_OUTPUTS)
         encoded = [tokenizer.encode(question.text, question.context) for question in training[:SAMPLES]]
-        quantize(plain, small, [{name: getattr(batch, name) for name in QA_INPUTS} for batch in encoded])
+        compress(plain, small, [{name: getattr(batch, name) for name in QA_INPUTS} for batch in encoded])
         calibration, report = calibrate(BertSession(small), tokenizer, validation, seed)
         scores: dict[str, object] = {"validation": report}
         write_qa(

@@ -70,7 +70,7 @@ def test_intents_in_8_bits_are_close_to_float32(tmp_path):
     batch = padded_batch(len(VOCABULARY), segments=False)
     one, other = (served(BertSession(network_in(tmp_path / n, "intent_slot")), batch) for n in ("float32", "int8"))
     spread = one["intent_logits"].max() - one["intent_logits"].min()
-    assert 0 < abs(one["intent_logits"] - other["intent_logits"]).max() < 0.3 * spread
+    assert 0 < abs(one["intent_logits"] - other["intent_logits"]).mean() < 0.15 * spread
 
 
 def test_only_answers_are_calibrated(tmp_path):

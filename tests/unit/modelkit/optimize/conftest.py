@@ -13,7 +13,6 @@ from transformers import BertConfig, BertModel
 from modelkit.networks import IntentSlotNetwork, SpanNetwork
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from torch import nn
@@ -38,15 +37,6 @@ def config(layers: int = 6, **changes: object) -> BertConfig:
         attention_probs_dropout_prob=0.0,
         **changes,
     )
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Networks as small as these take longer on two threads than on one, the more so on a busy machine."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture

@@ -90,11 +90,11 @@ def test_rounding_lets_gradients_through_inside_the_range_only():
     assert values.grad.tolist() == [1.0, 0.0]
 
 
-def test_rounded_weights_have_seven_bits_and_a_gradient():
+def test_rounded_weights_have_eight_bits_and_a_gradient():
     weight = torch.randn(4, 256, requires_grad=True)
     rounded = fake_quantization.RoundedWeights()(weight)
     rounded.sum().backward()
-    assert all(len(row.unique()) <= 129 for row in rounded)
+    assert all(len(row.unique()) <= 255 for row in rounded)
     assert (rounded - weight).abs().max() <= weight.abs().max() / 64 / 2 + 1e-6
     assert weight.grad.eq(1).all()
 

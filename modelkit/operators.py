@@ -28,6 +28,12 @@ def clip_gelus(model: onnx.ModelProto, bound: float = GELU_BOUND) -> None:
         _insert_after(model.graph, node, [clip])
 
 
+def make_lean(model: onnx.ModelProto) -> None:
+    """Says the same in the operators that onnxruntime computes fastest on a CPU, in place."""
+    vectorize_norms(model)
+    approximate_gelus(model)
+
+
 def approximate_gelus(model: onnx.ModelProto) -> None:
     """Replaces the error function in every GELU by its tanh approximation, in place.
 
