@@ -47,6 +47,13 @@ def slot_f1(expected: Iterable[Iterable[Hashable]], got: Iterable[Iterable[Hasha
     return SlotScore(precision, recall, 2 * precision * recall / total if total else 0.0)
 
 
+def class_f1(pairs: Iterable[tuple[int, int]], wanted: int) -> float:
+    """F1 of one class over pairs of what is right and what was found; 1.0 where neither ever names it."""
+    counts = Counter((right == wanted, found == wanted) for right, found in pairs)
+    named = 2 * counts[True, True] + counts[True, False] + counts[False, True]
+    return 2 * counts[True, True] / named if named else 1.0
+
+
 def normalize_answer(text: str) -> str:
     """Drops case, punctuation, articles and extra space, as SQuAD's evaluation does (Rajpurkar et al., 2016)."""
     bare = "".join(character for character in text.lower() if character not in _PUNCTUATION)

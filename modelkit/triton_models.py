@@ -1,8 +1,9 @@
 """Engine directories: what training, importing and optimizing write, and what ``vivavoce serve --engine`` loads.
 
 An engine directory holds ``card.json`` and ``triton/``, the Triton models to serve: for intents ``intent_slot`` with
-its three steps, for answers ``qa`` with its three. Their ``config.pbtxt`` and ``model.py`` are those of the shipped
-repository: they hold nothing of a single network, which is told by the files in the versions' folders.
+its three steps, for answers ``qa`` with its three, for punctuation ``punctuation`` alone. Their ``config.pbtxt`` and
+``model.py`` are those of the shipped repository: they hold nothing of a single network, which is told by the files in
+the versions' folders.
 """
 
 from __future__ import annotations
@@ -30,10 +31,12 @@ MODEL_REPOSITORY = Path(__file__).resolve().parent.parent / "model_repository"
 """The shipped Triton models."""
 NLU_MODELS = ("intent_slot", "intent_slot_tokenize", "intent_slot_bert", "intent_slot_decode")
 """The ensemble and its steps, in the order in which they work."""
+PUNCTUATION_MODELS = ("punctuation",)
+"""One model for all steps: it is asked seldom, and each model takes a process."""
 QA_MODELS = ("qa", "qa_tokenize", "qa_bert", "qa_decode")
 VERSION = "1"
 
-_OF_ONE_NETWORK = ("*.onnx", "*.onnx.data", "*.json", "*.npz", "__pycache__")
+_OF_ONE_NETWORK = ("*.onnx", "*.onnx.data", "*.safetensors", "*.json", "*.npz", "__pycache__")
 
 
 def write_nlu(
@@ -84,6 +87,23 @@ def write_qa(
     _write(directory, QA_MODELS, onnx, tokenizer, files, dated(card))
 
 
+def write_punctuation(
+    directory: Path, *, onnx: Path, tokenizer: Path, spellings: Mapping[str, str], card: Mapping[str, object]
+) -> None:
+    """Makes ``directory`` an engine directory for punctuation; what else lies in it stays.
+
+    Args:
+        directory: need not exist.
+        onnx: a network with the inputs ``input_ids`` and ``attention_mask`` ``[rows, tokens]`` int64, and the outputs
+            ``mark_logits`` ``[rows, tokens, 4]`` and ``case_logits`` ``[rows, tokens, 3]`` float32.
+        tokenizer: a ``tokenizer.json`` of the Hugging Face tokenizers library.
+        spellings: words with capitals inside, by their lower case.
+        card: what the network is; today's date is put before it, unless it has one.
+    """
+    files = {"punctuation": {"spellings.json": _json(spellings).encode()}}
+    _write(directory, PUNCTUATION_MODELS, onnx, tokenizer, files, dated(card))
+
+
 def install(directory: Path, repository: Path = MODEL_REPOSITORY) -> None:
     """Puts the models of an engine directory in the place of those of a model repository.
 
@@ -115,7 +135,7 @@ def _write(
     files: Mapping[str, Mapping[str, bytes]],
     card: Mapping[str, object],
 ) -> None:
-    tokenize, bert = names[1:3]
+    tokenize, bert = (names[0], names[0]) if len(names) == 1 else names[1:3]
     with whole_directory(directory / "triton") as target:
         for name in names:
             shutil.copytree(MODEL_REPOSITORY / name, target / name, ignore=shutil.ignore_patterns(*_OF_ONE_NETWORK))

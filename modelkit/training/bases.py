@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from engines.bert.intent_decoding import IntentLabels
 from modelkit.cards import MINILM
 from modelkit.errors import TrainingError
-from modelkit.networks import IntentSlotNetwork, SpanNetwork, load_encoder, new_encoder
+from modelkit.networks import IntentSlotNetwork, PunctuationNetwork, SpanNetwork, load_encoder, new_encoder
 from modelkit.training.checkpoint import NETWORK, load_tensors
 
 if TYPE_CHECKING:
@@ -62,6 +62,13 @@ class Base:
     def span_network(self) -> SpanNetwork:
         """Makes a network for answers."""
         network = SpanNetwork(self._encoder(0.0))
+        if self.trained is not None:
+            _load(network, _state(self.trained), self.trained)
+        return network
+
+    def punctuation_network(self) -> PunctuationNetwork:
+        """Makes a network for punctuation."""
+        network = PunctuationNetwork(self._encoder(0.0))
         if self.trained is not None:
             _load(network, _state(self.trained), self.trained)
         return network

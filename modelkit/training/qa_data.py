@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from modelkit.errors import DataError
 from modelkit.squad import read_squad
@@ -15,6 +15,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from modelkit.squad import Question
+
+
+class Placed(Protocol):
+    """A text and where it comes from."""
+
+    @property
+    def article(self) -> str:
+        """Title of the article; "" where there is none."""
+
+    @property
+    def context(self) -> str:
+        """The paragraph."""
+
+
+PlacedT = TypeVar("PlacedT", bound=Placed)
 
 _MOST_OF_ARTICLE = 0.05
 """An article with a greater share of all questions is taken apart into its paragraphs."""
@@ -61,25 +76,25 @@ def gather(data: Sequence[Path], *, test: Path | None, validation: float, seed: 
     return QaData(tuple(training), tuple(validating), tested)
 
 
-def split(questions: Sequence[Question], share: float, rng: random.Random) -> tuple[list[Question], list[Question]]:
-    """Splits off about ``share`` of the questions, whole articles, so that no text is on both sides.
+def split(questions: Sequence[PlacedT], share: float, rng: random.Random) -> tuple[list[PlacedT], list[PlacedT]]:
+    """Splits off about ``share`` of the questions, or of other texts, whole articles, so that no text is on both sides.
 
     Returns:
         The questions to train on, and those to validate on.
     """
     sizes = Counter(question.article for question in questions)
 
-    def group(question: Question) -> tuple[str, str]:
+    def group(question: PlacedT) -> tuple[str, str]:
         small = question.article and sizes[question.article] <= _MOST_OF_ARTICLE * len(questions)
         return question.article, "" if small else question.context
 
-    groups: dict[tuple[str, str], list[Question]] = {}
+    groups: dict[tuple[str, str], list[PlacedT]] = {}
     for question in questions:
         groups.setdefault(group(question), []).append(question)
     names = list(groups)
     rng.shuffle(names)
-    training: list[Question] = []
-    validating: list[Question] = []
+    training: list[PlacedT] = []
+    validating: list[PlacedT] = []
     for name in names:
         (validating if len(validating) < share * len(questions) else training).extend(groups[name])
     rng.shuffle(training)

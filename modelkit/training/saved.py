@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from engines.bert.intent_decoding import IntentLabels
 from modelkit.errors import EngineError
-from modelkit.networks import IntentSlotNetwork, SpanNetwork, new_encoder
+from modelkit.networks import IntentSlotNetwork, PunctuationNetwork, SpanNetwork, new_encoder
 from modelkit.training.bases import CONFIG, LABELS, TOKENIZER
 from modelkit.training.checkpoint import NETWORK, load_tensors
 
@@ -34,6 +34,14 @@ class SavedSpans:
     tokenizer: Path
 
 
+@dataclass(frozen=True, slots=True)
+class SavedPunctuation:
+    """A trained punctuation engine: its network, in evaluation mode, and what belongs to it."""
+
+    network: PunctuationNetwork
+    tokenizer: Path
+
+
 def load_intents(directory: Path, attention: str = "eager") -> SavedIntents:
     """Loads the network of an engine directory for intents and slots.
 
@@ -57,6 +65,14 @@ def load_spans(directory: Path, attention: str = "eager") -> SavedSpans:
     network = SpanNetwork(new_encoder(folder, attention=attention))
     _fill(network, folder)
     return SavedSpans(network, folder / TOKENIZER)
+
+
+def load_punctuation(directory: Path, attention: str = "eager") -> SavedPunctuation:
+    """Loads the network of an engine directory for punctuation; see :func:`load_intents`."""
+    folder = _training(directory)
+    network = PunctuationNetwork(new_encoder(folder, attention=attention))
+    _fill(network, folder)
+    return SavedPunctuation(network, folder / TOKENIZER)
 
 
 def _training(directory: Path, *more: str) -> Path:

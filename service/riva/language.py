@@ -9,7 +9,7 @@ from pipelines.answering import MAX_DOCUMENT_CHARACTERS, Document, find_answer
 from pipelines.errors import InvalidInputError
 from pipelines.text.figures import in_figures
 from pipelines.understanding import understand
-from service.errors import NotServedError, reported_to
+from service.errors import reported_to
 from service.malformed import refuse_malformed
 from service.riva import words
 from service.riva.fields import check_model, renamed
@@ -19,7 +19,7 @@ from service.wire import LANGUAGE, check_language, check_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipelines.ports import Models
+    from pipelines.ports import Models, PunctuationModel
     from pipelines.understanding import Understanding
     from service.admission import Admission
     from service.errors import Context
@@ -30,7 +30,15 @@ MAX_TEXTS = 64
 _INTENTS = "intent_slot"
 _ANSWERS = "qa"
 _FIGURES = "itn"
-_TASKS = {_INTENTS: "intent and slot classification", _ANSWERS: "question answering", _FIGURES: "text transformation"}
+_PUNCTUATION = "punctuation"
+_NVIDIA_PUNCTUATION = "riva-punctuation-en-US"
+"""What NVIDIA calls its own, which clients ask for by name."""
+_TASKS = {
+    _INTENTS: "intent and slot classification",
+    _ANSWERS: "question answering",
+    _FIGURES: "text transformation",
+    _PUNCTUATION: "punctuation and capitalization",
+}
 
 
 class LanguageServicer:
@@ -38,11 +46,13 @@ class LanguageServicer:
 
     Args:
         models: understanding and answering.
+        punctuation: capitals and punctuation.
         admission: who is let in.
     """
 
-    def __init__(self, models: Models, admission: Admission) -> None:
+    def __init__(self, models: Models, punctuation: PunctuationModel, admission: Admission) -> None:
         self._models = models
+        self._punctuation = punctuation
         self._admission = admission
 
     async def AnalyzeIntent(  # noqa: N802 - named by the contract
@@ -113,13 +123,14 @@ class LanguageServicer:
             return pb.TextTransformResponse(text=[in_figures(text) for text in request.text], id=_id(request))
 
     async def PunctuateText(  # noqa: N802 - named by the contract
-        self, _request: pb.TextTransformRequest, context: Context
+        self, request: pb.TextTransformRequest, context: Context
     ) -> pb.TextTransformResponse:
-        """Is not served; see the contract."""
+        """Writes texts with capitals and punctuation, as one batch; see the contract."""
         async with reported_to(context):
-            raise NotServedError(
-                "no model here puts punctuation into a text: transcripts have it if enable_automatic_punctuation is set"
-            )
+            self._let_in(request)
+            _check_texts(request.text)
+            _check_params(request.model, _PUNCTUATION, _NVIDIA_PUNCTUATION)
+            return pb.TextTransformResponse(text=await self._punctuation.punctuate(request.text), id=_id(request))
 
     async def GetRivaNLPConfig(  # noqa: N802 - named by the contract
         self, request: pb.RivaNLPConfigRequest, context: Context
@@ -158,8 +169,8 @@ def _check_texts(texts: Sequence[str]) -> None:
         check_text(text)
 
 
-def _check_params(params: pb.NLPModelParams, model: str) -> None:
-    check_model(params.model_name, (model,), "model.model_name")
+def _check_params(params: pb.NLPModelParams, *models: str) -> None:
+    check_model(params.model_name, models, "model.model_name")
     check_language(params.language_code, "model.language_code")
 
 

