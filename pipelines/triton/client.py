@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import logging
 from typing import TYPE_CHECKING
 
 import tritonclient.grpc.aio as triton
 from tritonclient.utils import InferenceServerException
 
+from pipelines.deadline import deadline
 from pipelines.errors import ModelControlError, ModelError, ModelUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 logger = logging.getLogger(__name__)
 
@@ -71,6 +73,7 @@ class TritonClient:
                 sequence_start=start,
                 sequence_end=end,
                 client_timeout=_REQUEST_TIMEOUT_SECONDS,
+                parameters=None if correlation_id else _parameters(),
             )
         except InferenceServerException as error:
             if error.status() in _UNREACHABLE:
@@ -79,6 +82,22 @@ class TritonClient:
                 ) from error
             logger.error("the model %s failed: %s", model, error.message())  # noqa: TRY400 - Triton's message is the trace
             raise ModelError(f"the model {model} failed: the service's log has the details") from error
+
+    async def busy_seconds(self) -> Mapping[str, float]:
+        """Returns for how long each model has computed since it was loaded, all its instances together.
+
+        Raises:
+            ModelUnavailableError: Triton cannot be reached, or did not answer in time.
+        """
+        try:
+            statistics = await self._client.get_inference_statistics(client_timeout=_PROBE_TIMEOUT_SECONDS)
+        except InferenceServerException as error:
+            raise ModelUnavailableError("the model server cannot be reached for its statistics") from error
+        busy: collections.Counter[str] = collections.Counter()
+        for model in statistics.model_stats:
+            # By executions: the counters by request would count a batch as often as it holds requests.
+            busy[model.name] += sum(batch.compute_infer.ns for batch in model.batch_stats)
+        return {name: nanoseconds / 1e9 for name, nanoseconds in busy.items()}
 
     async def load(self, model: str) -> None:
         """Loads a model of the repository, and waits until it is ready.
@@ -115,6 +134,15 @@ class TritonClient:
         """Whether Triton still holds one of the models in some state; its index keeps the names of unloaded ones."""
         index = await self._client.get_model_repository_index(client_timeout=_PROBE_TIMEOUT_SECONDS)
         return any(entry.name in models and entry.state not in {"", "UNAVAILABLE"} for entry in index.models)
+
+
+def _parameters() -> dict[str, int] | None:
+    """Returns the deadline for the models to read: an ensemble hands it on to its steps, Triton's own time-outs cost.
+
+    A queue policy with time-outs turns prefetching off, as a limit does: see docs/performance.md.
+    """
+    until = deadline()
+    return None if until is None else {"deadline_us": int(until * 1e6)}
 
 
 def _control_error(what: str, error: InferenceServerException) -> ModelError:

@@ -21,7 +21,7 @@ def steps(config: str) -> tuple[str, ...]:
     Raises:
         BadConfigError: it cannot be read.
     """
-    return tuple(dict.fromkeys(step.model_name for step in _parse(config).ensemble_scheduling.step))
+    return tuple(dict.fromkeys(step.model_name for step in parse(config).ensemble_scheduling.step))
 
 
 def tensors(config: str) -> frozenset[str]:
@@ -30,7 +30,7 @@ def tensors(config: str) -> frozenset[str]:
     Raises:
         BadConfigError: it cannot be read.
     """
-    message = _parse(config)
+    message = parse(config)
     return frozenset(tensor.name for tensor in (*message.input, *message.output))
 
 
@@ -40,7 +40,7 @@ def renamed(config: str, rename: Callable[[str], str]) -> str:
     Raises:
         BadConfigError: it cannot be read.
     """
-    message = _parse(config)
+    message = parse(config)
     if message.name:
         message.name = rename(message.name)
     for step in message.ensemble_scheduling.step:
@@ -48,7 +48,12 @@ def renamed(config: str, rename: Callable[[str], str]) -> str:
     return str(text_format.MessageToString(message))
 
 
-def _parse(config: str) -> model_config_pb2.ModelConfig:
+def parse(config: str) -> model_config_pb2.ModelConfig:
+    """Reads a ``config.pbtxt``.
+
+    Raises:
+        BadConfigError: it cannot be read.
+    """
     try:
         return text_format.Parse(config, model_config_pb2.ModelConfig())
     except text_format.ParseError as error:

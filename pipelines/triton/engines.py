@@ -21,7 +21,7 @@ from pipelines.ports import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -118,6 +118,20 @@ class TritonAnswers:
         score = float(result.as_numpy("SCORE").reshape(-1)[0])
         timing = _timing(began, result)
         return AnswerSpan(None, None, score, timing) if start < 0 else AnswerSpan(start, end, score, timing)
+
+
+class TritonPunctuation:
+    """Capitals and punctuation by a Triton model with the contract of ``punctuation``."""
+
+    def __init__(self, client: TritonClient, model: str = "punctuation") -> None:
+        self._client = client
+        self._model = model
+
+    async def punctuate(self, texts: Sequence[str]) -> list[str]:
+        """Writes texts as one batch; see ``pipelines.ports.PunctuationModel``."""
+        packed = np.array([[text.encode()] for text in texts], np.object_)
+        result = await self._client.infer(self._model, [_tensor("TEXT", packed, "BYTES")])
+        return [text.decode() for text in result.as_numpy("PUNCTUATED").reshape(-1)]
 
 
 def _option_inputs(options: RecognitionOptions) -> Iterator[triton.InferInput]:

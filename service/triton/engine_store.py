@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 from pipelines.errors import InvalidInputError, RolloutRefusedError
 from pipelines.triton import MODEL_NAMES, BadConfigError, renamed, steps, tensors
 from pipelines.versions.smoke_file import read_smoke
+from service.triton.repository import CONFIG
+from service.triton.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from pipelines.versions.probes import Probe
     from pipelines.versions.store import EngineFiles
 
-CONFIG = "config.pbtxt"
 SMOKE = "smoke.jsonl"
 
 
@@ -49,10 +50,12 @@ class EngineStore:
     Args:
         repository: holds the models that the service begins with; what is added is linked, or copied where links
             cannot be made, so that it stays as it was when the engine directory changes.
+        settings: what is set for the models, those of every later version too.
     """
 
-    def __init__(self, repository: Path) -> None:
+    def __init__(self, repository: Path, settings: Settings | None = None) -> None:
         self._repository = repository
+        self._settings = settings or Settings()
         self._models = {(name, 1): _first_models_of(name, repository) for name in MODEL_NAMES}
         self._contracts = {name: _tensors_of(repository / name) for name in MODEL_NAMES}
         held = {model for models in self._models.values() for model in models}
@@ -60,18 +63,19 @@ class EngineStore:
 
     def source(self, engine: str) -> str:
         """See ``pipelines.versions.store.EngineStore``."""
-        return str((self._repository / engine).resolve())
+        # A model whose settings were changed has a folder here, and the rest of it elsewhere.
+        return str((self._repository / engine / "1").resolve().parent)
 
     async def check(self, source: Path) -> CheckedEngine:
         """See ``pipelines.versions.store.EngineStore``."""
-        return await asyncio.to_thread(check_engine, source, self._contracts)
+        return await asyncio.to_thread(self._check, source)
 
     async def add(self, files: EngineFiles, number: int) -> None:
         """See ``pipelines.versions.store.EngineStore``."""
         assert isinstance(files, CheckedEngine)
         self._models[files.engine, number] = tuple(f"{folder.name}.{number}" for folder in files.folders)
         try:
-            await asyncio.to_thread(_add, files.folders, self._repository, number)
+            await asyncio.to_thread(self._add, files.folders, number)
         except OSError as error:
             raise RolloutRefusedError("FILES_UNREADABLE", f"the engine's files cannot be copied: {error}") from error
 
@@ -87,6 +91,26 @@ class EngineStore:
         """See ``pipelines.versions.store.EngineStore``."""
         names = self._models.pop((engine, number), ())
         await asyncio.to_thread(_remove, [self._repository / name for name in names])
+
+    def _check(self, source: Path) -> CheckedEngine:
+        checked = check_engine(source, self._contracts)
+        try:
+            self._configs(checked.folders)
+        except SettingsError as error:
+            raise _bad("SETTINGS_DO_NOT_SUIT", str(error)) from error
+        return checked
+
+    def _add(self, folders: Sequence[Path], number: int) -> None:
+        for folder, config in self._configs(folders).items():
+            _add_model(
+                folder, self._repository / f"{folder.name}.{number}", renamed(config, lambda name: f"{name}.{number}")
+            )
+
+    def _configs(self, folders: Sequence[Path]) -> dict[Path, str]:
+        """Reads the ``config.pbtxt`` of an engine's models, with the settings applied."""
+        configs = {folder.name: (folder / CONFIG).read_text(encoding="utf-8") for folder in folders}
+        configs |= self._settings.among(configs).adjusted(configs)
+        return {folder: configs[folder.name] for folder in folders}
 
 
 def check_engine(source: Path, contracts: Mapping[str, frozenset[str]]) -> CheckedEngine:
@@ -158,11 +182,6 @@ def _check_model(folder: Path) -> None:
         raise _bad("NO_ENGINE", f"{folder / '1' / 'model.py'} is missing: export the engine again")
 
 
-def _add(folders: Sequence[Path], repository: Path, number: int) -> None:
-    for folder in folders:
-        _add_model(folder, repository / f"{folder.name}.{number}", number)
-
-
 def _remove(folders: Sequence[Path]) -> None:
     for folder in folders:
         if folder.is_symlink():
@@ -171,11 +190,10 @@ def _remove(folders: Sequence[Path]) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _add_model(folder: Path, target: Path, number: int) -> None:
+def _add_model(folder: Path, target: Path, config: str) -> None:
     shutil.copytree(folder, target, copy_function=_link_or_copy, ignore=shutil.ignore_patterns(CONFIG, "__pycache__"))
     (target / "1").mkdir(exist_ok=True)
-    config = (folder / CONFIG).read_text(encoding="utf-8")
-    (target / CONFIG).write_text(renamed(config, lambda name: f"{name}.{number}"), encoding="utf-8")
+    (target / CONFIG).write_text(config, encoding="utf-8")
 
 
 def _link_or_copy(source: str, target: str) -> None:

@@ -1,4 +1,7 @@
-"""Lays engines that a user trained or imported over the shipped models, as one Triton model repository of links."""
+"""Lays engines that a user trained or imported over the shipped models, as one Triton model repository of links.
+
+Where settings change a model, its ``config.pbtxt`` is written anew, and the rest of it is linked.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,13 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.triton import MODEL_NAMES
+from pipelines.triton import MODEL_NAMES, BadConfigError
+from service.triton.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+CONFIG = "config.pbtxt"
 
 
 class NoEngineError(FileNotFoundError):
@@ -18,21 +24,27 @@ class NoEngineError(FileNotFoundError):
 
 
 @contextlib.contextmanager
-def composed(default: Path, engines: Sequence[Path]) -> Iterator[Path]:
+def composed(default: Path, engines: Sequence[Path], settings: Settings | None = None) -> Iterator[Path]:
     """Gives a model repository with the models of ``default`` and of ``engines`` while the body runs.
 
     Args:
         default: a model repository; it stays as it is, whatever comes into the composed one later.
         engines: engine directories, whose ``triton/`` holds models. Of two models with one name the later one counts.
+        settings: what is set otherwise than in the models' ``config.pbtxt``.
 
     Raises:
         FileNotFoundError: there is no such model repository, or it lacks an engine.
         NoEngineError: an engine directory holds no models.
+        SettingsError: a setting does not suit its model.
     """
     models = overlaid(default, engines)
+    changed = _changed(models, settings) if settings else {}
     with tempfile.TemporaryDirectory(prefix="vivavoce-models-") as directory:
         for name, folder in models.items():
-            Path(directory, name).symlink_to(folder, target_is_directory=True)
+            if name in changed:
+                link_with_config(folder, Path(directory, name), changed[name])
+            else:
+                Path(directory, name).symlink_to(folder, target_is_directory=True)
         yield Path(directory)
 
 
@@ -54,5 +66,25 @@ def overlaid(default: Path, engines: Sequence[Path]) -> dict[str, Path]:
     return models
 
 
+def _changed(models: Mapping[str, Path], settings: Settings) -> dict[str, str]:
+    """Returns the ``config.pbtxt`` of the models that settings change."""
+    configs = {name: (folder / CONFIG).read_text(encoding="utf-8") for name, folder in models.items()}
+    try:
+        return settings.adjusted(configs)
+    except BadConfigError as error:
+        raise SettingsError(f"{settings.source} cannot be applied: a config.pbtxt cannot be read: {error}") from error
+
+
+def link_with_config(folder: Path, target: Path, config: str) -> None:
+    """Makes ``target`` a model with the files of the one in ``folder`` and another ``config.pbtxt``."""
+    target.mkdir()
+    for path in folder.iterdir():
+        if path.name != CONFIG:
+            (target / path.name).symlink_to(path)
+    (target / CONFIG).write_text(config, encoding="utf-8")
+    # Triton wants a version's folder of an ensemble too, though nothing stands in it.
+    (target / "1").mkdir(exist_ok=True)
+
+
 def _models(repository: Path) -> dict[str, Path]:
-    return {path.parent.name: path.parent.resolve() for path in sorted(repository.glob("*/config.pbtxt"))}
+    return {path.parent.name: path.parent.resolve() for path in sorted(repository.glob(f"*/{CONFIG}"))}

@@ -1,0 +1,107 @@
+"""What a load of conversations says of a candidate, and which of two outcomes is the better one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from benchmarks.sla.report import within_budget
+from vivavoce import ReplyStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from benchmarks.sla.report import Report
+    from benchmarks.tuning.space import Candidate
+
+NEVER_MS = 1e6
+"""Stands for the latency of a candidate that does not come up, or answers nothing."""
+_SAME_SHARE = 0.02
+_SAME_WER = 0.005
+"""Half a point: less is noise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one load.
+
+    Attributes:
+        carried: no error, nothing lost, and 95 of 100 replies complete and within the budget.
+        missed: share of the utterances whose reply did not come, or came without some of its stages.
+        p50_ms: reply latency, median.
+        p95_ms: its 95th percentile.
+        wer: word error rate; None where nothing was said.
+        answer_f1: F1 of the answers; None where nothing was asked.
+        took_seconds: how long the measurement took, the start of the service included.
+        complaint: why the candidate did not come up; empty where it did.
+    """
+
+    carried: bool
+    missed: float
+    p50_ms: float
+    p95_ms: float
+    wer: float | None
+    answer_f1: float | None
+    took_seconds: float
+    complaint: str = ""
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """Orders outcomes under the same load, the best first: missed replies count before latency."""
+        return round(self.missed / _SAME_SHARE), self.p95_ms
+
+
+class Measured(NamedTuple):
+    """A candidate under a load of so many conversations, and what came of it."""
+
+    candidate: Candidate
+    streams: int
+    outcome: Outcome
+
+
+def outcome_of(report: Report, budget_ms: float, took_seconds: float) -> Outcome:
+    """Sums up what a load says; see :func:`benchmarks.sla.report.make_report`."""
+    latency, statuses, errors = report["latency_ms"], report["statuses"], report["errors"]
+    assert isinstance(latency, dict)
+    assert isinstance(statuses, dict)
+    assert isinstance(errors, dict)
+    # A conversation that ended with an error has lost what it still would have said: count it as one utterance.
+    wanted = int(str(report["utterances"])) + sum(errors.values())
+    complete = statuses.get(ReplyStatus.COMPLETE.value, 0)
+    wer, answer_f1 = report["wer"], report["answer_f1"]
+    return Outcome(
+        within_budget(report, budget_ms),
+        round(max(0.0, 1 - complete / wanted), 4) if wanted else 1.0,
+        latency["reply"].get("p50", NEVER_MS),
+        latency["reply"].get("p95", NEVER_MS),
+        wer if isinstance(wer, float) else None,
+        answer_f1 if isinstance(answer_f1, float) else None,
+        round(took_seconds, 1),
+    )
+
+
+def failed(complaint: str, took_seconds: float) -> Outcome:
+    """The outcome of a candidate that did not come up."""
+    return Outcome(False, 1.0, NEVER_MS, NEVER_MS, None, None, round(took_seconds, 1), complaint)
+
+
+def is_better(mine: Outcome, other: Outcome) -> bool:
+    """Whether one outcome beats another under the same load without understanding worse."""
+    if mine.wer is not None and other.wer is not None and mine.wer > other.wer + _SAME_WER:
+        return False
+    return mine.rank < other.rank
+
+
+def pareto_front(points: Iterable[Measured]) -> list[Measured]:
+    """Picks the loads that were carried and that no other one beats: none has more conversations and a lower p95."""
+    carried = sorted((p for p in points if p.outcome.carried), key=lambda p: (-p.streams, p.outcome.p95_ms))
+    front: list[Measured] = []
+    for point in carried:
+        if not front or (point.outcome.p95_ms < front[-1].outcome.p95_ms and point.streams < front[-1].streams):
+            front.append(point)
+    return front
+
+
+def held(points: Sequence[Measured], candidate: Candidate) -> int:
+    """Returns the most conversations that a candidate carried; 0 where it carried none."""
+    return max((p.streams for p in points if p.candidate == candidate and p.outcome.carried), default=0)

@@ -1,0 +1,95 @@
+"""What a search has found, for people, programs and ``vivavoce serve``."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from benchmarks.tuning.outcome import Measured, held, pareto_front
+from benchmarks.tuning.space import DEFAULT
+from service.triton.settings import to_toml
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from benchmarks.tuning.search import Found
+
+
+def write_settings(found: Found, path: Path, machine: str, budget_ms: float) -> None:
+    """Writes the best candidate as a settings file, all of it or nothing."""
+    if not found.confirmed:
+        verdict = "Not compared with the default in turns: run `vivavoce tune` again, and it goes on."
+    elif found.best == DEFAULT:
+        verdict = "Nothing that was tried beats what is shipped, so nothing is set."
+    else:
+        verdict = f"Better than what is shipped with {found.streams} conversations at a time."
+    heading = f"Written by `vivavoce tune` for {machine}, replies within {budget_ms:g} ms.\n{verdict}"
+    sibling = path.with_name(f".{path.name}.{os.getpid()}")
+    sibling.write_text(to_toml(found.best.models(), heading), encoding="utf-8")
+    sibling.replace(path)
+
+
+def as_dict(point: Measured) -> dict[str, object]:
+    """Gives a measurement as JSON has it."""
+    outcome = point.outcome
+    return {
+        "settings": _settings(point),
+        "streams": point.streams,
+        "carried": outcome.carried,
+        "missed": outcome.missed,
+        "reply_ms": {"p50": outcome.p50_ms, "p95": outcome.p95_ms},
+        "wer": outcome.wer,
+        "answer_f1": outcome.answer_f1,
+        "seconds": outcome.took_seconds,
+        **({"complaint": outcome.complaint} if outcome.complaint else {}),
+    }
+
+
+def summary(found: Found, path: Path) -> dict[str, object]:
+    """Gives the result of a search as JSON has it."""
+    return {
+        "winner": {model: settings.given() for model, settings in found.best.models().items()},
+        "confirmed": found.confirmed,
+        "compared_at_streams": found.streams,
+        "held": {"winner": held(found.points, found.best), "default": held(found.points, DEFAULT)},
+        "front": [as_dict(point) for point in pareto_front(found.points)],
+        "settings": str(path),
+    }
+
+
+def front_table(found: Found) -> Table:
+    """Shows the loads that were carried and that no other one beats."""
+    table = Table(title="Pareto front: conversations held against reply latency", title_justify="left")
+    for name in ("conversations", "p50, ms", "p95, ms", "missed", "WER", "answer F1"):
+        table.add_column(name, justify="right")
+    table.add_column("settings")
+    for point in pareto_front(found.points):
+        table.add_row(str(point.streams), *figures(point), str(point.candidate))
+    return table
+
+
+def line(point: Measured) -> str:
+    """Writes a measurement on a line."""
+    subject = f"{point.streams} conversations, {point.candidate}"
+    if point.outcome.complaint:
+        return f"{subject}: {point.outcome.complaint}"
+    p50, p95, missed, wer, _ = figures(point)
+    verdict = "carried" if point.outcome.carried else "not carried"
+    return f"{subject}: {verdict}, reply p50 {p50} ms, p95 {p95} ms, {missed} missed, WER {wer}"
+
+
+def figures(point: Measured) -> tuple[str, ...]:
+    """Writes what was measured: p50 and p95 in milliseconds, missed replies, word error rate, answer F1."""
+    outcome = point.outcome
+    shares = (outcome.missed, outcome.wer, outcome.answer_f1)
+    return (
+        f"{outcome.p50_ms:.0f}",
+        f"{outcome.p95_ms:.0f}",
+        *("-" if share is None else f"{share:.1%}" for share in shares),
+    )
+
+
+def _settings(point: Measured) -> dict[str, object]:
+    return {model: settings.given() for model, settings in point.candidate.models().items()}

@@ -1,0 +1,193 @@
+"""The search itself: which candidate is measured next, and which one wins. It knows no clock and no service.
+
+It follows successive halving (Jamieson and Talwalkar, "Non-stochastic Best Arm Identification and Hyperparameter
+Optimization", 2016): every move is tried alone and briefly, the best again and for longer, and then together.
+What comes out on top must beat the default in turns with it, for on a machine with other work no two minutes are alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from benchmarks.tuning.outcome import Measured, Outcome, is_better
+from benchmarks.tuning.space import DEFAULT, Candidate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from benchmarks.tuning.space import Move
+
+MOST_STREAMS = 512
+"""More are never open at a time."""
+_FIRST_STREAMS = 8
+_LOAD_SHARE, _SCREEN_SHARE, _COMBINE_SHARE, _CONFIRM_SHARE = 0.2, 0.55, 0.7, 0.9
+"""How much of the time has passed when a stage ends; what is left is for how much the winner holds."""
+_DEFAULT_EVERY = 4
+_LONGER = 2
+"""So much longer is a load once few candidates are left."""
+_LEAST_ROUNDS, _MOST_ROUNDS = 2, 5
+
+
+class Measure(Protocol):
+    """Measures a candidate: so many conversations for so many seconds."""
+
+    def __call__(self, candidate: Candidate, streams: int, seconds: float) -> Outcome:
+        """Returns what came of it."""
+
+
+@dataclass(slots=True)
+class Found:
+    """What a search has found so far.
+
+    Attributes:
+        points: everything that was measured, in order.
+        best: the candidate that looks best.
+        confirmed: whether it beat the default in turns with it. The default needs no confirmation.
+        streams: the load under which candidates were compared.
+    """
+
+    points: list[Measured] = field(default_factory=list)
+    best: Candidate = DEFAULT
+    confirmed: bool = True
+    streams: int = _FIRST_STREAMS
+
+
+class Search:
+    """Looks for the best candidate within a time limit.
+
+    Args:
+        moves: what can be set otherwise.
+        measure: measures a candidate.
+        limit_seconds: time for everything. A measurement that was begun is ended.
+        load_seconds: how long conversations last while moves are tried.
+        say: told what is going on.
+
+    Attributes:
+        found: what has been found, at any moment.
+    """
+
+    def __init__(
+        self,
+        moves: Sequence[Move],
+        measure: Measure,
+        limit_seconds: float,
+        load_seconds: float,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.found = Found()
+        self._moves = moves
+        self._measure = measure
+        self._limit_seconds = limit_seconds
+        self._load_seconds = load_seconds
+        self._say = say
+        self._spent_seconds = 0.0
+        self._start_seconds = 0.0
+
+    def run(self) -> Found:
+        """Searches until the time is spent or everything was tried."""
+        self._find_load()
+        better = self._combine(self._screen())
+        for candidate in better:
+            self.found.best, self.found.confirmed = candidate, False
+            if not self._has_time(1.0, 2 * _LEAST_ROUNDS, _LONGER):
+                self._say(f"no time to compare the default with {candidate}: give more --minutes")
+                break
+            if self._confirm(candidate):
+                self.found.confirmed = True
+                break
+        if not self.found.confirmed:
+            self.found.best, self.found.confirmed = DEFAULT, True
+        self._find_limit()
+        return self.found
+
+    def _find_load(self) -> None:
+        """Finds the load that the default just does not carry: there a better candidate shows."""
+        carried, streams = 0, _FIRST_STREAMS
+        while not self.found.points or self._has_time(_LOAD_SHARE):
+            self.found.streams = streams
+            if self._try(DEFAULT, streams).carried:
+                carried = streams
+                if streams == MOST_STREAMS:
+                    return
+                streams = min(2 * streams, MOST_STREAMS)
+            elif streams - carried <= max(1, carried // 4):
+                return
+            else:
+                streams = (carried + streams) // 2
+                if streams == carried:
+                    return
+
+    def _screen(self) -> list[Move]:
+        """Tries every move alone; returns those that beat the default that was measured last, the best first."""
+        ranked: list[tuple[tuple[int, float], int]] = []
+        default = None
+        for number, move in enumerate(self._moves):
+            if not self._has_time(_SCREEN_SHARE):
+                self._say(f"no time for {len(self._moves) - number} of {len(self._moves)} moves: give more --minutes")
+                break
+            if default is None or number % _DEFAULT_EVERY == 0:
+                default = self._try(DEFAULT, self.found.streams)
+            outcome = self._try(DEFAULT.with_move(move), self.found.streams)
+            if is_better(outcome, default):
+                ranked.append((_gain(outcome, default), number))
+                self.found.best, self.found.confirmed = DEFAULT.with_move(self._moves[min(ranked)[1]]), False
+        return [self._moves[number] for _, number in sorted(ranked)]
+
+    def _combine(self, moves: Sequence[Move]) -> list[Candidate]:
+        """Tries the best moves again and for longer, and together; returns candidates, the best first."""
+        best_moves = moves[: -(-len(self._moves) // 2)]
+        trials: list[tuple[Candidate, Outcome]] = []
+        together = DEFAULT
+        for move in best_moves:
+            for candidate in dict.fromkeys((together.with_move(move), DEFAULT.with_move(move))):
+                if not self._has_time(_COMBINE_SHARE, 1, _LONGER):
+                    break
+                outcome = self._try(candidate, self.found.streams, _LONGER)
+                if candidate != DEFAULT.with_move(move) or together == DEFAULT:
+                    best = min(trials, key=lambda trial: trial[1].rank, default=None)
+                    together = candidate if best is None or is_better(outcome, best[1]) else together
+                trials.append((candidate, outcome))
+        if not trials:
+            return [DEFAULT.with_move(move) for move in best_moves[:1]]
+        return [candidate for candidate, _ in sorted(trials, key=lambda trial: trial[1].rank)]
+
+    def _confirm(self, candidate: Candidate) -> bool:
+        """Measures a candidate and the default in turn; whether the candidate wins all rounds but one at most."""
+        wins = rounds = 0
+        while rounds < _LEAST_ROUNDS or (rounds < _MOST_ROUNDS and self._has_time(_CONFIRM_SHARE, 2, _LONGER)):
+            # Who goes first changes, so that what drifts helps neither.
+            order = (candidate, DEFAULT) if rounds % 2 else (DEFAULT, candidate)
+            outcomes = {each: self._try(each, self.found.streams, _LONGER) for each in order}
+            rounds += 1
+            wins += is_better(outcomes[candidate], outcomes[DEFAULT])
+            if rounds - wins > 1:
+                return False
+        self._say(f"{candidate}: better than the default in {wins} of {rounds} rounds")
+        return wins == rounds or (rounds > _LEAST_ROUNDS and rounds - wins <= 1)
+
+    def _find_limit(self) -> None:
+        """Raises the load until the best candidate does not carry it."""
+        streams = self.found.streams
+        while self.found.confirmed and self._has_time(1.0) and streams < MOST_STREAMS:
+            if not self._try(self.found.best, streams).carried:
+                return
+            streams = min(MOST_STREAMS, streams + max(1, streams // 4))
+
+    def _try(self, candidate: Candidate, streams: int, longer: int = 1) -> Outcome:
+        seconds = longer * self._load_seconds
+        outcome = self._measure(candidate, streams, seconds)
+        self._spent_seconds += outcome.took_seconds
+        self._start_seconds = max(0.0, outcome.took_seconds - seconds)
+        self.found.points.append(Measured(candidate, streams, outcome))
+        return outcome
+
+    def _has_time(self, share: float, measurements: int = 1, longer: int = 1) -> bool:
+        """Whether so many more measurements will have ended when so much of the time has passed."""
+        needed = measurements * (longer * self._load_seconds + self._start_seconds)
+        return self._spent_seconds + needed <= share * self._limit_seconds
+
+
+def _gain(outcome: Outcome, default: Outcome) -> tuple[int, float]:
+    """Tells by how much an outcome beats the default's, for sorting: the most first."""
+    return outcome.rank[0] - default.rank[0], outcome.p95_ms / default.p95_ms

@@ -1,0 +1,82 @@
+"""Measures a candidate for real: a service with its settings, and live conversations with it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.sla.load import run_load
+from benchmarks.sla.report import make_report
+from benchmarks.sla.scripts import Mix, write_scripts
+from benchmarks.tuning.outcome import Outcome, failed, outcome_of
+from benchmarks.tuning.search import MOST_STREAMS
+from modelkit.errors import EngineError
+from modelkit.evaluation.service_process import SERVE, running_service
+from service.main import DEFAULT_MODEL_REPOSITORY
+from service.triton.repository import CONFIG
+from service.triton.settings import to_toml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from benchmarks.sla.material import Item
+    from benchmarks.tuning.space import Candidate
+
+_EVERYBODY = ("--max-conversations", str(MOST_STREAMS))
+"""What a machine carries is looked for, and not how careful the service is at its door."""
+
+
+class LiveMeasurement:
+    """Starts a service for every measurement, and lets the same callers talk to it.
+
+    Args:
+        items: what is said.
+        budget_ms: what replies must keep.
+        seed: of who says what when: the same for every candidate.
+        engines: engine directories that take the places of the shipped engines.
+    """
+
+    def __init__(self, items: Sequence[Item], budget_ms: float, seed: int, engines: Sequence[Path] = ()) -> None:
+        self._items = items
+        self._budget_ms = budget_ms
+        self._seed = seed
+        self._engines = engines
+
+    def __call__(self, candidate: Candidate, streams: int, seconds: float) -> Outcome:
+        """See ``benchmarks.tuning.search.Measure``."""
+        began = time.monotonic()
+        scripts = write_scripts(self._items, streams, seconds, Mix(), self._seed)
+        try:
+            with _service(candidate, self._engines) as address:
+                result = run_load(address, scripts)
+        except EngineError as error:
+            return failed(str(error), time.monotonic() - began)
+        return outcome_of(make_report(result), self._budget_ms, time.monotonic() - began)
+
+
+def shipped_configs() -> dict[str, str]:
+    """Reads the ``config.pbtxt`` of every shipped model."""
+    paths = DEFAULT_MODEL_REPOSITORY.glob(f"*/{CONFIG}")
+    return {path.parent.name: path.read_text(encoding="utf-8") for path in paths}
+
+
+@contextlib.contextmanager
+def _service(candidate: Candidate, engines: Sequence[Path]) -> Iterator[str]:
+    """Runs a service with a candidate's settings while the body runs; yields its address.
+
+    Raises:
+        EngineError: it does not come up.
+    """
+    with tempfile.TemporaryDirectory(prefix="vivavoce-tune-") as directory, asyncio.Runner() as runner:
+        path = Path(directory, "settings.toml")
+        path.write_text(to_toml(candidate.models()), encoding="utf-8")
+        service = running_service(engines, (*SERVE, *_EVERYBODY, "--settings", str(path)))
+        address = runner.run(service.__aenter__())
+        try:
+            yield address
+        finally:
+            runner.run(service.__aexit__(None, None, None))

@@ -1,0 +1,105 @@
+"""What can be set otherwise: moves, and the candidates that are made of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pipelines.triton import ModelSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from service.triton.settings import Settings
+
+ASR, INTENT, QA = "asr", "intent_slot_bert", "qa_bert"
+_INTERVALS = (0.6, 0.8, 1.2)
+_MOST_THREADS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One thing that is set otherwise than it is shipped.
+
+    Attributes:
+        factor: what it is about; of the moves with one factor a candidate has one at most.
+        model: whose setting it is.
+        settings: what is set.
+    """
+
+    factor: str
+    model: str
+    settings: ModelSettings
+
+    def __str__(self) -> str:
+        return ", ".join(f"{self.model} {name} {value}" for name, value in self.settings.given().items())
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A choice of settings: some moves, in the order of their factors. Without any it is the default."""
+
+    moves: tuple[Move, ...] = ()
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.moves)) or "default"
+
+    def models(self) -> dict[str, ModelSettings]:
+        """Gives the settings of each model, for a settings file."""
+        models: dict[str, ModelSettings] = {}
+        for move in self.moves:
+            known = models.get(move.model, ModelSettings())
+            models[move.model] = replace(known, **move.settings.given())
+        return models
+
+    def with_move(self, move: Move) -> Candidate:
+        """Returns the candidate with a move more, in place of one with the same factor."""
+        others = (other for other in self.moves if other.factor != move.factor)
+        return Candidate(tuple(sorted((*others, move), key=lambda each: each.factor)))
+
+
+DEFAULT = Candidate()
+
+
+def moves(cores: int, shipped: Mapping[str, str]) -> list[Move]:
+    """Lists what is worth trying on a machine, what usually matters most first.
+
+    Args:
+        cores: how many the machine has.
+        shipped: the ``config.pbtxt`` of every model; what it has already is no move.
+    """
+    from service.triton.settings import Settings  # noqa: PLC0415 - needs an extra, and candidates alone do not
+
+    return [move for move in _all_moves(cores) if _changes(Settings({move.model: move.settings}), shipped)]
+
+
+def _changes(settings: Settings, shipped: Mapping[str, str]) -> bool:
+    return bool(settings.adjusted(shipped))
+
+
+def _all_moves(cores: int) -> Iterator[Move]:
+    counts = _powers(min(cores, _MOST_THREADS))
+    # A partial text costs a decoding of all that was heard so far.
+    for seconds in _INTERVALS:
+        yield Move("asr interval", ASR, ModelSettings(partial_interval_seconds=seconds))
+    for count in counts:
+        yield Move("asr threads", ASR, ModelSettings(threads=count))
+    for model in (QA, INTENT):
+        for count in counts:
+            yield Move(f"{model} threads", model, ModelSettings(threads=count))
+    yield Move("asr instances", ASR, ModelSettings(instances=2))
+    for model in (QA, INTENT):
+        yield Move(f"{model} instances", model, ModelSettings(instances=2))
+    # Small batches delay those in them less; direct gives each sequence a place of its own.
+    yield Move("asr batch", ASR, ModelSettings(max_batch_size=8))
+    yield Move("asr batch", ASR, ModelSettings(max_batch_size=64, strategy="direct"))
+    for model, delay in ((QA, 1000), (INTENT, 1000), (ASR, 2000)):
+        yield Move(f"{model} delay", model, ModelSettings(queue_delay_microseconds=delay))
+    # A batch of long rows may take longer than the rows one by one; see "What the settings do" in docs/performance.md.
+    yield Move(f"{QA} delay", QA, ModelSettings(dynamic_batching=False))
+    if cores > _MOST_THREADS:
+        yield Move("asr instances", ASR, ModelSettings(instances=cores // 4))
+
+
+def _powers(most: int) -> Sequence[int]:
+    return [1 << exponent for exponent in range(most.bit_length()) if 1 << exponent <= most]

@@ -1,0 +1,129 @@
+"""`vivavoce tune`: from a new machine to the settings with which it holds the most conversations."""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+
+from vivavoce.cli._extras import extra
+
+if TYPE_CHECKING:
+    from benchmarks.tuning.outcome import Outcome
+    from benchmarks.tuning.search import Found
+    from benchmarks.tuning.space import Candidate
+
+
+@click.command()
+@click.option("--budget-ms", type=click.FloatRange(20), default=300, show_default=True, help="What replies must keep.")
+@click.option("--minutes", type=click.FloatRange(1), default=30, show_default=True, help="Time for the search.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default="settings.toml",
+    show_default=True,
+    help="The settings file to write, for `vivavoce serve --settings`.",
+)
+@click.option(
+    "--manifest",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="What is said: a JSON object a line.  [default: the demonstration's recordings]",
+)
+@click.option(
+    "--engine",
+    "engines",
+    metavar="DIR",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Tune with this engine in place of the shipped one. May be repeated.",
+)
+@click.option("--seconds", type=click.FloatRange(5), default=20, show_default=True, help="Length of a conversation.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Same seed, same conversations.")
+@click.option("--fresh", is_flag=True, help="Begin anew, without what an earlier search with this --out has measured.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a measurement and one at the end.")
+def tune(
+    *,
+    budget_ms: float,
+    minutes: float,
+    out: Path,
+    manifest: Path | None,
+    engines: tuple[Path, ...],
+    seconds: float,
+    seed: int,
+    fresh: bool,
+    as_json: bool,
+) -> None:
+    """Search the settings that are best for this machine, and write them to a file.
+
+    Services with other settings are started one after another, and live conversations are held with them. Nothing
+    else should run meanwhile. Interrupted, the best so far is written, and the next run goes on where this one stopped.
+    """
+    with extra("serve,bench", "Tuning"):
+        from benchmarks.provenance import machine  # noqa: PLC0415 - needs the extras
+        from benchmarks.sla.material import DEMONSTRATION, read_items  # noqa: PLC0415
+        from benchmarks.tuning import journal, report, search, space  # noqa: PLC0415
+        from benchmarks.tuning import outcome as outcomes  # noqa: PLC0415
+        from benchmarks.tuning.service import LiveMeasurement, shipped_configs  # noqa: PLC0415
+    try:
+        live = LiveMeasurement(read_items(manifest or DEMONSTRATION), budget_ms, seed, engines)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
+    if not out.absolute().parent.is_dir():
+        raise click.UsageError(f"There is no folder {out.parent}: make it, or choose another --out.")
+    log = out.with_name(f"{out.name}.log")
+    if fresh:
+        log.unlink(missing_ok=True)
+    spent = 0.0
+    console = Console(stderr=True, highlight=False)
+
+    def tell(candidate: Candidate, streams: int, outcome: Outcome, known: bool) -> None:
+        nonlocal spent
+        spent += outcome.took_seconds
+        point = outcomes.Measured(candidate, streams, outcome)
+        if as_json:
+            click.echo(json.dumps(report.as_dict(point)))
+        again = ", as measured before" if known else ""
+        progress = f"[{spent / 60:.1f} of {minutes:g} min{again}]"
+        console.print(f"{progress} {report.line(point)}", markup=False, soft_wrap=True)
+
+    conditions = {
+        "version": metadata.version("vivavoce"),
+        "machine": machine(),
+        "budget_ms": budget_ms,
+        "seed": seed,
+        "said": str(manifest or "demonstration"),
+        "engines": [str(engine) for engine in engines],
+    }
+    try:
+        measure = journal.Journal(log, conditions, live, tell)
+    except journal.OtherSearchError as error:
+        raise click.ClickException(str(error)) from error
+    moves = space.moves(os.cpu_count() or 1, shipped_configs())
+    searching = search.Search(moves, measure, 60 * minutes, seconds, console.print)
+    try:
+        with console.status("holding conversations …"):
+            found = searching.run()
+    except KeyboardInterrupt:
+        report.write_settings(searching.found, out, machine(), budget_ms)
+        console.print(f"The best so far is in {out}. The same command goes on from here.")
+        raise
+    report.write_settings(found, out, machine(), budget_ms)
+    _show(found, out, as_json=as_json)
+
+
+def _show(found: Found, out: Path, *, as_json: bool) -> None:
+    from benchmarks.tuning import report  # noqa: PLC0415 - needs the extras
+
+    result = report.summary(found, out)
+    if as_json:
+        click.echo(json.dumps(result))
+        return
+    console = Console(highlight=False)
+    console.print(report.front_table(found))
+    console.print(f"winner: {found.best}")
+    console.print(f"written to {out}: start the service with `vivavoce serve --settings {out}`", soft_wrap=True)

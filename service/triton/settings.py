@@ -1,0 +1,161 @@
+"""Reads a settings file: how the models use a machine, in TOML, a table a model.
+
+    [asr]
+    threads = 2
+    partial_interval_seconds = 0.6
+
+    [qa_bert]
+    instances = 2
+    queue_delay_microseconds = 100
+
+:class:`pipelines.triton.ModelSettings` says what the keys mean. What is not set stays as ``config.pbtxt`` has it.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pipelines.triton import ModelSettings, SettingError, adjusted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+_MOST_THREADS = 1024
+_MOST_ROWS = 4096
+_MOST_DELAY_MICROSECONDS = 1_000_000
+_LONGEST_INTERVAL_SECONDS = 30.0
+
+
+class SettingsError(ValueError):
+    """A settings file is not in order; the message names the file and the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a settings file says.
+
+    Attributes:
+        models: what is set for each model.
+        source: how messages name the file.
+    """
+
+    models: Mapping[str, ModelSettings] = field(default_factory=dict)
+    source: str = "settings"
+
+    def adjusted(self, configs: Mapping[str, str]) -> dict[str, str]:
+        """Applies the settings to the models of a repository; returns the ``config.pbtxt`` of those that change.
+
+        Args:
+            configs: the ``config.pbtxt`` of every model, by name.
+
+        Raises:
+            SettingsError: a model is not there, or a setting does not suit it.
+            BadConfigError: a config cannot be read.
+        """
+        for name in self.models:
+            if name not in configs:
+                raise SettingsError(f"{self.source}: there is no model {name}: use one of {', '.join(sorted(configs))}")
+        try:
+            return adjusted(configs, self.models)
+        except SettingError as error:
+            raise SettingsError(f"{self.source}, [{error.model}] {error.key}: {error}") from error
+
+    def among(self, names: Iterable[str]) -> Settings:
+        """Returns what is set for some of the models."""
+        return Settings({name: self.models[name] for name in names if name in self.models}, self.source)
+
+
+def read_settings(path: Path) -> Settings:
+    """Reads a settings file.
+
+    Raises:
+        FileNotFoundError: there is none.
+        SettingsError: it is not in order.
+    """
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, IsADirectoryError) as error:
+        raise SettingsError(f"{path} is no TOML: {error}") from error
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no settings file {path}: write one, or let `vivavoce tune` do it") from None
+    return parse_settings(tables, str(path))
+
+
+def parse_settings(tables: Mapping[str, Any], source: str) -> Settings:
+    """Takes the tables of a settings file.
+
+    Raises:
+        SettingsError: they are not in order.
+    """
+    models = {}
+    for model, table in tables.items():
+        if not isinstance(table, dict):
+            raise SettingsError(f"{source}, {model}: put each setting below its model, such as [asr]")
+        for key, value in table.items():
+            if key not in _KEYS:
+                raise SettingsError(f"{source}, [{model}] {key}: there is no such setting: use {', '.join(_KEYS)}")
+            fits, wanted = _KEYS[key]
+            if not fits(value):
+                raise SettingsError(f"{source}, [{model}] {key}: {value!r} will not do: give {wanted}")
+        values: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in table.items()}
+        models[model] = ModelSettings(**values)
+    return Settings(models, source)
+
+
+def to_toml(models: Mapping[str, ModelSettings], heading: str = "") -> str:
+    """Writes settings as a settings file.
+
+    Args:
+        models: what is set.
+        heading: lines that stand above it as comments.
+    """
+    lines = [f"# {line}".rstrip() for line in heading.splitlines()]
+    for model, settings in models.items():
+        if given := settings.given():
+            lines += ["", f"[{model}]", *(f"{key} = {_toml(value)}" for key, value in given.items())]
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _toml(value: object) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return f'"{value}"'
+        case tuple():
+            return f"[{', '.join(map(str, value))}]"
+        case _:
+            return str(value)
+
+
+def _whole(least: int, most: int) -> Callable[[object], bool]:
+    # In Python, True is a number.
+    return lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def _sizes(value: object) -> bool:
+    return isinstance(value, list) and all(_whole(1, _MOST_ROWS)(size) for size in value)
+
+
+def _interval(value: object) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and math.isfinite(value) and 0 < value <= _LONGEST_INTERVAL_SECONDS  # type: ignore[operator,arg-type]
+
+
+_KEYS: Mapping[str, tuple[Callable[[object], bool], str]] = {
+    "instances": (_whole(1, _MOST_THREADS), f"a number from 1 to {_MOST_THREADS}"),
+    "max_batch_size": (_whole(1, _MOST_ROWS), f"a number from 1 to {_MOST_ROWS}"),
+    "dynamic_batching": (lambda value: isinstance(value, bool), "true or false"),
+    "preferred_batch_sizes": (_sizes, f"a list of numbers from 1 to {_MOST_ROWS}, such as [4, 8]"),
+    "queue_delay_microseconds": (
+        _whole(0, _MOST_DELAY_MICROSECONDS),
+        f"a number from 0 to {_MOST_DELAY_MICROSECONDS}",
+    ),
+    "strategy": (lambda value: value in ("direct", "oldest"), '"direct" or "oldest"'),
+    "threads": (_whole(1, _MOST_THREADS), f"a number from 1 to {_MOST_THREADS}"),
+    "partial_interval_seconds": (_interval, f"seconds, above 0 and up to {_LONGEST_INTERVAL_SECONDS:g}"),
+}

@@ -1,0 +1,90 @@
+"""`vivavoce tune` on a machine that exists as arithmetic."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from benchmarks.tuning import service
+from service.triton.settings import read_settings
+from tests.unit.benchmarks.tuning.fakes import FakeMachine
+from vivavoce import cli
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class SlowPartials(FakeMachine):
+    """Holds more the fewer partial texts it works out."""
+
+    def __call__(self, candidate, streams, seconds):
+        asr = candidate.models().get("asr")
+        self._holds = 20 * ((asr and asr.partial_interval_seconds) or 0.4) / 0.4
+        return super().__call__(candidate, streams, seconds)
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> FakeMachine:
+    machine = SlowPartials()
+    monkeypatch.setattr(service, "LiveMeasurement", lambda *_: machine)
+    return machine
+
+
+def tune(path: Path, *arguments: str) -> int:
+    return cli.run(["tune", "--out", str(path), *arguments])
+
+
+def test_the_winner_can_be_served(tmp_path: Path, machine: FakeMachine, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "settings.toml"
+    assert tune(path, "--json") == 0
+    *points, result = map(json.loads, capsys.readouterr().out.splitlines())
+    assert result["winner"] == {"asr": {"partial_interval_seconds": 1.2}}
+    assert result["confirmed"]
+    assert result["held"]["winner"] > result["held"]["default"] > 0
+    assert read_settings(path).models["asr"].partial_interval_seconds == 1.2
+    assert len(points) == len(machine.asked)
+    assert all(point in points for point in result["front"])
+
+
+def test_people_are_shown_the_front(tmp_path: Path, machine: FakeMachine, capsys: pytest.CaptureFixture[str]):
+    assert tune(tmp_path / "settings.toml") == 0
+    out = capsys.readouterr()
+    assert "Pareto front" in out.out
+    assert f"serve --settings {tmp_path / 'settings.toml'}" in out.out
+    assert "conversations, default: carried, reply p50" in out.err
+
+
+def test_what_was_measured_is_not_measured_again(tmp_path: Path, machine: FakeMachine):
+    path = tmp_path / "settings.toml"
+    assert tune(path) == 0
+    written, measured = path.read_text(), len(machine.asked)
+    path.unlink()
+    assert tune(path) == 0
+    assert (path.read_text(), len(machine.asked)) == (written, measured)
+    assert tune(path, "--fresh") == 0
+    assert len(machine.asked) == 2 * measured
+
+
+def test_interrupted_it_leaves_the_best_so_far(
+    tmp_path: Path, machine: FakeMachine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    class Interrupted(SlowPartials):
+        def __call__(self, candidate, streams, seconds):
+            if len(self.asked) == 10:
+                raise KeyboardInterrupt
+            return super().__call__(candidate, streams, seconds)
+
+    monkeypatch.setattr(service, "LiveMeasurement", lambda *_: Interrupted())
+    assert tune(tmp_path / "settings.toml") == 130
+    assert "The same command goes on from here" in capsys.readouterr().err
+    assert "run `vivavoce tune` again" in (tmp_path / "settings.toml").read_text()
+
+
+def test_wrong_usage_is_told_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert tune(tmp_path / "missing" / "settings.toml") == 2
+    assert "There is no folder" in capsys.readouterr().err
+    (tmp_path / "settings.toml.log").write_text("something else\n")
+    assert tune(tmp_path / "settings.toml") == 1
+    assert "settings.toml.log is no log of `vivavoce tune`: choose another --out." in capsys.readouterr().err
