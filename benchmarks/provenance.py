@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 import platform
 import re
 import subprocess
 from pathlib import Path
-
-import psutil
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -28,8 +27,13 @@ def provenance(command: str) -> dict[str, object]:
         "command": command,
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "commit": commit.stdout.strip(),
-        "machine": f"{psutil.cpu_count()} x {_cpu_model()}, {platform.system()}",
+        "machine": machine(),
     }
+
+
+def machine() -> str:
+    """Names this machine by its cores and its system."""
+    return f"{os.cpu_count()} x {_cpu_model()}, {platform.system()}"
 
 
 def _cpu_model() -> str:

@@ -10,16 +10,11 @@ from typing import TYPE_CHECKING
 
 import vivavoce
 from benchmarks.sla.material import RATE_HZ
+from benchmarks.sla.pace import FORMAT, Microphone
 from benchmarks.sla.scripts import spoken
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from benchmarks.sla.scripts import Script
-
-CHUNK = RATE_HZ // 10
-"""Samples of a message: 100 ms."""
-_FORMAT = vivavoce.AudioFormat(vivavoce.Encoding.LINEAR_PCM, RATE_HZ)
 
 
 @dataclass(slots=True)
@@ -34,6 +29,7 @@ class Record:
         chunk: sending of a chunk to the transcript that covers it.
         first_partial: beginning of speech to the first transcript.
         server: the server's own count of the reply latency.
+        overhead: the part of it in which no model computed for the reply; see :func:`overhead_of`.
         statuses: how many replies had which status.
         speculated: replies that were worked out during the trailing silence.
         answers: for every question the passage wanted and the one that came.
@@ -51,6 +47,7 @@ class Record:
     chunk: list[float] = field(default_factory=list)
     first_partial: list[float] = field(default_factory=list)
     server: list[float] = field(default_factory=list)
+    overhead: list[float] = field(default_factory=list)
     statuses: dict[str, int] = field(default_factory=dict)
     speculated: int = 0
     answers: list[tuple[str, str]] = field(default_factory=list)
@@ -67,12 +64,14 @@ class Caller:
     Args:
         address: the service's ``host:port``.
         script: what to say.
+        reply_budget_seconds: within which replies are wanted; None leaves it to the server.
     """
 
-    def __init__(self, address: str, script: Script) -> None:
+    def __init__(self, address: str, script: Script, reply_budget_seconds: float | None = None) -> None:
         self._address = address
         self._script = script
-        self._sent: list[float] = []
+        self._reply_budget_seconds = reply_budget_seconds
+        self._microphone = Microphone(spoken(script))
         self._record = Record()
         self._turn_starts: dict[int, float] = {}
         self._speech_ends: dict[int, float] = {}
@@ -89,7 +88,13 @@ class Caller:
         began = time.monotonic()
         try:
             async with vivavoce.connect(self._address) as client:
-                events = client.converse(self._speak(), audio=_FORMAT, interim_results=True, documents=documents)
+                events = client.converse(
+                    self._microphone.chunks(),
+                    audio=FORMAT,
+                    interim_results=True,
+                    documents=documents,
+                    reply_budget_seconds=self._reply_budget_seconds,
+                )
                 async for event in events:
                     self._note(event, time.monotonic())
         except vivavoce.VivavoceError as error:
@@ -98,18 +103,6 @@ class Caller:
                 record.refusal = time.monotonic() - began
         self._finish()
         return record
-
-    async def _speak(self) -> AsyncIterator[bytes]:
-        """Yields chunks on an absolute schedule: an open loop, which does not slow down when the server does."""
-        stream = spoken(self._script)
-        started = time.monotonic()
-        for first in range(0, len(stream), CHUNK):
-            due = started + (first + CHUNK) / RATE_HZ
-            await asyncio.sleep(max(0.0, due - time.monotonic()))
-            now = time.monotonic()
-            self._record.late_sending = max(self._record.late_sending, now - due)
-            self._sent.append(now)
-            yield stream[first : first + CHUNK].tobytes()
 
     def _note(self, event: vivavoce.Event, now: float) -> None:
         match event:
@@ -127,30 +120,27 @@ class Caller:
                 pass
 
     def _note_partial(self, partial: vivavoce.Transcript, now: float) -> None:
-        self._record.chunk.append(now - self._sent_at(partial.end_seconds))
+        self._record.chunk.append(now - self._microphone.sent_at(partial.end_seconds))
         if partial.turn not in self._partial_turns:
             self._partial_turns.add(partial.turn)
-            self._record.first_partial.append(now - self._sent_at(partial.start_seconds))
+            self._record.first_partial.append(now - self._microphone.sent_at(partial.start_seconds))
 
     def _note_reply(self, reply: vivavoce.Reply, now: float) -> None:
         record = self._record
         if reply.client_latency_seconds is not None:
             record.reply.append(reply.client_latency_seconds)
         if reply.turn in self._speech_ends:
-            record.turn.append(now - self._sent_at(self._speech_ends[reply.turn]))
+            record.turn.append(now - self._microphone.sent_at(self._speech_ends[reply.turn]))
         record.server.append(reply.latency.total_seconds)
+        record.overhead.append(overhead_of(reply))
         record.statuses[reply.status.value] = record.statuses.get(reply.status.value, 0) + 1
         record.speculated += reply.speculated
         answer = reply.answer.text if reply.answer else ""
         self._replies.append((self._turn_starts.get(reply.turn, 0.0), answer))
 
-    def _sent_at(self, position_seconds: float) -> float:
-        """Returns when the chunk that holds a position of the stream was sent."""
-        index = min(int(position_seconds * RATE_HZ) // CHUNK, len(self._sent) - 1)
-        return self._sent[index]
-
     def _finish(self) -> None:
         """Matches replies with the recordings during which their turns began."""
+        self._record.late_sending = self._microphone.late_seconds
         starts = [line.first_sample / RATE_HZ for line in self._script.lines]
         got: dict[int, str] = {}
         for moment, answer in sorted(self._replies):
@@ -162,3 +152,16 @@ class Caller:
             for index, line in enumerate(self._script.lines)
             if line.item.answer is not None and self._script.document is not None
         ]
+
+
+def overhead_of(reply: vivavoce.Reply) -> float:
+    """Tells for how many seconds of a reply's latency no model computed for it.
+
+    Intent and answer are computed side by side, after recognition. Where that was done in the trailing silence, it
+    would have been over before the utterance was, had it not had to wait: all of such a reply's latency is overhead.
+    """
+    if reply.speculated:
+        return reply.latency.total_seconds
+    stages = {entry.stage: entry.compute_seconds for entry in reply.latency.stages}
+    recognition = stages.pop(vivavoce.Stage.ASR, 0.0)
+    return max(0.0, reply.latency.total_seconds - recognition - max(stages.values(), default=0.0))

@@ -8,14 +8,17 @@ import os
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from benchmarks.sla.caller import Caller, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from benchmarks.sla.scripts import Script
+
+_Script = TypeVar("_Script")
+_Record = TypeVar("_Record")
 
 STREAMS_PER_PROCESS = 12
 _START_SECONDS = 2.0
@@ -23,7 +26,7 @@ _START_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class LoadResult:
+class LoadResult(Generic[_Record]):
     """What all callers saw.
 
     Attributes:
@@ -32,29 +35,46 @@ class LoadResult:
         client_cpu: the busiest process's share of one core, 0 to 1.
     """
 
-    records: list[Record]
+    records: list[_Record]
     seconds: float
     client_cpu: float
 
 
-def run_load(address: str, scripts: Sequence[Script]) -> LoadResult:
+def run_load(address: str, scripts: Sequence[Script]) -> LoadResult[Record]:
     """Lets all callers speak their scripts at the same time, and waits for the last of them."""
+    return run_callers(address, scripts, _call)
+
+
+def run_callers(
+    address: str, scripts: Sequence[_Script], call: Callable[[str, _Script], Awaitable[_Record]]
+) -> LoadResult[_Record]:
+    """Lets callers of any kind do what their scripts say at the same time, and waits for the last of them.
+
+    Args:
+        address: the service's ``host:port``.
+        scripts: one a caller.
+        call: what one caller does; a function of a module, so that other processes find it.
+    """
     processes = max(1, min(os.cpu_count() or 1, -(-len(scripts) // STREAMS_PER_PROCESS)))
     shares = [list(scripts[first::processes]) for first in range(processes)]
     begin = time.time() + _START_SECONDS
     with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
-        parts = list(pool.map(_run_share, [address] * processes, shares, [begin] * processes))
-    records: list[Record] = [Record()] * len(scripts)
-    for first, (share, _) in enumerate(parts):
-        records[first::processes] = share
+        parts = list(pool.map(_run_share, [address] * processes, shares, [call] * processes, [begin] * processes))
+    records = [parts[number % processes][0][number // processes] for number in range(len(scripts))]
     return LoadResult(records, time.time() - begin, max(cpu for _, cpu in parts))
 
 
-def _run_share(address: str, scripts: Sequence[Script], begin: float) -> tuple[list[Record], float]:
+async def _call(address: str, script: Script) -> Record:
+    return await Caller(address, script).call()
+
+
+def _run_share(
+    address: str, scripts: Sequence[_Script], call: Callable[[str, _Script], Awaitable[_Record]], begin: float
+) -> tuple[list[_Record], float]:
     """One process's callers; returns their records and the process's share of a core."""
 
-    async def all_of_them() -> list[Record]:
-        return list(await asyncio.gather(*(Caller(address, script).call() for script in scripts)))
+    async def all_of_them() -> list[_Record]:
+        return list(await asyncio.gather(*(call(address, script) for script in scripts)))
 
     time.sleep(max(0.0, begin - time.time()))
     cpu, wall = time.process_time(), time.monotonic()

@@ -6,14 +6,26 @@ import json
 import pytest
 
 from benchmarks.sla import caller as caller_module
-from benchmarks.sla.caller import CHUNK, Caller, Record
+from benchmarks.sla import pace as pace_module
+from benchmarks.sla.caller import Caller, Record, overhead_of
 from benchmarks.sla.capacity import find_capacity
 from benchmarks.sla.load import LoadResult
 from benchmarks.sla.material import DEMONSTRATION, RATE_HZ, read_items, samples
+from benchmarks.sla.pace import CHUNK
 from benchmarks.sla.plot import plot
 from benchmarks.sla.report import make_report, percentiles, within_budget
 from benchmarks.sla.scripts import Line, Mix, Script, write_scripts
-from vivavoce import Latency, Overloaded, Reply, ReplyStatus, SpeechBegan, SpeechEnded, Transcript
+from vivavoce import (
+    Latency,
+    Overloaded,
+    Reply,
+    ReplyStatus,
+    SpeechBegan,
+    SpeechEnded,
+    Stage,
+    StageLatency,
+    Transcript,
+)
 from vivavoce._events import Answer, EndReason
 from vivavoce.cli.bench._sla import _write_csv
 
@@ -87,7 +99,7 @@ def _instant(monkeypatch):
     async def no_sleep(_: float) -> None:
         pass
 
-    monkeypatch.setattr(caller_module.asyncio, "sleep", no_sleep)
+    monkeypatch.setattr(pace_module.asyncio, "sleep", no_sleep)
 
 
 async def call(monkeypatch, script, events) -> Record:
@@ -130,14 +142,14 @@ async def test_a_refusal_is_an_error_with_its_time(monkeypatch):
 @pytest.mark.usefixtures("_instant")
 async def test_a_partial_is_timed_from_the_chunk_that_it_covers(monkeypatch):
     sent = iter(range(1000))
-    monkeypatch.setattr(caller_module.time, "monotonic", lambda: float(next(sent)))
+    monkeypatch.setattr(pace_module.time, "monotonic", lambda: float(next(sent)))
     events = [Transcript(1, "hello", is_final=False, start_seconds=0.0, end_seconds=0.05 + CHUNK / RATE_HZ)]
     script = spoken(0)
     record = await call(monkeypatch, script, events)
     assert record.first_partial[0] - record.chunk[0] == 2  # one chunk later is two looks at the clock later
 
 
-def result(*records: Record) -> LoadResult:
+def result(*records: Record) -> LoadResult[Record]:
     return LoadResult(list(records), 10.0, 0.1)
 
 
@@ -198,3 +210,23 @@ def test_files_hold_every_load(tmp_path):
     plot(reports, 300, tmp_path / "loads.png")
     assert (tmp_path / "loads.png").read_bytes().startswith(b"\x89PNG")
     json.dumps(reports)
+
+
+def test_a_reply_that_leaves_stages_out_is_no_sign_of_capacity():
+    mostly = Record(reply=[0.1] * 20, utterances=20, statuses={"COMPLETE": 19, "PARTIAL": 1})
+    hardly = Record(reply=[0.1] * 20, utterances=20, statuses={"COMPLETE": 18, "PARTIAL": 2})
+    assert within_budget(make_report(result(mostly)), 300)
+    assert not within_budget(make_report(result(hardly)), 300)
+
+
+@pytest.mark.parametrize(("speculated", "overhead"), [(False, 0.02), (True, 0.25)])
+def test_overhead_is_what_models_did_not_compute(speculated, overhead):
+    stages = ((Stage.ASR, 0.15), (Stage.NLU, 0.02), (Stage.QA, 0.08))
+    latency = Latency(0.25, tuple(StageLatency(stage, 0.005, compute) for stage, compute in stages))
+    reply = Reply(1, "x", None, (), None, ReplyStatus.COMPLETE, (), latency, speculated)
+    assert overhead_of(reply) == pytest.approx(overhead)
+
+
+def test_no_overhead_is_negative():
+    latency = Latency(0.01, (StageLatency(Stage.ASR, 0.0, 0.02),))
+    assert overhead_of(Reply(1, "x", None, (), None, ReplyStatus.PARTIAL, (), latency, speculated=False)) == 0

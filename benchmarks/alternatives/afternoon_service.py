@@ -1,0 +1,82 @@
+"""Serves the afternoon version behind the contract of the service.
+
+``python -m benchmarks.alternatives.afternoon_service`` prints its address when it is ready, as ``vivavoce serve`` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import grpc
+
+from benchmarks.alternatives.afternoon import AfternoonModels
+from modelkit.recover import recover
+from modelkit.triton_models import MODEL_REPOSITORY, NLU_MODELS, QA_MODELS
+from pipelines.versions.trial import warm_up
+from pipelines.voice_activity import SileroModel
+from service.admission import Admission
+from service.conversation_service import ConversationServicer
+from service.handlers import conversation_handler
+from service.idle import Limits
+from service.open_conversations import OpenConversations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+_MOST_CONVERSATIONS = 64
+"""As many as ``vivavoce serve`` lets in."""
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(0, 65_535), default=0, show_default=True, help="0 lets the system choose.")
+@click.option(
+    "--nlu-engine",
+    type=_FOLDER,
+    help="Engine directory with the float32 network for intents.  [default: recovered from the shipped INT8 one]",
+)
+@click.option("--qa-engine", type=_FOLDER, help="Likewise for answers.")
+def main(port: int, nlu_engine: Path | None, qa_engine: Path | None) -> None:
+    """Serve the afternoon version until interrupted."""
+    with _engine(nlu_engine, NLU_MODELS) as intents, _engine(qa_engine, QA_MODELS) as answers:
+        models = AfternoonModels(intents, answers)
+    asyncio.run(_serve(models, port))
+
+
+@contextlib.contextmanager
+def _engine(given: Path | None, names: Sequence[str]) -> Iterator[Path]:
+    """Gives an engine directory with float32 weights while the body runs: ``given``, or a recovered one."""
+    if given is not None:
+        yield given
+        return
+    with tempfile.TemporaryDirectory(prefix="vivavoce-afternoon-") as directory:
+        recover(MODEL_REPOSITORY, names, Path(directory, "engine"))
+        yield Path(directory, "engine")
+
+
+async def _serve(models: AfternoonModels, port: int) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    for name, model in (("asr", models.recognizer), ("intent_slot", models.intents), ("qa", models.answers)):
+        await warm_up(name, model)
+    admission = Admission(_MOST_CONVERSATIONS)
+    servicer = ConversationServicer(models, SileroModel(), admission, Limits(), OpenConversations(), speculates=False)
+    server = grpc.aio.server()
+    server.add_generic_rpc_handlers((conversation_handler(servicer),))
+    bound = server.add_insecure_port(f"127.0.0.1:{port}")
+    await server.start()
+    admission.open()
+    print(f"listening on 127.0.0.1:{bound}", flush=True)
+    await stop.wait()
+    await server.stop(grace=1.0)
+
+
+if __name__ == "__main__":
+    main()

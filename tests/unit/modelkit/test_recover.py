@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from engines.bert.network_files import network_file
+from engines.bert.session import BertSession
+from modelkit.errors import EngineError
+from modelkit.export import QA_INPUTS, QA_OUTPUTS, export
+from modelkit.networks import SpanNetwork, new_encoder
+from modelkit.quantize import quantize
+from modelkit.recover import recover
+from modelkit.training.saved import load_spans
+from modelkit.triton_models import QA_MODELS
+from tests.tiny_bert import write_tiny_bert
+
+
+def rows(vocabulary: int, count: int) -> list[dict[str, np.ndarray]]:
+    rng = np.random.default_rng(0)
+    return [
+        {
+            "input_ids": rng.integers(5, vocabulary, (1, 12)),
+            "attention_mask": np.ones((1, 12), np.int64),
+            "token_type_ids": np.repeat([[0, 1]], 6, axis=1),
+        }
+        for _ in range(count)
+    ]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """A small network, and the folder of Triton models that serve it in INT8."""
+    folder = tmp_path_factory.mktemp("recover")
+    base = write_tiny_bert(folder)
+    network = SpanNetwork(new_encoder(base)).eval()
+    with torch.no_grad():
+        # Fresh parameters are all alike, and the exporter would write them once.
+        for parameter in network.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.05)
+        # One outstanding channel, as trained networks have them: its factor has to be found again.
+        network.encoder.embeddings.LayerNorm.weight[3] = 20.0
+    export(network, folder / "float.onnx", QA_INPUTS, QA_OUTPUTS)
+    for name in QA_MODELS:
+        (folder / "models" / name / "1").mkdir(parents=True)
+    samples = rows(network.encoder.config.vocab_size, 20)
+    quantize(folder / "float.onnx", folder / "models" / "qa_bert" / "1" / "model.onnx", samples)
+    (base / "tokenizer.json").rename(folder / "models" / "qa_tokenize" / "1" / "tokenizer.json")
+    return network, folder / "models"
+
+
+def test_the_weights_come_back_but_for_their_rounding(served, tmp_path):
+    network, models = served
+    recover(models, QA_MODELS, tmp_path / "engine")
+    again = load_spans(tmp_path / "engine").network.state_dict()
+    for name, weights in network.state_dict().items():
+        assert (again[name] - weights).norm() <= 0.06 * weights.norm(), name
+
+
+def test_the_network_says_what_the_served_one_says(served, tmp_path):
+    network, models = served
+    recover(models, QA_MODELS, tmp_path / "engine")
+    again = load_spans(tmp_path / "engine").network
+    session = BertSession(network_file(models / "qa_bert" / "1"))
+    for feeds in rows(network.encoder.config.vocab_size, 5):
+        (coarse,) = session.run([feeds])
+        with torch.no_grad():
+            plain = again(*(torch.from_numpy(feeds[name]) for name in QA_INPUTS))
+        for name, values in zip(QA_OUTPUTS, plain, strict=True):
+            np.testing.assert_allclose(values.numpy(), coarse[name], atol=0.05 * np.abs(coarse[name]).max())
+
+
+def test_a_network_of_another_kind_is_refused(served, tmp_path):
+    _, models = served
+    (models.parent / "other" / "qa_bert" / "1").mkdir(parents=True)
+    with pytest.raises(EngineError, match="must hold one"):
+        recover(models.parent / "other", QA_MODELS, tmp_path / "engine")
+    (models.parent / "float.onnx").rename(models.parent / "other" / "qa_bert" / "1" / "float.onnx")
+    with pytest.raises(EngineError, match="is no BERT that"):
+        recover(models.parent / "other", QA_MODELS, tmp_path / "engine")
+    assert not (tmp_path / "engine").exists()
