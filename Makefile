@@ -72,6 +72,12 @@ protos: setup ## generate the stubs of protos/ into the packages that use them
 serve: setup ## run the service on localhost:50051
 	$(BIN)/vivavoce serve
 
+OUT ?= gpu-results
+
+.PHONY: bench-gpu
+bench-gpu: setup-train ## measure the models on this machine's GPU, within ten minutes, into OUT
+	$(BIN)/python -m benchmarks.gpu --out $(OUT)
+
 .PHONY: constraints
 constraints: ## choose the versions of all dependencies anew
 	$(BIN)/uv pip compile --quiet --python-version 3.11 --no-header --no-annotate --extra serve --extra mic --extra dev --extra train \

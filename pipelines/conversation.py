@@ -11,16 +11,19 @@ from pipelines.answering import check_documents, find_answer
 from pipelines.audio.decoding import AudioDecoder
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.audio.timeline import Timeline
+from pipelines.deadline import answers_within
 from pipelines.errors import InvalidInputError, ModelError
 from pipelines.messages import AwayReason, GoingAway, Reply, Stage
 from pipelines.outbox import Outbox
+from pipelines.pacing import Lead
 from pipelines.ports import NO_OPTIONS
 from pipelines.recognition import SegmentStream
 from pipelines.turns import effects, events, listening
 from pipelines.turns.machine import step
 from pipelines.turns.state import State, TurnSettings
 from pipelines.understanding import understand
-from pipelines.voice_activity import WINDOW_SAMPLES
+from pipelines.voice_activity import WINDOW_SAMPLES, WINDOW_SECONDS
+from pipelines.workload import Workload, guessing_seconds, strain
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -44,6 +47,9 @@ MAX_OPEN_TURNS = 8
 """Turns that may wait for their reply before the caller is made to wait."""
 
 STALL_SECONDS = 5.0
+WINDOWS_AT_A_TIME = 16
+"""Windows that are judged before other conversations have a turn: half a second of audio, 2 ms of work."""
+
 DEADLINE_MARGIN_SECONDS = 0.01
 
 
@@ -78,24 +84,30 @@ class Conversation:
     Attributes:
         outbox: what it has to say.
         last_failure: why a stage failed last; None while none has.
+        workload: what it shares with all conversations of a service; one of its own at first.
+        recognized_samples: audio that it has sent to the recognizer so far, 16 kHz.
     """
 
     def __init__(self, config: ConversationConfig, models: Models, voice: VoiceActivity | None) -> None:
         self.outbox = Outbox()
         self.last_failure: ModelError | None = None
+        self.workload = Workload()
+        self.recognized_samples = 0
         self._config = config
         self._models = models
         self._voice = voice
         self._decoder = AudioDecoder(config.audio_format) if config.audio_format else None
         self._timeline = Timeline()
+        self._lead = Lead()
         self._judged_to = 0
+        self._held_back = False
         settings = dataclasses.replace(
             config.turns, has_documents=bool(config.documents), alternatives=config.recognition.alternatives
         )
         self._state = State.initial(settings)
         self._turns: dict[int, TurnModels] = {}
         self._segments: dict[int, SegmentStream] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._stages: dict[asyncio.Task[None], tuple[int, int]] = {}
         self._timers: dict[int, asyncio.TimerHandle] = {}
         self._progress = asyncio.Event()
         self._loop = asyncio.get_running_loop()
@@ -160,9 +172,10 @@ class Conversation:
             timer.cancel()
         if self._stall_timer is not None:
             self._stall_timer.cancel()
-        for task in self._tasks:
+        stages = tuple(self._stages)
+        for task in stages:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*stages, return_exceptions=True)
         segments = [segment.task for segment in self._segments.values()]
         if segments:
             # Ending a sequence must outlive the cancellation of the call that began it.
@@ -182,9 +195,22 @@ class Conversation:
             window = self._timeline.get(self._judged_to, self._judged_to + WINDOW_SAMPLES)
             self._judged_to += WINDOW_SAMPLES
             self._dispatch(events.Heard(self._voice.probability(window), at))
+            self._lead.add(WINDOW_SECONDS)
+            if self._judged_to % (WINDOWS_AT_A_TIME * WINDOW_SAMPLES) == 0:
+                await self._give_way()
             if self._crowded():
                 await self._wait_for_room()
         self._timeline.forget_before(min(listening.keep_from(self._state), self._judged_to))
+
+    async def _give_way(self) -> None:
+        """Lets others have a turn; who sends more than his share also waits for it while the machine is short."""
+        await asyncio.sleep(0)
+        self._lead.drain(self.workload.share, self._loop.time())
+        while self.workload.short and (seconds := self._lead.wait_seconds(self.workload.share)):
+            self._held_back = True
+            await self.workload.wait_while_short(seconds)
+            self._lead.drain(self.workload.share, self._loop.time())
+        self._held_back = False
 
     def _crowded(self) -> bool:
         backlog = sum(segment.backlog_samples for segment in self._segments.values())
@@ -201,7 +227,7 @@ class Conversation:
 
     def _check_stall(self) -> None:
         self._stall_timer = None
-        if self._crowded():
+        if self._crowded() or self._held_back:
             # A caller who is made to wait has not fallen silent.
             self._last_audio = self._loop.time()
         if self._loop.time() >= self._last_audio + STALL_SECONDS:
@@ -214,6 +240,7 @@ class Conversation:
         for effect in todo:
             self._perform(effect)
         self._release_models()
+        self._drop_stages()
         self._progress.set()
 
     def _perform(self, effect: effects.Effect) -> None:
@@ -221,6 +248,7 @@ class Conversation:
             case effects.OpenSegment(turn, segment):
                 self._open_segment(turn, segment)
             case effects.SendAudio(segment, start, stop, decode):
+                self.recognized_samples += stop - start
                 self._segments[segment].send(self._timeline.get(start, stop), decode=decode)
             case effects.CloseSegment(segment):
                 self._segments[segment].close()
@@ -233,6 +261,8 @@ class Conversation:
                 self._timers[turn] = self._loop.call_at(at - DEADLINE_MARGIN_SECONDS, self._pass_deadline, turn)
             case effects.Emit(message):
                 self._emit(message)
+            case effects.CountGuess(fate):
+                self.workload.guesses[fate] += 1
             case effects.Finish():
                 self.outbox.finish()
 
@@ -243,6 +273,8 @@ class Conversation:
                 timer.cancel()
             if message.turn in self._turns:
                 message = dataclasses.replace(message, model_versions=self._turns[message.turn].versions)
+            silence = guessing_seconds(self._state.settings, listening.SPECULATION_WINDOWS)
+            self.workload.strains.append(strain(message, self._loop.time(), self._state.settings, silence))
         self.outbox.put(message)
 
     def _pass_deadline(self, turn: int) -> None:
@@ -259,6 +291,16 @@ class Conversation:
         under_way = {turn.number for turn in self._state.turns}
         for turn in self._turns.keys() - under_way:
             self._turns.pop(turn).release()
+
+    def _drop_stages(self) -> None:
+        """Cancels the stages whose result nobody waits for: the guess was dropped, or the reply went without them.
+
+        Triton then ends their requests between two steps of an ensemble.
+        """
+        wanted = {(turn.number, turn.guess.number) for turn in self._state.turns if turn.guess and not turn.replied}
+        for task, guess in self._stages.items():
+            if guess not in wanted and task is not asyncio.current_task():
+                task.cancel()
 
     def _open_segment(self, turn: int, segment: int) -> None:
         def heard(hypothesis: Hypothesis) -> None:
@@ -286,12 +328,23 @@ class Conversation:
             search = find_answer(self._models_of(turn).answers, text, self._config.documents)
             self._run_stage(Stage.QA, turn, guess, search)
 
+    def _seconds_left(self, number: int) -> float | None:
+        """Returns for how long the stages of a turn are of use; None where nobody knows when its utterance ends."""
+        settings = self._state.settings
+        ended = next((turn.ended_at for turn in self._state.turns if turn.number == number), None)
+        if ended is not None:
+            return ended + settings.budget_seconds - self._loop.time()
+        if not settings.endpointing.enabled:
+            return None
+        return guessing_seconds(settings, listening.SPECULATION_WINDOWS) + settings.budget_seconds
+
     def _run_stage(
         self, stage: Stage, turn: int, guess: int, work: Coroutine[None, None, Understanding | AnswerSearch]
     ) -> None:
         async def run() -> None:
             try:
-                result = await work
+                with answers_within(self._seconds_left(turn)):
+                    result = await work
             except ModelError as error:
                 self.last_failure = error
                 self._dispatch(events.StageFailed(turn, guess, stage, str(error)))
@@ -299,5 +352,5 @@ class Conversation:
                 self._dispatch(events.StageFinished(turn, guess, result))
 
         task = self._loop.create_task(run(), name=f"{stage.value}-{turn}")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._stages[task] = (turn, guess)
+        task.add_done_callback(self._stages.pop)

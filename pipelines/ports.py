@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -186,6 +186,13 @@ class AnswerModel(Protocol):
 
     async def find(self, question: str, document: str) -> AnswerSpan:
         """Raises ModelError when the model does not answer."""
+
+
+class PunctuationModel(Protocol):
+    """Capitals and punctuation for texts that have none."""
+
+    async def punctuate(self, texts: Sequence[str]) -> list[str]:
+        """Writes up to 64 texts; raises ModelError when the model does not answer."""
 
 
 class Engines(Protocol):

@@ -1,28 +1,49 @@
-"""Who is let in: a bounded number of conversations, and nobody while the models are not ready."""
+"""Who is let in: as many as can be answered in time, and nobody while the models are not ready."""
 
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+import random
+from typing import TYPE_CHECKING, Protocol
 
-from service.errors import NotReadyError, TooManyConversationsError, TooMuchAudioError
+from service.errors import NotReadyError, TooManyConversationsError, TooManySpeakersError, TooMuchAudioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from service.errors import ServiceError
+
 _RETRY_SECONDS = 2.0
+
+
+class Room(Protocol):
+    """Tells whether those who are inside leave time for one more."""
+
+    @property
+    def limit(self) -> float:
+        """Speakers that can be answered in time."""
+
+    def has_room(self, taken: int) -> bool:
+        """Whether one more can come in where ``taken`` places are taken."""
 
 
 class Admission:
     """Counts conversations. Past the limit a caller is refused at once: waiting would make all of them late.
 
     Args:
-        limit: conversations at a time; no more than the recognizer has places for.
+        limit: conversations at a time.
+        room: looks at how much is said in them; None to count them only.
+
+    Attributes:
+        refused: how many were not let in because of the others.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, room: Room | None = None) -> None:
+        self.refused = 0
         self._limit = limit
+        self._room = room
         self._taken = 0
+        self._typed_turns = 0
         self._closed_because: str | None = "the models are being loaded: try again soon"
 
     def open(self) -> None:
@@ -45,15 +66,47 @@ class Admission:
         Raises:
             NotReadyError: nobody is let in now.
             TooManyConversationsError: every place is taken.
+            TooManySpeakersError: so much is said already that one more would make replies late.
         """
-        self.check()
-        if self._taken >= self._limit:
-            raise TooManyConversationsError(self._limit, _RETRY_SECONDS)
+        self._admit(self._taken)
         self._taken += 1
         try:
             yield
         finally:
             self._taken -= 1
+
+    @contextlib.contextmanager
+    def typed_turn(self) -> Iterator[None]:
+        """Holds a place for one typed turn while the body runs; there are as many as for conversations, beside those.
+
+        Raises:
+            NotReadyError: nobody is let in now.
+            TooManyConversationsError: every place is taken.
+            TooManySpeakersError: so much is said already that one more would make replies late.
+        """
+        self._admit(self._typed_turns)
+        self._typed_turns += 1
+        try:
+            yield
+        finally:
+            self._typed_turns -= 1
+
+    def _admit(self, taken: int) -> None:
+        """Raises what is against one more where ``taken`` places of its kind are taken."""
+        self.check()
+        error: ServiceError | None = None
+        if taken >= self._limit:
+            error = TooManyConversationsError(self._limit, _retry_seconds())
+        elif self._room is not None and not self._room.has_room(self._taken + self._typed_turns):
+            error = TooManySpeakersError(self._room.limit, _retry_seconds())
+        if error is not None:
+            self.refused += 1
+            raise error
+
+
+def _retry_seconds() -> float:
+    """Returns a delay that is not everybody's: those who were refused together must not come back together."""
+    return round(random.uniform(0.5, 1.5) * _RETRY_SECONDS, 1)  # noqa: S311 - no secret
 
 
 class RecordingMemory:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import logging
 import secrets
 from typing import TYPE_CHECKING
@@ -40,6 +41,7 @@ class ConversationServicer:
         admission: who is let in.
         limits: how long a conversation may be silent.
         open_conversations: knows those that are held.
+        speculates: whether replies are worked out during the trailing silence.
     """
 
     def __init__(
@@ -49,12 +51,15 @@ class ConversationServicer:
         admission: Admission,
         limits: Limits,
         open_conversations: OpenConversations,
+        *,
+        speculates: bool = True,
     ) -> None:
         self._models = models
         self._voice = voice
         self._admission = admission
         self._limits = limits
         self._open = open_conversations
+        self._speculates = speculates
 
     async def Converse(  # noqa: N802 - named by the contract
         self, requests: AsyncIterator[pb.ConverseRequest], context: Context
@@ -63,6 +68,8 @@ class ConversationServicer:
         async with reported_to(context):
             with self._admission.conversation():
                 config = wire.to_config(await self._first_config(requests))
+                turns = dataclasses.replace(config.turns, speculates=self._speculates)
+                config = dataclasses.replace(config, turns=turns)
                 conversation = Conversation(config, self._models, self._voice.new_stream())
                 async with self._open.holding(conversation):
                     await self._hold(conversation, requests, context)
@@ -77,7 +84,8 @@ class ConversationServicer:
             self._admission.check()
             documents = wire.check_ask(request)
             budget = wire.to_budget(request, "reply_budget")
-            reply = await answer_typed(self._models, request.text, documents, budget)
+            with self._admission.typed_turn():
+                reply = await answer_typed(self._models, request.text, documents, budget)
             return pb.AskResponse(reply=wire.to_reply(reply, loop.time()))
 
     async def _first_config(self, requests: AsyncIterator[pb.ConverseRequest]) -> pb.ConversationConfig:

@@ -62,6 +62,19 @@ class TooManyConversationsError(ServiceError):
         )
 
 
+class TooManySpeakersError(ServiceError):
+    """Those inside say as much as can be answered in time."""
+
+    code = grpc.StatusCode.RESOURCE_EXHAUSTED
+    reason = "TOO_MANY_CONVERSATIONS"
+
+    def __init__(self, limit: float, retry_seconds: float) -> None:
+        super().__init__(
+            f"the server answers about {limit:.0f} speakers at a time, and has them: try again in {retry_seconds:g} s",
+            retry_seconds,
+        )
+
+
 class TooMuchAudioError(ServiceError):
     """Recordings that are being recognized take all memory that is meant for them."""
 
@@ -102,13 +115,6 @@ class IdleStreamError(ServiceError):
 
     def __init__(self) -> None:
         super().__init__("nothing was sent for too long: open another stream when there is something to say")
-
-
-class NotServedError(ServiceError):
-    """A method is in the contract but is not served; the message says what serves instead."""
-
-    code = grpc.StatusCode.UNIMPLEMENTED
-    reason = "NOT_SERVED"
 
 
 class AdminDeniedError(ServiceError):

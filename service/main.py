@@ -15,11 +15,15 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from pipelines.calibration import measure
 from pipelines.text.style import prepare
-from pipelines.triton import TritonClient, connect
+from pipelines.triton import TritonClient, TritonPunctuation, connect
+from pipelines.turns.effects import GuessFate
 from pipelines.versions.rollout import Rollout
 from pipelines.voice_activity import SileroModel
+from pipelines.workload import Workload
 from service.admission import Admission, RecordingMemory
+from service.capacity_watch import UNMEASURED_SPEAKERS, CapacityWatch, MeasuredModels
 from service.conversation_service import ConversationServicer
 from service.handlers import conversation_handler, model_handler
 from service.idle import Limits
@@ -34,6 +38,7 @@ from service.triton.engine_store import EngineStore
 from service.triton.fixed_store import FixedStore
 from service.triton.installation import TritonNotInstalledError
 from service.triton.repository import composed
+from service.triton.settings import Settings, SettingsError, read_settings
 from service.triton.supervisor import TritonGaveUpError, TritonSupervisor
 from service.wire import SERVICE_NAME
 
@@ -41,10 +46,14 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
     from pipelines.versions.store import EngineStore as Store
+    from service.readiness import ModelServer
 
 logger = logging.getLogger(__name__)
 
 DEFAULT_MODEL_REPOSITORY = Path(__file__).resolve().parent.parent / "model_repository"
+
+MOST_CONVERSATIONS = 512
+"""Conversations at a time on whatever machine, however little is said in them."""
 
 _DRAIN_SECONDS = 5.0
 
@@ -63,9 +72,11 @@ class ServeOptions:
         triton: ``host:port`` of a Triton that runs elsewhere; None to start one.
         model_repository: what a Triton of our own serves.
         engines: engine directories whose models take the places of those of the repository.
+        settings: a settings file for the models; see :mod:`service.triton.settings`.
+        speculates: whether replies are worked out during the trailing silence.
         admin: whether callers on this machine may manage the models.
         log_level: one of Python's level names.
-        max_conversations: conversations at a time; no more than the model ``asr`` has places for.
+        max_conversations: conversations at a time; None for as many as can be answered in time on this machine.
         limits: how long a conversation may be silent.
     """
 
@@ -74,9 +85,11 @@ class ServeOptions:
     triton: str | None = None
     model_repository: Path | None = None
     engines: tuple[Path, ...] = ()
+    settings: Path | None = None
+    speculates: bool = True
     admin: bool = True
     log_level: str = "INFO"
-    max_conversations: int = 64
+    max_conversations: int | None = None
     limits: Limits = field(default_factory=Limits)
 
 
@@ -88,7 +101,7 @@ def run(options: ServeOptions) -> int:
     status = 0
     try:
         asyncio.run(_run(options))
-    except* (TritonGaveUpError, TritonNotInstalledError, FileNotFoundError, AddressInUseError) as group:
+    except* (TritonGaveUpError, TritonNotInstalledError, FileNotFoundError, AddressInUseError, SettingsError) as group:
         for error in group.exceptions:
             sys.stderr.write(f"vivavoce serve: {error}\n")
         status = 1
@@ -130,45 +143,66 @@ async def serving(options: ServeOptions) -> AsyncIterator[Server]:
         AddressInUseError: the address is taken.
         TritonGaveUpError: Triton will not run (in an exception group).
     """
-    admission = Admission(options.max_conversations)
     health_servicer = health.aio.HealthServicer()
     async with asyncio.TaskGroup() as tasks, contextlib.AsyncExitStack() as cleanup:
-        supervisor, rollout = _models(options, cleanup)
-        readiness = Readiness(rollout, health_servicer, admission)
+        supervisor, rollout, client = _models(options, cleanup)
+        voice, workload = SileroModel(), Workload()
+        open_conversations = OpenConversations(workload)
+        speakers = options.max_conversations or UNMEASURED_SPEAKERS
+        capacity = CapacityWatch(open_conversations, workload, client.busy_seconds, speakers)
+        model_server: ModelServer = rollout
+        admission = Admission(options.max_conversations or MOST_CONVERSATIONS)
+        if options.max_conversations is None:
+            model_server = MeasuredModels(rollout, lambda: measure(rollout.active, voice), capacity)
+            admission = Admission(MOST_CONVERSATIONS, capacity)
+        cleanup.callback(_log_sums, workload, admission)
+        readiness = Readiness(model_server, health_servicer, admission)
         if supervisor is not None:
             watching = supervisor.run(rollout.models_to_load, readiness.lost)
             _until_exit(cleanup, tasks.create_task(watching, name="triton"))
         cleanup.push_async_callback(rollout.close)
         models = rollout.active
-        voice, open_conversations = SileroModel(), OpenConversations()
-        servicer = ConversationServicer(models, voice, admission, options.limits, open_conversations)
+        servicer = ConversationServicer(
+            models, voice, admission, options.limits, open_conversations, speculates=options.speculates
+        )
         preparing = asyncio.to_thread(prepare)
         _until_exit(cleanup, tasks.create_task(preparing, name="transcript styles"))
         memory = RecordingMemory()
         speech = SpeechServicer(models, voice, admission, memory, options.limits, open_conversations)
         handlers = {
             SERVICE_NAME: conversation_handler(servicer),
-            **riva_handlers(speech, LanguageServicer(models, admission)),
+            **riva_handlers(speech, LanguageServicer(models, TritonPunctuation(client), admission)),
         }
         if options.admin:
             handlers[MODEL_SERVICE_NAME] = model_handler(ModelServicer(rollout))
         server, port = await _start(options, handlers, health_servicer)
         cleanup.push_async_callback(_stop, server, open_conversations, admission, health_servicer)
         _until_exit(cleanup, tasks.create_task(readiness.watch(), name="readiness"))
+        _until_exit(cleanup, tasks.create_task(capacity.watch(), name="capacity"))
         yield Server(port, readiness)
 
 
-def _models(options: ServeOptions, cleanup: contextlib.AsyncExitStack) -> tuple[TritonSupervisor | None, Rollout]:
+def _models(
+    options: ServeOptions, cleanup: contextlib.AsyncExitStack
+) -> tuple[TritonSupervisor | None, Rollout, TritonClient]:
     """Makes the clients of the models' first versions, and the supervisor of a Triton of our own."""
     supervisor: TritonSupervisor | None = None
     store: Store = FixedStore(str(options.triton))
     if options.triton is None:
         default = options.model_repository or DEFAULT_MODEL_REPOSITORY
-        repository = cleanup.enter_context(composed(default, options.engines))
-        supervisor, store = TritonSupervisor(repository), EngineStore(repository)
+        settings = read_settings(options.settings) if options.settings else Settings()
+        repository = cleanup.enter_context(composed(default, options.engines, settings))
+        supervisor, store = TritonSupervisor(repository), EngineStore(repository, settings)
     client = TritonClient(supervisor.address if supervisor else str(options.triton))
     cleanup.push_async_callback(client.close)
-    return supervisor, Rollout(client, store, lambda engine, model: connect(client, engine, model))
+    rollout = Rollout(client, store, lambda engine, model: connect(client, engine, model))
+    return supervisor, rollout, client
+
+
+def _log_sums(workload: Workload, admission: Admission) -> None:
+    """Logs what was counted while the service ran."""
+    guesses = ", ".join(f"{workload.guesses[fate]} {fate.value}" for fate in GuessFate)
+    logger.info("guesses: %s; callers refused for want of room: %d", guesses, admission.refused)
 
 
 def _until_exit(cleanup: contextlib.AsyncExitStack, task: asyncio.Task[None]) -> None:

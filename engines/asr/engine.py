@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from engines.asr.alternatives import check_alternatives, rank_texts
 from engines.asr.errors import AsrError
+from engines.asr.requests import AsrRequest, AsrResult, AsrSettings
 from engines.asr.sequences import SequenceStore
+from engines.asr.thinning import PartialTexts, Wish
 from engines.asr.utterance import SAMPLE_RATE, Utterance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from engines.asr.alternatives import ScoredText
     from engines.asr.hints import Hint, PhraseBias
@@ -24,74 +22,6 @@ if TYPE_CHECKING:
     from engines.asr.word_times import TimedWord
 
 _LIMIT_MARGIN_SECONDS = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class AsrSettings:
-    """How the engine treats its sequences.
-
-    Attributes:
-        partial_interval_seconds: New audio after which a sequence is decoded without being asked to.
-        max_utterance_seconds: The longest utterance; a margin of one second is added before audio is refused.
-        idle_timeout_seconds: A sequence of which nothing was heard for so long is forgotten.
-    """
-
-    partial_interval_seconds: float = 0.4
-    max_utterance_seconds: float = 30.0
-    idle_timeout_seconds: float = 60.0
-
-    def __post_init__(self) -> None:
-        for name in ("partial_interval_seconds", "max_utterance_seconds", "idle_timeout_seconds"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0):
-                raise ValueError(f"{name} must be a positive number of seconds, not {value}.")
-
-
-@dataclass(frozen=True, slots=True)
-class AsrRequest:
-    """One request for one sequence.
-
-    Attributes:
-        sequence_id: Correlation ID.
-        audio: New samples, float32 ``[samples]``, 16 kHz mono, -1 to 1; may be empty.
-        start: The sequence begins with this request.
-        end: The sequence ends with this request.
-        decode: Decode all that was heard, now.
-        hints: What is likely to be said in this sequence; read at START.
-        alternatives: How many alternatives are wanted, at least 1; read at START.
-        word_times: It is wanted when the words were said; read at START.
-    """
-
-    sequence_id: int
-    audio: NDArray[np.float32]
-    start: bool = False
-    end: bool = False
-    decode: bool = False
-    hints: tuple[Hint, ...] = ()
-    alternatives: int = 1
-    word_times: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class AsrResult:
-    """The answer to one request.
-
-    Attributes:
-        transcript: Hypothesis over everything that was decoded so far in this sequence.
-        is_final: Whether the sequence has ended.
-        decoded_samples: Samples of the sequence that ``transcript`` covers.
-        compute_ms: Milliseconds that the batch took in which this request was decoded; 0 when nothing was.
-        alternatives: What may have been said, the best (``transcript``) first, as far as it was looked for: empty
-            without hints and with one alternative, and when the sequence was decoded only because of its new audio.
-        words: When the words were said, where that was wanted and the transcript is final.
-    """
-
-    transcript: str
-    is_final: bool
-    decoded_samples: int
-    compute_ms: float
-    alternatives: tuple[ScoredText, ...] = ()
-    words: tuple[TimedWord, ...] = ()
 
 
 class Recognizer(Protocol):
@@ -119,15 +49,47 @@ class Recognizer(Protocol):
         """Returns the text of ``tokens``."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A request that was accepted, and its utterance."""
+
+    index: int
+    request: AsrRequest
+    utterance: Utterance
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether somebody waits for the text."""
+        return self.request.end or self.request.decode
+
+    @property
+    def new_samples(self) -> int:
+        return len(self.utterance) - self.utterance.decoded_samples
+
+    @property
+    def is_new(self) -> bool:
+        """Whether decoding would tell something that is not known."""
+        return self.new_samples > 0 or self.utterance.approximate
+
+    @property
+    def seconds(self) -> float:
+        return len(self.utterance) / SAMPLE_RATE
+
+
 class AsrEngine:
-    """Sequences of audio in, transcripts out."""
+    """Sequences of audio in, transcripts out.
+
+    Attributes:
+        partials: Decides which texts that may still change are worked out, and counts them.
+    """
 
     def __init__(
         self, recognizer: Recognizer, settings: AsrSettings, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """Takes the model, the settings, and a monotonic clock in seconds."""
+        self.partials = PartialTexts(settings.partial_interval_seconds, clock)
         self._recognizer = recognizer
-        self._partial_samples = round(settings.partial_interval_seconds * SAMPLE_RATE)
+        self._clock = clock
         self._sequences = SequenceStore(
             round((settings.max_utterance_seconds + _LIMIT_MARGIN_SECONDS) * SAMPLE_RATE),
             settings.idle_timeout_seconds,
@@ -139,42 +101,42 @@ class AsrEngine:
         """How many sequences the engine holds."""
         return len(self._sequences)
 
-    def process(self, requests: Sequence[AsrRequest]) -> list[AsrResult | AsrError]:
-        """Answers a batch of requests, one answer each, in order.
+    def process(self, requests: Sequence[AsrRequest]) -> Iterator[tuple[int, AsrResult | AsrError]]:
+        """Answers a batch of requests.
 
-        All audio of the batch is taken in first, then everything that is due is decoded together.
+        All audio of the batch is taken in first. What needs no decoding is answered at once, then comes what was asked
+        for (DECODE, END), that which is searched with beams last, and then the texts that may still change.
+
+        Yields:
+            The index of a request and its answer, as soon as it is known; each request exactly once.
         """
         self._sequences.drop_idle()
-        answers: list[AsrResult | AsrError] = []
-        for batch in _split_at_repeats(requests):
-            answers += self._process_distinct(batch)
-        return answers
+        with self.partials.load.working():
+            for first, batch in _split_at_repeats(requests):
+                for index, answer in self._process_distinct(batch):
+                    yield first + index, answer
 
-    def _process_distinct(self, requests: Sequence[AsrRequest]) -> list[AsrResult | AsrError]:
+    def _process_distinct(self, requests: Sequence[AsrRequest]) -> Iterator[tuple[int, AsrResult | AsrError]]:
         """Answers requests of sequences that are all different."""
         try:
             accepted = [self._accept(request) for request in requests]
-            due = {
-                index: (request, utterance)
+            jobs = [
+                _Job(index, request, utterance)
                 for index, (request, utterance) in enumerate(zip(requests, accepted, strict=True))
-                if isinstance(utterance, Utterance) and self._is_due(request, utterance)
-            }
-            compute_ms = self._decode(list(due.values())) if due else 0.0
-            timed = {
-                index: utterance
-                for index, (request, utterance) in enumerate(zip(requests, accepted, strict=True))
-                if isinstance(utterance, Utterance) and utterance.timed and utterance.tokens and request.end
-            }
-            words, timing_ms = self._time_words(timed)
-            return [
-                _result(
-                    request,
-                    utterance,
-                    (compute_ms if index in due else 0.0) + (timing_ms if index in timed else 0.0),
-                    words.get(index, ()),
-                )
-                for index, (request, utterance) in enumerate(zip(requests, accepted, strict=True))
+                if isinstance(utterance, Utterance)
             ]
+            wanted = [job for job in jobs if job.is_asked and job.is_new]
+            partial = self._choose_partials([job for job in jobs if not job.is_asked])
+            computed = {job.index for job in (*wanted, *partial)}
+            for index, (request, utterance) in enumerate(zip(requests, accepted, strict=True)):
+                if isinstance(utterance, AsrError):
+                    yield index, utterance
+                elif index not in computed:
+                    yield index, self._finish(_Job(index, request, utterance), 0.0)
+            for group, thorough in ((wanted, True), (partial, False)):
+                for searched in (False, True):
+                    same = [job for job in group if job.utterance.searched == searched]
+                    yield from self._decode(same, searched=searched, thorough=thorough)
         finally:
             for request in requests:
                 if request.end:
@@ -198,67 +160,80 @@ class AsrEngine:
         utterance.bias = self._recognizer.bias(request.hints) if request.hints else None
         return utterance
 
-    def _is_due(self, request: AsrRequest, utterance: Utterance) -> bool:
-        new = len(utterance) - utterance.decoded_samples
-        if request.end or request.decode:
-            return new > 0 or utterance.approximate
-        return new >= self._partial_samples
+    def _choose_partials(self, jobs: Sequence[_Job]) -> list[_Job]:
+        """Returns those of the sequences that nobody waits for which are decoded all the same."""
+        now = self._clock()
+        wishes = [
+            Wish(
+                job.new_samples / SAMPLE_RATE,
+                job.seconds,
+                now - job.utterance.decoded_at_seconds,
+                job.utterance.searched,
+            )
+            for job in jobs
+        ]
+        return [jobs[index] for index in self.partials.choose(wishes)]
 
-    def _decode(self, due: Sequence[tuple[AsrRequest, Utterance]]) -> float:
-        """Decodes utterances, those that are decoded in the same way in one batch; returns the milliseconds it took."""
+    def _decode(self, jobs: Sequence[_Job], *, searched: bool, thorough: bool) -> Iterator[tuple[int, AsrResult]]:
+        """Decodes utterances in one batch, all with a search or none, and answers for them."""
+        if not jobs:
+            return
         started = time.perf_counter()
-        plain = [utterance for _, utterance in due if not utterance.searched]
-        for utterance, tokens in zip(plain, self._recognizer.transcribe(plain) if plain else (), strict=True):
-            self._note(utterance, tokens)
-        for thorough in (False, True):
-            searched = [
-                utterance
-                for request, utterance in due
-                if utterance.searched and (request.end or request.decode) == thorough
-            ]
-            found = self._recognizer.search(searched, thorough=thorough) if searched else ()
-            for utterance, alternatives in zip(searched, found, strict=True):
-                self._note(utterance, list(alternatives[0].tokens))
-                utterance.approximate = not thorough
-                utterance.alternatives = self._texts(alternatives, utterance.wanted) if thorough else ()
-        return (time.perf_counter() - started) * 1000
+        utterances = [job.utterance for job in jobs]
+        if searched:
+            self._search(utterances, thorough=thorough)
+        else:
+            for utterance, tokens in zip(utterances, self._recognizer.transcribe(utterances), strict=True):
+                self._note(utterance, tokens)
+        seconds = time.perf_counter() - started
+        if not thorough:
+            self.partials.learn(seconds, [job.seconds for job in jobs], searched=searched)
+        for job in jobs:
+            yield job.index, self._finish(job, 1000 * seconds)
 
-    def _time_words(self, timed: Mapping[int, Utterance]) -> tuple[dict[int, tuple[TimedWord, ...]], float]:
-        """Finds when words were said; returns them by the keys of ``timed``, and the milliseconds it took."""
-        if not timed:
-            return {}, 0.0
-        started = time.perf_counter()
-        words = self._recognizer.time_words(list(timed.values()))
-        return dict(zip(timed, words, strict=True)), (time.perf_counter() - started) * 1000
+    def _search(self, utterances: Sequence[Utterance], *, thorough: bool) -> None:
+        found = self._recognizer.search(utterances, thorough=thorough)
+        for utterance, alternatives in zip(utterances, found, strict=True):
+            self._note(utterance, list(alternatives[0].tokens))
+            utterance.approximate = not thorough
+            utterance.alternatives = self._texts(alternatives, utterance.wanted) if thorough else ()
+
+    def _finish(self, job: _Job, compute_ms: float) -> AsrResult:
+        """Answers for an utterance that is decoded as far as it will be; tells when its words were said if it ended."""
+        utterance = job.utterance
+        words: tuple[TimedWord, ...] = ()
+        if job.request.end and utterance.timed and utterance.tokens:
+            started = time.perf_counter()
+            (words,) = self._recognizer.time_words([utterance])
+            compute_ms += 1000 * (time.perf_counter() - started)
+        return AsrResult(
+            utterance.transcript,
+            job.request.end,
+            utterance.decoded_samples,
+            compute_ms,
+            utterance.alternatives,
+            words,
+        )
 
     def _note(self, utterance: Utterance, tokens: list[int]) -> None:
         utterance.tokens = tokens
         utterance.transcript = self._recognizer.text(tokens)
         utterance.decoded_samples = len(utterance)
+        utterance.decoded_at_seconds = self._clock()
 
     def _texts(self, alternatives: Sequence[Alternative], wanted: int) -> tuple[ScoredText, ...]:
         texts = [(self._recognizer.text(found.tokens), found) for found in alternatives]
         return rank_texts(texts, wanted)
 
 
-def _result(
-    request: AsrRequest, utterance: Utterance | AsrError, compute_ms: float, words: tuple[TimedWord, ...]
-) -> AsrResult | AsrError:
-    if isinstance(utterance, AsrError):
-        return utterance
-    return AsrResult(
-        utterance.transcript, request.end, utterance.decoded_samples, compute_ms, utterance.alternatives, words
-    )
-
-
-def _split_at_repeats(requests: Iterable[AsrRequest]) -> list[list[AsrRequest]]:
-    """Splits requests, in order, so that no part has two of the same sequence."""
-    parts: list[list[AsrRequest]] = [[]]
+def _split_at_repeats(requests: Iterable[AsrRequest]) -> list[tuple[int, list[AsrRequest]]]:
+    """Splits requests, in order, so that no part has two of the same sequence; returns where each part begins too."""
+    parts: list[tuple[int, list[AsrRequest]]] = [(0, [])]
     seen: set[int] = set()
-    for request in requests:
+    for index, request in enumerate(requests):
         if request.sequence_id in seen:
-            parts.append([])
+            parts.append((index, []))
             seen.clear()
         seen.add(request.sequence_id)
-        parts[-1].append(request)
+        parts[-1][1].append(request)
     return parts

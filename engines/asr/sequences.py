@@ -41,7 +41,8 @@ class SequenceStore:
             raise TooManySequencesError(
                 f"{self._max_sequences} sequences are open; end some of them, or try again in a moment."
             )
-        self._utterances[sequence_id] = utterance = Utterance(self._clock())
+        now = self._clock()
+        self._utterances[sequence_id] = utterance = Utterance(now, decoded_at_seconds=now)
         return utterance
 
     def get(self, sequence_id: int) -> Utterance:

@@ -6,39 +6,78 @@ Imports Triton's ``triton_python_backend_utils`` through ``engines.bert.serving`
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Protocol
 
 from engines.bert import serving
+from engines.bert.gpu.device import Placement, cuda_devices
+from engines.bert.gpu.tensorrt import tensorrt_session
 from engines.bert.network_files import network_file
 from engines.bert.session import BertSession
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
-    import numpy.typing as npt
+
+class _Network(Protocol):
+    """Computes batches; where it returns None, the answers follow by themselves."""
+
+    def execute(self, requests: Sequence[object]) -> list[object] | None:
+        """Computes the rows of all requests in one batch."""
+
+    def close(self) -> None:
+        """Ends when everything is answered."""
 
 
 class TritonPythonModel:
-    """Runs the network over the rows of all requests of a batch."""
+    """Runs the network over the rows of all requests of a batch, on a GPU where there is one and a network for it."""
 
     def initialize(self, args: dict[str, str]) -> None:
         """Loads the network that lies in the directory of the model's version."""
-        path = network_file(serving.version_directory(args))
-        self._session = BertSession(path, int(serving.parameters(args)["threads"]))
+        self._network = _open(serving.version_directory(args), args, serving.parameters(args))
+
+    def execute(self, requests: Sequence[object]) -> list[object] | None:
+        """Computes the rows of all requests in one batch."""
+        return self._network.execute(requests)
+
+    def finalize(self) -> None:
+        """Answers what is under way."""
+        self._network.close()
+
+
+class _OnnxNetwork:
+    """A network on onnxruntime, whose batches are computed one after another."""
+
+    def __init__(self, version: Path, threads: int, tensorrt: bool) -> None:
+        path = network_file(version)
+        self._session = tensorrt_session(path, threads) if tensorrt else BertSession(path, threads)
 
     def execute(self, requests: Sequence[object]) -> list[object]:
-        """Computes the rows of all requests in one batch."""
+        """See :class:`_Network`."""
+        late = [serving.is_overdue(request) for request in requests]
+        responses = iter(
+            self._compute([request for request, is_late in zip(requests, late, strict=True) if not is_late])
+        )
+        return [serving.overdue() if is_late else next(responses) for is_late in late]
+
+    def _compute(self, requests: Sequence[object]) -> list[object]:
+        if not requests:
+            return []
         began = time.perf_counter()
         results = self._session.run(
             [{name: serving.tensor(r, name.upper()) for name in self._session.inputs} for r in requests]
         )
         compute_ms = (time.perf_counter() - began) * 1000
-        return [_response(result, compute_ms) for result in results]
+        return [serving.network_response(result, compute_ms) for result in results]
+
+    def close(self) -> None:
+        """See :class:`_Network`."""
 
 
-def _response(result: dict[str, npt.NDArray[np.float32]], compute_ms: float) -> object:
-    rows = len(next(iter(result.values())))
-    outputs = {name.upper(): values for name, values in result.items()}
-    return serving.response(outputs | {"COMPUTE_MS": np.full((rows, 1), compute_ms, np.float32)})
+def _open(version: Path, args: Mapping[str, str], parameters: Mapping[str, str]) -> _Network:
+    device = Placement.of(args, parameters).torch_device(version, cuda_devices())
+    if device is None:
+        return _OnnxNetwork(version, int(parameters["threads"]), parameters.get("device") == "tensorrt")
+    from engines.bert.gpu.serving import OverlappedNetwork  # noqa: PLC0415 - needs PyTorch, which a CPU never loads
+
+    return OverlappedNetwork(version, parameters, device)

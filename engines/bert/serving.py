@@ -6,6 +6,7 @@ Imports Triton's ``triton_python_backend_utils``, which exists only inside Trito
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,19 @@ def texts(request: object, name: str) -> list[str]:
         raise BadRequestError(f"{name} is not UTF-8: encode the text as UTF-8 and send it again") from None
 
 
+def is_overdue(request: Any) -> bool:  # noqa: ANN401 - Triton's own type
+    """Whether nobody waits for the answer any more: the request's parameter ``deadline_us`` (since 1970) has passed."""
+    deadline = json.loads(request.parameters() or "{}").get("deadline_us")
+    return deadline is not None and time.time() * 1e6 > deadline
+
+
+def overdue() -> object:
+    """Makes a response that says that the request was not computed, because it came to its turn too late."""
+    return pb_utils.InferenceResponse(
+        error=pb_utils.TritonError("the deadline has passed", pb_utils.TritonError.CANCELLED)
+    )
+
+
 def strings(values: Sequence[str], shape: tuple[int, ...]) -> npt.NDArray[np.object_]:
     """Packs strings for an output of type STRING."""
     packed = np.empty(len(values), np.object_)
@@ -61,6 +75,18 @@ def strings(values: Sequence[str], shape: tuple[int, ...]) -> npt.NDArray[np.obj
 def response(outputs: Mapping[str, npt.NDArray[Any]]) -> object:
     """Makes a response of named arrays."""
     return pb_utils.InferenceResponse([pb_utils.Tensor(name, values) for name, values in outputs.items()])
+
+
+def network_response(result: Mapping[str, npt.NDArray[np.float32]], compute_ms: float) -> object:
+    """Makes a response of a network's results for one request, ``[rows, …]`` each.
+
+    Args:
+        result: by name.
+        compute_ms: time of the batch that they were computed in.
+    """
+    rows = len(next(iter(result.values())))
+    outputs = {name.upper(): values for name, values in result.items()}
+    return response(outputs | {"COMPUTE_MS": np.full((rows, 1), compute_ms, np.float32)})
 
 
 def failure(error: BadRequestError) -> object:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    Provider = str | tuple[str, Mapping[str, object]]
+
 MASK = "attention_mask"
 INPUTS = ("input_ids", MASK, "token_type_ids")
 """What a network may read, as :class:`engines.bert.tokenizing.TokenBatch` has it; all but the mask may be missing."""
@@ -36,12 +38,20 @@ class BertSession:
         path: the ``.onnx`` file. An output whose second axis is called ``tokens`` has a value or vector a token, any
             other one a vector a row.
         threads: cores that one call may use.
+        providers: what onnxruntime computes with, each for what those before it cannot.
+        group_tokens: tokens of one call, padding included.
 
     Raises:
         ValueError: the model has no ``attention_mask``, or an input that no tokenizer gives.
     """
 
-    def __init__(self, path: Path, threads: int = 2) -> None:
+    def __init__(
+        self,
+        path: Path,
+        threads: int = 2,
+        providers: Sequence[Provider] = ("CPUExecutionProvider",),
+        group_tokens: int = _MAX_GROUP_TOKENS,
+    ) -> None:
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
@@ -50,7 +60,8 @@ class BertSession:
         # Shapes change with every call: memory patterns would pile up, and an arena keeps its highest tide.
         options.enable_mem_pattern = False
         options.enable_cpu_mem_arena = False
-        self._session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        self._session = ort.InferenceSession(str(path), options, providers=list(providers))
+        self._group_tokens = group_tokens
         self.inputs = tuple(node.name for node in self._session.get_inputs())
         self.outputs = tuple(node.name for node in self._session.get_outputs())
         self._per_token = tuple(node.shape[1:2] == ["tokens"] for node in self._session.get_outputs())
@@ -74,7 +85,7 @@ class BertSession:
             for index, length in enumerate(request[MASK].sum(axis=1))
         ]
         results: list[dict[str, npt.NDArray[np.float32]]] = [{} for _ in requests]
-        for group in group_rows([row.length for row in rows]):
+        for group in group_rows([row.length for row in rows], self._group_tokens):
             members = [rows[member] for member in group]
             feeds = {
                 name: _pad([requests[m.request][name][m.row, : m.length] for m in members]) for name in self.inputs
@@ -110,11 +121,12 @@ def _pad(rows: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
     return padded
 
 
-def group_rows(lengths: Sequence[int]) -> list[list[int]]:
+def group_rows(lengths: Sequence[int], max_tokens: int = _MAX_GROUP_TOKENS) -> list[list[int]]:
     """Groups rows of like length, so that little is padded and no group grows without bound.
 
     Args:
         lengths: tokens of each row.
+        max_tokens: of a group, padding included; a row that is longer is a group of its own.
 
     Returns:
         Indices of the rows of each group; every row is in exactly one.
@@ -124,7 +136,7 @@ def group_rows(lengths: Sequence[int]) -> list[list[int]]:
     for index in sorted(range(len(lengths)), key=lengths.__getitem__):
         length = lengths[index]
         padded = (len(groups[-1]) + 1) * length if groups else 0
-        if not groups or padded > _MAX_GROUP_TOKENS or padded - filled - length > _MAX_PADDED_SHARE * padded:
+        if not groups or padded > max_tokens or padded - filled - length > _MAX_PADDED_SHARE * padded:
             groups.append([])
             filled = 0
         groups[-1].append(index)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -65,9 +66,28 @@ class Emit:
     message: Message
 
 
+class GuessFate(enum.Enum):
+    """What became of a guess: the text of an utterance, taken for the whole of it while it was not over yet."""
+
+    MADE = "made"
+    HIT = "hit"
+    """It is the final text: the work done for it counts."""
+    RESUMED = "resumed"
+    """It was dropped, because speech went on."""
+    DIFFERED = "differed"
+    """The final text is another."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountGuess:
+    """Count what became of a guess."""
+
+    fate: GuessFate
+
+
 @dataclass(frozen=True, slots=True)
 class Finish:
     """Everything was said: end the stream."""
 
 
-Effect = OpenSegment | SendAudio | CloseSegment | AbandonSegment | Understand | SetDeadline | Emit | Finish
+Effect = OpenSegment | SendAudio | CloseSegment | AbandonSegment | Understand | SetDeadline | Emit | CountGuess | Finish

@@ -15,7 +15,7 @@ from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.endpointing import Boundary
 from pipelines.messages import EndReason, Notice, NoticeCode, SpeechBegan, SpeechEnded
 from pipelines.turns import replying
-from pipelines.turns.effects import AbandonSegment, CloseSegment, Emit, OpenSegment, SendAudio
+from pipelines.turns.effects import AbandonSegment, CloseSegment, Emit, GuessFate, OpenSegment, SendAudio
 from pipelines.turns.state import QuietPoint, Segment, State, Turn
 from pipelines.voice_activity import WINDOW_SAMPLES, is_speech
 
@@ -159,12 +159,21 @@ def _feed(state: State, probability: float, *, speech: bool) -> Step:
 
 def _send(state: State, segment: Segment, *, pausing: bool) -> Step:
     assert state.speaking is not None
-    effect = SendAudio(segment.number, segment.sent_to, state.heard_to, decode=pausing and state.settings.speculates)
+    effects: tuple[Effect, ...] = (
+        SendAudio(segment.number, segment.sent_to, state.heard_to, decode=pausing and state.settings.speculates),
+    )
+    if not pausing:
+        effects += _dropped_guess(state)
     turn = state.speaking.with_segment(dataclasses.replace(segment, sent_to=state.heard_to))
     if not pausing:
         # Whatever was guessed in a pause was not the whole of it.
         turn = dataclasses.replace(turn, guess=None, guessed_early=False, end_is_likely=False)
-    return dataclasses.replace(state, speaking=turn, withholding=pausing), (effect,)
+    return dataclasses.replace(state, speaking=turn, withholding=pausing), effects
+
+
+def _dropped_guess(state: State) -> tuple[Effect, ...]:
+    assert state.speaking is not None
+    return replying.count_guess(state, GuessFate.RESUMED) if state.speaking.guessed_early else ()
 
 
 def _quieter(state: State, segment: Segment, probability: float) -> QuietPoint | None:
@@ -183,6 +192,7 @@ def _cut(state: State, segment: Segment) -> Step:
     at = state.quiet.sample if state.quiet else state.heard_to
     head = Segment(state.next_segment, segment.start, at, text=segment.text, covered_to=at, closing=True)
     kept = tuple(other for other in state.speaking.segments if other.number != segment.number)
+    dropped = _dropped_guess(state)
     turn = dataclasses.replace(state.speaking, segments=(*kept, head), guess=None, guessed_early=False)
     state = dataclasses.replace(state, speaking=turn, next_segment=head.number + 1, floor=at)
     state, opening = _open_segment(state, at)
@@ -192,7 +202,7 @@ def _cut(state: State, segment: Segment) -> Step:
         SendAudio(head.number, head.start, at),
         CloseSegment(head.number),
     )
-    return state, effects + opening
+    return state, effects + opening + dropped
 
 
 def _close_segment(state: State) -> Step:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.answering import AnswerSearch
 from pipelines.messages import Notice, NoticeCode, Reply, Stage, Status
-from pipelines.turns.effects import Emit, SetDeadline, Understand
+from pipelines.turns.effects import CountGuess, Emit, GuessFate, SetDeadline, Understand
 from pipelines.turns.state import Guess, Segment, State, Turn
 from pipelines.understanding import Understanding
 
@@ -135,13 +135,17 @@ def _advance(state: State, turn: Turn) -> Step:
         speculable = state.settings.speculates and state.withholding and turn.guess is None
         if speculable and _covers_all(turn.open_segment):
             turn = dataclasses.replace(turn, guessed_early=True)
-            return _guess(state, turn, turn.text)
+            state, effects = _guess(state, turn, turn.text)
+            return state, (*effects, *count_guess(state, GuessFate.MADE))
         return state, ()
     if turn.recognized and not turn.text_is_final:
         effects = (Emit(turn.final_transcript(state.settings.alternatives)),)
         turn = dataclasses.replace(turn, text_is_final=True)
         state = state.with_ending(turn)
-        if turn.guess is None or turn.guess.text != turn.text:
+        hit = turn.guess is not None and turn.guess.text == turn.text
+        if turn.guessed_early:
+            effects += count_guess(state, GuessFate.HIT if hit else GuessFate.DIFFERED)
+        if not hit:
             state, more = _guess(state, dataclasses.replace(turn, guessed_early=False), turn.text)
             effects += more
             turn = _find(state, turn.number)
@@ -149,6 +153,11 @@ def _advance(state: State, turn: Turn) -> Step:
         state, more = _reply(state, turn)
         return state, effects + more
     return _forget_if_done(state, turn), effects
+
+
+def count_guess(state: State, fate: GuessFate) -> tuple[Effect, ...]:
+    """Counts what became of a guess, where guessing saves any work."""
+    return (CountGuess(fate),) if state.settings.replies else ()
 
 
 def _covers_all(segment: Segment | None) -> bool:

@@ -52,6 +52,6 @@ def triton_address(triton: Triton) -> str:
 def server_address(triton_address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """``host:port`` of a service that uses that Triton."""
     log = tmp_path_factory.mktemp("service") / "log.txt"
-    arguments = ["-m", "vivavoce", "serve", "--port", "0", "--triton", triton_address]
+    arguments = ["-m", "vivavoce", "serve", "--port", "0", "--triton", triton_address, "--max-conversations", "64"]
     with listening(arguments, log) as (_, address):
         yield address

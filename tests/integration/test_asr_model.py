@@ -6,6 +6,7 @@ import importlib.util
 import itertools
 import os
 import random
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -198,13 +199,14 @@ class Client:
         assert transcript.shape == is_final.shape == samples.shape == compute_ms.shape == (1, 1)
         return Answer(transcript.item().decode(), is_final.item(), samples.item(), compute_ms.item())
 
-    def say(self, audio: np.ndarray, chunks: Iterator[int]) -> list[Answer]:
-        """Streams an utterance; returns all answers."""
+    def say(self, audio: np.ndarray, chunks: Iterator[int], pace_seconds: float = 0.0) -> list[Answer]:
+        """Streams an utterance, with a pause after each chunk; returns all answers."""
         sequence_id, position, answers = new_id(), 0, []
         while position < len(audio):
             end = position + next(chunks)
             answers.append(self.ask(sequence_id, audio[position:end], position == 0, end >= len(audio)))
             position = end
+            time.sleep(pace_seconds)
         return answers
 
 
@@ -241,7 +243,7 @@ def test_any_chunks_give_the_same_final_text(
 
 
 def test_partial_results_come_every_500_ms(client: Client, beckett: np.ndarray) -> None:
-    answers = client.say(beckett[: 4 * SAMPLE_RATE], chunks(1_600, 1_600))
+    answers = client.say(beckett[: 4 * SAMPLE_RATE], chunks(1_600, 1_600), pace_seconds=0.1)
     for sent, answer in zip(range(1_600, 65_000, 1_600), answers, strict=True):
         assert sent - answer.decoded_samples < 0.5 * SAMPLE_RATE
         assert (answer.compute_ms > 0) == (answer.decoded_samples == sent)

@@ -20,7 +20,7 @@ from tests.processes import listening, stop
 if TYPE_CHECKING:
     from pathlib import Path
 
-SERVE = ["-m", "vivavoce", "serve", "--port", "0"]
+SERVE = ["-m", "vivavoce", "serve", "--port", "0", "--max-conversations", "64"]
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 

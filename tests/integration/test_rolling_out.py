@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
 SHIPPED = Path(__file__).parents[2] / "model_repository"
-SERVE = ["-m", "vivavoce", "serve", "--port", "0"]
+SERVE = ["-m", "vivavoce", "serve", "--port", "0", "--max-conversations", "64"]
 PATIENT_SECONDS = 30.0
 PUSH_TO_TALK = vivavoce.Endpointing(disabled=True)
 LIGHTS = next(utterance for utterance in utterances() if utterance.path.stem == "lights")

@@ -23,6 +23,7 @@ from vivavoce.cli.models import models
 from vivavoce.cli.optimize import optimize
 from vivavoce.cli.serve import serve
 from vivavoce.cli.train import train
+from vivavoce.cli.tune import tune
 from vivavoce.cli.wyoming import wyoming
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def commands() -> None:
     """Speak, and be understood and answered."""
 
 
-for _command in (serve, converse, mic, ask, bench, evaluate, wyoming, models, train, import_, optimize):
+for _command in (serve, converse, mic, ask, bench, evaluate, wyoming, models, train, import_, optimize, tune):
     commands.add_command(_command)
 
 

@@ -9,6 +9,15 @@ import click
 from vivavoce.cli._extras import extra
 
 
+def _number_or_auto(_context: click.Context, _parameter: click.Parameter, value: str) -> int | None:
+    """Reads ``auto``, for which it returns None, or a number from 1 on."""
+    if value == "auto":
+        return None
+    if not value.isdecimal() or int(value) < 1:
+        raise click.BadParameter(f"{value!r} is neither auto nor a number from 1 on.")
+    return int(value)
+
+
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
@@ -30,10 +39,31 @@ from vivavoce.cli._extras import extra
     help="Serve this trained, imported or optimized engine in place of the shipped one. May be repeated.",
 )
 @click.option(
+    "--settings",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="How the models use this machine, as `vivavoce tune` writes it.",
+)
+@click.option(
+    "--speculation/--no-speculation",
+    "speculates",
+    default=True,
+    show_default=True,
+    help="Work replies out while the silence after an utterance still runs.",
+)
+@click.option(
     "--admin/--no-admin",
     default=True,
     show_default=True,
     help="Let callers on this machine manage the models with `vivavoce models`.",
+)
+@click.option(
+    "--max-conversations",
+    metavar="auto|N",
+    default="auto",
+    show_default=True,
+    callback=_number_or_auto,
+    help="Let in as many as this machine answers in time, which it measures, or N.",
 )
 @click.option(
     "--log-level",
@@ -43,17 +73,23 @@ from vivavoce.cli._extras import extra
     help="How much is logged.",
 )
 def serve(
+    *,
     host: str,
     port: int,
     triton: str | None,
     model_repository: Path | None,
     engines: tuple[Path, ...],
+    settings: Path | None,
+    speculates: bool,
     admin: bool,
+    max_conversations: int | None,
     log_level: str,
 ) -> int:
     """Serve conversations, until interrupted. Prints the address on stdout when ready."""
     if triton and engines:
         raise click.UsageError("Give --engine to the Triton that loads it: leave out --engine or --triton.")
+    if triton and settings:
+        raise click.UsageError("Give the settings to the Triton that has the models: leave out --settings or --triton.")
     with extra("serve", "The server"):
         from service.main import ServeOptions, run  # noqa: PLC0415 - integrators install the client alone
     return run(
@@ -63,7 +99,10 @@ def serve(
             triton=triton,
             model_repository=model_repository,
             engines=engines,
+            settings=settings,
+            speculates=speculates,
             admin=admin,
+            max_conversations=max_conversations,
             log_level=log_level,
         )
     )

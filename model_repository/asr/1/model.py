@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
-from engines.asr.engine import AsrEngine, AsrRequest, AsrResult, AsrSettings
+from engines.asr.engine import AsrEngine
 from engines.asr.errors import AsrError, InvalidHintsError
 from engines.asr.hints import check_hints
 from engines.asr.memory import release_free_memory
 from engines.asr.moonshine import MoonshineRecognizer
+from engines.asr.requests import AsrRequest, AsrResult, AsrSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class TritonPythonModel:
-    """One instance holds the sequences of all clients."""
+    """One instance holds the sequences of all clients, or of several each its own."""
 
     def initialize(self, args: dict[str, str]) -> None:
         """Loads the model and reads the parameters of ``config.pbtxt``."""
@@ -37,33 +39,69 @@ class TritonPythonModel:
             idle_timeout_seconds=int(config["sequence_batching"]["max_sequence_idle_microseconds"]) / 1e6,
         )
         self._engine = AsrEngine(MoonshineRecognizer(folder, threads=int(parameters["threads"])), settings)
-        # A metric works only while its family lives.
-        self._metrics = pb_utils.MetricFamily(
-            name="vivavoce_asr_open_sequences",
-            description="Sequences that were begun and not ended",
-            kind=pb_utils.MetricFamily.GAUGE,
-        )
-        self._open_sequences = self._metrics.Metric(
-            labels={"model": args["model_name"], "version": args["model_version"]}
-        )
+        self._metrics = _Metrics({"model": args["model_name"], "version": args["model_version"]})
 
-    def execute(self, requests: Sequence[pb_utils.InferenceRequest]) -> list[pb_utils.InferenceResponse]:
-        """Answers one batch: requests of different sequences, one answer each, in order."""
+    def execute(self, requests: Sequence[pb_utils.InferenceRequest]) -> list[None]:
+        """Answers one batch: requests of different sequences, each as soon as its answer is known."""
+        senders = [request.get_response_sender() for request in requests]
         read = [_read(request) for request in requests]
-        served = iter(self._engine.process([request for request in read if isinstance(request, AsrRequest)]))
-        answers = [next(served) if isinstance(request, AsrRequest) else request for request in read]
-        self._open_sequences.set(self._engine.open_sequences)
+        accepted = [index for index, request in enumerate(read) if isinstance(request, AsrRequest)]
+        for sender, request in zip(senders, read, strict=True):
+            if isinstance(request, AsrError):
+                _send(sender, _response(request))
+        unanswered = set(accepted)
+        try:
+            for position, answer in self._engine.process([read[index] for index in accepted]):
+                unanswered.remove(accepted[position])
+                _send(senders[accepted[position]], _response(answer))
+        except Exception:  # noqa: BLE001 - whatever it is, everybody gets an answer, and Triton's log tells why
+            error = pb_utils.TritonError(traceback.format_exc())
+            for index in unanswered:
+                _send(senders[index], pb_utils.InferenceResponse(error=error))
+        self._metrics.show(self._engine)
         if not self._engine.open_sequences:
             release_free_memory()
-        return [_response(answer) for answer in answers]
+        return [None] * len(requests)
 
     def finalize(self) -> None:
         """Frees the model."""
-        del self._engine, self._open_sequences, self._metrics
+        del self._engine, self._metrics
 
 
-def _read(request: pb_utils.InferenceRequest) -> AsrRequest | AsrError:
-    """Reads a request; returns why it is refused if its hints are out of bounds."""
+class _Metrics:
+    """What Prometheus can read of the engine."""
+
+    def __init__(self, labels: dict[str, str]) -> None:
+        gauge, counter = pb_utils.MetricFamily.GAUGE, pb_utils.MetricFamily.COUNTER
+        # A metric works only while its family lives.
+        self._families = [
+            pb_utils.MetricFamily(name=f"vivavoce_asr_{name}", description=description, kind=kind)
+            for name, description, kind in (
+                ("open_sequences", "Sequences that were begun and not ended", gauge),
+                ("busy_share", "Share of the last seconds in which the model computed", gauge),
+                ("partials_decoded_total", "Texts that may still change, worked out", counter),
+                ("partials_thinned_total", "Texts that may still change, left out for want of time", counter),
+            )
+        ]
+        self._open, self._busy, self._decoded, self._thinned = (
+            family.Metric(labels=labels) for family in self._families
+        )
+
+    def show(self, engine: AsrEngine) -> None:
+        """Tells what the engine has counted."""
+        self._open.set(engine.open_sequences)
+        self._busy.set(engine.partials.load.share)
+        self._decoded.increment(engine.partials.decoded - self._decoded.value())
+        self._thinned.increment(engine.partials.thinned - self._thinned.value())
+
+
+def _read(request: pb_utils.InferenceRequest) -> AsrRequest | AsrError | None:
+    """Reads a request; returns why it is refused if its hints are out of bounds.
+
+    With the strategy ``direct`` Triton fills the places of sequences that send nothing now: None for these.
+    """
+    if not _input(request, "READY").item():
+        return None
     start = bool(_input(request, "START").item())
     try:
         hints = _hints(request) if start else ()
@@ -95,7 +133,14 @@ def _optional(request: pb_utils.InferenceRequest, name: str) -> list[Any]:
     return [] if tensor is None else tensor.as_numpy().reshape(-1).tolist()
 
 
-def _response(answer: AsrResult | AsrError) -> pb_utils.InferenceResponse:
+def _send(sender: pb_utils.InferenceResponseSender, response: pb_utils.InferenceResponse) -> None:
+    """Sends the only response of a request."""
+    sender.send(response, flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+
+
+def _response(answer: AsrResult | AsrError | None) -> pb_utils.InferenceResponse:
+    if answer is None:
+        return pb_utils.InferenceResponse([])
     if isinstance(answer, AsrError):
         return pb_utils.InferenceResponse(error=pb_utils.TritonError(str(answer), pb_utils.TritonError.INVALID_ARG))
     outputs = {

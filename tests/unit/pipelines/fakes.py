@@ -10,6 +10,8 @@ from pipelines.errors import ModelError
 from pipelines.ports import NO_OPTIONS, Alternative, AnswerSpan, Hypothesis, IntentPrediction, SlotSpan, Timing
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     import numpy.typing as npt
 
@@ -24,7 +26,7 @@ class FakeModels:
 
     Attributes:
         recognition_seconds, understanding_seconds, answering_seconds: how long each model takes.
-        fail: names of the models that refuse: ``asr``, ``nlu``, ``qa``.
+        fail: names of the models that refuse: ``asr``, ``nlu``, ``qa``, ``punctuation``.
         sequences: every sequence that was opened.
         words: what is recognized in all audio, if it is not one word a second.
         answers_anything: whether documents hold answers.
@@ -37,6 +39,7 @@ class FakeModels:
     error: ModelError = field(default_factory=lambda: ModelError("out of order"))
     sequences: list[FakeSequence] = field(default_factory=list)
     understood: list[str] = field(default_factory=list)
+    punctuated: list[list[str]] = field(default_factory=list)
     words: str = ""
     answers_anything: bool = True
     turns_begun: int = 0
@@ -88,6 +91,12 @@ class FakeModels:
         if not self.answers_anything:
             return AnswerSpan(None, None, 0.1, INSTANT)
         return AnswerSpan(0, len(document.split(maxsplit=1)[0]), 0.8, INSTANT)
+
+    async def punctuate(self, texts: Sequence[str]) -> list[str]:
+        self.punctuated.append(list(texts))
+        if "punctuation" in self.fail:
+            raise self.error
+        return [f"{text.capitalize()}." for text in texts]
 
 
 @dataclass

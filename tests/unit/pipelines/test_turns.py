@@ -172,6 +172,37 @@ def test_a_wrong_guess_is_made_good_after_the_end():
     assert (reply.transcript, reply.speculated) == ("turn on the lights", False)
 
 
+@pytest.mark.parametrize(
+    ("guess", "resumes", "fate"),
+    [
+        ("turn on the lights", False, effects.GuessFate.HIT),
+        ("turn on the light", False, effects.GuessFate.DIFFERED),
+        ("turn on", True, effects.GuessFate.RESUMED),
+    ],
+)
+def test_what_becomes_of_a_guess_is_counted(guess: str, resumes: bool, fate: effects.GuessFate):
+    driver = Driver()
+    driver.speak(1)
+    driver.pause(0.3)
+    driver.recognize(guess)
+    if resumes:
+        driver.speak(1)
+    driver.pause(0.7)
+    driver.recognize("turn on the lights", final=True)
+    assert [effect.fate for effect in driver.of(effects.CountGuess)] == [effects.GuessFate.MADE, fate]
+
+
+def test_where_nothing_is_replied_no_guess_is_counted():
+    driver = Driver(replies=False)
+    driver.speak(1)
+    driver.pause(0.3)
+    driver.recognize("turn on")
+    driver.speak(1)
+    driver.pause(0.7)
+    driver.recognize("turn on the lights", final=True)
+    assert driver.of(effects.CountGuess) == []
+
+
 def test_without_speculation_nothing_is_understood_before_the_end():
     driver = Driver(speculates=False)
     driver.speak(1)

@@ -71,7 +71,13 @@ class Harness:
     @classmethod
     @contextlib.asynccontextmanager
     async def running(
-        cls, max_conversations: int = 8, idle_seconds: float = 60, grace_seconds: float = 5, *, ready: bool = True
+        cls,
+        max_conversations: int = 8,
+        idle_seconds: float = 60,
+        grace_seconds: float = 5,
+        *,
+        ready: bool = True,
+        speculates: bool = True,
     ) -> AsyncIterator[Self]:
         admission = Admission(max_conversations)
         if ready:
@@ -82,9 +88,9 @@ class Harness:
             harness = cls(channel, admission, f"127.0.0.1:{port}")
             limits = Limits(idle_seconds, grace_seconds, config_seconds=idle_seconds)
             shared = (harness.models, harness.voice, admission)
-            servicer = ConversationServicer(*shared, limits, harness.open_conversations)
+            servicer = ConversationServicer(*shared, limits, harness.open_conversations, speculates=speculates)
             speech = SpeechServicer(*shared, harness.memory, limits, harness.open_conversations)
-            riva = riva_handlers(speech, LanguageServicer(harness.models, admission))
+            riva = riva_handlers(speech, LanguageServicer(harness.models, harness.models, admission))
             server.add_generic_rpc_handlers((conversation_handler(servicer), *riva.values()))
             await server.start()
             try:

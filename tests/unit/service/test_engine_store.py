@@ -109,7 +109,7 @@ def test_models_of_no_engine_are_told_apart(tmp_path: Path, repository: Path):
     (tmp_path / "greeting").mkdir()
     (tmp_path / "greeting" / "config.pbtxt").write_text('name: "greeting"')
     (repository / "greeting").symlink_to(tmp_path / "greeting")
-    assert EngineStore(repository).others() == ["greeting"]
+    assert EngineStore(repository).others() == ["greeting", "punctuation"]
 
 
 def test_the_source_of_the_first_version_is_where_its_files_are(repository: Path):

@@ -69,16 +69,19 @@ async def test_texts_are_written_in_figures(harness: Harness):
     assert response.id.value == "mine"
 
 
-async def test_what_is_not_served_says_so_in_a_sentence(harness: Harness):
-    with pytest.raises(grpc.RpcError) as refused:
-        await language(harness).PunctuateText(pb.TextTransformRequest(text=["hello"]))
-    assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
-    assert "punctuation" in refused.value.details()
+@pytest.mark.parametrize("model", ["", "punctuation", "riva-punctuation-en-US"])
+async def test_texts_are_punctuated_as_one_batch(harness: Harness, model: str):
+    request = pb.TextTransformRequest(text=["hello there", "good bye"], id=ID)
+    request.model.model_name = model
+    response = await language(harness).PunctuateText(request)
+    assert list(response.text) == ["Hello there.", "Good bye."]
+    assert response.id.value == "mine"
+    assert harness.models.punctuated == [["hello there", "good bye"]]
 
 
 async def test_the_config_of_understanding_tells_the_models(harness: Harness):
     every = await language(harness).GetRivaNLPConfig(pb.RivaNLPConfigRequest())
-    assert [model.model_name for model in every.model_config] == ["intent_slot", "qa", "itn"]
+    assert [model.model_name for model in every.model_config] == ["intent_slot", "qa", "itn", "punctuation"]
     one = await language(harness).GetRivaNLPConfig(pb.RivaNLPConfigRequest(model_name="qa"))
     assert [(model.model_name, model.parameters["language_code"]) for model in one.model_config] == [("qa", "en-US")]
 
@@ -109,6 +112,26 @@ REFUSED = {
         pb.TextTransformRequest(text=["hello"], model={"model_name": "qa"}),
         "UNKNOWN_MODEL",
         "model.model_name",
+    ),
+    "a model that cannot punctuate": (
+        "PunctuateText",
+        pb.TextTransformRequest(text=["hello"], model={"model_name": "itn"}),
+        "UNKNOWN_MODEL",
+        "model.model_name",
+    ),
+    "another language to punctuate": (
+        "PunctuateText",
+        pb.TextTransformRequest(text=["salut"], model={"language_code": "fr-FR"}),
+        "UNSUPPORTED_LANGUAGE",
+        "model.language_code",
+    ),
+    "nothing to punctuate": ("PunctuateText", pb.TextTransformRequest(text=["x", ""]), "EMPTY_TEXT", "text"),
+    "too much to punctuate": ("PunctuateText", pb.TextTransformRequest(text=["x" * 2_001]), "TEXT_TOO_LONG", "text"),
+    "too many texts to punctuate": (
+        "PunctuateText",
+        pb.TextTransformRequest(text=["x"] * 65),
+        "TEXT_COUNT_OUT_OF_RANGE",
+        "text",
     ),
     "no texts": ("ClassifyText", pb.TextClassRequest(), "TEXT_COUNT_OUT_OF_RANGE", "text"),
     "too many texts": ("TransformText", pb.TextTransformRequest(text=["x"] * 65), "TEXT_COUNT_OUT_OF_RANGE", "text"),
@@ -144,6 +167,13 @@ async def test_models_that_cannot_be_reached_are_told_as_such(harness: Harness):
     with pytest.raises(grpc.RpcError) as failed:
         await language(harness).ClassifyText(pb.TextClassRequest(text=["one", "two"]))
     assert details_of(failed.value)["ErrorInfo"].reason == "MODELS_UNAVAILABLE"
+
+
+async def test_a_model_that_fails_to_punctuate_is_told_as_such(harness: Harness):
+    harness.models.fail = {"punctuation"}
+    with pytest.raises(grpc.RpcError) as failed:
+        await language(harness).PunctuateText(pb.TextTransformRequest(text=["one"]))
+    assert details_of(failed.value)["ErrorInfo"].reason == "MODEL_FAILED"
 
 
 async def test_before_the_models_are_ready_a_caller_is_told_to_return():

@@ -1,0 +1,135 @@
+"""Which texts that may still change are worked out: all while there is time for them, fewer when the model is busy.
+
+A final text is waited for; a partial one is looked at in passing, and will be replaced. So when the model is short of
+time, partial texts give way: their interval grows with the share of time that the model was busy, and what one batch
+spends on them is bounded, because whoever asks for a final text meanwhile waits for that batch. Nobody's turn is
+skipped for ever: who has waited longest comes first (round robin, Nagle, "On Packet Switches with Infinite Storage",
+RFC 970, 1985).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+MAX_STRETCH = 8.0
+"""How many times the interval a busy model may let pass between two partial texts of a sequence."""
+
+EASY, BUSY = 0.55, 0.95
+"""Shares of busy time between which the interval grows from itself to ``MAX_STRETCH`` times."""
+
+BATCH_SECONDS = 0.06
+"""What one batch may spend on partial texts, but for one of them that takes longer by itself."""
+
+_MEMORY_SECONDS = 2.0
+_WALL_SLACK = 0.9
+_LEARNING = 0.2
+
+
+class BusyShare:
+    """The share of the last seconds in which something was computed.
+
+    An exponential average over time, not over batches: ``e**(-t/2 s)`` of it is older than ``t``.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        """Takes a monotonic clock in seconds."""
+        self._clock = clock
+        self._share = 0.0
+        self._counted_to = clock()
+
+    @property
+    def share(self) -> float:
+        """The share, 0 to 1, as of the end of the last piece of work."""
+        return self._share
+
+    @contextlib.contextmanager
+    def working(self) -> Iterator[None]:
+        """Counts the time in which the body runs."""
+        self._count(busy=False)
+        try:
+            yield
+        finally:
+            self._count(busy=True)
+
+    def _count(self, *, busy: bool) -> None:
+        now = self._clock()
+        kept = math.exp((self._counted_to - now) / _MEMORY_SECONDS)
+        self._share = kept * self._share + (1 - kept) * busy
+        self._counted_to = now
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A sequence that a partial text may be worked out for. All in seconds.
+
+    Attributes:
+        new: audio that was not decoded yet.
+        length: all audio of the sequence: what a decoding reads.
+        waited: time since it was decoded last, or begun.
+        searched: whether it is searched with beams, which takes longer.
+    """
+
+    new: float
+    length: float
+    waited: float
+    searched: bool = False
+
+
+class PartialTexts:
+    """Decides which wishes come true.
+
+    Args:
+        interval_seconds: new audio after which a sequence is due while there is time enough.
+        clock: monotonic, in seconds.
+
+    Attributes:
+        load: how busy the model is.
+        decoded: partial texts that were worked out.
+        thinned: times that a sequence had an interval of new audio, and no text was worked out for want of time.
+    """
+
+    def __init__(self, interval_seconds: float, clock: Callable[[], float]) -> None:
+        self.load = BusyShare(clock)
+        self.decoded = 0
+        self.thinned = 0
+        self._interval = interval_seconds
+        # Seconds of work a second of audio, without and with a search: learned from what was measured.
+        self._cost = {False: 0.0, True: 0.0}
+
+    @property
+    def stretch(self) -> float:
+        """How many times its interval a sequence waits for its next text, 1 to ``MAX_STRETCH``."""
+        position = (self.load.share - EASY) / (BUSY - EASY)
+        return 1 + (MAX_STRETCH - 1) * min(1.0, max(0.0, position))
+
+    def choose(self, wishes: Sequence[Wish]) -> list[int]:
+        """Returns the indices of the wishes that come true, those that have waited longest first."""
+        candidates = [index for index, wish in enumerate(wishes) if wish.new >= self._interval - 1e-9]
+        chosen: list[int] = []
+        left = BATCH_SECONDS
+        for index in sorted(candidates, key=lambda index: -wishes[index].waited):
+            wish = wishes[index]
+            cost = self._cost[wish.searched] * wish.length
+            if self._due(wish) and (cost <= left + 1e-9 or not chosen):
+                chosen.append(index)
+                left -= cost
+        self.decoded += len(chosen)
+        self.thinned += len(candidates) - len(chosen)
+        return chosen
+
+    def learn(self, seconds: float, lengths: Sequence[float], *, searched: bool) -> None:
+        """Takes in that partial texts of sequences of these lengths (seconds) took so many seconds together."""
+        cost, known = seconds / max(sum(lengths), 1e-9), self._cost[searched]
+        self._cost[searched] = known + _LEARNING * (cost - known) if known else cost
+
+    def _due(self, wish: Wish) -> bool:
+        """Whether enough is new. On a busy model audio that came faster than it was spoken makes nobody due sooner."""
+        stretch = self.stretch
+        wanted = stretch * self._interval
+        return wish.new >= wanted - 1e-9 and (stretch == 1 or wish.waited >= _WALL_SLACK * wanted)

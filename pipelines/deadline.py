@@ -1,0 +1,28 @@
+"""Until when an answer counts, known to whatever is asked on the way, as gRPC hands deadlines on from call to call."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_deadline: contextvars.ContextVar[float | None] = contextvars.ContextVar("deadline", default=None)
+
+
+@contextlib.contextmanager
+def answers_within(seconds: float | None) -> Iterator[None]:
+    """Says that what the body asks for is of no use after so many seconds; None says nothing."""
+    token = _deadline.set(None if seconds is None else time.time() + seconds)
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+def deadline() -> float | None:
+    """Returns when the answer to what is asked now is of no use any more, in seconds since 1970, if that is known."""
+    return _deadline.get()

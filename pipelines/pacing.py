@@ -1,0 +1,38 @@
+"""How far a stream is ahead of its share: arithmetic without a clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LEAD_SECONDS = 3.0
+"""Audio that a stream may be ahead of its share while the machine is short of time."""
+
+
+@dataclass(slots=True)
+class Lead:
+    """Audio of one stream beyond its share, which is a number of seconds of audio for each second, at least one.
+
+    A leaky bucket (Turner, "New directions in communications", IEEE Communications 24(10), 1986): audio fills it, time
+    drains it. A stream at the pace of speech keeps it near zero however long it lasts, and one that was silent for an
+    hour has not saved anything up.
+
+    Attributes:
+        seconds: how much it is.
+    """
+
+    seconds: float = 0.0
+    _updated_at: float | None = None
+
+    def add(self, audio_seconds: float) -> None:
+        """Takes in that audio came."""
+        self.seconds += audio_seconds
+
+    def wait_seconds(self, share: float) -> float:
+        """Returns how long the stream has to wait until it is no further ahead than ``LEAD_SECONDS``."""
+        return max(0.0, self.seconds - LEAD_SECONDS) / share
+
+    def drain(self, share: float, now: float) -> None:
+        """Takes in that it is ``now``, on a monotonic clock in seconds; the stream has had this share until then."""
+        if self._updated_at is not None:
+            self.seconds = max(0.0, self.seconds - share * (now - self._updated_at))
+        self._updated_at = now

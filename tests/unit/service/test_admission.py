@@ -1,0 +1,78 @@
+import contextlib
+import dataclasses
+
+import pytest
+
+from service.admission import Admission
+from service.capacity import NEWCOMER
+from service.errors import NotReadyError, TooManyConversationsError, TooManySpeakersError
+
+
+@dataclasses.dataclass
+class FakeRoom:
+    """Room for so many newcomers."""
+
+    limit: float
+
+    def has_room(self, taken: int) -> bool:
+        return NEWCOMER * (taken + 1) <= self.limit
+
+
+def opened(limit: int, room: FakeRoom | None = None) -> Admission:
+    admission = Admission(limit, room)
+    admission.open()
+    return admission
+
+
+def test_nobody_is_let_in_before_the_door_is_open():
+    admission = Admission(1)
+    with pytest.raises(NotReadyError), admission.conversation():
+        pass
+    assert admission.refused == 0
+
+
+def test_places_are_given_back():
+    admission = opened(1)
+    for _ in range(3):
+        with admission.conversation(), pytest.raises(TooManyConversationsError), admission.conversation():
+            pass
+    assert admission.refused == 3
+
+
+def test_a_conversation_that_fails_gives_its_place_back():
+    admission = opened(1)
+    with pytest.raises(ZeroDivisionError), admission.conversation():
+        raise ZeroDivisionError
+    with admission.conversation():
+        pass
+
+
+def test_a_crowd_that_comes_at_once_finds_as_much_room_as_there_is():
+    """Before a word was heard, and without any measurement in between."""
+    admission = opened(512, FakeRoom(4.0))
+    with contextlib.ExitStack() as held:
+        refusals = []
+        for _ in range(24):
+            try:
+                held.enter_context(admission.conversation())
+            except TooManySpeakersError as error:
+                refusals.append(error)
+        assert len(refusals) == admission.refused == 16
+        assert all(1 <= error.retry_seconds <= 3 for error in refusals)
+        assert len({error.retry_seconds for error in refusals}) > 3, "they must not all come back together"
+    with admission.conversation():
+        pass
+
+
+def test_typed_turns_have_places_of_their_own_and_need_room_as_well():
+    admission = opened(1)
+    with (
+        admission.conversation(),
+        admission.typed_turn(),
+        pytest.raises(TooManyConversationsError),
+        admission.typed_turn(),
+    ):
+        pass
+    admission = opened(512, FakeRoom(1.0))
+    with admission.conversation(), admission.typed_turn(), pytest.raises(TooManySpeakersError), admission.typed_turn():
+        pass

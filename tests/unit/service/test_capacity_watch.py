@@ -1,0 +1,196 @@
+"""The watch in virtual time, with conversations and models that only count."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pipelines.errors import ModelUnavailableError
+from pipelines.workload import Workload
+from service.capacity_watch import RECOGNIZER_PLACES, CapacityWatch, MeasuredModels, busiest_share
+from service.open_conversations import OpenConversations
+from tests import virtual_time
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+
+@dataclass(eq=False)
+class FakeConversation:
+    recognized_samples: int = 0
+    workload: Workload | None = None
+    closed: bool = False
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+@dataclass
+class FakeMachine:
+    """Models that compute for a share of the time."""
+
+    busy: float = 0.1
+    lost: bool = False
+    computed: dict[str, float] = field(default_factory=lambda: {"asr": 0.0, "qa": 0.0})
+    _read_at: float = 0.0
+
+    async def busy_seconds(self) -> dict[str, float]:
+        if self.lost:
+            raise ModelUnavailableError("gone")
+        now = asyncio.get_running_loop().time()
+        self.computed["asr"] += self.busy * (now - self._read_at)
+        self._read_at = now
+        return dict(self.computed)
+
+
+class Service:
+    def __init__(self) -> None:
+        self.workload, self.machine = Workload(), FakeMachine()
+        self.open = OpenConversations(self.workload)
+        self.watch = CapacityWatch(self.open, self.workload, self.machine.busy_seconds)
+
+    async def talk(self, seconds: float, *conversations: FakeConversation, share: float = 1.0, strain: float = 0.1):
+        """Lets time pass in which so much is said and replied to."""
+        for _ in range(round(seconds)):
+            await asyncio.sleep(1)
+            for conversation in conversations:
+                conversation.recognized_samples += round(share * 16_000)
+                self.workload.strains.append(strain)
+
+
+@contextlib.asynccontextmanager
+async def watched(throughput: float = 10 / 0.3) -> AsyncIterator[Service]:
+    service = Service()
+    service.watch.set_throughput(throughput, 0.1)
+    task = asyncio.create_task(service.watch.watch())
+    try:
+        yield service
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def test_newcomers_fill_the_room_and_those_who_only_listen_make_room_again():
+    async def main() -> None:
+        async with watched() as service, contextlib.AsyncExitStack() as held:
+            assert service.watch.limit == 10
+            assert service.watch.has_room(19)
+            assert not service.watch.has_room(20)
+            for _ in range(20):
+                await held.enter_async_context(service.open.holding(FakeConversation()))
+            assert not service.watch.has_room(20)
+            await service.talk(60)
+            assert service.watch.has_room(30)
+
+    virtual_time.run(main())
+
+
+def test_conversations_share_the_workload_and_are_closed():
+    async def main() -> None:
+        service, conversation = Service(), FakeConversation()
+        async with service.open.holding(conversation):
+            assert conversation.workload is service.workload
+        assert conversation.closed
+        assert service.open.speakers(0) == 0
+
+    virtual_time.run(main())
+
+
+def test_nobody_comes_in_while_replies_are_late_and_somebody_does_afterwards():
+    async def main() -> None:
+        async with watched() as service, contextlib.AsyncExitStack() as held:
+            speakers = [FakeConversation() for _ in range(6)]
+            for speaker in speakers:
+                await held.enter_async_context(service.open.holding(speaker))
+            await service.talk(3, *speakers)
+            assert service.watch.has_room(6)
+            await service.talk(3, *speakers, strain=1.1)
+            assert not service.watch.has_room(6)
+            assert service.watch.limit < 6
+            assert service.workload.short
+            await service.talk(30, *speakers[:2])
+            assert service.watch.has_room(6)
+            assert not service.workload.short
+
+    virtual_time.run(main())
+
+
+def test_a_busy_model_alone_is_a_shortage_but_keeps_nobody_out():
+    async def main() -> None:
+        async with watched() as service:
+            service.machine.busy = 1.0
+            await asyncio.sleep(6)
+            assert service.workload.short
+            assert service.watch.has_room(0)
+            service.machine.busy = 0.1
+            await asyncio.sleep(6)
+            assert not service.workload.short
+
+    virtual_time.run(main())
+
+
+def test_everybody_has_the_same_part_of_what_the_machine_carries():
+    async def main() -> None:
+        async with watched() as service, contextlib.AsyncExitStack() as held:
+            await asyncio.sleep(2)
+            assert service.workload.share == 10
+            for _ in range(4):
+                await held.enter_async_context(service.open.holding(FakeConversation()))
+            await asyncio.sleep(2)
+            assert service.workload.share == 2.5
+            for _ in range(20):
+                await held.enter_async_context(service.open.holding(FakeConversation()))
+            await asyncio.sleep(2)
+            assert service.workload.share == 1
+
+    virtual_time.run(main())
+
+
+def test_a_model_server_that_is_lost_does_not_end_the_watch():
+    async def main() -> None:
+        async with watched() as service:
+            service.machine.lost = True
+            await asyncio.sleep(3)
+            service.machine.lost = False
+            service.machine.busy = 1.0
+            await asyncio.sleep(6)
+            assert service.workload.short
+
+    virtual_time.run(main())
+
+
+def test_models_are_measured_once_and_again_if_it_failed():
+    class Warm:
+        async def missing(self) -> list[str]:
+            return ["qa"]
+
+        async def warm_up(self) -> None:
+            pass
+
+    async def main() -> None:
+        service, results = Service(), [ModelUnavailableError("gone"), (200.0, 0.1), AssertionError("measured twice")]
+
+        async def measure() -> tuple[float, float]:
+            result = results.pop(0)
+            if isinstance(result, Exception):
+                raise result
+            return result
+
+        models = MeasuredModels(Warm(), measure, service.watch)
+        assert await models.missing() == ["qa"]
+        await models.warm_up()
+        assert (service.watch.measured, service.watch.limit) == (False, 4)
+        await models.warm_up()
+        assert service.watch.limit == RECOGNIZER_PLACES * 0.3
+        await models.warm_up()
+
+    virtual_time.run(main())
+
+
+def test_the_busiest_model_counts():
+    before, after = {"asr": 1.0, "qa": 1.0, "old": 3.0}, {"asr": 1.2, "qa": 1.5, "new": 9.0}
+    assert busiest_share(before, after, 1.0) == 0.5
+    assert busiest_share(before, after, 0.1) == 1.0
+    assert busiest_share({}, after, 1.0) == 0.0
