@@ -10,9 +10,9 @@ import numpy as np
 
 from engines.bert.punctuator import WordTokenizer
 from engines.bert.session import BertSession
+from modelkit.compress import compress
 from modelkit.export import PUNCTUATION_INPUTS, PUNCTUATION_OUTPUTS, export
 from modelkit.punctuation import collect_spellings
-from modelkit.quantize import quantize
 from modelkit.training.punctuation_data import running_texts
 from modelkit.training.punctuation_task import score
 from modelkit.triton_models import write_punctuation
@@ -46,7 +46,7 @@ def finish(
     with TemporaryDirectory() as folder:
         plain, small = Path(folder, "model.onnx"), Path(folder, "model.int8.onnx")
         export(saved.network, plain, PUNCTUATION_INPUTS, PUNCTUATION_OUTPUTS)
-        quantize(plain, small, _samples(tokenizer, data.training[:SAMPLES]))
+        compress(plain, small, _samples(tokenizer, data.training[:SAMPLES]))
         session = BertSession(small)
         scores: dict[str, object] = {"validation": _scores(session, tokenizer, data.validation)}
         if data.test:
