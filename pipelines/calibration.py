@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import statistics
-import wave
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pipelines.answering import Document
+from pipelines.audio.decoding import channel_decoder
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.conversation import Conversation, ConversationConfig
 from pipelines.turns.state import TurnSettings
@@ -111,7 +112,8 @@ async def _hold(
         await conversation.close()
 
 
-def recorded_utterances() -> list[npt.NDArray[np.float32]]:
+@cache
+def recorded_utterances() -> tuple[npt.NDArray[np.float32], ...]:
     """Returns human speech, float32 ``[samples]`` at 16 kHz: a recording that comes with the recognizer's weights.
 
     Raises:
@@ -121,10 +123,7 @@ def recorded_utterances() -> list[npt.NDArray[np.float32]]:
     path = Path(spec.origin).parent / "assets" / "two_cities.wav" if spec and spec.origin else None
     if path is None or not path.is_file():
         raise FileNotFoundError("moonshine-voice is not installed: pip install 'vivavoce[serve]'")
-    with wave.open(str(path)) as file:
-        rate, data = file.getframerate(), file.readframes(file.getnframes())
-        samples = np.frombuffer(data, "<i2").reshape(-1, file.getnchannels())[:, 0].astype(np.float32) / 32768
-    # Every third sample of 48 kHz would do: how long the work takes does not hang on how it sounds.
-    samples = samples[np.arange(0, len(samples), rate / MODEL_RATE_HZ).astype(int)]
+    decoder = channel_decoder(None, 0, 0, 1)
+    samples = np.concatenate([*decoder.decode(path.read_bytes()), *decoder.flush()])
     size = round(UTTERANCE_SECONDS * MODEL_RATE_HZ)
-    return [samples[start : start + size] for start in range(0, len(samples) - size, size)]
+    return tuple(samples[start : start + size] for start in range(0, len(samples) - size, size))

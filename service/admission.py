@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import random
 from typing import TYPE_CHECKING, Protocol
@@ -10,6 +11,7 @@ from service.errors import NotReadyError, TooManyConversationsError, TooManySpea
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from service.errors import ServiceError
 
@@ -42,8 +44,7 @@ class Admission:
         self.refused = 0
         self._limit = limit
         self._room = room
-        self._taken = 0
-        self._typed_turns = 0
+        self._taken: collections.Counter[str] = collections.Counter()
         self._closed_because: str | None = "the models are being loaded: try again soon"
 
     def open(self) -> None:
@@ -59,8 +60,7 @@ class Admission:
         if self._closed_because is not None:
             raise NotReadyError(self._closed_because, _RETRY_SECONDS)
 
-    @contextlib.contextmanager
-    def conversation(self) -> Iterator[None]:
+    def conversation(self) -> AbstractContextManager[None]:
         """Holds a place while the body runs.
 
         Raises:
@@ -68,36 +68,31 @@ class Admission:
             TooManyConversationsError: every place is taken.
             TooManySpeakersError: so much is said already that one more would make replies late.
         """
-        self._admit(self._taken)
-        self._taken += 1
-        try:
-            yield
-        finally:
-            self._taken -= 1
+        return self._place("conversation")
+
+    def typed_turn(self) -> AbstractContextManager[None]:
+        """Holds a place for one typed turn; there are as many as for conversations, beside those.
+
+        See :meth:`conversation` for what is raised.
+        """
+        return self._place("typed turn")
 
     @contextlib.contextmanager
-    def typed_turn(self) -> Iterator[None]:
-        """Holds a place for one typed turn while the body runs; there are as many as for conversations, beside those.
-
-        Raises:
-            NotReadyError: nobody is let in now.
-            TooManyConversationsError: every place is taken.
-            TooManySpeakersError: so much is said already that one more would make replies late.
-        """
-        self._admit(self._typed_turns)
-        self._typed_turns += 1
+    def _place(self, kind: str) -> Iterator[None]:
+        self._admit(kind)
+        self._taken[kind] += 1
         try:
             yield
         finally:
-            self._typed_turns -= 1
+            self._taken[kind] -= 1
 
-    def _admit(self, taken: int) -> None:
-        """Raises what is against one more where ``taken`` places of its kind are taken."""
+    def _admit(self, kind: str) -> None:
+        """Raises what is against one more of its kind."""
         self.check()
         error: ServiceError | None = None
-        if taken >= self._limit:
+        if self._taken[kind] >= self._limit:
             error = TooManyConversationsError(self._limit, _retry_seconds())
-        elif self._room is not None and not self._room.has_room(self._taken + self._typed_turns):
+        elif self._room is not None and not self._room.has_room(self._taken.total()):
             error = TooManySpeakersError(self._room.limit, _retry_seconds())
         if error is not None:
             self.refused += 1

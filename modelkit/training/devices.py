@@ -7,7 +7,7 @@ import torch
 from modelkit.errors import TrainingError
 
 CUDA_BATCHES = 4
-"""On a GPU batches are so many times larger, and the learning rate by the root of that."""
+"""On a GPU batches are so many times larger."""
 
 
 def choose_device(name: str) -> torch.device:

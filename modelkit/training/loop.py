@@ -6,6 +6,7 @@ weights of one that was not.
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from dataclasses import asdict, dataclass, field
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import torch
 
 from modelkit.errors import TrainingError
+from modelkit.files import write_whole
 from modelkit.training.averaging import Average
 from modelkit.training.checkpoint import BEST, CHECKPOINT
 from modelkit.training.progress import format_scores
@@ -67,6 +69,18 @@ class State:
     best: float = -math.inf
     waited: int = 0
     history: list[dict[str, float]] = field(default_factory=list)
+
+
+def train_to_end(
+    task: Task, schedule: Schedule, folder: RunFolder, display: Display, minutes: float | None = None
+) -> None:
+    """Trains the network of a task, and leaves nothing in the folder but its weights and how it came by them.
+
+    See :class:`Loop` for the arguments, and :meth:`Loop.run` for what is raised.
+    """
+    state = Loop(task, schedule, folder, display, minutes).run()
+    write_whole(folder.path / "history.json", json.dumps(state.history, indent=1) + "\n")
+    folder.end({name: tensor.cpu() for name, tensor in task.network.state_dict().items()})
 
 
 class Loop:

@@ -20,7 +20,7 @@ from modelkit.training import nlu_data, nlu_engine
 from modelkit.training.bases import LABELS, find_base
 from modelkit.training.devices import choose_device
 from modelkit.training.distillation import Teachers
-from modelkit.training.loop import Loop
+from modelkit.training.loop import train_to_end
 from modelkit.training.nlu_recipe import NluRecipe
 from modelkit.training.nlu_task import Augmenter, NluTask
 from modelkit.training.options import TrainOptions, adjust
@@ -90,9 +90,7 @@ def train(options: NluOptions, display: Display) -> dict[str, object]:
         network = base.intent_slot_network(labels, recipe.dropout).to(device)
         teachers = _teachers(common.teachers, labels, device)
         task = NluTask(network, data, labels, UtteranceTokenizer(base.tokenizer), augmenter, recipe, teachers)
-        state = Loop(task, recipe.schedule, folder, display, common.minutes).run()
-        write_whole(folder.path / "history.json", json.dumps(state.history, indent=1) + "\n")
-        folder.end({name: tensor.cpu() for name, tensor in network.state_dict().items()})
+        train_to_end(task, recipe.schedule, folder, display, common.minutes)
     display.say("calibrating, exporting and compressing")
     return nlu_engine.finish(load_intents(common.out), common.out, data, augmenter, card, recipe.schedule.seed)
 
@@ -124,18 +122,12 @@ def _recipe(data: NluData, common: TrainOptions, device: torch.device) -> NluRec
 
 
 def _given(options: NluOptions, base: Base, recipe: NluRecipe) -> dict[str, object]:
-    common = options.common
     outliers = [split_name(given) for given in options.outliers]
     return {
-        "base": base.fingerprint(),
-        "data": name_data(common.data),
+        **options.common.describe(base, options.test, recipe),
         "outliers": name_data(path for path, _ in outliers),
         "outlier_intents": [intent for _, intents in outliers for intent in intents],
         "intents": list(options.intents),
-        "test": name_data([options.test]) if options.test else {},
-        "validation": common.validation,
-        "teachers": [teacher.resolve().name for teacher in common.teachers],
-        "recipe": asdict(recipe),
     }
 
 

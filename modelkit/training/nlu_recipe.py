@@ -50,10 +50,5 @@ class NluRecipe:
 
     def on_gpu(self) -> NluRecipe:
         """The same with larger batches."""
-        root = CUDA_BATCHES**0.5
-        schedule = replace(
-            self.schedule,
-            learning_rate=self.schedule.learning_rate * root,
-            head_learning_rate=self.schedule.head_learning_rate * root,
-        )
+        schedule = self.schedule.for_batches(CUDA_BATCHES)
         return replace(self, schedule=schedule, rows=self.rows * CUDA_BATCHES)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from modelkit.cards import name_data
 from modelkit.errors import TrainingError
 from modelkit.training.checkpoint import RunFolder
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from _typeshed import DataclassInstance
+
+    from modelkit.training.bases import Base
 
 Recipe = TypeVar("Recipe", bound="DataclassInstance")
 
@@ -67,6 +70,17 @@ class TrainOptions:
             )
         if self.export_only and not self.folder.finished:
             raise TrainingError(f"{self.folder.path} holds no network.pt: train first, or put the weights there")
+
+    def describe(self, base: Base, test: Path | None, recipe: DataclassInstance) -> dict[str, object]:
+        """Tells what a run is made of, for its model card, and to know whether a run may go on."""
+        return {
+            "base": base.fingerprint(),
+            "data": name_data(self.data),
+            "test": name_data([test]) if test else {},
+            "validation": self.validation,
+            "teachers": [teacher.resolve().name for teacher in self.teachers],
+            "recipe": asdict(recipe),
+        }
 
 
 def adjust(recipe: Recipe, options: TrainOptions) -> Recipe:

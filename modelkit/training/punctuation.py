@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -11,13 +10,11 @@ from typing import TYPE_CHECKING
 import torch
 
 from engines.bert.punctuator import WordTokenizer
-from modelkit.cards import name_data
 from modelkit.errors import TrainingError
-from modelkit.files import write_whole
 from modelkit.training import punctuation_data, punctuation_engine
 from modelkit.training.bases import find_base
 from modelkit.training.devices import choose_device
-from modelkit.training.loop import Loop
+from modelkit.training.loop import train_to_end
 from modelkit.training.options import TrainOptions, adjust
 from modelkit.training.punctuation_recipe import PunctuationRecipe
 from modelkit.training.punctuation_task import PunctuationTask
@@ -25,7 +22,6 @@ from modelkit.training.saved import load_punctuation
 from modelkit.training.small_base import cut
 
 if TYPE_CHECKING:
-    from modelkit.training.bases import Base
     from modelkit.training.progress import Display
 
 
@@ -60,7 +56,7 @@ def train(options: PunctuationOptions, display: Display) -> dict[str, object]:
     recipe = adjust(PunctuationRecipe().on_gpu() if device.type == "cuda" else PunctuationRecipe(), common)
     base = find_base(common.base)
     folder = common.folder
-    given = _given(options, base, recipe)
+    given = common.describe(base, options.test, recipe)
     if not common.export_only:
         folder.begin(given)
     display.say(
@@ -75,21 +71,8 @@ def train(options: PunctuationOptions, display: Display) -> dict[str, object]:
             network = small.punctuation_network().to(device)
             tokenizer = WordTokenizer(small.tokenizer)
         task = PunctuationTask(network, data, tokenizer, recipe)
-        state = Loop(task, recipe.schedule, folder, display, common.minutes).run()
-        write_whole(folder.path / "history.json", json.dumps(state.history, indent=1) + "\n")
-        folder.end({name: tensor.cpu() for name, tensor in network.state_dict().items()})
+        train_to_end(task, recipe.schedule, folder, display, common.minutes)
     display.say("exporting, compressing and scoring")
     return punctuation_engine.finish(
         load_punctuation(common.out), common.out, data, {"task": "punctuation and capitals", **given}
     )
-
-
-def _given(options: PunctuationOptions, base: Base, recipe: PunctuationRecipe) -> dict[str, object]:
-    common = options.common
-    return {
-        "base": base.fingerprint(),
-        "data": name_data(common.data),
-        "test": name_data([options.test]) if options.test else {},
-        "validation": common.validation,
-        "recipe": asdict(recipe),
-    }

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
 
 from engines.bert.tokenizing import DocumentTokenizer
-from modelkit.cards import name_data
-from modelkit.files import write_whole
 from modelkit.training import qa_data, qa_engine
 from modelkit.training.bases import find_base
 from modelkit.training.devices import choose_device
 from modelkit.training.distillation import Teachers
-from modelkit.training.loop import Loop
+from modelkit.training.loop import train_to_end
 from modelkit.training.options import TrainOptions, adjust
 from modelkit.training.qa_recipe import QaRecipe
 from modelkit.training.qa_task import QaTask
@@ -24,7 +21,6 @@ from modelkit.training.saved import load_spans
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from modelkit.training.bases import Base
     from modelkit.training.progress import Display
 
 
@@ -57,7 +53,7 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
     recipe = adjust(QaRecipe().on_gpu() if device.type == "cuda" else QaRecipe(), common)
     base = find_base(common.base)
     folder = common.folder
-    given = _given(options, base, recipe)
+    given = common.describe(base, options.test, recipe)
     if not common.export_only:
         folder.begin(given)
     display.say(f"{len(data.training)} questions, {len(data.validation)} for validation, on {device}")
@@ -67,11 +63,8 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
         network = base.span_network().to(device)
         teachers = Teachers([load_spans(path, attention="sdpa").network.to(device) for path in common.teachers])
         tokenizer = DocumentTokenizer(base.tokenizer, recipe.window, recipe.overlap)
-        state = Loop(
-            QaTask(network, data, tokenizer, recipe, teachers), recipe.schedule, folder, display, common.minutes
-        ).run()
-        write_whole(folder.path / "history.json", json.dumps(state.history, indent=1) + "\n")
-        folder.end({name: tensor.cpu() for name, tensor in network.state_dict().items()})
+        task = QaTask(network, data, tokenizer, recipe, teachers)
+        train_to_end(task, recipe.schedule, folder, display, common.minutes)
     display.say("exporting, compressing and calibrating")
     return qa_engine.finish(
         load_spans(common.out),
@@ -81,15 +74,3 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
         card={"task": "extractive question answering", **given},
         seed=recipe.schedule.seed,
     )
-
-
-def _given(options: QaOptions, base: Base, recipe: QaRecipe) -> dict[str, object]:
-    common = options.common
-    return {
-        "base": base.fingerprint(),
-        "data": name_data(common.data),
-        "test": name_data([options.test]) if options.test else {},
-        "validation": common.validation,
-        "teachers": [teacher.resolve().name for teacher in common.teachers],
-        "recipe": asdict(recipe),
-    }

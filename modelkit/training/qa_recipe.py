@@ -36,10 +36,5 @@ class QaRecipe:
 
     def on_gpu(self) -> QaRecipe:
         """The same with larger batches."""
-        root = CUDA_BATCHES**0.5
-        schedule = replace(
-            self.schedule,
-            learning_rate=self.schedule.learning_rate * root,
-            head_learning_rate=self.schedule.head_learning_rate * root,
-        )
+        schedule = self.schedule.for_batches(CUDA_BATCHES)
         return replace(self, schedule=schedule, batch_tokens=self.batch_tokens * CUDA_BATCHES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -43,6 +43,11 @@ class Schedule:
     validations: int = 1
     patience: int = 5
     seed: int = 7
+
+    def for_batches(self, times: int) -> Schedule:
+        """The same for batches so many times larger: rates grow by the root of that."""
+        root = times**0.5
+        return replace(self, learning_rate=self.learning_rate * root, head_learning_rate=self.head_learning_rate * root)
 
     def factor(self, progress: float) -> float:
         """Share of the highest rate at ``progress``, 0 to 1, through the run."""

@@ -98,6 +98,18 @@ def read_hints(
     return (vivavoce.PhraseHints(phrases, boost),) if phrases else ()
 
 
+def engine_option(text: str) -> Callable[[_C], _C]:
+    """Adds `--engine`, which may be repeated; `text` says what the engine is for."""
+    return click.option(
+        "--engine",
+        "engines",
+        metavar="DIR",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        help=f"{text} May be repeated.",
+    )
+
+
 def json_option(command: _C) -> _C:
     """Adds `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line, and nothing else.")(

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from vivavoce.cli._extras import extra
+from vivavoce.cli._options import engine_option
 
 
 def _number_or_auto(_context: click.Context, _parameter: click.Parameter, value: str) -> int | None:
@@ -30,14 +31,7 @@ def _number_or_auto(_context: click.Context, _parameter: click.Parameter, value:
     type=click.Path(path_type=Path),
     help="Models for the Triton that is started.",
 )
-@click.option(
-    "--engine",
-    "engines",
-    metavar="DIR",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Serve this trained, imported or optimized engine in place of the shipped one. May be repeated.",
-)
+@engine_option("Serve this trained, imported or optimized engine in place of the shipped one.")
 @click.option(
     "--settings",
     metavar="FILE",

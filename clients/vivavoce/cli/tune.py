@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 
 from vivavoce.cli._extras import extra
+from vivavoce.cli._options import engine_option
 
 if TYPE_CHECKING:
     from benchmarks.tuning.outcome import Outcome
@@ -34,14 +35,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="What is said: a JSON object a line.  [default: the demonstration's recordings]",
 )
-@click.option(
-    "--engine",
-    "engines",
-    metavar="DIR",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Tune with this engine in place of the shipped one. May be repeated.",
-)
+@engine_option("Tune with this engine in place of the shipped one.")
 @click.option("--seconds", type=click.FloatRange(5), default=20, show_default=True, help="Length of a conversation.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Same seed, same conversations.")
 @click.option("--fresh", is_flag=True, help="Begin anew, without what an earlier search with this --out has measured.")
