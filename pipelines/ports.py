@@ -97,6 +97,7 @@ class Hypothesis:
         timing: what the answer cost.
         alternatives: what may have been said, the best (``text``) first, where that was looked for.
         words: when the words were said, in samples of the sequence, where the recognizer tells it.
+        is_settled: whether ending the sequence here would tell nothing new.
     """
 
     text: str
@@ -105,6 +106,7 @@ class Hypothesis:
     timing: Timing
     alternatives: tuple[Alternative, ...] = ()
     words: tuple[TimedWord, ...] = ()
+    is_settled: bool = False
 
 
 class SpeechSequence(Protocol):

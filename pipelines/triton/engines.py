@@ -77,6 +77,8 @@ class TritonSequence:
             timing=_timing(began, result),
             alternatives=_alternatives(result),
             words=_words(result),
+            # What DECODE brought, END brings again, and only with END the times of the words come.
+            is_settled=end or (decode and not self._options.word_times),
         )
 
 

@@ -42,16 +42,18 @@ def _hand_over(state: State, effects: tuple[Effect, ...], number: int) -> Step:
 
 def transcribed(state: State, event: Transcribed) -> Step:
     """Takes in what the recognizer made of a segment."""
-    found = _owner(state, event.segment)
+    found = _unfinished(state, event.segment)
     if found is None:
         return state, ()
     turn, segment = found
     hypothesis = event.hypothesis
     changed = hypothesis.text != segment.text
+    covered_to = segment.start + hypothesis.covered_samples
     segment = dataclasses.replace(
         segment,
         text=hypothesis.text,
-        covered_to=segment.start + hypothesis.covered_samples,
+        covered_to=covered_to,
+        settled_to=covered_to if hypothesis.is_settled else segment.settled_to,
         final=hypothesis.is_final,
         alternatives=hypothesis.alternatives,
         words=tuple(
@@ -83,7 +85,7 @@ def tell_likely_end(state: State) -> Step:
 
 def recognition_failed(state: State, event: RecognitionFailed) -> Step:
     """Keeps what was recognized before the recognizer gave up."""
-    found = _owner(state, event.segment)
+    found = _unfinished(state, event.segment)
     if found is None:
         return state, ()
     turn, segment = found
@@ -233,9 +235,9 @@ def _find(state: State, number: int) -> Turn:
     return next(turn for turn in state.turns if turn.number == number)
 
 
-def _owner(state: State, segment: int) -> tuple[Turn, Segment] | None:
-    """Finds the turn and the segment with this number; None when the segment was abandoned."""
-    candidates = ((turn, held) for turn in state.turns for held in turn.segments)
+def _unfinished(state: State, segment: int) -> tuple[Turn, Segment] | None:
+    """Finds the turn and the segment with this number; None when its text is final, or it was abandoned."""
+    candidates = ((turn, held) for turn in state.turns for held in turn.segments if not held.final)
     return next(((turn, held) for turn, held in candidates if held.number == segment), None)
 
 

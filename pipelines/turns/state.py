@@ -50,6 +50,7 @@ class Segment:
         sent_to: one past the last sample sent.
         text: what was recognized so far.
         covered_to: one past the last sample that ``text`` covers.
+        settled_to: one past the last sample up to which ``text`` is what the final one would be.
         closing: whether nothing more will be sent.
         final: whether ``text`` stays as it is.
         alternatives: what it may be, the best (``text``) first, where that was looked for.
@@ -61,10 +62,15 @@ class Segment:
     sent_to: int
     text: str = ""
     covered_to: int = 0
+    settled_to: int = 0
     closing: bool = False
     final: bool = False
     alternatives: tuple[Alternative, ...] = ()
     words: tuple[TimedWord, ...] = ()
+
+    def close(self) -> Segment:
+        """Returns the segment to which nothing more is sent: final already where its text is settled."""
+        return dataclasses.replace(self, closing=True, final=self.final or self.settled_to >= self.sent_to)
 
 
 @dataclass(frozen=True, slots=True)

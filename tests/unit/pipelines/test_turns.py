@@ -51,10 +51,12 @@ class Driver:
     def pause(self, seconds: float) -> list[effects.Effect]:
         return self.hear(seconds, 0.01)
 
-    def recognize(self, text: str, *, final: bool = False, timing: Timing = COST) -> list[effects.Effect]:
+    def recognize(
+        self, text: str, *, final: bool = False, settled: bool = False, timing: Timing = COST
+    ) -> list[effects.Effect]:
         """The recognizer answers for the newest segment, for all that it was sent."""
         sent = self.sent(self.segment)
-        hypothesis = Hypothesis(text, sent[-1].stop - sent[0].start, final, timing)
+        hypothesis = Hypothesis(text, sent[-1].stop - sent[0].start, final, timing, is_settled=settled)
         return self(events.Transcribed(self.segment, hypothesis))
 
     def understand(self) -> list[effects.Effect]:
@@ -109,6 +111,49 @@ def test_a_spoken_turn_from_first_word_to_reply():
     assert reply.answer == FOUND.answer
     assert reply.timings == {Stage.ASR: COST, Stage.NLU: COST, Stage.QA: COST}
     assert driver.state.phase == "idle"
+
+
+def test_a_settled_text_is_final_without_asking_again():
+    driver = Driver()
+    driver.speak(1)
+    driver.pause(0.2)
+    driver.recognize("turn on the lights", settled=True)
+    driver.understand()
+    ended = driver.pause(0.5)
+    assert [message.text for message in emitted(ended, Transcript) if message.is_final] == ["turn on the lights"]
+    (reply,) = emitted(ended, Reply)
+    assert (reply.status, reply.speculated, reply.transcript) == (Status.COMPLETE, True, "turn on the lights")
+    assert driver.of(effects.CloseSegment) == [effects.CloseSegment(driver.segment)], (
+        "the sequence is ended all the same"
+    )
+    assert driver.recognize("turn on the lights", final=True, timing=CACHED) == []
+    assert driver(events.RecognitionFailed(driver.segment, "gone")) == []
+
+
+def test_a_settled_text_is_not_final_when_more_was_said():
+    driver = Driver()
+    driver.speak(1)
+    driver.pause(0.2)
+    driver.recognize("turn on", settled=True)
+    driver.speak(0.5)
+    driver.pause(0.2)
+    ended = driver.pause(0.5)
+    assert emitted(ended, SpeechEnded)
+    assert not emitted(ended, Reply)
+    driver.recognize("turn on the lights", final=True)
+    (reply,) = emitted(driver.understand(), Reply)
+    assert reply.transcript == "turn on the lights"
+
+
+def test_a_failure_after_the_text_is_final_costs_the_reply_nothing():
+    driver = Driver()
+    driver.speak(1)
+    driver.pause(0.2)
+    driver.recognize("turn on the lights", settled=True)
+    driver.pause(0.5)
+    assert driver(events.RecognitionFailed(driver.segment, "gone")) == []
+    (reply,) = emitted(driver.understand(), Reply)
+    assert reply.status is Status.COMPLETE
 
 
 def test_audio_from_before_the_onset_is_sent():
