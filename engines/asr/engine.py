@@ -126,7 +126,7 @@ class AsrEngine:
                 if isinstance(utterance, Utterance)
             ]
             wanted = [job for job in jobs if job.is_asked and job.is_new]
-            partial = self._choose_partials([job for job in jobs if not job.is_asked])
+            partial = self._choose_partials([job for job in jobs if not job.is_asked], after_asked=bool(wanted))
             computed = {job.index for job in (*wanted, *partial)}
             for index, (request, utterance) in enumerate(zip(requests, accepted, strict=True)):
                 if isinstance(utterance, AsrError):
@@ -160,7 +160,7 @@ class AsrEngine:
         utterance.bias = self._recognizer.bias(request.hints) if request.hints else None
         return utterance
 
-    def _choose_partials(self, jobs: Sequence[_Job]) -> list[_Job]:
+    def _choose_partials(self, jobs: Sequence[_Job], *, after_asked: bool) -> list[_Job]:
         """Returns those of the sequences that nobody waits for which are decoded all the same."""
         now = self._clock()
         wishes = [
@@ -172,7 +172,7 @@ class AsrEngine:
             )
             for job in jobs
         ]
-        return [jobs[index] for index in self.partials.choose(wishes)]
+        return [jobs[index] for index in self.partials.choose(wishes, after_asked=after_asked)]
 
     def _decode(self, jobs: Sequence[_Job], *, searched: bool, thorough: bool) -> Iterator[tuple[int, AsrResult]]:
         """Decodes utterances in one batch, all with a search or none, and answers for them."""

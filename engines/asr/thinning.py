@@ -2,9 +2,9 @@
 
 A final text is waited for; a partial one is looked at in passing, and will be replaced. So when the model is short of
 time, partial texts give way: their interval grows with the share of time that the model was busy, and what one batch
-spends on them is bounded, because whoever asks for a final text meanwhile waits for that batch. Nobody's turn is
-skipped for ever: who has waited longest comes first (round robin, Nagle, "On Packet Switches with Infinite Storage",
-RFC 970, 1985).
+spends on them is bounded, because whoever asks for a final text meanwhile waits for that batch; where final texts are
+worked out in it, it has none of the others. Among these nobody's turn is skipped for ever: who has waited longest
+comes first (round robin, Nagle, "On Packet Switches with Infinite Storage", RFC 970, 1985).
 """
 
 from __future__ import annotations
@@ -108,11 +108,20 @@ class PartialTexts:
         position = (self.load.share - EASY) / (BUSY - EASY)
         return 1 + (MAX_STRETCH - 1) * min(1.0, max(0.0, position))
 
-    def choose(self, wishes: Sequence[Wish]) -> list[int]:
-        """Returns the indices of the wishes that come true, those that have waited longest first."""
+    def choose(self, wishes: Sequence[Wish], *, after_asked: bool = False) -> list[int]:
+        """Returns the indices of the wishes that come true, those that have waited longest first.
+
+        Args:
+            wishes: of the sequences of a batch that nobody waits for.
+            after_asked: texts that are waited for come first in the batch. Then a busy model works nothing out beside
+                them: who asks meanwhile waits for one of the two, not for both.
+        """
         candidates = [index for index, wish in enumerate(wishes) if wish.new >= self._interval - 1e-9]
         chosen: list[int] = []
         left = BATCH_SECONDS
+        if after_asked and self.stretch > 1:
+            self.thinned += len(candidates)
+            return chosen
         for index in sorted(candidates, key=lambda index: -wishes[index].waited):
             wish = wishes[index]
             cost = self._cost[wish.searched] * wish.length

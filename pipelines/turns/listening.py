@@ -210,7 +210,7 @@ def _close_segment(state: State) -> Step:
     segment = state.speaking.open_segment
     if segment is None:
         return state, ()
-    turn = state.speaking.with_segment(segment.close())
+    turn = state.speaking.with_segment(dataclasses.replace(segment, closing=True, final=segment.settled))
     state = dataclasses.replace(state, speaking=turn, withholding=False, floor=segment.sent_to)
     return state, (CloseSegment(segment.number),)
 

@@ -54,13 +54,13 @@ def transcribed(state: State, event: Transcribed) -> Step:
         text=hypothesis.text,
         covered_to=covered_to,
         settled_to=covered_to if hypothesis.is_settled else segment.settled_to,
-        final=hypothesis.is_final,
         alternatives=hypothesis.alternatives,
         words=tuple(
             dataclasses.replace(word, start=segment.start + word.start, end=segment.start + word.end)
             for word in hypothesis.words
         ),
     )
+    segment = dataclasses.replace(segment, final=segment.closing and (hypothesis.is_final or segment.settled))
     turn = turn.with_segment(segment)
     if hypothesis.timing.compute_seconds > 0 or turn.asr_timing is None:
         turn = dataclasses.replace(turn, asr_timing=hypothesis.timing)

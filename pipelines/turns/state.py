@@ -68,9 +68,10 @@ class Segment:
     alternatives: tuple[Alternative, ...] = ()
     words: tuple[TimedWord, ...] = ()
 
-    def close(self) -> Segment:
-        """Returns the segment to which nothing more is sent: final already where its text is settled."""
-        return dataclasses.replace(self, closing=True, final=self.final or self.settled_to >= self.sent_to)
+    @property
+    def settled(self) -> bool:
+        """Whether the text of all that was sent is what the final one would be."""
+        return self.settled_to >= self.sent_to
 
 
 @dataclass(frozen=True, slots=True)

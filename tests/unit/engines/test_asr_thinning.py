@@ -72,6 +72,14 @@ def test_the_interval_grows_with_the_load_and_goes_back(partials: PartialTexts, 
     assert partials.choose([wish(0.4)]) == [0]
 
 
+def test_a_busy_model_works_nothing_out_beside_texts_that_are_waited_for(partials: PartialTexts, clock: Clock):
+    assert partials.choose([wish(0.4)], after_asked=True) == [0]
+    work(partials.load, clock, 0.8, 20)
+    assert partials.choose([wish(3.2)], after_asked=True) == []
+    assert partials.thinned == 1
+    assert partials.choose([wish(3.2)]) == [0], "they come with the next batch"
+
+
 def test_one_batch_spends_no_more_on_them_than_a_final_text_may_wait(partials: PartialTexts):
     partials.learn(0.02, [2.0], searched=False)
     fitting = round(BATCH_SECONDS / 0.02)

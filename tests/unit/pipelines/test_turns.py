@@ -145,6 +145,18 @@ def test_a_settled_text_is_not_final_when_more_was_said():
     assert reply.transcript == "turn on the lights"
 
 
+def test_a_settled_text_that_comes_after_the_end_is_final_too():
+    driver = Driver()
+    driver.speak(1)
+    assert not emitted(driver.pause(0.7), Transcript), "the recognizer is late"
+    fresh = driver.recognize("turn on the lights", settled=True)
+    assert [(message.text, message.is_final) for message in emitted(fresh, Transcript)] == [
+        ("turn on the lights", True)
+    ]
+    (reply,) = emitted(driver.understand(), Reply)
+    assert (reply.status, reply.speculated) == (Status.COMPLETE, False)
+
+
 def test_a_failure_after_the_text_is_final_costs_the_reply_nothing():
     driver = Driver()
     driver.speak(1)
