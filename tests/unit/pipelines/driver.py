@@ -1,0 +1,75 @@
+"""Drives the pure machine of `pipelines.turns` as a conversation would."""
+
+from pipelines.answering import Answer, AnswerSearch
+from pipelines.ports import Hypothesis, Timing
+from pipelines.turns import effects, events
+from pipelines.turns.machine import step
+from pipelines.turns.state import State, TurnSettings
+from pipelines.understanding import Understanding
+
+COST = Timing(0.01, 0.05)
+CACHED = Timing(0.003, 0.0)
+UNDERSTANDING = Understanding("lights_on", 0.9, (), COST)
+FOUND = AnswerSearch(Answer("Paris", 0.9, 0, 5, ""), COST)
+
+
+class Driver:
+    """Feeds events to the machine and remembers what it wants done."""
+
+    def __init__(self, **settings: object) -> None:
+        chosen = {"has_documents": True, "interim_results": True} | settings
+        self.state = State.initial(TurnSettings(**chosen))
+        self.done: list[effects.Effect] = []
+        self.now = 0.0
+
+    def __call__(self, *happened: events.Event) -> list[effects.Effect]:
+        fresh: list[effects.Effect] = []
+        for event in happened:
+            self.state, todo = step(self.state, event)
+            fresh += todo
+        self.done += fresh
+        return fresh
+
+    def hear(self, seconds: float, probability: float) -> list[effects.Effect]:
+        fresh = []
+        for _ in range(round(seconds / 0.032)):
+            self.now += 0.032
+            fresh += self(events.Heard(probability, self.now))
+        return fresh
+
+    def speak(self, seconds: float) -> list[effects.Effect]:
+        return self.hear(seconds, 0.9)
+
+    def pause(self, seconds: float) -> list[effects.Effect]:
+        return self.hear(seconds, 0.01)
+
+    def recognize(
+        self, text: str, *, final: bool = False, settled: bool = False, timing: Timing = COST
+    ) -> list[effects.Effect]:
+        """The recognizer answers for the newest segment, for all that it was sent."""
+        sent = self.sent(self.segment)
+        hypothesis = Hypothesis(text, sent[-1].stop - sent[0].start, final, timing, is_settled=settled)
+        return self(events.Transcribed(self.segment, hypothesis))
+
+    def understand(self) -> list[effects.Effect]:
+        """Both stages finish for the newest guess."""
+        wanted = self.of(effects.Understand)[-1]
+        finished = (events.StageFinished(wanted.turn, wanted.guess, result) for result in (UNDERSTANDING, FOUND))
+        return self(*finished)
+
+    def of(self, kind: type) -> list:
+        return [effect for effect in self.done if isinstance(effect, kind)]
+
+    def said(self, kind: type) -> list:
+        return [effect.message for effect in self.of(effects.Emit) if isinstance(effect.message, kind)]
+
+    def sent(self, segment: int) -> list[effects.SendAudio]:
+        return [effect for effect in self.of(effects.SendAudio) if effect.segment == segment]
+
+    @property
+    def segment(self) -> int:
+        return self.of(effects.OpenSegment)[-1].segment
+
+
+def emitted(fresh: list[effects.Effect], kind: type) -> list:
+    return [effect.message for effect in fresh if isinstance(effect, effects.Emit) and isinstance(effect.message, kind)]

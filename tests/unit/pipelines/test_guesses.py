@@ -1,0 +1,171 @@
+"""The pure machine: what is worked out in the silence after an utterance, and when its text is final."""
+
+import pytest
+
+from pipelines.endpointing import EndpointingConfig
+from pipelines.messages import Reply, SpeechEnded, Status, Transcript
+from pipelines.turns import effects, events
+from tests.unit.pipelines.driver import CACHED, UNDERSTANDING, Driver, emitted
+
+TWO_PASSES = EndpointingConfig(stop_window_seconds=1.6, likely_stop_window_seconds=0.256)
+
+
+def test_a_settled_text_is_final_without_asking_again():
+    driver = Driver()
+    driver.speak(1)
+    driver.pause(0.2)
+    driver.recognize("turn on the lights", settled=True)
+    driver.understand()
+    ended = driver.pause(0.5)
+    assert [message.text for message in emitted(ended, Transcript) if message.is_final] == ["turn on the lights"]
+    (reply,) = emitted(ended, Reply)
+    assert (reply.status, reply.speculated, reply.transcript) == (Status.COMPLETE, True, "turn on the lights")
+    assert driver.of(effects.CloseSegment) == [effects.CloseSegment(driver.segment)], (
+        "the sequence is ended all the same"
+    )
+    assert driver.recognize("turn on the lights", final=True, timing=CACHED) == []
+    assert driver(events.RecognitionFailed(driver.segment, "gone")) == []
+
+
+def test_a_settled_text_is_not_final_when_more_was_said():
+    driver = Driver()
+    driver.speak(1)
+    driver.pause(0.2)
+    driver.recognize("turn on", settled=True)
+    driver.speak(0.5)
+    driver.pause(0.2)
+    ended = driver.pause(0.5)
+    assert emitted(ended, SpeechEnded)
+    assert not emitted(ended, Reply)
+    driver.recognize("turn on the lights", final=True)
+    (reply,) = emitted(driver.understand(), Reply)
+    assert reply.transcript == "turn on the lights"
+
+
+def test_a_settled_text_that_comes_after_the_end_is_final_too():
+    driver = Driver()
+    driver.speak(1)
+    assert not emitted(driver.pause(0.7), Transcript), "the recognizer is late"
+    fresh = driver.recognize("turn on the lights", settled=True)
+    assert [(message.text, message.is_final) for message in emitted(fresh, Transcript)] == [
+        ("turn on the lights", True)
+    ]
+    (reply,) = emitted(driver.understand(), Reply)
+    assert (reply.status, reply.speculated) == (Status.COMPLETE, False)
+
+
+def test_a_failure_after_the_text_is_final_costs_the_reply_nothing():
+    driver = Driver()
+    driver.speak(1)
+    driver.pause(0.2)
+    driver.recognize("turn on the lights", settled=True)
+    driver.pause(0.5)
+    assert driver(events.RecognitionFailed(driver.segment, "gone")) == []
+    (reply,) = emitted(driver.understand(), Reply)
+    assert reply.status is Status.COMPLETE
+
+
+def test_a_guess_is_dropped_when_speech_resumes():
+    driver = Driver()
+    driver.speak(1)
+    driver.pause(0.3)
+    driver.recognize("turn on")
+    guess = driver.of(effects.Understand)[-1]
+    driver.speak(0.5)
+    driver(events.StageFinished(1, guess.guess, UNDERSTANDING))
+    driver.pause(0.3)
+    driver.recognize("turn on the lights")
+    driver.understand()
+    driver.pause(0.5)
+    driver.recognize("turn on the lights", final=True, timing=CACHED)
+    (reply,) = driver.said(Reply)
+    assert reply.transcript == "turn on the lights"
+    assert reply.speculated
+
+
+def test_a_wrong_guess_is_made_good_after_the_end():
+    driver = Driver()
+    driver.speak(1)
+    driver.pause(0.3)
+    driver.recognize("turn on the light")
+    driver.understand()
+    driver.pause(0.5)
+    driver.recognize("turn on the lights", final=True)
+    assert driver.said(Reply) == []
+    driver.understand()
+    (reply,) = driver.said(Reply)
+    assert (reply.transcript, reply.speculated) == ("turn on the lights", False)
+
+
+@pytest.mark.parametrize(
+    ("guess", "resumes", "fate"),
+    [
+        ("turn on the lights", False, effects.GuessFate.HIT),
+        ("turn on the light", False, effects.GuessFate.DIFFERED),
+        ("turn on", True, effects.GuessFate.RESUMED),
+    ],
+)
+def test_what_becomes_of_a_guess_is_counted(guess: str, resumes: bool, fate: effects.GuessFate):
+    driver = Driver()
+    driver.speak(1)
+    driver.pause(0.3)
+    driver.recognize(guess)
+    if resumes:
+        driver.speak(1)
+    driver.pause(0.7)
+    driver.recognize("turn on the lights", final=True)
+    assert [effect.fate for effect in driver.of(effects.CountGuess)] == [effects.GuessFate.MADE, fate]
+
+
+def test_where_nothing_is_replied_no_guess_is_counted():
+    driver = Driver(replies=False)
+    driver.speak(1)
+    driver.pause(0.3)
+    driver.recognize("turn on")
+    driver.speak(1)
+    driver.pause(0.7)
+    driver.recognize("turn on the lights", final=True)
+    assert driver.of(effects.CountGuess) == []
+
+
+def test_without_speculation_nothing_is_understood_before_the_end():
+    driver = Driver(speculates=False)
+    driver.speak(1)
+    driver.pause(0.4)
+    assert not any(sent.decode for sent in driver.of(effects.SendAudio))
+    driver.recognize("turn on")
+    assert driver.of(effects.Understand) == []
+
+
+def test_a_likely_end_is_told_once_all_that_was_said_is_recognized():
+    talk = Driver(endpointing=TWO_PASSES)
+    talk.speak(1.0)
+    assert not emitted(talk.pause(0.32), Transcript)
+    heard = emitted(talk.recognize("turn on the light"), Transcript)
+    (transcript,) = (each for each in heard if each.end_is_likely)
+    assert (transcript.text, transcript.is_final) == ("turn on the light", False)
+    assert not emitted(talk.pause(0.32), Transcript)
+
+
+def test_a_likely_end_is_told_at_once_if_all_is_recognized_already():
+    talk = Driver(endpointing=TWO_PASSES)
+    talk.speak(1.0)
+    talk.pause(0.224)
+    talk.recognize("turn on the light")
+    (transcript,) = emitted(talk.pause(0.064), Transcript)
+    assert transcript.end_is_likely
+
+
+def test_a_likely_end_that_speech_belies_is_not_told():
+    talk = Driver(endpointing=TWO_PASSES)
+    talk.speak(1.0)
+    talk.pause(0.32)
+    talk.speak(0.32)
+    assert not [each for each in emitted(talk.recognize("turn on the light"), Transcript) if each.end_is_likely]
+
+
+def test_without_interim_results_a_likely_end_is_not_told():
+    talk = Driver(endpointing=TWO_PASSES, interim_results=False)
+    talk.speak(1.0)
+    talk.pause(0.32)
+    assert not emitted(talk.recognize("turn on the light"), Transcript)
