@@ -27,6 +27,9 @@ logger = logging.getLogger(__name__)
 
 _STOP_GRACE_SECONDS = 15.0
 _PR_SET_PDEATHSIG = 1
+_NICENESS = 5
+"""A third of the weight that the service has, where both want a core."""
+
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - where Linux keeps POSIX shared memory
 
 
@@ -85,7 +88,7 @@ class TritonProcess:
             env=installation.environment(),
             # A session of its own: Ctrl-C in the terminal reaches the service alone, which then stops Triton in order.
             start_new_session=True,
-            preexec_fn=_die_with_parent,
+            preexec_fn=_prepare_child,
         )
         return cls(process, ports, directory, shm_prefix)
 
@@ -168,6 +171,14 @@ def _arguments(model_repository: Path, directory: Path, ports: tuple[int, int], 
     ]
 
 
-def _die_with_parent() -> None:
-    """Runs in the child before exec: the kernel sends it SIGTERM when the service dies, however it dies."""
+def _prepare_child() -> None:
+    """Runs in the child before exec: it ends with the service, however that dies, and computes behind it.
+
+    The service takes in audio, refuses callers and keeps the budgets: a little work that must never wait for the cores
+    while the models use all of them.
+    """
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    os.nice(_NICENESS)
+    # Where Linux shares the cores among sessions first (sched(7), "The autogroup feature"), only this counts.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(_NICENESS), encoding="ascii")

@@ -63,6 +63,12 @@ async def test_a_service_that_is_killed_takes_its_triton_with_it(tmp_path: Path)
         await until_gone(children)
 
 
+def test_the_models_leave_the_cores_to_the_service(tmp_path: Path):
+    with listening(SERVE, tmp_path / "log") as (process, _):
+        own = psutil.Process(process.pid).nice()
+        assert {child.nice() for child in family(process)} == {min(19, own + 5)}
+
+
 async def test_an_open_conversation_is_told_of_the_shutdown(tmp_path: Path):
     with listening(SERVE, tmp_path / "log") as (process, address):
 
