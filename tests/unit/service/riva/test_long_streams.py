@@ -89,6 +89,7 @@ def test_a_stream_that_never_ends_is_served_as_in_its_first_minute():
     call, models = held(requests, *[(2 * piece_seconds, 1.0), (piece_seconds, 0.0)] * utterances)
     assert len(finals(response for _, response in call.written)) == utterances
     delays = [at % (3 * piece_seconds) for at, _ in call.written]
-    assert delays[:-1] == pytest.approx([delays[0]] * (utterances - 1))
+    # One or two answers of the recognizer lie between, 50 ms each, by where its requests fall; never more.
+    assert delays[:-1] == pytest.approx([delays[0]] * (utterances - 1), abs=0.051)
     assert call.written[-1][1].results[0].audio_processed == pytest.approx(3 * utterances * piece_seconds)
     assert not models.open_sequences
