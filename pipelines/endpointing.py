@@ -5,10 +5,12 @@ No clock and no I/O: what counts is the audio, so that a file sent faster than r
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import math
 from dataclasses import dataclass
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pipelines.errors import InvalidInputError
 from pipelines.voice_activity import SPEECH_BEGINS, SPEECH_ENDS, WINDOW_SECONDS
@@ -92,8 +94,7 @@ class Boundary(enum.Enum):
     STOP = "stop"
 
 
-@dataclass(frozen=True, slots=True)
-class Endpointer:
+class Endpointer(Struct, frozen=True):
     """Follows one stream of windows. Immutable: :meth:`push` returns the follower of the next window.
 
     Attributes:
@@ -113,7 +114,7 @@ class Endpointer:
     def push(self, *, speech: bool) -> tuple[Endpointer, Boundary | None]:
         """Takes the next window in; returns the follower, and the boundary that the window completes."""
         span = self.config.stop_windows if self.speaking else self.config.start_windows
-        following = dataclasses.replace(
+        following = replace(
             self,
             recent=(*self.recent, speech)[-span:],
             trailing_silence=0 if speech else self.trailing_silence + 1,
@@ -122,18 +123,18 @@ class Endpointer:
         if self.speaking and following.has_stopped():
             return following.end(), Boundary.STOP
         if self.speaking and not speech and not following.stop_is_likely and following.has_likely_stopped():
-            return dataclasses.replace(following, stop_is_likely=True), Boundary.LIKELY_STOP
+            return replace(following, stop_is_likely=True), Boundary.LIKELY_STOP
         if not self.speaking and following.has_started():
             return following.begin(), Boundary.START
         return following, None
 
     def begin(self) -> Endpointer:
         """Returns the follower for which an utterance is under way."""
-        return dataclasses.replace(self, speaking=True)
+        return replace(self, speaking=True)
 
     def end(self) -> Endpointer:
         """Returns the follower for which no utterance is under way."""
-        return dataclasses.replace(self, speaking=False, recent=(), stop_is_likely=False)
+        return replace(self, speaking=False, recent=(), stop_is_likely=False)
 
     def has_started(self) -> bool:
         """Whether enough of the start window is speech."""

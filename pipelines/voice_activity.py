@@ -10,16 +10,17 @@ import numpy as np
 import onnxruntime
 
 from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.silero_graph import CONTEXT_SAMPLES, MEMORY, plain_graph
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    Memory = tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]
 
 WINDOW_SAMPLES = 512
 """Samples of a window: 32 ms at 16 kHz, the length that the model was trained for."""
 
 WINDOW_SECONDS = WINDOW_SAMPLES / MODEL_RATE_HZ
-
-_CONTEXT_SAMPLES = 64
 
 SPEECH_BEGINS = 0.5
 """Probability from which on a window is speech after silence."""
@@ -49,25 +50,24 @@ class SileroModel:
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        graph = plain_graph(path or _packaged_model(), WINDOW_SAMPLES)
         self._session = onnxruntime.InferenceSession(
-            str(path or _packaged_model()), options, providers=["CPUExecutionProvider"]
+            graph.SerializeToString(), options, providers=["CPUExecutionProvider"]
         )
-        self._rate = np.array(MODEL_RATE_HZ, np.int64)
 
     def new_stream(self) -> SileroStream:
         """Begins a stream with no memory of earlier audio."""
         return SileroStream(self)
 
-    def run(
-        self, samples: npt.NDArray[np.float32], state: npt.NDArray[np.float32]
-    ) -> tuple[float, npt.NDArray[np.float32]]:
-        """Judges one window: float32 ``[576]`` (64 of context, 512 new) and state ``[2, 1, 128]``.
+    def run(self, samples: npt.NDArray[np.float32], memory: Memory) -> tuple[float, Memory]:
+        """Judges one window: float32 ``[576]`` (64 of context, 512 new), and the memory of the windows before.
 
         Returns:
-            The probability of speech and the next state.
+            The probability of speech, and the memory for the next window.
         """
-        output, state = self._session.run(None, {"input": samples[np.newaxis], "state": state, "sr": self._rate})
-        return float(output[0, 0]), state
+        hidden, cell = memory
+        output, hidden, cell = self._session.run(None, {"input": samples[np.newaxis], "hidden": hidden, "cell": cell})
+        return float(output[0, 0]), (hidden, cell)
 
 
 class SileroStream:
@@ -75,19 +75,19 @@ class SileroStream:
 
     def __init__(self, model: SileroModel) -> None:
         self._model = model
-        self._state = np.zeros((2, 1, 128), np.float32)
-        self._context = np.zeros(_CONTEXT_SAMPLES, np.float32)
+        self._memory: Memory = (np.zeros(MEMORY, np.float32), np.zeros(MEMORY, np.float32))
+        self._context = np.zeros(CONTEXT_SAMPLES, np.float32)
         self._last = 0.0
 
     def probability(self, window: npt.NDArray[np.float32]) -> float:
         """Returns the probability that somebody speaks in ``window``, float32 ``[512]`` at 16 kHz."""
         samples = np.concatenate((self._context, window))
-        self._context = window[-_CONTEXT_SAMPLES:]
+        self._context = window[-CONTEXT_SAMPLES:]
         if self._last < SPEECH_ENDS and np.dot(window, window) < _INAUDIBLE_RMS**2 * WINDOW_SAMPLES:
             # Most conversations are silent most of the time: the network is spared for those who speak.
             self._last = 0.0
         else:
-            self._last, self._state = self._model.run(samples, self._state)
+            self._last, self._memory = self._model.run(samples, self._memory)
         return self._last
 
 

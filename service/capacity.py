@@ -8,7 +8,8 @@ seconds that pass before the first of them waits for a reply. From there it foll
 increase and multiplicative decrease (Chiu and Jain, "Analysis of the increase and decrease algorithms for congestion
 avoidance in computer networks", Computer Networks and ISDN Systems 17, 1989), with what Netflix's concurrency-limits
 (https://github.com/Netflix/concurrency-limits, 2018) adds to it: a limit that is not used does not grow, for nothing
-was learned about it. Between the signs of ease and those of strain nothing changes.
+was learned about it. Nor is it used by those who have just come: replies were easy before they did. Between the signs
+of ease and those of strain nothing changes.
 """
 
 from __future__ import annotations
@@ -58,12 +59,14 @@ class Evidence:
         strain: how much of the time that there was for their replies the slowest twentieth needed, 1 for all of it;
             None when there were too few to tell.
         busy: the share of the while in which the busiest model computed, 0 to 1.
-        demand: speakers.
+        demand: speakers now.
+        carried: the least of them in all the time that the strain was measured in: what is known to be carried.
     """
 
     strain: float | None
     busy: float
     demand: float
+    carried: float
 
     @property
     def strained(self) -> bool:
@@ -116,7 +119,7 @@ class AdaptiveLimit:
         if evidence.strained:
             # From what is there now: a limit far above it would have to shrink many times before it was felt.
             wanted = _DECREASE * min(self.speakers, evidence.demand)
-        elif evidence.easy and evidence.demand > _USED * self.speakers:
+        elif evidence.easy and evidence.carried > _USED * self.speakers:
             wanted = self.speakers + _INCREASE * self._throughput
         wanted = min(max(self._lowest, wanted), max(self._lowest, _HIGHEST * self._throughput))
         if wanted == self.speakers:

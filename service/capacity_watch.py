@@ -55,6 +55,7 @@ class CapacityWatch:
         self._shortage = Shortage()
         self._strained = False
         self._strains: collections.deque[tuple[float, float]] = collections.deque()
+        self._demands: collections.deque[float] = collections.deque(maxlen=round(_STRAIN_SECONDS / _PERIOD_SECONDS))
         self._busy: collections.deque[float] = collections.deque(maxlen=_BUSY_PERIODS)
 
     @property
@@ -94,7 +95,8 @@ class CapacityWatch:
             self._strains.popleft()
         strain = slowest_twentieth([strain for _, strain in self._strains])
         busy = sum(self._busy) / len(self._busy)
-        evidence = Evidence(strain, busy, self._open.speakers(0))
+        self._demands.append(self._open.speakers(0))
+        evidence = Evidence(strain, busy, demand=self._demands[-1], carried=min(self._demands))
         was_short = self._workload.short
         self._workload.short = self._shortage.update(evidence)
         self._strained = evidence.strained

@@ -36,7 +36,7 @@ class Record:
         utterances: how many were spoken.
         lost: utterances without a reply.
         error: gRPC status, or name of the error, that ended the conversation; None where it was held to its end.
-        refusal: how long it took to be refused, where it was.
+        refusal: how long it took from the attempt to connect until the refusal was told, where it was.
         late_sending: the longest that sending lagged behind the pace of speech.
     """
 
@@ -95,12 +95,14 @@ class Caller:
                     documents=documents,
                     reply_budget_seconds=self._reply_budget_seconds,
                 )
-                async for event in events:
-                    self._note(event, time.monotonic())
+                try:
+                    async for event in events:
+                        self._note(event, time.monotonic())
+                except vivavoce.Overloaded:
+                    record.refusal = time.monotonic() - began
+                    raise
         except vivavoce.VivavoceError as error:
             record.error = error.code if isinstance(error, vivavoce.ServerError) else type(error).__name__
-            if isinstance(error, vivavoce.Overloaded):
-                record.refusal = time.monotonic() - began
         self._finish()
         return record
 

@@ -58,8 +58,15 @@ class AudioDecoder:
         return self._to_model_rate(self._decoder.flush(), last=True)
 
     def _to_model_rate(self, samples: npt.NDArray[np.float32], *, last: bool) -> npt.NDArray[np.float32]:
-        mono: npt.NDArray[np.float32] = samples.mean(axis=1, dtype=np.float32) if len(samples) else NO_SAMPLES
-        return self._resampler.convert(mono, self._decoder.sample_rate_hz, last=last)
+        return self._resampler.convert(_mono(samples), self._decoder.sample_rate_hz, last=last)
+
+
+def _mono(samples: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Mixes ``[samples, channels]`` to ``[samples]``; where nothing was decoded yet, nobody may know the channels."""
+    if not len(samples):
+        return NO_SAMPLES
+    mixed: npt.NDArray[np.float32] = samples[:, 0] if samples.shape[1] == 1 else samples.mean(axis=1, dtype=np.float32)
+    return mixed
 
 
 class ChannelDecoder:

@@ -8,8 +8,9 @@ is asked for all it has, and what follows is withheld until speech resumes.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.endpointing import Boundary
@@ -53,17 +54,15 @@ def hear(state: State, event: Heard) -> Step:
         event.probability, was_speech=state.was_speech, begins=config.speech_begins, ends=config.speech_ends
     )
     endpointer, boundary = state.endpointer.push(speech=speech)
-    state = dataclasses.replace(
-        state, endpointer=endpointer, was_speech=speech, heard_to=state.heard_to + WINDOW_SAMPLES
-    )
+    state = replace(state, endpointer=endpointer, was_speech=speech, heard_to=state.heard_to + WINDOW_SAMPLES)
     if state.speaking is None:
         return _begin_turn(state) if boundary is Boundary.START else (state, ())
     if speech:
-        turn = dataclasses.replace(state.speaking, speech_end=state.heard_to)
-        state = dataclasses.replace(state, speaking=turn)
+        turn = replace(state.speaking, speech_end=state.heard_to)
+        state = replace(state, speaking=turn)
     if boundary is Boundary.LIKELY_STOP and state.speaking is not None:
-        turn = dataclasses.replace(state.speaking, end_is_likely=True)
-        state = dataclasses.replace(state, speaking=turn)
+        turn = replace(state.speaking, end_is_likely=True)
+        state = replace(state, speaking=turn)
     state, effects = _feed(state, event.probability, speech=speech)
     if boundary is Boundary.LIKELY_STOP:
         state, more = replying.tell_likely_end(state)
@@ -86,7 +85,7 @@ def end_requested(state: State, event: EndRequested) -> Step:
 
 def half_closed(state: State, event: HalfClosed) -> Step:
     """Ends the utterance because nothing follows."""
-    state, effects = _begin_if_any_speech(dataclasses.replace(state, half_closed=True))
+    state, effects = _begin_if_any_speech(replace(state, half_closed=True))
     if state.speaking is None:
         return state, effects
     state, more = _end_turn(state, EndReason.HALF_CLOSE, event.at, event.audio_end)
@@ -110,14 +109,14 @@ def keep_from(state: State) -> int:
 def _begin_if_any_speech(state: State) -> Step:
     """Begins a turn if there was speech, though too little of it to be sure."""
     if state.speaking is None and state.endpointer.windows_since_onset() is not None:
-        return _begin_turn(dataclasses.replace(state, endpointer=state.endpointer.begin()))
+        return _begin_turn(replace(state, endpointer=state.endpointer.begin()))
     return state, ()
 
 
 def _begin_turn(state: State) -> Step:
     onset = state.heard_to - (state.endpointer.windows_since_onset() or 1) * WINDOW_SAMPLES
     turn = Turn(state.next_turn, onset=onset, speech_end=state.heard_to)
-    state = dataclasses.replace(state, speaking=turn, next_turn=state.next_turn + 1)
+    state = replace(state, speaking=turn, next_turn=state.next_turn + 1)
     state, effects = _open_segment(state, max(onset - PREROLL, state.floor, 0))
     return state, (Emit(SpeechBegan(turn.number, onset)), *effects)
 
@@ -126,7 +125,7 @@ def _open_segment(state: State, start: int) -> Step:
     assert state.speaking is not None
     segment = Segment(state.next_segment, start=start, sent_to=state.heard_to, covered_to=start)
     turn = state.speaking.with_segment(segment)
-    state = dataclasses.replace(
+    state = replace(
         state,
         speaking=turn,
         next_segment=segment.number + 1,
@@ -152,7 +151,7 @@ def _feed(state: State, probability: float, *, speech: bool) -> Step:
         return _cut(state, segment)
     if state.withholding and not speech:
         return state, ()
-    state = dataclasses.replace(state, quiet=_quieter(state, segment, probability))
+    state = replace(state, quiet=_quieter(state, segment, probability))
     pausing = silence >= SPECULATION_WINDOWS or state.endpointer.stop_is_likely
     return _send(state, segment, pausing=pausing)
 
@@ -164,11 +163,11 @@ def _send(state: State, segment: Segment, *, pausing: bool) -> Step:
     )
     if not pausing:
         effects += _dropped_guess(state)
-    turn = state.speaking.with_segment(dataclasses.replace(segment, sent_to=state.heard_to))
+    turn = state.speaking.with_segment(replace(segment, sent_to=state.heard_to))
     if not pausing:
         # Whatever was guessed in a pause was not the whole of it.
-        turn = dataclasses.replace(turn, guess=None, guessed_early=False, end_is_likely=False)
-    return dataclasses.replace(state, speaking=turn, withholding=pausing), effects
+        turn = replace(turn, guess=None, guessed_early=False, end_is_likely=False)
+    return replace(state, speaking=turn, withholding=pausing), effects
 
 
 def _dropped_guess(state: State) -> tuple[Effect, ...]:
@@ -193,8 +192,8 @@ def _cut(state: State, segment: Segment) -> Step:
     head = Segment(state.next_segment, segment.start, at, text=segment.text, covered_to=at, closing=True)
     kept = tuple(other for other in state.speaking.segments if other.number != segment.number)
     dropped = _dropped_guess(state)
-    turn = dataclasses.replace(state.speaking, segments=(*kept, head), guess=None, guessed_early=False)
-    state = dataclasses.replace(state, speaking=turn, next_segment=head.number + 1, floor=at)
+    turn = replace(state.speaking, segments=(*kept, head), guess=None, guessed_early=False)
+    state = replace(state, speaking=turn, next_segment=head.number + 1, floor=at)
     state, opening = _open_segment(state, at)
     effects: tuple[Effect, ...] = (
         AbandonSegment(segment.number),
@@ -210,8 +209,8 @@ def _close_segment(state: State) -> Step:
     segment = state.speaking.open_segment
     if segment is None:
         return state, ()
-    turn = state.speaking.with_segment(dataclasses.replace(segment, closing=True, final=segment.settled))
-    state = dataclasses.replace(state, speaking=turn, withholding=False, floor=segment.sent_to)
+    turn = state.speaking.with_segment(replace(segment, closing=True, final=segment.settled))
+    state = replace(state, speaking=turn, withholding=False, floor=segment.sent_to)
     return state, (CloseSegment(segment.number),)
 
 
@@ -222,12 +221,12 @@ def _end_turn(state: State, reason: EndReason, at: float, audio_end: int) -> Ste
     segment = state.speaking.open_segment
     if segment is not None and not state.withholding and audio_end > segment.sent_to:
         effects = (SendAudio(segment.number, segment.sent_to, audio_end),)
-        turn = state.speaking.with_segment(dataclasses.replace(segment, sent_to=audio_end))
-        state = dataclasses.replace(state, speaking=turn)
+        turn = state.speaking.with_segment(replace(segment, sent_to=audio_end))
+        state = replace(state, speaking=turn)
     state, closing = _close_segment(state)
     assert state.speaking is not None
-    turn = dataclasses.replace(state.speaking, ended_at=at, reason=reason)
-    state = dataclasses.replace(
+    turn = replace(state.speaking, ended_at=at, reason=reason)
+    state = replace(
         state, speaking=None, endpointer=state.endpointer.end(), withholding=False, quiet=None, floor=audio_end
     )
     ended = Emit(SpeechEnded(turn.number, turn.speech_end, reason))

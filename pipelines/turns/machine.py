@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from pipelines.turns import events, listening, replying
 from pipelines.turns.effects import AbandonSegment, Finish
@@ -25,7 +26,7 @@ def step(state: State, event: events.Event) -> tuple[State, tuple[Effect, ...]]:
         return state, ()
     state, effects = _dispatch(state, event)
     if state.half_closed and state.speaking is None and not state.ending:
-        return dataclasses.replace(state, finished=True), (*effects, Finish())
+        return replace(state, finished=True), (*effects, Finish())
     return state, effects
 
 
@@ -58,5 +59,5 @@ def _dispatch(state: State, event: events.Event) -> tuple[State, tuple[Effect, .
 def _abandon(state: State) -> tuple[State, tuple[Effect, ...]]:
     """Gives up everything under way, so that no sequence is left open."""
     unfinished = [segment.number for turn in state.turns for segment in turn.segments if not segment.final]
-    finished = dataclasses.replace(state, speaking=None, ending=(), finished=True)
+    finished = replace(state, speaking=None, ending=(), finished=True)
     return finished, tuple(AbandonSegment(number) for number in unfinished)

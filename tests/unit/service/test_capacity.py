@@ -6,8 +6,13 @@ import pytest
 
 from service.capacity import NEWCOMER, AdaptiveLimit, Evidence, Shortage, SpeechShare, safe_part, slowest_twentieth
 
-EASE = Evidence(strain=0.2, busy=0.4, demand=5.0)
-STRAIN = Evidence(strain=1.2, busy=0.95, demand=5.0)
+
+def steady(strain: float | None, busy: float, demand: float) -> Evidence:
+    return Evidence(strain, busy, demand, carried=demand)
+
+
+EASE = steady(strain=0.2, busy=0.4, demand=5.0)
+STRAIN = steady(strain=1.2, busy=0.95, demand=5.0)
 
 
 def heard(pattern: list[float], seconds: int) -> SpeechShare:
@@ -60,22 +65,26 @@ def test_a_machine_that_is_slow_for_one_is_not_loaded_far(alone_seconds: float, 
 def test_it_grows_by_steps_while_replies_are_easy_and_the_room_is_used():
     limit = AdaptiveLimit(20)
     found = [
-        (second, limit.speakers)
-        for second in range(20)
-        if limit.update(Evidence(0.2, 0.4, 0.9 * limit.speakers), second)
+        (second, limit.speakers) for second in range(20) if limit.update(steady(0.2, 0.4, 0.9 * limit.speakers), second)
     ]
     assert found == [(second, pytest.approx(7 + second / 4)) for second in range(0, 20, 4)]
 
 
 def test_a_limit_that_is_not_used_does_not_grow():
     limit = AdaptiveLimit(20)
-    assert not any(limit.update(Evidence(0.1, 0.1, 2.0), second) for second in range(60))
+    assert not any(limit.update(steady(0.1, 0.1, 2.0), second) for second in range(60))
+
+
+def test_those_who_have_just_come_do_not_make_room_for_more():
+    limit = AdaptiveLimit(30)
+    assert not any(limit.update(Evidence(0.1, 0.1, demand=9.0, carried=4.0), second) for second in range(60))
+    assert limit.update(Evidence(0.1, 0.1, demand=9.0, carried=9.0), 60)
 
 
 def test_it_never_grows_beyond_what_the_machine_carried():
     limit = AdaptiveLimit(20)
     for second in range(600):
-        limit.update(Evidence(0.2, 0.4, limit.speakers), second)
+        limit.update(steady(0.2, 0.4, limit.speakers), second)
     assert limit.speakers == 20
 
 
@@ -88,17 +97,17 @@ def test_it_shrinks_from_what_is_there_when_replies_are_about_to_be_late():
 def test_it_never_shrinks_to_nothing():
     limit = AdaptiveLimit(20)
     for second in range(600):
-        limit.update(Evidence(3.0, 1.0, 0.1), second)
+        limit.update(steady(3.0, 1.0, 0.1), second)
     assert limit.speakers == 2
 
 
 def test_what_a_change_brings_about_is_waited_for():
     limit = AdaptiveLimit(20)
-    changes = [second for second in range(12) if limit.update(Evidence(2.0, 1.0, limit.speakers), second)]
+    changes = [second for second in range(12) if limit.update(steady(2.0, 1.0, limit.speakers), second)]
     assert changes == [0, 4, 8]
 
 
-@pytest.mark.parametrize("evidence", [Evidence(0.7, 0.5, 9.9), Evidence(0.2, 0.85, 9.9), Evidence(None, 0.1, 9.9)])
+@pytest.mark.parametrize("evidence", [steady(0.7, 0.5, 9.9), steady(0.2, 0.85, 9.9), steady(None, 0.1, 9.9)])
 def test_between_ease_and_strain_nothing_changes(evidence: Evidence):
     limit = AdaptiveLimit(20)
     assert not any(limit.update(evidence, second) for second in range(60))
@@ -111,7 +120,7 @@ def test_it_settles_below_what_a_machine_really_carries():
         demand = min(limit.speakers, demand + 1) if demand < limit.speakers else demand - 0.3
         strain = 0.3 + 0.7 * (demand / 12) ** 4
         late += second > 120 and strain > 1
-        limit.update(Evidence(strain, min(1.0, demand / 13), demand), second)
+        limit.update(steady(strain, min(1.0, demand / 13), demand), second)
     assert 8 < limit.speakers < 12
     assert late == 0
 
@@ -125,8 +134,8 @@ def test_the_slowest_twentieth_needs_enough_replies():
 
 def test_a_shortage_ends_later_than_it_begins():
     shortage = Shortage()
-    states = [shortage.update(Evidence(None, busy, 1.0)) for busy in (0.8, 0.9, 0.8, 0.7, 0.5, 0.8)]
+    states = [shortage.update(steady(None, busy, 1.0)) for busy in (0.8, 0.9, 0.8, 0.7, 0.5, 0.8)]
     assert states == [False, True, True, True, False, False]
-    assert shortage.update(Evidence(0.9, 0.1, 1.0))
-    assert shortage.update(Evidence(0.6, 0.1, 1.0))
+    assert shortage.update(steady(0.9, 0.1, 1.0))
+    assert shortage.update(steady(0.6, 0.1, 1.0))
     assert not shortage.update(EASE)
