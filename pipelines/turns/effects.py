@@ -75,7 +75,7 @@ class GuessFate(enum.Enum):
     RESUMED = "resumed"
     """It was dropped, because speech went on."""
     DIFFERED = "differed"
-    """The final text is another."""
+    """The final text is another, or a better one of the same pause was."""
 
 
 @dataclass(frozen=True, slots=True)

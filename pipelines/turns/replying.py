@@ -134,12 +134,7 @@ def _advance(state: State, turn: Turn) -> Step:
     """Does whatever has become possible for ``turn``: guess its text, finish its transcript, reply."""
     effects: tuple[Effect, ...] = ()
     if turn.ended_at is None:
-        speculable = state.settings.speculates and state.withholding and turn.guess is None
-        if speculable and _covers_all(turn.open_segment):
-            turn = replace(turn, guessed_early=True)
-            state, effects = _guess(state, turn, turn.text)
-            return state, (*effects, *count_guess(state, GuessFate.MADE))
-        return state, ()
+        return _guess_early(state, turn)
     if turn.recognized and not turn.text_is_final:
         effects = (Emit(turn.final_transcript(state.settings.alternatives)),)
         turn = replace(turn, text_is_final=True)
@@ -155,6 +150,16 @@ def _advance(state: State, turn: Turn) -> Step:
         state, more = _reply(state, turn)
         return state, effects + more
     return _forget_if_done(state, turn), effects
+
+
+def _guess_early(state: State, turn: Turn) -> Step:
+    """Takes the text of a pause for all that will be said, and a better text of the same pause in its place."""
+    speculable = state.settings.speculates and state.withholding and _covers_all(turn.open_segment)
+    if not speculable or (turn.guess is not None and turn.guess.text == turn.text):
+        return state, ()
+    dropped = count_guess(state, GuessFate.DIFFERED) if turn.guess else ()
+    state, effects = _guess(state, replace(turn, guessed_early=True), turn.text)
+    return state, (*dropped, *effects, *count_guess(state, GuessFate.MADE))
 
 
 def count_guess(state: State, fate: GuessFate) -> tuple[Effect, ...]:

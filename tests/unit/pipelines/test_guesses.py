@@ -65,6 +65,33 @@ def test_a_failure_after_the_text_is_final_costs_the_reply_nothing():
     assert reply.status is Status.COMPLETE
 
 
+def test_a_better_text_of_the_same_pause_is_guessed_in_the_place_of_the_first():
+    driver = Driver()
+    driver.speak(1)
+    driver.pause(0.2)
+    driver.recognize("turn on the light")
+    first = driver.of(effects.Understand)[-1]
+    driver.recognize("turn on the lights", settled=True)
+    second = driver.of(effects.Understand)[-1]
+    assert (second.text, second.guess) == ("turn on the lights", first.guess + 1)
+    assert driver(events.StageFinished(1, first.guess, UNDERSTANDING)) == [], "nobody waits for the first any more"
+    driver.understand()
+    (reply,) = emitted(driver.pause(0.5), Reply)
+    assert (reply.transcript, reply.speculated) == ("turn on the lights", True)
+    fates = [count.fate for count in driver.of(effects.CountGuess)]
+    made, differed, hit = effects.GuessFate.MADE, effects.GuessFate.DIFFERED, effects.GuessFate.HIT
+    assert fates == [made, differed, made, hit]
+
+
+def test_the_same_text_again_is_not_guessed_again():
+    driver = Driver()
+    driver.speak(1)
+    driver.pause(0.2)
+    driver.recognize("turn on the lights")
+    assert not driver.recognize("turn on the lights", settled=True)
+    assert len(driver.of(effects.Understand)) == 1
+
+
 def test_a_guess_is_dropped_when_speech_resumes():
     driver = Driver()
     driver.speak(1)
