@@ -7,7 +7,6 @@ the named measurements (all of them by default), prints one JSON object, and wri
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import re
 import statistics
 import sys
@@ -23,9 +22,10 @@ import soundfile
 import soxr
 
 import vivavoce
-from benchmarks.provenance import keep
+from benchmarks.provenance import RESULTS, keep
 from benchmarks.words import WORDS
 from demo.manifest import utterances
+from modelkit.moonshine import find_assets
 from tests.processes import listening
 
 if TYPE_CHECKING:
@@ -106,9 +106,8 @@ async def _paced(chunks: AsyncIterator[object]) -> AsyncIterator[object]:
 
 async def accuracy(address: str, _: psutil.Process) -> dict[str, object]:
     """Word error rate on a human reading of *A Tale of Two Cities*, beside moonshine-voice's own transcriber."""
-    spec = importlib.util.find_spec("moonshine_voice")
-    assets = Path(spec.origin).parent / "assets"
-    samples, rate = soundfile.read(assets / "two_cities.wav", dtype="float32")
+    weights = find_assets()
+    samples, rate = soundfile.read(weights.parent / "two_cities.wav", dtype="float32")
     samples = soxr.resample(samples, rate, RATE)
 
     async def speak() -> AsyncIterator[object]:
@@ -120,15 +119,15 @@ async def accuracy(address: str, _: psutil.Process) -> dict[str, object]:
         finals = [event.text async for event in events if isinstance(event, vivavoce.Transcript) and event.is_final]
     return {
         "two_cities_wer": round(jiwer.wer(TWO_CITIES, " ".join(finals), WORDS, WORDS), 4),
-        "moonshine_voice_wer": round(jiwer.wer(TWO_CITIES, _transcriber_text(assets, samples), WORDS, WORDS), 4),
+        "moonshine_voice_wer": round(jiwer.wer(TWO_CITIES, _transcriber_text(weights, samples), WORDS, WORDS), 4),
     }
 
 
-def _transcriber_text(assets: Path, samples: np.ndarray) -> str:
+def _transcriber_text(weights: Path, samples: np.ndarray) -> str:
     """Transcribes with moonshine-voice's own library, in one go."""
     import moonshine_voice  # noqa: PLC0415 - loads a native library, which only this comparison needs
 
-    transcriber = moonshine_voice.Transcriber(str(assets / "tiny-en"), moonshine_voice.ModelArch.TINY)
+    transcriber = moonshine_voice.Transcriber(str(weights), moonshine_voice.ModelArch.TINY)
     transcript = transcriber.transcribe_without_streaming(samples.tolist(), RATE)
     return " ".join(line.text for line in transcript.lines)
 
@@ -242,7 +241,7 @@ def main() -> None:
         service = psutil.Process(process.pid)
         found = {name: asyncio.run(MEASUREMENTS[name](address, service)) for name in names}
     command = " ".join(["python -m benchmarks.conversation", *names])
-    print(keep(f"conversation-{'-'.join(names)}", command, found))
+    print(keep(RESULTS / f"conversation-{'-'.join(names)}.json", command, found))
 
 
 if __name__ == "__main__":

@@ -9,14 +9,23 @@ import platform
 import re
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 RESULTS = Path(__file__).parent / "results"
 
 
-def keep(name: str, command: str, found: dict[str, object]) -> str:
-    """Writes a result to ``benchmarks/results/NAME.json`` with command, date, commit and machine; returns its text."""
-    text = json.dumps(provenance(command) | found, indent=2)
-    (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+def keep(path: Path, command: str, found: Mapping[str, object]) -> str:
+    """Writes a result to ``path`` with command, date, commit and machine; returns the text.
+
+    What lay there stays until all of it is written.
+    """
+    text = json.dumps(provenance(command) | dict(found), indent=2)
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(text + "\n", encoding="utf-8")
+    part.replace(path)
     return text
 
 

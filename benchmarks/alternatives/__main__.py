@@ -6,7 +6,6 @@ another, step by step.
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
 from pathlib import Path
@@ -18,7 +17,7 @@ from benchmarks.alternatives.measuring import Load
 from benchmarks.alternatives.searching import fill_in, search_all
 from benchmarks.alternatives.tables import Found, markdown, summarize
 from benchmarks.alternatives.variants import OURS, all_variants, running
-from benchmarks.provenance import provenance
+from benchmarks.provenance import keep
 from benchmarks.sla.material import DEMONSTRATION, read_items
 
 if TYPE_CHECKING:
@@ -74,8 +73,7 @@ def main(
         command = (
             f"python -m benchmarks.alternatives --minutes {minutes:g} --seconds {seconds:g} --budget-ms {budget_ms:g}"
         )
-        kept = {**provenance(command), "budget_ms": budget_ms, **summary, "reports": reports}
-        json_file.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        keep(json_file, command, {"budget_ms": budget_ms, **summary, "reports": reports})
     click.echo(markdown(found, summary), nl=False)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
@@ -13,12 +11,15 @@ from engines.bert.preselection import choose_windows
 from engines.bert.span_decoding import Calibration, SpanDecoder
 from engines.bert.tokenizing import DocumentTokenizer, UtteranceTokenizer
 from modelkit.evaluation.local import MAX_WINDOWS
+from modelkit.moonshine import find_assets
 from modelkit.training.saved import load_intents, load_spans
 from modelkit.triton_models import VERSION
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.ports import SlotSpan
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
     import numpy.typing as npt
 
@@ -38,12 +39,8 @@ class Transcriber:
     def __init__(self) -> None:
         import moonshine_voice  # noqa: PLC0415 - loads a native library, which only this comparison needs
 
-        spec = find_spec("moonshine_voice")
-        assert spec is not None
-        assert spec.origin is not None
-        weights = Path(spec.origin).parent / "assets" / "tiny-en"
         self._transcriber = moonshine_voice.Transcriber(
-            str(weights), moonshine_voice.ModelArch.TINY, options=_TRANSCRIBER_OPTIONS
+            str(find_assets()), moonshine_voice.ModelArch.TINY, options=_TRANSCRIBER_OPTIONS
         )
 
     def __call__(self, audio: npt.NDArray[np.float32]) -> str:

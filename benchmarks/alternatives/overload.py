@@ -6,7 +6,6 @@ told, and loads it with half of that, with seven tenths, and with three times as
 
 from __future__ import annotations
 
-import json
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,9 +13,10 @@ from typing import TYPE_CHECKING
 import click
 
 from benchmarks.alternatives.measuring import Load
-from benchmarks.alternatives.tables import latencies_of, table, whole_share
+from benchmarks.alternatives.tables import latencies_of, whole_share
 from benchmarks.alternatives.variants import ours, running
-from benchmarks.provenance import provenance
+from benchmarks.markdown import table
+from benchmarks.provenance import keep
 from benchmarks.sla.capacity import find_capacity
 from benchmarks.sla.material import DEMONSTRATION, read_items
 
@@ -49,8 +49,7 @@ def main(capacity: int | None, seconds: float, budget_ms: float, json_file: Path
     judged = judge(reports, budget_ms)
     if json_file is not None:
         command = f"python -m benchmarks.alternatives.overload --capacity {capacity} --seconds {seconds:g}"
-        kept = {**provenance(command), "capacity": capacity, **judged, "reports": list(reports.values())}
-        json_file.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        keep(json_file, command, {"capacity": capacity, **judged, "reports": list(reports.values())})
     click.echo(markdown(capacity, reports, judged), nl=False)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.markdown import table
 from benchmarks.sla.report import CARRIED
 from vivavoce import ReplyStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from benchmarks.sla.report import Report
 
@@ -130,12 +131,6 @@ def _conclusion(found: Mapping[str, Found], summary: Mapping[str, Any]) -> str:
     if not all(one.finished for one in found.values()):
         lines.append("A search was cut short by --minutes: its capacity is what was carried until then.")
     return "\n".join(f"- {line}" for line in lines)
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Writes a Markdown table."""
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def _latencies(report: Report | None) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.gpu.ceilings import ceiling
 from benchmarks.gpu.sheet import Row, read_error, read_rows
+from benchmarks.markdown import table
 from benchmarks.provenance import provenance
 
 if TYPE_CHECKING:
@@ -133,8 +134,8 @@ def _table(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
     shown = [column for column in columns if any(column in row for row in rows)]
     if not shown:
         return ["Nothing."]
-    head = [f"| {' | '.join(column.replace('_', ' ') for column in shown)} |", "|" + "---|" * len(shown)]
-    return head + [f"| {' | '.join(_cell(row.get(column)) for column in shown)} |" for row in rows]
+    cells = ([_cell(row.get(column)) for column in shown] for row in rows)
+    return table([column.replace("_", " ") for column in shown], cells).splitlines()
 
 
 def _cell(value: object) -> str:

@@ -8,14 +8,13 @@ when ours is slower beside moonshine-voice's runtime than ``report.GOALS``.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks.provenance import provenance
+from benchmarks.provenance import keep
 from benchmarks.recognition import material
 from benchmarks.recognition.contenders import contenders
 from benchmarks.recognition.peers import installed, packaged_whisper
@@ -47,7 +46,7 @@ def main() -> int:
         entries = race(chosen, cores, recordings, options.passes, _say)
         found += rows(entries, recordings, cores)
         compared += against_moonshine(entries, recordings, cores)
-    result = provenance(_command(options)) | {
+    result = {
         # Processes that wanted a core in the minute before: 0 on a machine that does nothing else.
         "load_before": round(load, 2),
         "audio": _audio(recordings),
@@ -56,9 +55,7 @@ def main() -> int:
     }
     print(table(found), *map(_sentence, compared), sep="\n")
     if options.json is not None:
-        part = options.json.with_name(options.json.name + ".part")
-        part.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-        part.replace(options.json)
+        keep(options.json, _command(options), result)
     return 0 if all(ratio["reached"] for ratio in compared) else 1
 
 

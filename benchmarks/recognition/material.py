@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import random
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,12 +12,14 @@ import numpy as np
 from benchmarks.conversation import TWO_CITIES
 from benchmarks.sla.material import DEMONSTRATION, RATE_HZ, read_items
 from benchmarks.sla.material import samples as read_samples
+from modelkit.moonshine import find_assets
 from pipelines.endpointing import Boundary, Endpointer, EndpointingConfig
 from pipelines.turns.listening import PREROLL, SOFT_LIMIT, SOFT_PAUSE, SPECULATION_WINDOWS
 from pipelines.voice_activity import WINDOW_SAMPLES, SileroModel, is_speech
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -51,12 +51,9 @@ def readings(model: SileroModel) -> list[Recording]:
     """Returns the human recordings of :data:`READINGS`, cut at pauses.
 
     Raises:
-        FileNotFoundError: moonshine-voice is not installed.
+        AssetsError: moonshine-voice is not installed, or not in the version that carries them.
     """
-    spec = importlib.util.find_spec("moonshine_voice")
-    if spec is None or spec.origin is None:
-        raise FileNotFoundError("moonshine-voice is not installed; run: pip install 'vivavoce[serve]'")
-    folder = Path(spec.origin).parent / "assets"
+    folder = find_assets().parent
     return [Recording(name, tuple(cut(_load(folder / name), model)), text) for name, text in READINGS.items()]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import importlib.util
 import itertools
 import re
 import tempfile
@@ -20,7 +19,7 @@ from engines.asr.engine import AsrEngine
 from engines.asr.errors import AsrError
 from engines.asr.moonshine import MoonshineRecognizer
 from engines.asr.requests import AsrRequest, AsrSettings
-from modelkit.moonshine import TARGET
+from modelkit.moonshine import TARGET, find_assets
 from service.main import DEFAULT_MODEL_REPOSITORY
 from tests.processes import listening
 
@@ -115,15 +114,11 @@ class MoonshineVoice:
     def __init__(self, transcribers: int, *, vad: bool) -> None:
         import moonshine_voice  # noqa: PLC0415 - loads a native library, with a runtime of its own
 
-        spec = importlib.util.find_spec("moonshine_voice")
-        assert spec is not None
-        assert spec.origin is not None
+        weights = find_assets()
         self._transcript = moonshine_voice.moonshine_api.TranscriptC
         options = {"return_audio_data": "false"} | ({} if vad else {"vad_threshold": "0"})
         self._transcribers = [
-            moonshine_voice.Transcriber(
-                Path(spec.origin).parent / "assets" / "tiny-en", moonshine_voice.ModelArch.TINY, options=options
-            )
+            moonshine_voice.Transcriber(weights, moonshine_voice.ModelArch.TINY, options=options)
             for _ in range(transcribers)
         ]
         self._pool = ThreadPoolExecutor(transcribers)

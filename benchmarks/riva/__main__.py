@@ -15,7 +15,7 @@ from statistics import median
 import click
 import soundfile
 
-from benchmarks.provenance import keep
+from benchmarks.provenance import RESULTS, keep
 from benchmarks.sla.load import STREAMS_PER_PROCESS, run_load
 from benchmarks.sla.material import DEMONSTRATION, RATE_HZ, read_items
 from benchmarks.sla.report import percentiles
@@ -48,7 +48,7 @@ def main(streams: int, seconds: float, rounds: int) -> None:
             for latencies, client in clients if number % 2 else reversed(clients):
                 latencies.append(client(address, scripts, Path(directory)))
     command = f"python -m benchmarks.riva --streams {streams} --seconds {seconds:g} --rounds {rounds}"
-    print(keep("riva-chunk-latency", command, compare(ours, theirs)))
+    print(keep(RESULTS / "riva-chunk-latency.json", command, compare(ours, theirs)))
 
 
 def our_client(address: str, scripts: list[Script], _: Path) -> list[float]:

@@ -6,7 +6,6 @@ Every load is an open loop at the pace of speech. The last row of an ending is t
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import shlex
 import sys
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from benchmarks.provenance import provenance
+from benchmarks.provenance import keep
 from benchmarks.sla.load import run_callers
 from benchmarks.speechsquad.asking import ask_aloud, ask_typed
 from benchmarks.speechsquad.questions import Ending, choose, deal, record
@@ -94,7 +93,7 @@ def main(
     if json_file is not None:
         command = f"python -m benchmarks.speechsquad {shlex.join(sys.argv[1:])}".rstrip()
         found = {"data": data.name, "voice": recipe(), "budget_ms": _BUDGET_MS, "loads": reports}
-        json_file.write_text(json.dumps(provenance(command) | found, indent=2) + "\n", encoding="utf-8")
+        keep(json_file, command, found)
 
 
 def _measure(

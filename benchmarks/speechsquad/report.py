@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import jiwer
 
+from benchmarks import markdown
 from benchmarks.sla.report import percentiles
 from modelkit.evaluation.normalizers import make_normalizer
 from modelkit.scoring import answer_f1, exact_match
@@ -78,21 +79,9 @@ def within_budget(report: Report, budget_ms: float) -> bool:
 def table(reports: Sequence[Report]) -> str:
     """Writes SpeechSquad's table in Markdown, a row a load; latencies in milliseconds, scores in percent."""
     names = ("mean", "p50", "p90", "p95", "p99")
-    rows = [
-        [
-            "ending",
-            "streams",
-            "questions",
-            *names,
-            "reply p95",
-            "EM",
-            "F1",
-            "typed EM",
-            "typed F1",
-            "WER",
-            "not answered",
-        ]
-    ]
+    heads = ("ending", "streams", "questions", *names, "reply p95")
+    judged = ("EM", "F1", "typed EM", "typed F1", "WER", "not answered")
+    rows = []
     for report in reports:
         latency = report["latency_ms"]
         assert isinstance(latency, dict)
@@ -104,8 +93,7 @@ def table(reports: Sequence[Report]) -> str:
             + [_percent(report[name]) for name in scores]
             + [str(report["lost"])]
         )
-    rows.insert(1, ["---", *["--:"] * (len(rows[0]) - 1)])
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return markdown.table((*heads, *judged), rows)
 
 
 def _latency(seconds: Iterable[float | None]) -> dict[str, float | int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING
 
 from pipelines.answering import MAX_DOCUMENT_CHARACTERS, Document, find_answer
@@ -17,7 +18,7 @@ from service.riva.proto import riva_nlp_pb2 as pb
 from service.wire import LANGUAGE, check_language, check_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
 
     from pipelines.ports import Models, PunctuationModel
     from pipelines.understanding import Understanding
@@ -47,7 +48,7 @@ class LanguageServicer:
     Args:
         models: understanding and answering.
         punctuation: capitals and punctuation.
-        admission: who is let in.
+        admission: who is let in; a request takes the place of a typed turn.
     """
 
     def __init__(self, models: Models, punctuation: PunctuationModel, admission: Admission) -> None:
@@ -59,8 +60,7 @@ class LanguageServicer:
         self, request: pb.AnalyzeIntentRequest, context: Context
     ) -> pb.AnalyzeIntentResponse:
         """Finds the intent of a text and its slots; see the contract."""
-        async with reported_to(context):
-            self._let_in(request)
+        async with self._served(request, context):
             check_language(request.options.lang, "options.lang")
             found = await self._understand(request.query, "query")
             return pb.AnalyzeIntentResponse(
@@ -71,8 +71,7 @@ class LanguageServicer:
         self, request: pb.AnalyzeEntitiesRequest, context: Context
     ) -> pb.TokenClassResponse:
         """Finds the slots of a text; see the contract."""
-        async with reported_to(context):
-            self._let_in(request)
+        async with self._served(request, context):
             check_language(request.options.lang, "options.lang")
             found = await self._understand(request.query, "query")
             sequence = pb.TokenClassSequence(results=words.to_slots(found.slots))
@@ -82,8 +81,7 @@ class LanguageServicer:
         self, request: pb.TextClassRequest, context: Context
     ) -> pb.TextClassResponse:
         """Finds the intents of texts; see the contract."""
-        async with reported_to(context):
-            self._let_in(request)
+        async with self._served(request, context):
             found = await self._understand_all(request)
             results = [pb.ClassificationResult(labels=[words.to_intent(each)]) for each in found]
             return pb.TextClassResponse(results=results, id=_id(request))
@@ -92,8 +90,7 @@ class LanguageServicer:
         self, request: pb.TokenClassRequest, context: Context
     ) -> pb.TokenClassResponse:
         """Finds the slot of each word of texts; see the contract."""
-        async with reported_to(context):
-            self._let_in(request)
+        async with self._served(request, context):
             found = await self._understand_all(request)
             results = [
                 pb.TokenClassSequence(results=words.to_words(text, each.slots))
@@ -105,8 +102,7 @@ class LanguageServicer:
         self, request: pb.NaturalQueryRequest, context: Context
     ) -> pb.NaturalQueryResponse:
         """Finds the answer to a question; see the contract."""
-        async with reported_to(context):
-            self._let_in(request)
+        async with self._served(request, context):
             with renamed({"text": "query"}):
                 check_text(request.query)
             search = await find_answer(self._models.answers, request.query, (_document(request.context),))
@@ -116,8 +112,7 @@ class LanguageServicer:
         self, request: pb.TextTransformRequest, context: Context
     ) -> pb.TextTransformResponse:
         """Writes texts in figures; see the contract."""
-        async with reported_to(context):
-            self._let_in(request)
+        async with self._served(request, context):
             _check_texts(request.text)
             _check_params(request.model, _FIGURES)
             return pb.TextTransformResponse(text=[in_figures(text) for text in request.text], id=_id(request))
@@ -126,8 +121,7 @@ class LanguageServicer:
         self, request: pb.TextTransformRequest, context: Context
     ) -> pb.TextTransformResponse:
         """Writes texts with capitals and punctuation, as one batch; see the contract."""
-        async with reported_to(context):
-            self._let_in(request)
+        async with self._served(request, context):
             _check_texts(request.text)
             _check_params(request.model, _PUNCTUATION, _NVIDIA_PUNCTUATION)
             return pb.TextTransformResponse(text=await self._punctuation.punctuate(request.text), id=_id(request))
@@ -137,7 +131,8 @@ class LanguageServicer:
     ) -> pb.RivaNLPConfigResponse:
         """Tells which models there are; see the contract."""
         async with reported_to(context):
-            self._let_in(request)
+            refuse_malformed(request)
+            self._admission.check()
             check_model(request.model_name, tuple(_TASKS), "model_name")
             configs = [
                 pb.RivaNLPConfigResponse.Config(model_name=name, parameters={"language_code": LANGUAGE, "task": task})
@@ -146,9 +141,13 @@ class LanguageServicer:
             ]
             return pb.RivaNLPConfigResponse(model_config=configs)
 
-    def _let_in(self, request: object) -> None:
-        refuse_malformed(request)
-        self._admission.check()
+    @contextlib.asynccontextmanager
+    async def _served(self, request: object, context: Context) -> AsyncIterator[None]:
+        """Gives a request the place of a typed turn, and tells the caller what goes wrong with it."""
+        async with reported_to(context):
+            refuse_malformed(request)
+            with self._admission.typed_turn():
+                yield
 
     async def _understand(self, text: str, field: str) -> Understanding:
         with renamed({"text": field}):

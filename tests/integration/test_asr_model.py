@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import os
 import random
@@ -22,7 +21,7 @@ from tritonclient.utils import InferenceServerException
 
 from engines.asr.moonshine import MoonshineRecognizer
 from engines.asr.utterance import SAMPLE_RATE, Utterance
-from modelkit.moonshine import TARGET
+from modelkit.moonshine import TARGET, find_assets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,10 +42,7 @@ def load(path: Path) -> np.ndarray:
 
 
 def wheel_recording(name: str) -> np.ndarray:
-    spec = importlib.util.find_spec("moonshine_voice")
-    assert spec is not None
-    assert spec.origin is not None
-    return load(Path(spec.origin).parent / "assets" / name)
+    return load(find_assets().parent / name)
 
 
 def words(text: str) -> str:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.provenance import provenance
+from benchmarks.provenance import keep
 from benchmarks.triton.study.measuring import Study
 from benchmarks.triton.study.points import tables
 from benchmarks.triton.study.serving import serving_variants
@@ -36,8 +35,7 @@ def main() -> None:
     points = asyncio.run(_study(options.minutes))
     if options.json:
         command = f"python -m benchmarks.triton.study --minutes {options.minutes:g}"
-        found = provenance(command) | {"points": [asdict(point) for point in points]}
-        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        keep(options.json, command, {"points": [asdict(point) for point in points]})
     print(tables(points))
 
 

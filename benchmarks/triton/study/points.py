@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING
 
+from benchmarks.markdown import table
 from benchmarks.triton.study.plan import BASE, DESCRIPTIONS, MIX_RATES, MIXES
 
 if TYPE_CHECKING:
@@ -110,25 +111,29 @@ def tables(points: Sequence[Point]) -> str:
     return "\n\n".join(parts)
 
 
+_HEADS = (
+    "settings",
+    "items/s",
+    "p50, ms",
+    "p95, ms",
+    "batch",
+    "items/s against base",
+    "p95 of base against it",
+    "won",
+)
 _MEASURED = ("throughput", "p50_ms", "p95_ms", "server_batch")
 
 
 def _table(title: str, rows: dict[str, list[Point]], bases: Iterable[Point]) -> str:
     base = _by_round(bases)
-    lines = [
-        f"**{title}**",
-        "",
-        "| settings | items/s | p50, ms | p95, ms | batch | items/s against base | p95 of base against it | won |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+    lines = []
     for description, points in rows.items():
         found = summarize(_by_round(points), base)
-        ratios = f"{found.faster:.2f} | {found.sooner:.2f} | {found.won} of {found.rounds}" if points != base else "| |"
-        lines.append(
-            f"| {description} | {found.throughput:.1f} | {found.p50_ms:.1f} | {found.p95_ms:.1f} "
-            f"| {found.server_batch:.1f} | {ratios} |"
-        )
-    return "\n".join(lines)
+        measured = (found.throughput, found.p50_ms, found.p95_ms, found.server_batch)
+        ratios = [f"{found.faster:.2f}", f"{found.sooner:.2f}", f"{found.won} of {found.rounds}"]
+        compared = ratios if points != base else [""] * len(ratios)
+        lines.append([description, *(f"{value:.1f}" for value in measured), *compared])
+    return f"**{title}**\n\n{table(_HEADS, lines)}"
 
 
 def _by_round(points: Iterable[Point]) -> list[Point]:

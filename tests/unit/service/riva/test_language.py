@@ -1,9 +1,12 @@
 """``RivaLanguageUnderstanding`` through a real socket; the model behind finds the intent "count" and the first word."""
 
+import contextlib
+
 import grpc
 import pytest
 
 from pipelines.errors import ModelUnavailableError
+from service.errors import TooManyConversationsError
 from service.riva.proto import riva_nlp_pb2 as pb
 from service.riva.proto.riva_common_pb2 import RequestId
 from tests.unit.service.harness import Harness
@@ -84,6 +87,36 @@ async def test_the_config_of_understanding_tells_the_models(harness: Harness):
     assert [model.model_name for model in every.model_config] == ["intent_slot", "qa", "itn", "punctuation"]
     one = await language(harness).GetRivaNLPConfig(pb.RivaNLPConfigRequest(model_name="qa"))
     assert [(model.model_name, model.parameters["language_code"]) for model in one.model_config] == [("qa", "en-US")]
+
+
+@pytest.mark.parametrize(
+    ("method", "request_"),
+    [
+        ("AnalyzeIntent", pb.AnalyzeIntentRequest(query="three")),
+        ("NaturalQuery", pb.NaturalQueryRequest(query="Where?", context="Paris is a city.")),
+        ("PunctuateText", pb.TextTransformRequest(text=["hello"])),
+    ],
+)
+async def test_a_text_takes_a_place_and_gives_it_back(harness: Harness, method: str, request_: object):
+    call = getattr(language(harness), method)
+    with contextlib.ExitStack() as places:
+        taken = take_all(harness, places)
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await call(request_)
+        assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert details_of(refused.value)["RetryInfo"].retry_delay.ToMilliseconds() > 0
+    await call(request_)
+    with contextlib.ExitStack() as places:
+        assert take_all(harness, places) == taken
+
+
+def take_all(harness: Harness, places: contextlib.ExitStack) -> int:
+    for taken in range(1_000):
+        try:
+            places.enter_context(harness.admission.typed_turn())
+        except TooManyConversationsError:
+            return taken
+    raise AssertionError("there is no end of places")
 
 
 REFUSED = {

@@ -1,0 +1,25 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.provenance import keep
+
+
+def test_a_result_is_kept_with_where_it_comes_from(tmp_path: Path):
+    path = tmp_path / "result.json"
+    text = keep(path, "python -m benchmarks.something", {"p50": 3})
+    kept = json.loads(path.read_text())
+    assert kept == json.loads(text)
+    assert kept["p50"] == 3
+    assert kept["command"] == "python -m benchmarks.something"
+    assert kept.keys() == {"command", "date", "commit", "machine", "p50"}
+    assert [file.name for file in tmp_path.iterdir()] == ["result.json"]
+
+
+def test_what_cannot_be_written_leaves_the_last_result(tmp_path: Path):
+    path = tmp_path / "result.json"
+    path.write_text("the last one")
+    with pytest.raises(TypeError):
+        keep(path, "python -m benchmarks.something", {"p50": object()})
+    assert path.read_text() == "the last one"
