@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from engines.bert.intent_decoding import Slot
+from engines.bert.slots import Slot
 from engines.bert.spoken_words import TEN_WORDS, UNIT_WORDS
 from modelkit.nlu import Utterance
 

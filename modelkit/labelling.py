@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engines.bert.closed_slots import ClosedSlots
-from engines.bert.intent_decoding import Slot
+from engines.bert.slots import Slot
 from engines.bert.spoken_words import spoken_form
 from modelkit.domain import SENTENCES, SLOT_VALUES
 from modelkit.errors import DataError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from engines.bert.intent_decoding import Slot
+from engines.bert.slots import Slot
 
 _MARK = re.compile(r"\[(?P<value>[^\[\]]+)\](?:\((?P<name>[^()]+)\)|(?P<fields>\{[^{}]*\}))")
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engines.bert.intent_decoding import Slot
+from engines.bert.slots import Slot
 from modelkit.errors import DataError
 from modelkit.text_files import read_text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engines.bert.intent_decoding import Slot
+from engines.bert.slots import Slot
 from modelkit.nlu import Utterance
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from jellyfish import metaphone
 from rapidfuzz import fuzz, process
 
-from engines.bert.intent_decoding import Slot
+from engines.bert.slots import Slot
 from engines.bert.spoken_words import spoken_form, spoken_words
 
 if TYPE_CHECKING:

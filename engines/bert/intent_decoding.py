@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engines.bert.slots import Slot
 from engines.bert.tag_priors import TagPriors, best_tags
 from engines.bert.tokenizing import NO_OFFSET
 
@@ -28,22 +29,6 @@ _EDGE_PUNCTUATION = ".,!?;:…\"'()"
 
 _DOTTED = re.compile(r"(?<!\w)[^\W\d_]\. ?[^\W\d_]$")
 _INITIAL = re.compile(r"(?<!\w)[^\W\d_]\.$")
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """A named piece of an utterance: characters ``start`` to ``end`` (exclusive), in Unicode code points.
-
-    Slots are equal when they stand at the same place under the same name, whatever their value.
-
-    Attributes:
-        value: the one of a closed slot's values that is meant; "" where the slot is open, and its value is the text.
-    """
-
-    name: str
-    start: int
-    end: int
-    value: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

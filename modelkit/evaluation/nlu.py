@@ -14,7 +14,8 @@ from modelkit.scoring import intent_accuracy, slot_f1
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from engines.bert.intent_decoding import Slot, Understanding
+    from engines.bert.intent_decoding import Understanding
+    from engines.bert.slots import Slot
     from modelkit.evaluation.concurrency import OnProgress
     from modelkit.evaluation.engines import TextEngines
     from modelkit.evaluation.outcome import Json

@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import vivavoce
-from engines.bert.intent_decoding import NO_INTENT, Slot, Understanding
+from engines.bert.intent_decoding import NO_INTENT, Understanding
+from engines.bert.slots import Slot
 from modelkit.errors import EngineError
 from modelkit.evaluation.engines import Turn
 

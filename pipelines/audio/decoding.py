@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pipelines.audio.compressed import FlacDecoder, OggOpusDecoder
 from pipelines.audio.detection import DetectingDecoder
-from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.audio.formats import AudioFormat, Encoding, SampleDecoder
 from pipelines.audio.raw import RawDecoder
 from pipelines.audio.resampling import NO_SAMPLES, Resampler
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-
-class SampleDecoder(Protocol):
-    """Turns bytes into interleaved samples at their own rate."""
-
-    @property
-    def sample_rate_hz(self) -> int:
-        """Rate of what :meth:`decode` returns; known once it has returned samples."""
-
-    def decode(self, data: bytes) -> npt.NDArray[np.float32]:
-        """Decodes what ``data`` completes: float32 ``[samples, channels]``, possibly with no samples."""
-
-    def flush(self) -> npt.NDArray[np.float32]:
-        """Decodes what is left at the end of the audio."""
 
 
 class AudioDecoder:

@@ -15,7 +15,7 @@ from pipelines.errors import UndecodableAudioError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from pipelines.audio.decoding import SampleDecoder
+    from pipelines.audio.formats import SampleDecoder
 
 _NOTHING = np.zeros((0, 1), np.float32)
 _MAGIC_BYTES = 4

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from engines.bert.closed_slots import ClosedSlots
-from engines.bert.intent_decoding import Slot
+from engines.bert.slots import Slot
 from engines.bert.spoken_words import say_number, spoken_form, spoken_words
 
 VALUES = {

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engines.bert.intent_decoding import NO_INTENT, IntentDecoder, IntentLabels, Slot, trim
+from engines.bert.intent_decoding import NO_INTENT, IntentDecoder, IntentLabels, trim
+from engines.bert.slots import Slot
 from engines.bert.tag_priors import best_tags
 from engines.bert.tokenizing import NO_OFFSET
 

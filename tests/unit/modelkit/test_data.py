@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from engines.bert.intent_decoding import Slot
+from engines.bert.slots import Slot
 from modelkit.augment import outlier_texts, speech_like, with_digits
 from modelkit.errors import DataError
 from modelkit.nlu import Utterance, collect_labels, read_utterances

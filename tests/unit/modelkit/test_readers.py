@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engines.bert.intent_decoding import Slot
+from engines.bert.slots import Slot
 from modelkit.domain import read_domain
 from modelkit.errors import DataError
 from modelkit.labelling import label_sentences

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from engines.bert.intent_decoding import Slot, Understanding
+from engines.bert.intent_decoding import Understanding
+from engines.bert.slots import Slot
 from modelkit.nlu import Utterance
 from modelkit.scoring import answer_f1, exact_match, intent_accuracy, normalize_answer, slot_f1
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engines.bert.intent_decoding import IntentLabels, Slot
+from engines.bert.intent_decoding import IntentLabels
+from engines.bert.slots import Slot
 from modelkit.nlu import Utterance
 from modelkit.tag_priors import choose_weights, count
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from engines.bert.intent_decoding import Slot, Understanding
+from engines.bert.intent_decoding import Understanding
+from engines.bert.slots import Slot
 from modelkit.evaluation.nlu import evaluate_nlu, worst_intents
 from modelkit.nlu import Utterance
 from tests.unit.modelkit.evaluation.fakes import TextTable, silent

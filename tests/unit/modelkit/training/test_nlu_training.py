@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engines.bert.closed_slots import ClosedSlots
-from engines.bert.intent_decoding import IntentDecoder, IntentLabels, Slot
+from engines.bert.intent_decoding import IntentDecoder, IntentLabels
 from engines.bert.network_files import network_file
 from engines.bert.session import BertSession
+from engines.bert.slots import Slot
 from engines.bert.tokenizing import UtteranceTokenizer
 from modelkit.errors import DataError, TrainingError
 from modelkit.nlu import Utterance

@@ -1,0 +1,21 @@
+"""A slot: what understanding finds in an utterance besides its intent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A named piece of an utterance: characters ``start`` to ``end`` (exclusive), in Unicode code points.
+
+    Slots are equal when they stand at the same place under the same name, whatever their value.
+
+    Attributes:
+        value: the one of a closed slot's values that is meant; "" where the slot is open, and its value is the text.
+    """
+
+    name: str
+    start: int
+    end: int
+    value: str = field(default="", compare=False)
