@@ -9,6 +9,6 @@ if TYPE_CHECKING:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Writes a Markdown table: what a row is about stands on the left of the first column, the rest on the right."""
+    """Writes a Markdown table, the first column aligned to the left and the others to the right."""
     lines = [heads, ["---", *["--:"] * (len(heads) - 1)], *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

