@@ -79,10 +79,10 @@ class Evidence:
         return self.strain is not None and self.strain < _EASY and self.busy < _BUSY
 
 
-_STRAINED, _EASY = 0.85, 0.6
+_STRAINED, _EASY = 0.85, 0.5
 _BUSY = 0.8
 _STEADY_SECONDS = 4.0
-_USED = 0.75
+_USED = 0.85
 _DECREASE = 0.85
 _INCREASE = 0.05
 _START = 0.3
@@ -119,8 +119,10 @@ class AdaptiveLimit:
         if evidence.strained:
             # From what is there now: a limit far above it would have to shrink many times before it was felt.
             wanted = _DECREASE * min(self.speakers, evidence.demand)
-        elif evidence.easy and evidence.carried > _USED * self.speakers:
-            wanted = self.speakers + _INCREASE * self._throughput
+        elif evidence.easy:
+            # Not far beyond what is known to be carried: where the ease ends shows when it is too late.
+            wanted = min(self.speakers + _INCREASE * self._throughput, evidence.carried / _USED)
+            wanted = max(self.speakers, wanted)
         wanted = min(max(self._lowest, wanted), max(self._lowest, _HIGHEST * self._throughput))
         if wanted == self.speakers:
             return False

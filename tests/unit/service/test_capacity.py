@@ -64,15 +64,20 @@ def test_a_machine_that_is_slow_for_one_is_not_loaded_far(alone_seconds: float, 
 
 def test_it_grows_by_steps_while_replies_are_easy_and_the_room_is_used():
     limit = AdaptiveLimit(20)
-    found = [
-        (second, limit.speakers) for second in range(20) if limit.update(steady(0.2, 0.4, 0.9 * limit.speakers), second)
-    ]
+    found = [(second, limit.speakers) for second in range(20) if limit.update(steady(0.2, 0.4, limit.speakers), second)]
     assert found == [(second, pytest.approx(7 + second / 4)) for second in range(0, 20, 4)]
 
 
 def test_a_limit_that_is_not_used_does_not_grow():
     limit = AdaptiveLimit(20)
     assert not any(limit.update(steady(0.1, 0.1, 2.0), second) for second in range(60))
+
+
+def test_it_grows_no_further_than_what_is_carried_warrants():
+    limit = AdaptiveLimit(20)
+    for second in range(60):
+        limit.update(steady(0.2, 0.4, 6.8), second)
+    assert limit.speakers == pytest.approx(8), "6.8 is 85 % of it"
 
 
 def test_those_who_have_just_come_do_not_make_room_for_more():
