@@ -1,4 +1,4 @@
-"""Counts the priors of ``engines.bert.tag_priors`` and chooses how much they weigh."""
+"""Counts the priors of ``engines.bert.tag_priors``, and chooses how much they weigh and how sure a slot must be."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 SLOT_WEIGHTS = (0.0, 0.4, 0.8, 1.2)
 TRANSITION_WEIGHTS = (0.0, 0.15, 0.3, 0.45)
+LEAST = (0.0, 0.4, 0.45, 0.5)
 _RARE = 20.0
 """A tag that was seen less often than this is trusted less than the tags in general."""
 
@@ -31,9 +32,9 @@ class Counts:
     slots_given_intent: npt.NDArray[np.float32]
     transitions: npt.NDArray[np.float32]
 
-    def weighted(self, slot_weight: float, transition_weight: float) -> TagPriors:
-        """Weighs the counts."""
-        return TagPriors(self.slots_given_intent, slot_weight, np.float32(transition_weight) * self.transitions)
+    def weighted(self, slot_weight: float, transition_weight: float, least: float) -> TagPriors:
+        """Weighs the counts; for ``least`` see :class:`engines.bert.tag_priors.TagPriors`."""
+        return TagPriors(self.slots_given_intent, slot_weight, np.float32(transition_weight) * self.transitions, least)
 
 
 def count(utterances: Iterable[Utterance], tag_rows: Iterable[Sequence[int]], labels: IntentLabels) -> Counts:
@@ -73,5 +74,5 @@ def _surprise(following: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 def choose_weights(counts: Counts, score: Callable[[TagPriors], float]) -> TagPriors:
     """Returns the priors of the highest score, the lighter ones of equals."""
-    candidates = [counts.weighted(*weights) for weights in product(SLOT_WEIGHTS, TRANSITION_WEIGHTS)]
+    candidates = [counts.weighted(*weights) for weights in product(SLOT_WEIGHTS, TRANSITION_WEIGHTS, LEAST)]
     return max(candidates, key=score)

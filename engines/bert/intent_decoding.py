@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engines.bert.slots import Slot
-from engines.bert.tag_priors import TagPriors, best_tags
+from engines.bert.tag_paths import best_tags, likely_spans, spans_of
+from engines.bert.tag_priors import TagPriors
 from engines.bert.tokenizing import NO_OFFSET
 
 if TYPE_CHECKING:
@@ -150,22 +151,21 @@ class IntentDecoder:
         if not words.any() or confidence < self._labels.threshold or intent == NO_INTENT:
             return Understanding(NO_INTENT, confidence if words.any() else 0.0, ())
         logits = tag_logits[words] + self._priors.tag_bias(confidences)
-        slots = self._slots(text, offsets[words], best_tags(logits, self._priors.transitions))
+        slots = self._slots(text, offsets[words], logits)
         if self._closed is not None:
             slots = self._closed.settle(text, slots)
         return Understanding(intent, confidence, slots)
 
-    def _slots(self, text: str, words: npt.NDArray[np.int64], tags: Sequence[int]) -> tuple[Slot, ...]:
-        slots: list[tuple[str, int, int]] = []
-        for tag, (start, end) in zip(tags, words.tolist(), strict=True):
-            if tag == 0:
-                continue
-            if tag % 2 == 1:
-                slots.append((self._slot_names[tag // 2], start, end))
-            else:
-                name, first, _ = slots.pop()
-                slots.append((name, first, end))
-        trimmed = (Slot(name, *trim(text, start, end)) for name, start, end in slots)
+    def _slots(self, text: str, words: npt.NDArray[np.int64], logits: npt.NDArray[np.float32]) -> tuple[Slot, ...]:
+        priors = self._priors
+        if priors.least > 0:
+            spans = likely_spans(logits, priors.transitions, priors.least)
+        else:
+            spans = spans_of(best_tags(logits, priors.transitions))
+        trimmed = (
+            Slot(self._slot_names[span.slot], *trim(text, int(words[span.first, 0]), int(words[span.last, 1])))
+            for span in spans
+        )
         return tuple(slot for slot in trimmed if slot.start < slot.end)
 
 

@@ -2,7 +2,7 @@
 
 The network judges every word by itself. Counting adds what it cannot know: that "canada" in a question about currencies
 is one, and that a slot seldom begins right after another of its kind. The logarithm of such counts is added to the
-logits before the best path is looked for, as in a hybrid of a network and a hidden Markov model (Bourlard and Morgan,
+logits before tags are chosen, as in a hybrid of a network and a hidden Markov model (Bourlard and Morgan,
 1994, "Connectionist Speech Recognition").
 """
 
@@ -32,11 +32,14 @@ class TagPriors:
         slot_weight: how much that counts against the logits, 0 for nothing.
         transitions: float32 ``[tags + 1, tags]``: weighted logarithm of how much more often than elsewhere a tag
             (column) stands after a tag (row); the last row is the beginning of an utterance.
+        least: probability that a slot must have (:func:`engines.bert.tag_paths.likely_spans`); 0 takes the slots of the
+            best path.
     """
 
     slots_given_intent: npt.NDArray[np.float32]
     slot_weight: float
     transitions: npt.NDArray[np.float32]
+    least: float = 0.0
 
     def __post_init__(self) -> None:
         tags = 1 + 2 * self.slots_given_intent.shape[1]
@@ -51,14 +54,15 @@ class TagPriors:
 
     @classmethod
     def load(cls, path: Path) -> TagPriors:
-        """Reads what :meth:`save` wrote.
+        """Reads what :meth:`save` wrote; without ``least`` it is 0.
 
         Raises:
             ValueError: the file holds something else; the message names it.
         """
         try:
             with np.load(path, allow_pickle=False) as arrays:
-                return cls(arrays["slots_given_intent"], float(arrays["slot_weight"]), arrays["transitions"])
+                least = float(arrays["least"]) if "least" in arrays else 0.0
+                return cls(arrays["slots_given_intent"], float(arrays["slot_weight"]), arrays["transitions"], least)
         except (KeyError, ValueError, IndexError) as error:
             raise ValueError(f"{path} holds no priors of an intent model: {error}") from error
 
@@ -69,6 +73,7 @@ class TagPriors:
             slots_given_intent=self.slots_given_intent,
             slot_weight=np.float32(self.slot_weight),
             transitions=self.transitions,
+            least=np.float32(self.least),
         )
 
     def tag_bias(self, intents: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
@@ -85,37 +90,3 @@ class TagPriors:
         penalties = self.slot_weight * np.minimum(0, np.log((shares + _NEVER) / COMMON))
         bias[1::2] = bias[2::2] = penalties
         return bias
-
-
-def best_tags(logits: npt.NDArray[np.float32], transitions: npt.NDArray[np.float32] | None = None) -> list[int]:
-    """Finds the best tag sequence in which ``I-x`` follows only ``B-x`` or ``I-x`` (Viterbi, 1967).
-
-    Args:
-        logits: ``[words, tags]``, at least one word; tag 0 is ``O``, the odd ones are ``B-x``, each directly before its
-            ``I-x``.
-        transitions: ``[tags + 1, tags]``, see :class:`TagPriors`; None where nothing is known of them.
-
-    Returns:
-        One tag a word.
-    """
-    allowed = np.where(_legal(logits.shape[1]), 0 if transitions is None else transitions, -np.inf)
-    scores = logits[0] + allowed[-1]
-    origins = []
-    for row in logits[1:]:
-        paths = scores[:, np.newaxis] + allowed[:-1]
-        origin = paths.argmax(axis=0)
-        scores = paths[origin, np.arange(len(origin))] + row
-        origins.append(origin)
-    path = [int(scores.argmax())]
-    for origin in reversed(origins):
-        path.append(int(origin[path[-1]]))
-    return path[::-1]
-
-
-def _legal(tags: int) -> npt.NDArray[np.bool_]:
-    """``[tags + 1, tags]``: whether the column may stand after the row; nothing begins with ``I-x``."""
-    legal = np.ones((tags + 1, tags), np.bool_)
-    legal[:, 2::2] = False
-    insides = np.arange(2, tags, 2)
-    legal[insides, insides] = legal[insides - 1, insides] = True
-    return legal

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from engines.bert.intent_decoding import IntentDecoder, IntentLabels
+from engines.bert.tag_priors import TagPriors
 from engines.bert.tokenizing import UtteranceTokenizer
 from modelkit.augment import speech_like
 from modelkit.evaluation.outcome import spread
@@ -48,9 +49,12 @@ class NluTask:
         saved = load_intents(directory, attention="sdpa")
         self.network, self._tokenizer_path = saved.network, saved.tokenizer
         self._tokenizer = UtteranceTokenizer(saved.tokenizer)
-        calibrated, values = directory / _DECODED / "labels.json", directory / _DECODED / "slot_values.json"
-        self._labels = IntentLabels.load(calibrated) if calibrated.exists() else saved.labels
+        labels, values, priors = (
+            directory / _DECODED / name for name in ("labels.json", "slot_values.json", "tag_priors.npz")
+        )
+        self._labels = IntentLabels.load(labels) if labels.exists() else saved.labels
         self._slot_values = json.loads(values.read_text(encoding="utf-8")) if values.exists() else None
+        self._priors = TagPriors.load(priors) if priors.exists() else None
         self._training = [utterance for path in sorted(data) for utterance in read_utterances(path)]
         random.Random(SEED).shuffle(self._training)
         self._evaluated = spread(read_utterances(evaluation), limit)
@@ -74,7 +78,8 @@ class NluTask:
         texts = [utterance.text for utterance in self._evaluated]
         batch = self._tokenizer.encode(texts)
         (result,) = session.run([{name: getattr(batch, name) for name in self.inputs}])
-        got = IntentDecoder(self._labels).decode(texts, batch.offsets, result["intent_logits"], result["tag_logits"])
+        decoder = IntentDecoder(self._labels, None, self._priors)
+        got = decoder.decode(texts, batch.offsets, result["intent_logits"], result["tag_logits"])
         intents = intent_accuracy(self._evaluated, got)
         slots = slot_f1([u.slots for u in self._evaluated], [g.slots for g in got]).f1
         scores = {"intent_accuracy": intents, "slot_f1": slots, self.criterion: (intents + slots) / 2}
@@ -89,6 +94,7 @@ class NluTask:
             labels=IntentLabels(**decoding | {part: tuple(decoding[part]) for part in ("intents", "tags")}),
             card=card,
             slot_values=self._slot_values,
+            priors=self._priors,
         )
 
     def _encode(self, texts: Sequence[str]) -> list[Feeds]:

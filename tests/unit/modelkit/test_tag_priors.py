@@ -35,3 +35,9 @@ def test_the_weights_with_the_highest_score_are_chosen():
     chosen = choose_weights(counts, lambda priors: -abs(priors.slot_weight - 0.8))
     assert chosen.slot_weight == pytest.approx(0.8)
     assert not chosen.transitions.any()
+    assert chosen.least == 0
+
+
+def test_slots_must_be_as_sure_as_scores_best():
+    chosen = choose_weights(count(UTTERANCES, TAGS, LABELS), lambda priors: -abs(priors.least - 0.45))
+    assert chosen.least == pytest.approx(0.45)

@@ -6,7 +6,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnx import save as save_onnx
 
-from engines.bert.tag_priors import best_tags
+from engines.bert.tag_paths import best_tags
 from modelkit.errors import CheckpointError
 from modelkit.importing.tag_graph import arrange_tags
 from modelkit.importing.tags import plan_tags
