@@ -11,6 +11,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from transformers import BertConfig, BertModel
 
 from modelkit.networks import IntentSlotNetwork, SpanNetwork
+from modelkit.optimize import timing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +24,12 @@ WORDS = (
 )
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 PARAGRAPHS = ("the bridge was opened in 1932", "it is long and made of steel", "a man built the bridge in 1932")
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long these networks take is of no interest."""
+    monkeypatch.setattr(timing, "_PAUSE_SECONDS", 0.0)
 
 
 def config(layers: int = 6, **changes: object) -> BertConfig:
