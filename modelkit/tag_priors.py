@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SLOT_WEIGHTS = (0.0, 0.4, 0.8, 1.2)
 TRANSITION_WEIGHTS = (0.0, 0.15, 0.3, 0.45)
-LEAST = (0.0, 0.4, 0.45, 0.5)
+LEAST = (0.0, 0.4, 0.5, 0.6)
 _RARE = 20.0
 """A tag that was seen less often than this is trusted less than the tags in general."""
 
