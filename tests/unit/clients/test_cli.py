@@ -298,18 +298,12 @@ def test_a_reader_who_has_seen_enough_is_no_reason_to_complain(service: FakeServ
 
 def _command(arguments: list[str]) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "vivavoce", *arguments]
-    return subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=_heed_interrupts,  # noqa: PLW1509 - it takes no lock
-    )
-
-
-def _heed_interrupts() -> None:
-    """What a shell runs in the background inherits deaf ears for SIGINT: this suite too, perhaps."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # What a shell runs in the background ignores SIGINT, this suite too perhaps: that is inherited, a handler is not.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_hints_and_alternatives_are_asked_for(
