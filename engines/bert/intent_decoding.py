@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engines.bert.slots import Slot
-from engines.bert.tag_paths import best_tags, likely_spans, spans_of
+from engines.bert.tag_paths import TagSteps, best_tags, likely_spans, spans_of
 from engines.bert.tag_priors import TagPriors
 from engines.bert.tokenizing import NO_OFFSET
 
@@ -111,6 +111,7 @@ class IntentDecoder:
     ) -> None:
         self._labels = labels
         self._priors = priors or TagPriors.none(len(labels.intents), len(labels.slot_names))
+        self._steps = TagSteps(self._priors.transitions)
         self._closed = closed
         self._slot_names = labels.slot_names
 
@@ -157,11 +158,10 @@ class IntentDecoder:
         return Understanding(intent, confidence, slots)
 
     def _slots(self, text: str, words: npt.NDArray[np.int64], logits: npt.NDArray[np.float32]) -> tuple[Slot, ...]:
-        priors = self._priors
-        if priors.least > 0:
-            spans = likely_spans(logits, priors.transitions, priors.least)
+        if (least := self._priors.least) > 0:
+            spans = likely_spans(logits, self._steps, least)
         else:
-            spans = spans_of(best_tags(logits, priors.transitions))
+            spans = spans_of(best_tags(logits, self._steps))
         trimmed = (
             Slot(self._slot_names[span.slot], *trim(text, int(words[span.first, 0]), int(words[span.last, 1])))
             for span in spans

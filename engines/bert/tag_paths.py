@@ -20,22 +20,51 @@ class TagSpan(NamedTuple):
     last: int
 
 
-def best_tags(logits: npt.NDArray[np.float32], transitions: npt.NDArray[np.float32] | None = None) -> list[int]:
-    """Finds the best tag sequence in which ``I-x`` follows only ``B-x`` or ``I-x`` (Viterbi, 1967).
+class TagSteps:
+    """What a step from one tag to the next adds to a sequence; ``I-x`` follows only ``B-x`` or ``I-x``.
+
+    Tag 0 is ``O``, the odd ones are ``B-x``, each directly before its ``I-x``.
 
     Args:
-        logits: ``[words, tags]``, at least one word; tag 0 is ``O``, the odd ones are ``B-x``, each directly before its
-            ``I-x``.
-        transitions: ``[tags + 1, tags]``, see :class:`engines.bert.tag_priors.TagPriors`; None where nothing is known.
+        transitions: float32 ``[tags + 1, tags]``, see :class:`engines.bert.tag_priors.TagPriors`.
+
+    Attributes:
+        scores: float32 ``[tags + 1, tags]``: from the row's tag to the column's, minus infinity if it may not be. The
+            last row is the beginning.
+        weights: float64 ``[tags + 1, tags]``: their exponentials, divided by the greatest.
+        breaks: float64 ``[tags, tags]``: those between tags that no span goes on with.
+    """
+
+    def __init__(self, transitions: npt.NDArray[np.float32]) -> None:
+        legal = np.ones(transitions.shape, np.bool_)
+        legal[:, 2::2] = False
+        insides = np.arange(2, transitions.shape[1], 2)
+        legal[insides, insides] = legal[insides - 1, insides] = True
+        self.scores = np.where(legal, transitions, np.float32(-np.inf))
+        self.weights = np.exp((self.scores - self.scores.max()).astype(np.float64))
+        self.breaks = self.weights[:-1].copy()
+        self.breaks[:, 2::2] = 0
+
+    @classmethod
+    def legal(cls, tags: int) -> TagSteps:
+        """Steps of so many tags of which nothing is known but which may be."""
+        return cls(np.zeros((tags + 1, tags), np.float32))
+
+
+def best_tags(logits: npt.NDArray[np.float32], steps: TagSteps) -> list[int]:
+    """Finds the best tag sequence (Viterbi, 1967).
+
+    Args:
+        logits: ``[words, tags]``, at least one word.
+        steps: what each step adds.
 
     Returns:
         One tag a word.
     """
-    allowed = _allowed(logits.shape[1], transitions)
-    scores = logits[0] + allowed[-1]
+    scores = logits[0] + steps.scores[-1]
     origins = []
     for row in logits[1:]:
-        paths = scores[:, np.newaxis] + allowed[:-1]
+        paths = scores[:, np.newaxis] + steps.scores[:-1]
         origin = paths.argmax(axis=0)
         scores = paths[origin, np.arange(len(origin))] + row
         origins.append(origin)
@@ -56,9 +85,7 @@ def spans_of(tags: Sequence[int]) -> list[TagSpan]:
     return spans
 
 
-def likely_spans(
-    logits: npt.NDArray[np.float32], transitions: npt.NDArray[np.float32] | None, least: float
-) -> list[TagSpan]:
+def likely_spans(logits: npt.NDArray[np.float32], steps: TagSteps, least: float) -> list[TagSpan]:
     """Finds the spans that are in more than the share ``least`` of all tag sequences, each weighed by its probability.
 
     The best path takes a span as soon as nothing else is more probable, however little that is; F1 is greatest where
@@ -68,7 +95,7 @@ def likely_spans(
 
     Args:
         logits: see :func:`best_tags`.
-        transitions: see there.
+        steps: see there.
         least: 0 to 1, exclusive.
 
     Returns:
@@ -76,7 +103,7 @@ def likely_spans(
     """
     found: list[TagSpan] = []
     taken = np.zeros(len(logits), np.bool_)
-    for _, span in sorted(_span_probabilities(logits, transitions, least), reverse=True):
+    for _, span in sorted(_span_probabilities(logits, steps, least), reverse=True):
         words = slice(span.first, span.last + 1)
         if not taken[words].any():
             taken[words] = True
@@ -85,19 +112,18 @@ def likely_spans(
 
 
 def _span_probabilities(
-    logits: npt.NDArray[np.float32], transitions: npt.NDArray[np.float32] | None, least: float
+    logits: npt.NDArray[np.float32], steps: TagSteps, least: float
 ) -> Iterator[tuple[float, TagSpan]]:
     """Gives every span that is more probable than ``least``.
 
     All spans of one length are followed at once: row ``i`` of ``covered``, ``[words, slots]``, is the probability that
     a span begins at word ``i`` and has at least the length reached, given the words up to its end.
     """
-    steps = np.exp(_allowed(logits.shape[1], transitions).astype(np.float64))
     weights = np.exp((logits - logits.max(axis=1, keepdims=True)).astype(np.float64))
     forward, scales = _forward(weights, steps)
     backward, closing = _backward(weights / scales[:, np.newaxis], steps)
     begins, insides = slice(1, None, 2), slice(2, None, 2)
-    covered, going_on = forward[:, begins], np.diagonal(steps[begins, insides])
+    covered, going_on = forward[:, begins], np.diagonal(steps.weights[begins, insides])
     tags = begins
     for length in range(1, len(logits) + 1):
         ends = slice(length - 1, None)
@@ -108,35 +134,33 @@ def _span_probabilities(
             return
         following = weights[length:, insides] / scales[length:, np.newaxis]
         covered = covered[:-1] * going_on * following
-        tags, going_on = insides, np.diagonal(steps[insides, insides])
+        tags, going_on = insides, np.diagonal(steps.weights[insides, insides])
 
 
 def _forward(
-    weights: npt.NDArray[np.float64], steps: npt.NDArray[np.float64]
+    weights: npt.NDArray[np.float64], steps: TagSteps
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Probability of each tag given the words up to its own, ``[words, tags]``, and what every word was divided by."""
     forward = np.empty_like(weights)
     scales = np.empty(len(weights), weights.dtype)
-    before = steps[-1]
+    before = steps.weights[-1]
     for word, row in enumerate(weights):
         reached = before * row
         scales[word] = reached.sum()
         forward[word] = reached / scales[word]
-        before = _product(forward[word], steps[:-1])
+        before = _product(forward[word], steps.weights[:-1])
     return forward, scales
 
 
 def _backward(
-    weights: npt.NDArray[np.float64], steps: npt.NDArray[np.float64]
+    weights: npt.NDArray[np.float64], steps: TagSteps
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """What the words after each say of its tag, ``[words, tags]``, and the part of that in which no span goes on."""
     backward, closing = np.ones_like(weights), np.ones_like(weights)
-    breaks = steps[:-1].copy()
-    breaks[:, 2::2] = 0
     for word in range(len(weights) - 1, 0, -1):
         after = weights[word] * backward[word]
-        backward[word - 1] = _product(after, steps[:-1].T)
-        closing[word - 1] = _product(after, breaks.T)
+        backward[word - 1] = _product(after, steps.weights[:-1].T)
+        closing[word - 1] = _product(after, steps.breaks.T)
     return backward, closing
 
 
@@ -144,15 +168,3 @@ def _product(vector: npt.NDArray[np.float64], matrix: npt.NDArray[np.float64]) -
     """Multiplies without BLAS, whose threads cost more than they bring for a hundred tags where cores are busy."""
     product: npt.NDArray[np.float64] = np.einsum("i,ij->j", vector, matrix)
     return product
-
-
-def _allowed(tags: int, transitions: npt.NDArray[np.float32] | None) -> npt.NDArray[np.float32]:
-    """``[tags + 1, tags]``: what a step from the row's tag to the column's adds, minus infinity if it may not be.
-
-    The last row is the beginning, where ``I-x`` may not be; elsewhere it follows ``B-x`` and ``I-x`` alone.
-    """
-    legal = np.ones((tags + 1, tags), np.bool_)
-    legal[:, 2::2] = False
-    insides = np.arange(2, tags, 2)
-    legal[insides, insides] = legal[insides - 1, insides] = True
-    return np.where(legal, np.float32(0) if transitions is None else transitions, np.float32(-np.inf))

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engines.bert.tag_paths import TagSpan, best_tags, likely_spans, spans_of
+from engines.bert.tag_paths import TagSpan, TagSteps, best_tags, likely_spans, spans_of
 
 TAGS = ("O", "B-place", "I-place", "B-time", "I-time")
 BEGINNING = len(TAGS)
+LEGAL = TagSteps.legal(len(TAGS))
 
 
 def logits_of(tags: list[str]) -> np.ndarray:
@@ -27,9 +28,8 @@ def valid_paths(words: int) -> list[tuple[int, ...]]:
     return [path for path in product(range(len(TAGS)), repeat=words) if valid(path)]
 
 
-def score(path: tuple[int, ...], logits: np.ndarray, transitions: np.ndarray | None) -> float:
-    steps = zip((BEGINNING, *path), path, strict=False)
-    along = 0.0 if transitions is None else sum(float(transitions[step]) for step in steps)
+def score(path: tuple[int, ...], logits: np.ndarray, transitions: np.ndarray) -> float:
+    along = sum(float(transitions[step]) for step in zip((BEGINNING, *path), path, strict=False))
     return along + sum(float(row[tag]) for row, tag in zip(logits, path, strict=True))
 
 
@@ -42,21 +42,23 @@ def some(words: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def test_an_inside_tag_without_a_beginning_is_repaired():
     tags = logits_of(["O", "I-place", "I-place"])
-    assert [TAGS[tag] for tag in best_tags(tags)] == ["O", "B-place", "I-place"]
+    assert [TAGS[tag] for tag in best_tags(tags, LEGAL)] == ["O", "B-place", "I-place"]
 
 
 def test_an_inside_tag_of_another_slot_is_repaired_by_the_likelier_reading():
     tags = logits_of(["B-place", "I-time", "I-time"])
     tags[0, TAGS.index("B-time")] = 4.5
-    assert [TAGS[tag] for tag in best_tags(tags)] == ["B-time", "I-time", "I-time"]
+    assert [TAGS[tag] for tag in best_tags(tags, LEGAL)] == ["B-time", "I-time", "I-time"]
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 4), st.booleans(), st.integers(0, 2**32 - 1))
 def test_the_best_tags_are_the_best_of_all_valid_ones(words, told, seed):
     logits, transitions = some(words, seed)
-    transitions = transitions if told else None
-    assert tuple(best_tags(logits, transitions)) == max(valid_paths(words), key=lambda p: score(p, logits, transitions))
+    transitions = transitions if told else 0 * transitions
+    assert tuple(best_tags(logits, TagSteps(transitions))) == max(
+        valid_paths(words), key=lambda p: score(p, logits, transitions)
+    )
 
 
 def test_spans_of_tags():
@@ -69,7 +71,7 @@ def test_spans_of_tags():
 @given(st.integers(1, 4), st.booleans(), st.integers(0, 2**32 - 1))
 def test_likely_spans_are_those_that_enough_of_all_paths_have(words, told, seed):
     logits, transitions = some(words, seed)
-    transitions = transitions if told else None
+    transitions = transitions if told else 0 * transitions
     paths = valid_paths(words)
     weights = np.exp([score(path, logits, transitions) for path in paths])
     shares: dict[TagSpan, float] = {}
@@ -78,22 +80,22 @@ def test_likely_spans_are_those_that_enough_of_all_paths_have(words, told, seed)
             shares[span] = shares.get(span, 0.0) + weight
     # Above one half no two of them overlap.
     wanted = sorted((span for span, share in shares.items() if share > 0.5), key=lambda span: span.first)
-    assert likely_spans(logits, transitions, 0.5) == wanted
+    assert likely_spans(logits, TagSteps(transitions), 0.5) == wanted
 
 
 def test_of_spans_that_overlap_the_likelier_one_is_taken():
     tags = logits_of(["B-place", "O"])
     tags[0, TAGS.index("B-time")] = 5.2
-    assert likely_spans(tags, None, 0.3) == [TagSpan(1, 0, 0)]
-    assert likely_spans(tags, None, 0.6) == []
+    assert likely_spans(tags, LEGAL, 0.3) == [TagSpan(1, 0, 0)]
+    assert likely_spans(tags, LEGAL, 0.6) == []
 
 
 @pytest.mark.parametrize("size", [1e-3, 60.0])
 def test_likely_spans_of_flat_and_of_steep_logits(size):
     tags = size * logits_of(["B-time", "I-time", "I-time", "O", "B-place"])
-    assert likely_spans(tags, None, 0.4) == ([TagSpan(1, 0, 2), TagSpan(0, 4, 4)] if size > 1 else [])
+    assert likely_spans(tags, LEGAL, 0.4) == ([TagSpan(1, 0, 2), TagSpan(0, 4, 4)] if size > 1 else [])
 
 
 def test_a_long_span_is_followed_to_its_end():
     tags = logits_of(["B-time", *["I-time"] * 40])
-    assert likely_spans(2 * tags, None, 0.4) == [TagSpan(1, 0, 40)]
+    assert likely_spans(2 * tags, LEGAL, 0.4) == [TagSpan(1, 0, 40)]

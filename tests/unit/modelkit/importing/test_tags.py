@@ -6,7 +6,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnx import save as save_onnx
 
-from engines.bert.tag_paths import best_tags
+from engines.bert.tag_paths import TagSteps, best_tags
 from modelkit.errors import CheckpointError
 from modelkit.importing.tag_graph import arrange_tags
 from modelkit.importing.tags import plan_tags
@@ -28,7 +28,7 @@ def arranged(labels: list[str], logits: np.ndarray, tmp_path, scheme=None) -> tu
 def decoded(labels: list[str], words: list[str], tmp_path, scheme=None) -> list[str]:
     """Decodes words of which the network is sure; each is one of its labels."""
     tags, logits = arranged(labels, 6.0 * np.eye(len(labels))[[labels.index(word) for word in words]], tmp_path, scheme)
-    return [tags[tag] for tag in best_tags(logits)]
+    return [tags[tag] for tag in best_tags(logits, TagSteps.legal(len(tags)))]
 
 
 def test_bio_is_put_into_order_and_otherwise_left_alone(tmp_path):
