@@ -28,7 +28,7 @@ _OPSET = 17
 
 
 def export(network: nn.Module, target: Path, inputs: Sequence[str], outputs: Mapping[str, bool]) -> None:
-    """Writes a network with a BERT ``encoder`` as fused float32 ONNX.
+    """Writes a network with an ``encoder`` as float32 ONNX, fused as far as onnxruntime knows its architecture.
 
     Args:
         network: takes ``inputs``, each ``[rows, tokens]`` int64, in that order.
@@ -37,12 +37,14 @@ def export(network: nn.Module, target: Path, inputs: Sequence[str], outputs: Map
         outputs: name of each output, and whether it has one value or vector a token.
 
     Raises:
-        RuntimeError: not every layer's attention was recognized.
+        RuntimeError: not every layer's attention of a BERT was recognized.
     """
+    config = network.encoder.config
     with TemporaryDirectory() as directory:
         plain = Path(directory, "plain.onnx")
-        trace(network.eval(), plain, inputs, outputs, example(inputs, network.encoder.config.vocab_size))
-        fuse_all(plain, target, network.encoder.config)
+        trace(network.eval(), plain, inputs, outputs, example(inputs, config.vocab_size))
+        # Attention with a bias by distance, as MPNet's, is none that it fuses.
+        (fuse_all if config.model_type == "bert" else fuse)(plain, target, config)
 
 
 def example(inputs: Sequence[str], vocabulary: int) -> tuple[torch.Tensor, ...]:

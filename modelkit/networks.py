@@ -1,12 +1,13 @@
-"""The networks as torch modules: a BERT encoder with heads for spans, for intents and slots, or for punctuation."""
+"""The networks as torch modules: an encoder with heads for spans, for intents and slots, or for punctuation."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+import json
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import torch
 from torch import Tensor, nn
-from transformers import BertConfig, BertModel
+from transformers import BertConfig, BertModel, MPNetConfig, MPNetModel
 from transformers.utils import logging
 
 from engines.bert.punctuating import CASES, MARKS
@@ -14,39 +15,48 @@ from engines.bert.punctuating import CASES, MARKS
 if TYPE_CHECKING:
     from pathlib import Path
 
+Encoder: TypeAlias = "BertModel | MPNetModel"
 
-def load_encoder(directory: Path, dropout: float = 0.0) -> BertModel:
-    """Loads a BERT encoder without pooler from a Hugging Face directory."""
+BERT, MPNET = "bert", "mpnet"
+_ENCODERS = {BERT: (BertConfig, BertModel), MPNET: (MPNetConfig, MPNetModel)}
+
+
+def encoder_kind(directory: Path) -> str:
+    """Returns the ``model_type`` of ``config.json``."""
+    return str(json.loads((directory / "config.json").read_text(encoding="utf-8")).get("model_type"))
+
+
+def load_encoder(directory: Path, dropout: float = 0.0) -> Encoder:
+    """Loads a BERT or MPNet encoder without pooler from a Hugging Face directory."""
     # Its report on a pooler that nobody asked for would only alarm.
     logging.set_verbosity_error()
     logging.disable_progress_bar()
+    _, encoder = _ENCODERS[encoder_kind(directory)]
     return cast(
-        "BertModel",
-        BertModel.from_pretrained(
+        "Encoder",
+        encoder.from_pretrained(
             str(directory),
             add_pooling_layer=False,
-            attn_implementation="sdpa",
             hidden_dropout_prob=dropout,
             attention_probs_dropout_prob=dropout,
         ),
     )
 
 
-def new_encoder(directory: Path, *, attention: str = "eager", dropout: float = 0.0) -> BertModel:
-    """Makes a BERT encoder of ``config.json``, without weights.
+def new_encoder(directory: Path, *, traceable: bool = True, dropout: float = 0.0) -> Encoder:
+    """Makes a BERT or MPNet encoder of ``config.json``, without weights.
 
     Args:
         directory: holds ``config.json``.
-        attention: ``eager`` is the form that the exporter and the fusion understand, ``sdpa`` the faster one.
+        traceable: compute attention in the form that the exporter and the fusion understand, not in the fastest one.
         dropout: in training.
     """
-    config = BertConfig.from_pretrained(
-        str(directory),
-        attn_implementation=attention,
-        hidden_dropout_prob=dropout,
-        attention_probs_dropout_prob=dropout,
+    config, encoder = _ENCODERS[encoder_kind(directory)]
+    attention = {"attn_implementation": "eager"} if traceable else {}
+    shape = config.from_pretrained(
+        str(directory), hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout, **attention
     )
-    return BertModel(config, add_pooling_layer=False)
+    return encoder(shape, add_pooling_layer=False)
 
 
 class SpanNetwork(nn.Module):
@@ -55,7 +65,7 @@ class SpanNetwork(nn.Module):
     A window that does not hold the answer points both at ``[CLS]``, as the paper does for SQuAD 2.0.
     """
 
-    def __init__(self, encoder: BertModel) -> None:
+    def __init__(self, encoder: Encoder) -> None:
         super().__init__()
         self.encoder = encoder
         self.span = nn.Linear(encoder.config.hidden_size, 2)
@@ -74,7 +84,7 @@ class IntentSlotNetwork(nn.Module):
     Intent Classification and Slot Filling" (Chen et al., 2019).
     """
 
-    def __init__(self, encoder: BertModel, intents: int, tags: int) -> None:
+    def __init__(self, encoder: Encoder, intents: int, tags: int) -> None:
         super().__init__()
         size = encoder.config.hidden_size
         self.encoder = encoder
@@ -97,7 +107,7 @@ class PunctuationNetwork(nn.Module):
     Two linear heads on one encoder, as in NeMo's "Punctuation and Capitalization Model".
     """
 
-    def __init__(self, encoder: BertModel) -> None:
+    def __init__(self, encoder: Encoder) -> None:
         super().__init__()
         size = encoder.config.hidden_size
         self.encoder = encoder

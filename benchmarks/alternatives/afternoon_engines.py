@@ -57,7 +57,7 @@ class Understander:
     """
 
     def __init__(self, engine: Path) -> None:
-        saved = load_intents(engine, attention="sdpa")
+        saved = load_intents(engine, traceable=False)
         self._network = saved.network
         self._tokenizer = UtteranceTokenizer(saved.tokenizer)
         self._decoder = load_intent_decoder(engine / "triton" / "intent_slot_decode" / VERSION)
@@ -79,7 +79,7 @@ class Answerer:
     """
 
     def __init__(self, engine: Path) -> None:
-        saved = load_spans(engine, attention="sdpa")
+        saved = load_spans(engine, traceable=False)
         self._network = saved.network
         self._tokenizer = DocumentTokenizer(saved.tokenizer)
         self._decoder = SpanDecoder(Calibration.load(engine / "triton" / "qa_decode" / VERSION / "calibration.json"))

@@ -46,7 +46,7 @@ class NluTask:
     criterion = "intent_and_slots"
 
     def __init__(self, directory: Path, data: Sequence[Path], evaluation: Path, limit: int | None = None) -> None:
-        saved = load_intents(directory, attention="sdpa")
+        saved = load_intents(directory, traceable=False)
         self.network, self._tokenizer_path = saved.network, saved.tokenizer
         self._tokenizer = UtteranceTokenizer(saved.tokenizer)
         labels, values, priors = (

@@ -53,7 +53,7 @@ class QaTask:
     criterion = "f1"
 
     def __init__(self, directory: Path, data: Sequence[Path], evaluation: Path, limit: int | None = None) -> None:
-        saved = load_spans(directory, attention="sdpa")
+        saved = load_spans(directory, traceable=False)
         self.network, self._tokenizer_path = saved.network, saved.tokenizer
         self._tokenizer = DocumentTokenizer(saved.tokenizer)
         questions = [question for path in sorted(data) for question in read_squad(path)]

