@@ -49,6 +49,10 @@ def test_the_plain_graph_judges_as_the_published_one(model: SileroModel, samples
     np.testing.assert_allclose(probabilities(model, noisy), wanted, atol=1e-4)
 
 
+def test_the_plain_graph_keeps_to_the_rules():
+    onnx.checker.check_model(plain_graph(_packaged_model(), WINDOW_SAMPLES), full_check=True)
+
+
 def test_another_network_is_refused(tmp_path: Path):
     network = onnx.load(_packaged_model())
     branch = next(a.g for node in network.graph.node for a in node.attribute if a.name == "then_branch")
