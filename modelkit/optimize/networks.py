@@ -198,6 +198,6 @@ class Workshop:
             self._display.say(f"the teacher reads {len(rows)} rows")
             for number in range(len(teacher)):
                 teacher.lesson(number)
-                self._display.advance((number + 1) / len(teacher), 0.0)
+                self._display.advance((number + 1) / len(teacher))
             self._teacher = teacher
         return self._teacher

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from engines.bert.session import BertSession
@@ -30,10 +30,11 @@ if TYPE_CHECKING:
     from modelkit.optimize.points import Point
     from modelkit.optimize.sessions import Session
     from modelkit.optimize.tasks import Task
+    from modelkit.optimize.timing import Latency, Throughput
     from modelkit.training.progress import Display
 
 BASELINE = "eager"
-_FILE = "model.onnx"
+_FILE, _RESULT = "model.onnx", "result.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class OptimizeOptions:
         limit: score on so many items; None for all.
         allowed_loss: share of the score that the chosen point may lose.
         threads: cores that a network may use.
+        time_again: measure the times of what is there once more; scores and networks stay.
     """
 
     engine: Path
@@ -63,6 +65,7 @@ class OptimizeOptions:
     limit: int | None = None
     allowed_loss: float = 0.007
     threads: int = 2
+    time_again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +145,15 @@ class _Bench:
 
     def result(self, point: Point) -> Result:
         """Measures a point, unless it was measured before."""
-        kept = self._folder(point.name) / "result.json"
+        kept = self._folder(point.name) / _RESULT
         if kept.exists():
-            return Result.from_json(kept.read_text(encoding="utf-8"))
+            result = Result.from_json(kept.read_text(encoding="utf-8"))
+            return self._time_again(point, result, kept) if self._options.time_again else result
         self._display.say(f"{point.name}: {point.what}")
         network = self._workshop.network(point.network)
         with whole_directory(self._folder(point.name)) as folder:
             result = self._measure(point, network, folder)
-            write_whole(folder / "result.json", json.dumps(result.to_json(), indent=1) + "\n")
+            _keep(result, folder / _RESULT)
         self._display.say(_line(result))
         return result
 
@@ -171,9 +175,19 @@ class _Bench:
         session, megabytes = self._session(point, network, folder)
         judged = self._task.judge(session)
         write_whole(folder / "decoding.json", json.dumps(judged.decoding) + "\n")
+        return Result.of(point, judged.scores, megabytes, self._times(session))
+
+    def _time_again(self, point: Point, result: Result, kept: Path) -> Result:
+        session = self._original if point.form is None else self._load(self._folder(point.name) / _FILE)
+        latency, throughput = self._times(session)
+        result = replace(result, latency=latency, throughput=throughput)
+        _keep(result, kept)
+        self._display.say(_line(result))
+        return result
+
+    def _times(self, session: Session) -> tuple[Latency, Throughput]:
         rows = self._task.timed()
-        times = measure_latency(session, self._original, rows), measure_throughput(session, self._original, rows)
-        return Result.of(point, judged.scores, megabytes, times)
+        return measure_latency(session, self._original, rows), measure_throughput(session, self._original, rows)
 
     def _session(self, point: Point, network: nn.Module, folder: Path) -> tuple[Session, float]:
         if point.form is None:
@@ -184,10 +198,17 @@ class _Bench:
         config = network.encoder.config  # type: ignore[union-attr]
         point.form.write(traced, made, config, self._task.samples)  # type: ignore[arg-type]
         traced.unlink()
-        return cast("Session", BertSession(made, self._options.threads)), made.stat().st_size / 1e6
+        return self._load(made), made.stat().st_size / 1e6
+
+    def _load(self, graph: Path) -> Session:
+        return cast("Session", BertSession(graph, self._options.threads))
 
     def _folder(self, name: str) -> Path:
         return self._options.out / "points" / name
+
+
+def _keep(result: Result, path: Path) -> None:
+    write_whole(path, json.dumps(result.to_json(), indent=1) + "\n")
 
 
 def _line(result: Result) -> str:

@@ -22,8 +22,11 @@ class Display(Protocol):
     def say(self, text: str) -> None:
         """Tells of one thing that was done."""
 
-    def advance(self, progress: float, loss: float) -> None:
-        """Tells how far the run is, 0 to 1, and the recent loss."""
+    def advance(self, progress: float, loss: float | None = None) -> None:
+        """Tells how far what is done is, 0 to 1, and the recent loss where it is a training.
+
+        Less than the last time means that something else has begun.
+        """
 
 
 class TerminalDisplay:
@@ -47,9 +50,11 @@ class TerminalDisplay:
         """Prints a line above the bar."""
         self._progress.console.print(text, highlight=False, markup=False)
 
-    def advance(self, progress: float, loss: float) -> None:
+    def advance(self, progress: float, loss: float | None = None) -> None:
         """Moves the bar."""
-        self._progress.update(self._task, completed=progress, description=f"loss {loss:.3f}", visible=True)
+        if progress < self._progress.tasks[0].completed:
+            self._progress.reset(self._task)
+        self._progress.update(self._task, completed=progress, description=_loss(loss), visible=True)
 
 
 class LineDisplay:
@@ -57,7 +62,7 @@ class LineDisplay:
 
     def __init__(self) -> None:
         self._began = self._shown = time.monotonic()
-        self._first: float | None = None
+        self._first = self._last = 1.0
 
     def __enter__(self) -> Self:
         return self
@@ -70,20 +75,25 @@ class LineDisplay:
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
 
-    def advance(self, progress: float, loss: float) -> None:
+    def advance(self, progress: float, loss: float | None = None) -> None:
         """Prints a line when the last one is some time ago."""
         now = time.monotonic()
-        if self._first is None:
+        if progress < self._last:
             self._first, self._began = progress, now
+        self._last = progress
         if now - self._shown >= _LINE_SECONDS and progress > self._first:
             self._shown = now
             left = (now - self._began) / (progress - self._first) * (1 - progress)
-            self.say(f"{progress:4.0%}  loss {loss:.3f}  {left / 60:.1f} min left")
+            self.say("  ".join(filter(None, (f"{progress:4.0%}", _loss(loss), f"{left / 60:.1f} min left"))))
 
 
 def new_display() -> TerminalDisplay | LineDisplay:
     """Chooses the display for this process's stderr."""
     return TerminalDisplay() if sys.stderr.isatty() else LineDisplay()
+
+
+def _loss(loss: float | None) -> str:
+    return "" if loss is None else f"loss {loss:.3f}"
 
 
 def format_scores(scores: Mapping[str, float]) -> str:

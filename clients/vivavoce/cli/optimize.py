@@ -41,6 +41,7 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
     help="Percent of the score that the fastest point may lose to be chosen.",
 )
 @click.option("--threads", type=click.IntRange(1), default=2, show_default=True, help="Cores that a network may use.")
+@click.option("--time-again", is_flag=True, help="Measure the times of what is in --out once more, in one sitting.")
 @click.option(
     "--json", "json_file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True), help="- for stdout."
 )
@@ -56,6 +57,7 @@ def optimize(
     limit: int | None,
     max_loss: float,
     threads: int,
+    time_again: bool,
     json_file: Path | None,
 ) -> int:
     """Compress ENGINE, a directory that `vivavoce train` wrote, in many ways, and write the best one.
@@ -80,6 +82,7 @@ def optimize(
         limit=limit,
         allowed_loss=max_loss / 100,
         threads=threads,
+        time_again=time_again,
     )
     try:
         outcome = _run(options)

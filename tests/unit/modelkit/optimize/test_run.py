@@ -25,7 +25,7 @@ class Listener:
     def say(self, text: str) -> None:
         self.said.append(text)
 
-    def advance(self, progress: float, loss: float) -> None:
+    def advance(self, progress: float, loss: float | None = None) -> None:
         assert 0 <= progress <= 1
 
 
@@ -63,6 +63,20 @@ def test_results_are_kept_and_the_best_becomes_an_engine(options):
     second = optimize(replace(options, points=("fused", "int8-scaled")), again)
     assert second.results[:2] == first.results
     assert [line.split(":")[0] for line in again.said] == ["int8-scaled", "int8-scaled"]
+
+
+def test_times_are_measured_again_and_nothing_else(options, monkeypatch):
+    first = optimize(options, Listener())
+    never = Latency(1e6, 1e6, 1e6, 1.0, 1e-6)
+    monkeypatch.setattr(running, "measure_latency", lambda *_: never)
+    graph = (options.out / "points" / "fused" / "model.onnx").read_bytes()
+    again = Listener()
+    second = optimize(replace(options, time_again=True), again)
+    assert [result.latency for result in second.results] == [never, never]
+    assert [result.scores for result in second.results] == [result.scores for result in first.results]
+    assert [line.split(":")[0] for line in again.said] == ["eager", "fused"]
+    assert (options.out / "points" / "fused" / "model.onnx").read_bytes() == graph
+    assert optimize(options, Listener()).results == second.results  # They are kept.
 
 
 def test_a_trained_network_is_trained_once(options):
