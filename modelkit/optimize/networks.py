@@ -86,9 +86,9 @@ class TwoOfFour:
 
     learning_rate: float = _GENTLE_RATE
 
-    def apply(self, network: nn.Module, workshop: Workshop) -> nn.Module:  # noqa: ARG002 - the protocol's
+    def apply(self, network: nn.Module, workshop: Workshop) -> nn.Module:
         """Prunes the network in place."""
-        sparsity.prune(network)
+        sparsity.prune(network, lambda: workshop.show(network))
         return network
 
     def settle(self, network: nn.Module) -> None:

@@ -1,7 +1,9 @@
 """2:4 structured sparsity: of four neighbouring weights along the input two are zero.
 
-After Mishra et al., 2021, "Accelerating Sparse Deep Neural Networks": prune a trained network by magnitude, then train
-it again with the zeros kept.
+After Mishra et al., 2021, "Accelerating Sparse Deep Neural Networks": prune a trained network, then train it again with
+the zeros kept. What is pruned is not what is smallest, but what the layer's outputs miss least once the other weights
+have made up for it (Frantar and Alistarh, 2023, "SparseGPT: Massive Language Models Can Be Accurately Pruned in
+One-Shot", section 3).
 """
 
 from __future__ import annotations
@@ -13,7 +15,11 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+
+_DAMPING = 0.01
+"""Share of their mean that is added to the squares of the inputs: some inputs never change."""
 
 
 class Masked(nn.Module):
@@ -30,18 +36,31 @@ class Masked(nn.Module):
         return weight * self.mask
 
 
-def two_of_four(weight: Tensor) -> Tensor:
-    """Marks the two weights of greatest magnitude of every four neighbours along the input.
+@torch.no_grad()
+def two_of_four(weight: Tensor, moments: Tensor) -> Tensor:
+    """Drops two of every four neighbouring weights along the input, and has those that follow make up for them.
 
     Args:
         weight: ``[outputs, inputs]``; the inputs are a multiple of four.
+        moments: ``[inputs, inputs]``, the products of every two inputs, summed over a number of rows.
 
     Returns:
-        Of the same shape and type: 1 to keep, 0 to drop.
+        Weights of the same shape and type, zero where they were dropped.
     """
-    groups = weight.detach().abs().reshape(len(weight), -1, 4)
-    mask = torch.zeros_like(groups).scatter_(-1, groups.topk(2, dim=-1).indices, 1.0)
-    return mask.reshape(weight.shape)
+    squares = moments.double()
+    squares = squares + _DAMPING * squares.diagonal().mean() * torch.eye(len(squares), dtype=squares.dtype)
+    # Row i tells how the weights behind i have to move to make up for a change of weight i.
+    influence = torch.linalg.cholesky(torch.cholesky_inverse(torch.linalg.cholesky(squares)), upper=True)
+    made = weight.double().clone()
+    for first in range(0, made.shape[1], 4):
+        group = slice(first, first + 4)
+        loss = (made[:, group] / influence.diagonal()[group]).square()
+        dropped = torch.zeros_like(loss).scatter_(1, loss.topk(2, largest=False).indices, 1.0)
+        for place in range(first, first + 4):
+            change = dropped[:, place - first] * made[:, place] / influence[place, place]
+            made[:, place:] -= change[:, None] * influence[place, place:]
+        made[:, group] *= 1 - dropped
+    return made.to(weight.dtype)
 
 
 def encoder_linears(network: nn.Module) -> Iterator[nn.Linear]:
@@ -51,10 +70,40 @@ def encoder_linears(network: nn.Module) -> Iterator[nn.Linear]:
             yield module
 
 
-def prune(network: nn.Module) -> None:
-    """Prunes the encoder's matrices 2:4, in place, and keeps them so in training."""
-    for linear in encoder_linears(network):
-        parametrize.register_parametrization(linear, "weight", Masked(two_of_four(linear.weight)))
+def prune(network: nn.Module, run: Callable[[], object]) -> None:
+    """Prunes the encoder's matrices 2:4, in place, and keeps them so in training.
+
+    Args:
+        network: with an ``encoder``.
+        run: runs the network over a few inputs without padding. It is called once a layer, so that each is fitted to
+            what the pruned ones before it give.
+    """
+    for layer in network.encoder.encoder.layer:  # type: ignore[union-attr]
+        linears = [module for module in layer.modules() if isinstance(module, nn.Linear)]
+        for linear, moments in zip(linears, _moments(linears, run), strict=True):
+            weight = two_of_four(linear.weight, moments)
+            linear.weight.data.copy_(weight)
+            parametrize.register_parametrization(linear, "weight", Masked((weight != 0).to(weight.dtype)))
+
+
+def _moments(linears: Sequence[nn.Linear], run: Callable[[], object]) -> list[Tensor]:
+    """Sums the products of every two inputs of each module, ``[inputs, inputs]``."""
+    sums = [torch.zeros(linear.in_features, linear.in_features) for linear in linears]
+
+    def watch(total: Tensor) -> Callable[[nn.Module, tuple[Tensor, ...]], None]:
+        def add(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+            rows = inputs[0].detach().flatten(0, -2)
+            total.addmm_(rows.T, rows)
+
+        return add
+
+    hooks = [linear.register_forward_pre_hook(watch(total)) for linear, total in zip(linears, sums, strict=True)]
+    try:
+        run()
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return sums
 
 
 def settle(network: nn.Module) -> None:

@@ -12,14 +12,34 @@ from modelkit.optimize.students import imitated_layers, keep_layers, keep_neuron
 from tests.unit.modelkit.optimize.conftest import inputs
 
 
-def test_two_of_four_keep_the_greatest():
+def test_of_inputs_that_have_nothing_to_do_with_each_other_the_greatest_weights_stay():
     weight = torch.tensor([[0.1, -3.0, 2.0, 0.5, 1.0, 1.1, -1.2, 0.0]])
-    assert sparsity.two_of_four(weight).tolist() == [[0, 1, 1, 0, 0, 1, 1, 0]]
+    wanted = [[0.0, -3.0, 2.0, 0.0, 0.0, 1.1, -1.2, 0.0]]
+    torch.testing.assert_close(sparsity.two_of_four(weight, torch.eye(8)), torch.tensor(wanted))
+
+
+def test_a_small_weight_of_a_loud_input_stays():
+    weight = torch.tensor([[0.1, 3.0, 2.0, 0.5]])
+    made = sparsity.two_of_four(weight, torch.diag(torch.tensor([1e6, 1.0, 1.0, 1.0])))
+    assert (made != 0).tolist() == [[True, True, False, False]]
+
+
+def test_the_weights_that_stay_make_up_for_the_others():
+    generator = torch.Generator().manual_seed(3)
+    causes = torch.randn(500, 6, generator=generator)
+    inputs = causes @ torch.randn(6, 16, generator=generator) + 0.1 * torch.randn(500, 16, generator=generator)
+    weight = torch.randn(5, 16, generator=generator)
+    made = sparsity.two_of_four(weight, inputs.T @ inputs / len(inputs))
+    assert ((made.reshape(-1, 4) != 0).sum(dim=1) == 2).all()
+    smallest = weight.abs().reshape(-1, 4).argsort(dim=1)[:, :2]
+    plain = weight.reshape(-1, 4).scatter(1, smallest, 0.0).reshape(weight.shape)
+    lost, lost_plain = ((inputs @ (other - weight).T).square().mean() for other in (made, plain))
+    assert lost < 0.2 * lost_plain
 
 
 def test_pruned_weights_stay_zero_while_others_learn(network):
     before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    sparsity.prune(network)
+    sparsity.prune(network, lambda: network(*inputs()))
     optimizer = torch.optim.AdamW(network.parameters(), lr=0.01)
     for _ in range(2):
         sum(output.square().mean() for output in network(*inputs())).backward()
