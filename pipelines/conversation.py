@@ -295,7 +295,7 @@ class Conversation:
     def _drop_stages(self) -> None:
         """Cancels the stages whose result nobody waits for: the guess was dropped, or the reply went without them.
 
-        Triton then ends their requests between two steps of an ensemble.
+        The models answer all the same, up to the deadline of the request.
         """
         wanted = {(turn.number, turn.guess.number) for turn in self._state.turns if turn.guess and not turn.replied}
         for task, guess in self._stages.items():

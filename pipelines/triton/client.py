@@ -23,6 +23,9 @@ _LOAD_TIMEOUT_SECONDS = 120.0
 _UNLOAD_TIMEOUT_SECONDS = 30.0
 _PROBE_TIMEOUT_SECONDS = 2.0
 _UNLOADED_POLL_SECONDS = 0.1
+_FAREWELL_SECONDS = 5.0
+_MAX_ABANDONED = 256
+"""Requests that nobody waits for any more and Triton has not answered yet; beyond that new ones wait."""
 # A Triton that starts again is found again within half a second; gRPC's own pauses grow to two minutes.
 _CHANNEL_OPTIONS = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 500)]
 _UNREACHABLE = {"StatusCode.UNAVAILABLE", "StatusCode.DEADLINE_EXCEEDED", "StatusCode.CANCELLED"}
@@ -37,9 +40,12 @@ class TritonClient:
 
     def __init__(self, address: str) -> None:
         self._client = triton.InferenceServerClient(address, channel_args=_CHANNEL_OPTIONS)
+        self._abandoned: set[asyncio.Task[triton.InferResult]] = set()
 
     async def close(self) -> None:
-        """Closes the connection."""
+        """Closes the connection, once Triton has answered what nobody waits for or has taken too long for it."""
+        if self._abandoned:
+            await asyncio.wait(self._abandoned, timeout=_FAREWELL_SECONDS)
         await self._client.close()
 
     async def missing(self, names: Sequence[str]) -> Sequence[str]:
@@ -61,20 +67,27 @@ class TritonClient:
     ) -> triton.InferResult:
         """Runs one request; a correlation ID other than 0 makes it part of that sequence.
 
+        Triton is not told when the caller is cancelled: where a cancellation meets the taking in of its request, the
+        whole server may end (triton-inference-server/server, issues 7368 and 8034; seen here with 2.51).
+
         Raises:
             ModelUnavailableError: Triton cannot be reached, or did not answer in time.
             ModelError: the model refused the request or failed.
         """
+        if not correlation_id:
+            while len(self._abandoned) >= _MAX_ABANDONED:
+                await asyncio.wait(self._abandoned, return_when=asyncio.FIRST_COMPLETED)
+        call = self._client.infer(
+            model,
+            list(inputs),
+            sequence_id=correlation_id,
+            sequence_start=start,
+            sequence_end=end,
+            client_timeout=_REQUEST_TIMEOUT_SECONDS,
+            parameters=None if correlation_id else _parameters(),
+        )
         try:
-            return await self._client.infer(
-                model,
-                list(inputs),
-                sequence_id=correlation_id,
-                sequence_start=start,
-                sequence_end=end,
-                client_timeout=_REQUEST_TIMEOUT_SECONDS,
-                parameters=None if correlation_id else _parameters(),
-            )
+            return await self._unless_abandoned(asyncio.ensure_future(call))
         except InferenceServerException as error:
             if error.status() in _UNREACHABLE:
                 raise ModelUnavailableError(
@@ -82,6 +95,20 @@ class TritonClient:
                 ) from error
             logger.error("the model %s failed: %s", model, error.message())  # noqa: TRY400 - Triton's message is the trace
             raise ModelError(f"the model {model} failed: the service's log has the details") from error
+
+    async def _unless_abandoned(self, call: asyncio.Task[triton.InferResult]) -> triton.InferResult:
+        """Waits for a call, which goes on to its end when the waiting is cancelled."""
+        try:
+            return await asyncio.shield(call)
+        except asyncio.CancelledError:
+            self._abandoned.add(call)
+            call.add_done_callback(self._forget)
+            raise
+
+    def _forget(self, call: asyncio.Task[triton.InferResult]) -> None:
+        self._abandoned.discard(call)
+        if not call.cancelled():
+            call.exception()  # Nobody is left to be told of it.
 
     async def busy_seconds(self) -> Mapping[str, float]:
         """Returns for how long each model has computed since it was loaded, all its instances together.

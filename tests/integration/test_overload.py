@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+import tritonclient.grpc.aio as triton_client
 
 import vivavoce
 from demo.manifest import utterances
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tests.integration.conftest import Triton
 
 PATIENT_SECONDS = 60.0
+CROWD = 12
 LIGHTS = next(utterance.path for utterance in utterances() if utterance.path.stem == "lights")
 
 
@@ -126,17 +128,39 @@ async def test_a_file_that_is_sent_at_once_with_all_the_trimmings_holds_nobody_u
     await until_no_sequence_is_open(triton)
 
 
+async def test_triton_hears_of_no_cancellation(triton: Triton):
+    """It may not survive one: what nobody waits for is answered, and the answer left aside."""
+    models, statistics = TritonModels(triton.address), triton_client.InferenceServerClient(triton.address)
+
+    async def answered() -> int:
+        """Returns how many requests the intent model has answered."""
+        (model,) = (await statistics.get_inference_statistics("intent_slot")).model_stats
+        return int(model.inference_stats.success.count)
+
+    try:
+        before = await answered()
+        calls = []
+        for number in range(CROWD):
+            calls.append(asyncio.create_task(models.intents.predict(f"turn on lamp {number}")))
+            await asyncio.sleep(number / 5000)
+            calls[-1].cancel()
+        assert len(await asyncio.gather(*calls, return_exceptions=True)) == CROWD
+        await models.close()
+        assert await answered() == before + CROWD
+    finally:
+        await statistics.close()
+
+
 async def test_triton_does_not_compute_what_nobody_waits_for_any_more(triton: Triton):
     """The deadline reaches the network behind the ensemble: what comes to its turn too late is not computed."""
     models, client = TritonModels(triton.address), TritonClient(triton.address)
     document = LIGHTS.parent.parent.joinpath("documents", "apollo_11.txt").read_text()
-    crowd = 12
 
     async def ask(within_seconds: float) -> tuple[list[object], float]:
         """Asks many questions at once; returns what came of each, and for how long the network computed."""
         before = (await client.busy_seconds())["qa_bert"]
         with answers_within(within_seconds):
-            calls = [models.answers.find(f"Who was number {number}?", document) for number in range(crowd)]
+            calls = [models.answers.find(f"Who was number {number}?", document) for number in range(CROWD)]
             found = await asyncio.gather(*calls, return_exceptions=True)
         return found, (await client.busy_seconds())["qa_bert"] - before
 
