@@ -11,6 +11,8 @@ import torch
 from onnxruntime.transformers import optimizer
 from onnxruntime.transformers.fusion_options import FusionOptions
 
+from modelkit.networks import BERT
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -44,7 +46,7 @@ def export(network: nn.Module, target: Path, inputs: Sequence[str], outputs: Map
         plain = Path(directory, "plain.onnx")
         trace(network.eval(), plain, inputs, outputs, example(inputs, config.vocab_size))
         # Attention with a bias by distance, as MPNet's, is none that it fuses.
-        (fuse_all if config.model_type == "bert" else fuse)(plain, target, config)
+        (fuse_all if config.model_type == BERT else fuse)(plain, target, config)
 
 
 def example(inputs: Sequence[str], vocabulary: int) -> tuple[torch.Tensor, ...]:

@@ -57,8 +57,13 @@ def translation(written: Path, read: Path, texts: Sequence[str]) -> Tensor | Non
     Raises:
         TrainingError: the texts are cut into other pieces.
     """
+    tokenizers = [UtteranceTokenizer(path) for path in (written, read)]
     ids = _pieces_in(Tokenizer.from_file(str(written)), Tokenizer.from_file(str(read)))
-    ours, theirs = (UtteranceTokenizer(path).encode(texts) for path in (written, read))
+    # What stands around a text is known by its place.
+    around = (tokenizer.encode([""]).input_ids[0] for tokenizer in tokenizers)
+    for number, other in zip(*around, strict=False):
+        ids[number] = other
+    ours, theirs = (tokenizer.encode(texts) for tokenizer in tokenizers)
     there = ours.attention_mask.astype(bool)
     if not np.array_equal(ours.attention_mask, theirs.attention_mask) or not np.array_equal(
         ids[ours.input_ids][there], theirs.input_ids[there]
@@ -68,18 +73,10 @@ def translation(written: Path, read: Path, texts: Sequence[str]) -> Tensor | Non
 
 
 def _pieces_in(written: Tokenizer, read: Tokenizer) -> npt.NDArray[np.int64]:
-    """Looks pieces up by their spelling, and what stands around a text by its place."""
+    """Looks pieces up by their spelling."""
     pieces, known = written.get_vocab(), read.get_vocab()
     unknown = known.get(getattr(read.model, "unk_token", None) or "", 0)
     ids = np.full(max(pieces.values()) + 1, unknown, np.int64)
     for piece, number in pieces.items():
         ids[number] = known.get(piece, unknown)
-    around = (_bare(tokenizer).encode("").ids for tokenizer in (written, read))
-    for number, other in zip(*around, strict=False):
-        ids[number] = other
     return ids
-
-
-def _bare(tokenizer: Tokenizer) -> Tokenizer:
-    tokenizer.no_padding()
-    return tokenizer
