@@ -14,8 +14,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
+from modelkit.optimize.watching import sum_inputs
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
 
 _DAMPING = 0.01
@@ -80,30 +82,10 @@ def prune(network: nn.Module, run: Callable[[], object]) -> None:
     """
     for layer in network.encoder.encoder.layer:  # type: ignore[union-attr]
         linears = [module for module in layer.modules() if isinstance(module, nn.Linear)]
-        for linear, moments in zip(linears, _moments(linears, run), strict=True):
+        for linear, moments in zip(linears, sum_inputs(linears, lambda rows: rows.T @ rows, run), strict=True):
             weight = two_of_four(linear.weight, moments)
             linear.weight.data.copy_(weight)
             parametrize.register_parametrization(linear, "weight", Masked((weight != 0).to(weight.dtype)))
-
-
-def _moments(linears: Sequence[nn.Linear], run: Callable[[], object]) -> list[Tensor]:
-    """Sums the products of every two inputs of each module, ``[inputs, inputs]``."""
-    sums = [torch.zeros(linear.in_features, linear.in_features) for linear in linears]
-
-    def watch(total: Tensor) -> Callable[[nn.Module, tuple[Tensor, ...]], None]:
-        def add(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-            rows = inputs[0].detach().flatten(0, -2)
-            total.addmm_(rows.T, rows)
-
-        return add
-
-    hooks = [linear.register_forward_pre_hook(watch(total)) for linear, total in zip(linears, sums, strict=True)]
-    try:
-        run()
-    finally:
-        for hook in hooks:
-            hook.remove()
-    return sums
 
 
 def settle(network: nn.Module) -> None:

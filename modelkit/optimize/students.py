@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from modelkit.errors import EngineError
+from modelkit.optimize.watching import sum_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,35 +50,16 @@ def keep_neurons(network: nn.Module, width: int, run: Callable[[nn.Module], obje
         run: runs the network that it is given over a few inputs, on which magnitudes are measured.
     """
     student = copy.deepcopy(network)
-    magnitudes = _magnitudes(student, run)
-    for layer, magnitude in zip(student.encoder.encoder.layer, magnitudes, strict=True):  # type: ignore[union-attr]
+    layers = list(student.encoder.encoder.layer)  # type: ignore[union-attr, arg-type]
+    outers = [layer.output.dense for layer in layers]
+    magnitudes = sum_inputs(outers, lambda rows: rows.abs().sum(dim=0), lambda: run(student))
+    for layer, magnitude in zip(layers, magnitudes, strict=True):
         inner, outer = layer.intermediate.dense, layer.output.dense  # type: ignore[union-attr]
         kept = (magnitude * outer.weight.detach().norm(dim=0)).topk(width).indices.sort().values
         layer.intermediate.dense = _linear(inner.weight[kept], inner.bias[kept])  # type: ignore[union-attr]
         layer.output.dense = _linear(outer.weight[:, kept], outer.bias)  # type: ignore[union-attr]
     student.encoder.config.intermediate_size = width  # type: ignore[union-attr]
     return student
-
-
-def _magnitudes(network: nn.Module, run: Callable[[nn.Module], object]) -> list[Tensor]:
-    """Sums the magnitudes of the neurons of every layer, ``[neurons]`` each."""
-    layers = list(network.encoder.encoder.layer)  # type: ignore[union-attr]
-    sums = [torch.zeros(layer.output.dense.in_features) for layer in layers]
-
-    def watch(total: Tensor) -> Callable[[nn.Module, tuple[Tensor, ...]], None]:
-        def add(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-            total.add_(inputs[0].abs().flatten(0, -2).sum(dim=0))
-
-        return add
-
-    hooks = [
-        layer.output.dense.register_forward_pre_hook(watch(total)) for layer, total in zip(layers, sums, strict=True)
-    ]
-    with torch.no_grad():
-        run(network)
-    for hook in hooks:
-        hook.remove()
-    return sums
 
 
 def _linear(weight: Tensor, bias: Tensor) -> nn.Linear:
