@@ -1,4 +1,4 @@
-"""An event loop whose clock jumps to the next timer: hours pass in microseconds, and always the same way."""
+"""Clocks for tests: one that they set, and an event loop's that jumps to the next timer. Hours pass in microseconds."""
 
 from __future__ import annotations
 
@@ -11,6 +11,16 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     T = TypeVar("T")
+
+
+class Clock:
+    """Stands still until a test moves it."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.seconds = seconds
+
+    def __call__(self) -> float:
+        return self.seconds
 
 
 class _JumpingSelector(selectors.DefaultSelector):

@@ -45,6 +45,9 @@ class Change(Protocol):
     def apply(self, network: nn.Module, workshop: Workshop) -> nn.Module:
         """Returns the changed network; the one given may be changed in place."""
 
+    def shape(self, network: nn.Module, workshop: Workshop) -> nn.Module:
+        """Returns a network with the tensors of one that was settled, whatever their values; in place as well."""
+
     def settle(self, network: nn.Module) -> None:
         """Makes plain weights of what was trained, in place."""
 
@@ -59,6 +62,8 @@ class FewerLayers:
     def apply(self, network: nn.Module, workshop: Workshop) -> nn.Module:  # noqa: ARG002 - the protocol's
         """Copies the network with these layers."""
         return keep_layers(network, self.layers)
+
+    shape = apply
 
     def settle(self, network: nn.Module) -> None:
         """Has nothing to do: the weights are plain."""
@@ -76,6 +81,8 @@ class FewerNeurons:
         width = int(self.share * network.encoder.config.intermediate_size) // 8 * 8  # type: ignore[union-attr, operator]
         return keep_neurons(network, max(8, width), workshop.show)
 
+    shape = apply
+
     def settle(self, network: nn.Module) -> None:
         """Has nothing to do: the weights are plain."""
 
@@ -89,6 +96,10 @@ class TwoOfFour:
     def apply(self, network: nn.Module, workshop: Workshop) -> nn.Module:
         """Prunes the network in place."""
         sparsity.prune(network, lambda: workshop.show(network))
+        return network
+
+    def shape(self, network: nn.Module, workshop: Workshop) -> nn.Module:  # noqa: ARG002 - the protocol's
+        """Returns the network: zeros are weights like others."""
         return network
 
     def settle(self, network: nn.Module) -> None:
@@ -105,6 +116,10 @@ class Rounding:
     def apply(self, network: nn.Module, workshop: Workshop) -> nn.Module:
         """Makes the network round, in place."""
         fake_quantization.prepare(network, lambda: workshop.show(network))
+        return network
+
+    def shape(self, network: nn.Module, workshop: Workshop) -> nn.Module:  # noqa: ARG002 - the protocol's
+        """Returns the network: what is left are weights that have not been rounded."""
         return network
 
     def settle(self, network: nn.Module) -> None:
@@ -153,14 +168,15 @@ class Workshop:
             return self._copy_of_original()
         recipe = self._recipes[name]
         folder = RunFolder(self._directory / "networks" / name)
-        network = recipe.change.apply(self.network(recipe.start), self)
-        if not folder.finished:
+        start = self.network(recipe.start)
+        if folder.finished:
+            network = recipe.change.shape(start, self)
+            network.load_state_dict(folder.load(NETWORK))
+        else:
+            network = recipe.change.apply(start, self)
             self._train(network, recipe.change, folder, name)
             recipe.change.settle(network)
             folder.end(network.state_dict())
-        else:
-            recipe.change.settle(network)
-            network.load_state_dict(folder.load(NETWORK))
         return network.eval()
 
     def show(self, network: nn.Module) -> None:

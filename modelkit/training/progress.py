@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Self
 
 _LINE_SECONDS = 15.0
@@ -58,10 +58,15 @@ class TerminalDisplay:
 
 
 class LineDisplay:
-    """A line now and then. Use it as a context manager."""
+    """A line now and then. Use it as a context manager.
 
-    def __init__(self) -> None:
-        self._began = self._shown = time.monotonic()
+    Args:
+        clock: tells seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began = self._shown = clock()
         self._first = self._last = 1.0
 
     def __enter__(self) -> Self:
@@ -77,7 +82,7 @@ class LineDisplay:
 
     def advance(self, progress: float, loss: float | None = None) -> None:
         """Prints a line when the last one is some time ago."""
-        now = time.monotonic()
+        now = self._clock()
         if progress < self._last:
             self._first, self._began = progress, now
         self._last = progress

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engines.asr.utterance import Utterance
+    from tests.virtual_time import Clock
 
 
 class CountingRecognizer:
@@ -61,21 +62,9 @@ class CountingRecognizer:
         return f"{tokens[0]} samples"
 
 
-class Clock:
-    seconds = 0.0
-
-    def __call__(self) -> float:
-        return self.seconds
-
-
 @pytest.fixture
 def recognizer() -> CountingRecognizer:
     return CountingRecognizer()
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,18 +11,8 @@ from engines.asr.errors import InvalidAudioError, TooManySequencesError, Unknown
 from engines.asr.sequences import SequenceStore
 from engines.asr.utterance import Utterance
 
-
-class Clock:
-    def __init__(self) -> None:
-        self.seconds = 100.0
-
-    def __call__(self) -> float:
-        return self.seconds
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
+if TYPE_CHECKING:
+    from tests.virtual_time import Clock
 
 
 @pytest.fixture

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from engines.asr.thinning import BATCH_SECONDS, MAX_STRETCH, BusyShare, PartialTexts, Wish
 
+if TYPE_CHECKING:
+    from tests.virtual_time import Clock
+
 INTERVAL = 0.4
-
-
-class Clock:
-    seconds = 0.0
-
-    def __call__(self) -> float:
-        return self.seconds
 
 
 def work(load: BusyShare, clock: Clock, share: float, seconds: float, period: float = 0.1) -> None:
@@ -26,11 +24,6 @@ def work(load: BusyShare, clock: Clock, share: float, seconds: float, period: fl
 
 def wish(new: float, *, waited: float | None = None, length: float = 2.0, searched: bool = False) -> Wish:
     return Wish(new, length, new if waited is None else waited, searched)
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture

@@ -92,9 +92,15 @@ def test_a_trained_network_is_trained_once(options):
 @pytest.mark.parametrize("point", ["qat", "sparse-int8", "layers3-narrow-int8"])
 def test_every_way_of_training_ends_in_a_point(point, options, monkeypatch):
     monkeypatch.setattr(running, "BASELINE", point)
-    (result,) = optimize(replace(options, points=(point,)), Listener()).results
+    options, points, again = replace(options, points=(point,)), options.out / "points", Listener()
+    (result,) = optimize(options, Listener()).results
     assert result.point == point
     assert result.megabytes > 0
+    points.rename(options.out / "before")
+    assert optimize(options, again).results[0].scores == result.scores
+    assert not any("training for" in line for line in again.said)  # The trained network is loaded,
+    graph, before = (folder / point / "model.onnx" for folder in (points, options.out / "before"))
+    assert graph.read_bytes() == before.read_bytes()  # and is the same.
 
 
 def test_results_of_something_else_are_not_mixed_in(options):

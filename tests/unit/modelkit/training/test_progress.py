@@ -3,28 +3,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import pytest
-
-from modelkit.training import progress
 from modelkit.training.progress import LineDisplay, TerminalDisplay
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-
-class Clock:
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def monotonic(self) -> float:
-        return self.seconds
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(progress, "time", clock)
-    return clock
+    from tests.virtual_time import Clock
 
 
 def go_on(display: LineDisplay, clock: Clock, steps: Iterable[float], seconds: float, loss: float | None) -> None:
@@ -34,7 +18,7 @@ def go_on(display: LineDisplay, clock: Clock, steps: Iterable[float], seconds: f
 
 
 def test_lines_tell_the_time_that_is_left_of_what_is_done(clock, capsys):
-    display = LineDisplay()
+    display = LineDisplay(clock)
     go_on(display, clock, (0.25, 0.5, 0.75, 1.0), 60, None)
     go_on(display, clock, (0.1, 0.2, 0.3), 120, 0.5)
     lines = capsys.readouterr().err.splitlines()
@@ -44,12 +28,12 @@ def test_lines_tell_the_time_that_is_left_of_what_is_done(clock, capsys):
 
 
 def test_a_run_that_is_gone_on_with_is_not_counted_from_its_beginning(clock, capsys):
-    go_on(LineDisplay(), clock, (0.8, 0.9), 60, 0.25)
+    go_on(LineDisplay(clock), clock, (0.8, 0.9), 60, 0.25)
     assert capsys.readouterr().err == " 90%  loss 0.250  1.0 min left\n"
 
 
 def test_lines_are_some_time_apart(clock, capsys):
-    go_on(LineDisplay(), clock, (step / 100 for step in range(100)), 1, 0.5)
+    go_on(LineDisplay(clock), clock, (step / 100 for step in range(100)), 1, 0.5)
     assert len(re.findall("min left", capsys.readouterr().err)) == 6
 
 

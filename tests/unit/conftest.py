@@ -1,0 +1,10 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.virtual_time import Clock
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
