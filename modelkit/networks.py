@@ -62,7 +62,8 @@ def new_encoder(directory: Path, *, traceable: bool = True, dropout: float = 0.0
 class SpanNetwork(nn.Module):
     """Extractive question answering: one start and one end logit a token (Devlin et al., 2019, section 4.2).
 
-    A window that does not hold the answer points both at ``[CLS]``, as the paper does for SQuAD 2.0.
+    A window that does not hold the answer points both at ``[CLS]``, as the paper does for SQuAD 2.0. MPNet knows no
+    token types: it tells question and document apart by what stands between them.
     """
 
     def __init__(self, encoder: Encoder) -> None:
@@ -72,7 +73,8 @@ class SpanNetwork(nn.Module):
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> tuple[Tensor, Tensor]:
         """Returns start and end logits, each ``[rows, tokens]`` float32."""
-        hidden = self.encoder(input_ids, attention_mask, token_type_ids).last_hidden_state
+        types = {"token_type_ids": token_type_ids} if isinstance(self.encoder, BertModel) else {}
+        hidden = self.encoder(input_ids, attention_mask, **types).last_hidden_state
         start, end = self.span(hidden).unbind(-1)
         return start, end
 

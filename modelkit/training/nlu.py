@@ -26,7 +26,7 @@ from modelkit.training.nlu_recipe import NluRecipe
 from modelkit.training.nlu_task import Augmenter, NluTask
 from modelkit.training.options import TrainOptions, adjust
 from modelkit.training.saved import load_intents
-from modelkit.training.vocabularies import Translated, translation
+from modelkit.training.vocabularies import translate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -145,6 +145,5 @@ def _teachers(
         saved = load_intents(directory, traceable=False)
         if (saved.labels.intents, saved.labels.tags) != (labels.intents, labels.tags):
             raise TrainingError(f"the teacher {directory} has other intents or slots: train it on the same data")
-        ids = translation(tokenizer, saved.tokenizer, texts)
-        teachers.append((saved.network if ids is None else Translated(saved.network, ids)).to(device))
+        teachers.append(translate(saved.network, tokenizer, saved.tokenizer, texts).to(device))
     return Teachers(teachers)

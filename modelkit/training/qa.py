@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from engines.bert.tokenizing import DocumentTokenizer
+from modelkit.networks import BERT, MPNET
 from modelkit.training import qa_data, qa_engine
 from modelkit.training.bases import find_base
 from modelkit.training.devices import choose_device
@@ -17,11 +18,14 @@ from modelkit.training.options import TrainOptions, adjust
 from modelkit.training.qa_recipe import QaRecipe
 from modelkit.training.qa_task import QaTask
 from modelkit.training.saved import load_spans
+from modelkit.training.vocabularies import translate_pairs
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from modelkit.training.progress import Display
+    from modelkit.training.qa_data import QaData
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
     data = qa_data.gather(common.data, test=options.test, validation=common.validation, seed=common.seed)
     device = choose_device(common.device)
     recipe = adjust(QaRecipe().on_gpu() if device.type == "cuda" else QaRecipe(), common)
-    base = find_base(common.base)
+    base = find_base(common.base, (BERT, MPNET))
     folder = common.folder
     given = common.describe(base, options.test, recipe)
     if not common.export_only:
@@ -61,7 +65,7 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
     if not folder.finished:
         torch.manual_seed(recipe.schedule.seed)
         network = base.span_network().to(device)
-        teachers = Teachers([load_spans(path, traceable=False).network.to(device) for path in common.teachers])
+        teachers = _teachers(common.teachers, base.tokenizer, data, device)
         tokenizer = DocumentTokenizer(base.tokenizer, recipe.window, recipe.overlap)
         task = QaTask(network, data, tokenizer, recipe, teachers)
         train_to_end(task, recipe.schedule, folder, display, common.minutes)
@@ -74,3 +78,10 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
         card={"task": "extractive question answering", **given},
         seed=recipe.schedule.seed,
     )
+
+
+def _teachers(directories: Sequence[Path], tokenizer: Path, data: QaData, device: torch.device) -> Teachers:
+    """Loads teachers, who may have their pupil's tokens under other numbers."""
+    pairs = [(question.text, question.context) for question in data.validation]
+    every = [load_spans(directory, traceable=False) for directory in directories]
+    return Teachers([translate_pairs(each.network, tokenizer, each.tokenizer, pairs).to(device) for each in every])

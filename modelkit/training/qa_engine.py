@@ -50,7 +50,8 @@ def finish(
         plain, small = Path(folder, "model.onnx"), Path(folder, "model.int8.onnx")
         export(saved.network, plain, QA_INPUTS, QA_OUTPUTS)
         encoded = [tokenizer.encode(question.text, question.context) for question in training[:SAMPLES]]
-        compress(plain, small, [{name: getattr(batch, name) for name in QA_INPUTS} for batch in encoded])
+        inputs = BertSession(plain).inputs  # A network that knows no token types has lost their input.
+        compress(plain, small, [{name: getattr(batch, name) for name in inputs} for batch in encoded])
         calibration, report = calibrate(BertSession(small), tokenizer, validation, seed)
         scores: dict[str, object] = {"validation": report}
         write_qa(

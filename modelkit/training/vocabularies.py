@@ -1,6 +1,7 @@
 """Lets a network read what the tokenizer of another one wrote, where both cut texts into the same pieces.
 
-MPNet, for one, has BERT's word pieces under other numbers: it can teach a BERT once these are translated.
+MPNet, for one, has BERT's word pieces under other numbers, and wants the mark between two texts twice: it can teach a
+BERT once both is seen to.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import nn
 
-from engines.bert.tokenizing import UtteranceTokenizer
+from engines.bert.tokenizing import NO_SEGMENT, DocumentTokenizer, UtteranceTokenizer
 from modelkit.errors import TrainingError
 
 if TYPE_CHECKING:
@@ -22,12 +23,15 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from torch import Tensor
 
+_SHOWN_CHARACTERS = 200
+"""Of each document that two tokenizers are compared on: no more than one window."""
+
 
 class Translated(nn.Module):
     """A network that is given the token ids of another vocabulary.
 
     Args:
-        network: takes token ids and attention mask, ``[rows, tokens]`` int64 both.
+        network: takes token ids first, ``[rows, tokens]`` int64.
         ids: int64, for every id of the other vocabulary the network's own.
     """
 
@@ -36,40 +40,105 @@ class Translated(nn.Module):
         self._network = network
         self.register_buffer("_ids", ids)
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, ...]:
+    def forward(self, input_ids: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
         """Returns what the network does."""
-        outputs: tuple[Tensor, ...] = self._network(self._ids[input_ids], attention_mask)
+        outputs: tuple[Tensor, ...] = self._network(self._ids[input_ids], *others)
         return outputs
 
 
-def translation(written: Path, read: Path, texts: Sequence[str]) -> Tensor | None:
-    """Finds the numbers that one tokenizer has for the pieces of another.
+class SeparatedTwice(nn.Module):
+    """A network that wants the separator between two texts twice, and is given it once.
 
     Args:
-        written: ``tokenizer.json`` of what is written.
-        read: ``tokenizer.json`` of the network that is to read it.
+        network: takes token ids and more ``[rows, tokens]``, int64, and returns one value a token.
+        separator: the id.
+    """
+
+    def __init__(self, network: nn.Module, separator: int) -> None:
+        super().__init__()
+        self._network, self._separator = network, separator
+
+    def forward(self, input_ids: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
+        """Returns what the network does, for the tokens that were given: ``[rows, tokens]`` each."""
+        first = (input_ids == self._separator).int().argmax(dim=1, keepdim=True)
+        places = torch.arange(input_ids.shape[1] + 1, device=input_ids.device)
+        sources = places - (places > first).long()
+        outputs = self._network(*(part.gather(1, sources) for part in (input_ids, *others)))
+        given = places[:-1] + (places[:-1] > first).long()
+        return tuple(part.gather(1, given) for part in outputs)
+
+
+def translate(network: nn.Module, written: Path, read: Path, texts: Sequence[str]) -> nn.Module:
+    """Has a network for utterances read what another tokenizer writes.
+
+    Args:
+        network: takes token ids and attention mask, ``[rows, tokens]`` int64 both.
+        written: ``tokenizer.json`` of what it is to read. Pieces that only this one has become the unknown one.
+        read: its own ``tokenizer.json``.
         texts: are to come out the same.
 
     Returns:
-        For every id of ``written`` that of ``read``, int64; None where both are the same. Pieces that only
-        ``written`` has become the unknown one.
+        The network itself where both number their pieces alike.
 
     Raises:
         TrainingError: the texts are cut into other pieces.
     """
-    tokenizers = [UtteranceTokenizer(path) for path in (written, read)]
-    ids = _pieces_in(Tokenizer.from_file(str(written)), Tokenizer.from_file(str(read)))
-    # What stands around a text is known by its place.
-    around = (tokenizer.encode([""]).input_ids[0] for tokenizer in tokenizers)
-    for number, other in zip(*around, strict=False):
-        ids[number] = other
-    ours, theirs = (tokenizer.encode(texts) for tokenizer in tokenizers)
+    ids = _numbers(written, read)
+    ours, theirs = (UtteranceTokenizer(path).encode(texts) for path in (written, read))
     there = ours.attention_mask.astype(bool)
     if not np.array_equal(ours.attention_mask, theirs.attention_mask) or not np.array_equal(
         ids[ours.input_ids][there], theirs.input_ids[there]
     ):
-        raise TrainingError(f"{read} cuts texts into other pieces than {written}: both must have one vocabulary")
-    return None if np.array_equal(ids, np.arange(len(ids))) else torch.from_numpy(ids)
+        raise _cut_otherwise(written, read)
+    return _translated(network, ids)
+
+
+def translate_pairs(network: nn.Module, written: Path, read: Path, pairs: Sequence[tuple[str, str]]) -> nn.Module:
+    """Has a network for questions and documents read what another tokenizer writes.
+
+    Args:
+        network: takes token ids, attention mask and token types, ``[rows, tokens]`` int64 each, and returns one value
+            a token.
+        written: as for :func:`translate`.
+        read: likewise.
+        pairs: questions and documents, whose beginnings are to come out the same.
+
+    Returns:
+        The network itself where both write alike.
+
+    Raises:
+        TrainingError: the texts are cut into other pieces.
+    """
+    ids = _numbers(written, read)
+    tokenizers = [DocumentTokenizer(path) for path in (written, read)]
+    separator = None
+    for question, document in pairs:
+        ours, theirs = (tokenizer.encode(question, document[:_SHOWN_CHARACTERS]) for tokenizer in tokenizers)
+        tokens = ids[ours.input_ids[0]]
+        if theirs.input_ids.shape[1] > len(tokens):
+            separator = int(tokens[-1])
+            tokens = np.insert(tokens, np.flatnonzero(ours.segments[0] == NO_SEGMENT)[1], separator)
+        if not np.array_equal(tokens, theirs.input_ids[0]):
+            raise _cut_otherwise(written, read)
+    return _translated(network if separator is None else SeparatedTwice(network, separator), ids)
+
+
+def _translated(network: nn.Module, ids: npt.NDArray[np.int64]) -> nn.Module:
+    return network if np.array_equal(ids, np.arange(len(ids))) else Translated(network, torch.from_numpy(ids))
+
+
+def _cut_otherwise(written: Path, read: Path) -> TrainingError:
+    return TrainingError(f"{read} cuts texts into other pieces than {written}: both must have one vocabulary")
+
+
+def _numbers(written: Path, read: Path) -> npt.NDArray[np.int64]:
+    """Returns, for every id of one tokenizer, the other's id of what is spelled alike."""
+    ids = _pieces_in(Tokenizer.from_file(str(written)), Tokenizer.from_file(str(read)))
+    # What stands around a text is known by its place.
+    around = (UtteranceTokenizer(path).encode([""]).input_ids[0] for path in (written, read))
+    for number, other in zip(*around, strict=False):
+        ids[number] = other
+    return ids
 
 
 def _pieces_in(written: Tokenizer, read: Tokenizer) -> npt.NDArray[np.int64]:

@@ -35,7 +35,7 @@ def _training_options(command: _C) -> _C:
             "--base",
             metavar="DIR",
             type=_PATH,
-            help="Start from this BERT (as Hugging Face stores it; for nlu also an MPNet) or earlier engine.  "
+            help="Start from this BERT (as Hugging Face stores it; for nlu and qa also an MPNet) or earlier engine.  "
             "[default: MiniLM]",
         ),
         click.option("--test", metavar="FILE", type=_PATH, help="Make sure that none of this is trained on."),

@@ -50,14 +50,17 @@ def write_squad(path: Path, articles: int = 8, version: str = "v2.0") -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def engine(tiny_base, tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("qa")
+def train_quickly(folder: Path, base: Path, teachers: tuple[Path, ...] = ()) -> Path:
     settings = ("validated=8", "validations=1", "batch_tokens=400")
-    common = TrainOptions((write_squad(folder / "squad.json"),), folder / "engine", tiny_base, validation=0.3, epochs=2,
-                          device="cpu", settings=settings)  # fmt: skip
+    common = TrainOptions((write_squad(folder / "squad.json"),), folder / "engine", base, validation=0.3, epochs=2,
+                          device="cpu", teachers=teachers, settings=settings)  # fmt: skip
     train(QaOptions(common), Silent())
     return folder / "engine"
+
+
+@pytest.fixture(scope="module")
+def engine(tiny_base, tmp_path_factory) -> Path:
+    return train_quickly(tmp_path_factory.mktemp("qa"), tiny_base)
 
 
 def test_questions_become_an_engine(engine):
