@@ -7,7 +7,6 @@ and nothing of the service is left behind.
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import sys
 import tempfile
 import time
@@ -24,6 +23,7 @@ from rich.table import Table
 import vivavoce
 from demo.manifest import Utterance, utterances
 from demo.server import ServerError, running_server
+from modelkit.moonshine import AssetsError, find_assets
 from vivavoce.cli._rows import DEFAULT_BUDGET_SECONDS, milliseconds
 from vivavoce.cli._view import View, choose_view
 from vivavoce.cli.converse import show_conversation
@@ -56,6 +56,7 @@ async def demonstrate(console: Console, log: Path) -> Tally:
         log: File for what the server logs.
 
     Raises:
+        AssetsError: The recognition model's recordings are not installed.
         ServerError: The server did not start or stop as it should.
         vivavoce.VivavoceError: A conversation failed.
     """
@@ -73,7 +74,8 @@ async def _converse_all(client: vivavoce.Client, view: View, tally: Tally) -> No
         name = f"{utterance.kind}: {Path(utterance.file).name}"
         recording = vivavoce.read_audio(utterance.path)
         await _speak(client, view, tally, name, recording, recording.chunks(), utterance.documents())
-    novel = vivavoce.read_audio(_two_cities())
+    # A Tale of Two Cities, read by a human, comes with the recognition model.
+    novel = vivavoce.read_audio(find_assets().parent / "two_cities.wav")
     name = f"a human voice: the first {NOVEL_SECONDS:g} s of {novel.path.name}"
     await _speak(client, view, tally, name, novel, _beginning(novel), [])
 
@@ -106,14 +108,6 @@ def _selection() -> Iterator[Utterance]:
 
 def _beginning(recording: vivavoce.Recording) -> Iterator[NDArray[np.float32]]:
     return islice(recording.chunks(0.1), round(NOVEL_SECONDS / 0.1))
-
-
-def _two_cities() -> Path:
-    """Finds the recording that comes with the recognition model: A Tale of Two Cities, read by a human."""
-    package = importlib.util.find_spec("moonshine_voice")
-    if package is None or package.origin is None:
-        raise ServerError("The package moonshine-voice is missing; install the extra `serve`.")
-    return Path(package.origin).parent / "assets" / "two_cities.wav"
 
 
 def _show_table(console: Console, tally: Tally) -> None:
@@ -155,7 +149,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         try:
             tally = asyncio.run(demonstrate(console, Path(folder) / "server.log"))
-        except (ServerError, vivavoce.VivavoceError) as error:
+        except (AssetsError, ServerError, vivavoce.VivavoceError) as error:
             Console(stderr=True, highlight=False).print(str(error), markup=False, soft_wrap=True)
             return 1
         except KeyboardInterrupt:
