@@ -4,41 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import logging
 from typing import TYPE_CHECKING
 
 from pipelines.answering import check_documents, find_answer
 from pipelines.audio.decoding import AudioDecoder
 from pipelines.audio.formats import MODEL_RATE_HZ
-from pipelines.audio.timeline import Timeline
-from pipelines.deadline import answers_within
-from pipelines.errors import InvalidInputError, ModelError
+from pipelines.errors import InvalidInputError
+from pipelines.intake import Intake
 from pipelines.messages import AwayReason, GoingAway, Reply, Stage
 from pipelines.outbox import Outbox
-from pipelines.pacing import Lead
 from pipelines.ports import NO_OPTIONS
-from pipelines.recognition import SegmentStream
+from pipelines.recognition import Segments
+from pipelines.stages import Stages
 from pipelines.turns import effects, events, listening
 from pipelines.turns.machine import step
 from pipelines.turns.state import State, TurnSettings
 from pipelines.understanding import understand
-from pipelines.voice_activity import WINDOW_SAMPLES, WINDOW_SECONDS
 from pipelines.workload import Workload, guessing_seconds, strain
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
     import numpy as np
     import numpy.typing as npt
 
-    from pipelines.answering import AnswerSearch, Document
+    from pipelines.answering import Document
     from pipelines.audio.formats import AudioFormat
+    from pipelines.errors import ModelError
     from pipelines.messages import Message
     from pipelines.ports import Hypothesis, Models, RecognitionOptions, TurnModels
-    from pipelines.understanding import Understanding
     from pipelines.voice_activity import VoiceActivity
-
-logger = logging.getLogger(__name__)
 
 MAX_BACKLOG_SAMPLES = 10 * MODEL_RATE_HZ
 """Audio that may wait for the recognizer before a caller that sends faster than real time is made to wait."""
@@ -47,8 +40,6 @@ MAX_OPEN_TURNS = 8
 """Turns that may wait for their reply before the caller is made to wait."""
 
 STALL_SECONDS = 5.0
-WINDOWS_AT_A_TIME = 16
-"""Windows that are judged before other conversations have a turn: half a second of audio, 2 ms of work."""
 
 DEADLINE_MARGIN_SECONDS = 0.01
 
@@ -95,21 +86,17 @@ class Conversation:
         self.recognized_samples = 0
         self._config = config
         self._models = models
-        self._voice = voice
         self._decoder = AudioDecoder(config.audio_format) if config.audio_format else None
-        self._timeline = Timeline()
-        self._lead = Lead()
-        self._judged_to = 0
-        self._held_back = False
+        self._intake = Intake(voice)
         settings = dataclasses.replace(
             config.turns, has_documents=bool(config.documents), alternatives=config.recognition.alternatives
         )
         self._state = State.initial(settings)
         self._turns: dict[int, TurnModels] = {}
-        self._segments: dict[int, SegmentStream] = {}
-        self._stages: dict[asyncio.Task[None], tuple[int, int]] = {}
-        self._timers: dict[int, asyncio.TimerHandle] = {}
         self._progress = asyncio.Event()
+        self._segments = Segments(self._transcribed, self._recognition_failed, self._progress.set, config.recognition)
+        self._stages = Stages(self._dispatch, self._stage_failed)
+        self._timers: dict[int, asyncio.TimerHandle] = {}
         self._loop = asyncio.get_running_loop()
         self._last_audio = self._loop.time()
         self._stall_timer: asyncio.TimerHandle | None = None
@@ -143,7 +130,7 @@ class Conversation:
 
     def end_utterance(self) -> None:
         """Ends the utterance under way."""
-        self._dispatch(events.EndRequested(self._timeline.end, self._loop.time()))
+        self._dispatch(events.EndRequested(self._intake.end, self._loop.time()))
 
     async def half_close(self) -> None:
         """Says that nothing more will be sent; the outbox ends after the last reply.
@@ -153,9 +140,9 @@ class Conversation:
         """
         at = self._loop.time()
         if self._decoder is not None:
-            self._timeline.append(self._decoder.flush())
+            self._intake.add(self._decoder.flush())
             await self._judge(at)
-        self._dispatch(events.HalfClosed(self._timeline.end, at))
+        self._dispatch(events.HalfClosed(self._intake.end, at))
 
     def announce_end(self, reason: AwayReason, grace_seconds: float) -> None:
         """Tells the caller that the server will end the conversation."""
@@ -172,49 +159,27 @@ class Conversation:
             timer.cancel()
         if self._stall_timer is not None:
             self._stall_timer.cancel()
-        stages = tuple(self._stages)
-        for task in stages:
-            task.cancel()
-        await asyncio.gather(*stages, return_exceptions=True)
-        segments = [segment.task for segment in self._segments.values()]
-        if segments:
-            # Ending a sequence must outlive the cancellation of the call that began it.
-            await asyncio.shield(asyncio.gather(*segments, return_exceptions=True))
+        await self._stages.close()
+        await self._segments.wait()
         self.outbox.finish()
 
     async def _listen(self, samples: npt.NDArray[np.float32], at: float) -> None:
         self._last_audio = at
-        self._timeline.append(samples)
+        self._intake.add(samples)
         await self._judge(at)
         self._watch_for_stall()
 
     async def _judge(self, at: float) -> None:
         """Judges every whole window of audio, and lets the machine act on it."""
-        assert self._voice is not None
-        while self._timeline.end - self._judged_to >= WINDOW_SAMPLES:
-            window = self._timeline.get(self._judged_to, self._judged_to + WINDOW_SAMPLES)
-            self._judged_to += WINDOW_SAMPLES
-            self._dispatch(events.Heard(self._voice.probability(window), at))
-            self._lead.add(WINDOW_SECONDS)
-            if self._judged_to % (WINDOWS_AT_A_TIME * WINDOW_SAMPLES) == 0:
-                await self._give_way()
+        while (probability := self._intake.judge()) is not None:
+            self._dispatch(events.Heard(probability, at))
+            await self._intake.give_way(self.workload)
             if self._crowded():
                 await self._wait_for_room()
-        self._timeline.forget_before(min(listening.keep_from(self._state), self._judged_to))
-
-    async def _give_way(self) -> None:
-        """Lets others have a turn; who sends more than his share also waits for it while the machine is short."""
-        await asyncio.sleep(0)
-        self._lead.drain(self.workload.share, self._loop.time())
-        while self.workload.short and (seconds := self._lead.wait_seconds(self.workload.share)):
-            self._held_back = True
-            await self.workload.wait_while_short(seconds)
-            self._lead.drain(self.workload.share, self._loop.time())
-        self._held_back = False
+        self._intake.forget_before(listening.keep_from(self._state))
 
     def _crowded(self) -> bool:
-        backlog = sum(segment.backlog_samples for segment in self._segments.values())
-        return backlog > MAX_BACKLOG_SAMPLES or len(self._state.ending) > MAX_OPEN_TURNS
+        return self._segments.backlog_samples > MAX_BACKLOG_SAMPLES or len(self._state.ending) > MAX_OPEN_TURNS
 
     async def _wait_for_room(self) -> None:
         while self._crowded():
@@ -227,7 +192,7 @@ class Conversation:
 
     def _check_stall(self) -> None:
         self._stall_timer = None
-        if self._crowded() or self._held_back:
+        if self._crowded() or self._intake.held_back:
             # A caller who is made to wait has not fallen silent.
             self._last_audio = self._loop.time()
         if self._loop.time() >= self._last_audio + STALL_SECONDS:
@@ -240,21 +205,21 @@ class Conversation:
         for effect in todo:
             self._perform(effect)
         self._release_models()
-        self._drop_stages()
+        turns = self._state.turns
+        self._stages.keep({(turn.number, turn.guess.number) for turn in turns if turn.guess and not turn.replied})
         self._progress.set()
 
     def _perform(self, effect: effects.Effect) -> None:
         match effect:
             case effects.OpenSegment(turn, segment):
-                self._open_segment(turn, segment)
+                self._segments.open(segment, self._models_of(turn).recognizer)
             case effects.SendAudio(segment, start, stop, decode):
                 self.recognized_samples += stop - start
-                self._segments[segment].send(self._timeline.get(start, stop), decode=decode)
+                self._segments.send(segment, self._intake.get(start, stop), decode=decode)
             case effects.CloseSegment(segment):
-                self._segments[segment].close()
+                self._segments.close(segment)
             case effects.AbandonSegment(segment):
-                if segment in self._segments:
-                    self._segments[segment].abandon()
+                self._segments.abandon(segment)
             case effects.Understand(turn, guess, text):
                 self._understand(turn, guess, text)
             case effects.SetDeadline(turn, at):
@@ -292,41 +257,24 @@ class Conversation:
         for turn in self._turns.keys() - under_way:
             self._turns.pop(turn).release()
 
-    def _drop_stages(self) -> None:
-        """Cancels the stages whose result nobody waits for: the guess was dropped, or the reply went without them.
+    def _transcribed(self, segment: int, hypothesis: Hypothesis) -> None:
+        self._dispatch(events.Transcribed(segment, hypothesis))
 
-        The models answer all the same, up to the deadline of the request.
-        """
-        wanted = {(turn.number, turn.guess.number) for turn in self._state.turns if turn.guess and not turn.replied}
-        for task, guess in self._stages.items():
-            if guess not in wanted and task is not asyncio.current_task():
-                task.cancel()
+    def _recognition_failed(self, segment: int, error: ModelError) -> None:
+        self.last_failure = error
+        self._dispatch(events.RecognitionFailed(segment, str(error)))
 
-    def _open_segment(self, turn: int, segment: int) -> None:
-        def heard(hypothesis: Hypothesis) -> None:
-            self._dispatch(events.Transcribed(segment, hypothesis))
-
-        def failed(error: ModelError) -> None:
-            self.last_failure = error
-            self._dispatch(events.RecognitionFailed(segment, str(error)))
-
-        stream = SegmentStream(self._models_of(turn).recognizer, heard, failed, self._config.recognition)
-        self._segments[segment] = stream
-        stream.task.add_done_callback(lambda task: self._forget_segment(segment, task))
-
-    def _forget_segment(self, segment: int, task: asyncio.Task[None]) -> None:
-        del self._segments[segment]
-        if not task.cancelled() and (error := task.exception()) is not None:
-            logger.error("a segment ended with an unforeseen error", exc_info=error)
-            self._dispatch(events.RecognitionFailed(segment, "the service made a mistake; its log has the details"))
-        self._progress.set()
+    def _stage_failed(self, error: ModelError, event: events.StageFailed) -> None:
+        self.last_failure = error
+        self._dispatch(event)
 
     def _understand(self, turn: int, guess: int, text: str) -> None:
         """Runs intent and question answering side by side; each comes back as an event of its own."""
-        self._run_stage(Stage.NLU, turn, guess, understand(self._models_of(turn).intents, text))
+        models, seconds_left = self._models_of(turn), self._seconds_left(turn)
+        self._stages.start(Stage.NLU, turn, guess, understand(models.intents, text), seconds_left)
         if self._config.documents:
-            search = find_answer(self._models_of(turn).answers, text, self._config.documents)
-            self._run_stage(Stage.QA, turn, guess, search)
+            search = find_answer(models.answers, text, self._config.documents)
+            self._stages.start(Stage.QA, turn, guess, search, seconds_left)
 
     def _seconds_left(self, number: int) -> float | None:
         """Returns for how long the stages of a turn are of use; None where nobody knows when its utterance ends."""
@@ -337,20 +285,3 @@ class Conversation:
         if not settings.endpointing.enabled:
             return None
         return guessing_seconds(settings, listening.SPECULATION_WINDOWS) + settings.budget_seconds
-
-    def _run_stage(
-        self, stage: Stage, turn: int, guess: int, work: Coroutine[None, None, Understanding | AnswerSearch]
-    ) -> None:
-        async def run() -> None:
-            try:
-                with answers_within(self._seconds_left(turn)):
-                    result = await work
-            except ModelError as error:
-                self.last_failure = error
-                self._dispatch(events.StageFailed(turn, guess, stage, str(error)))
-            else:
-                self._dispatch(events.StageFinished(turn, guess, result))
-
-        task = self._loop.create_task(run(), name=f"{stage.value}-{turn}")
-        self._stages[task] = (turn, guess)
-        task.add_done_callback(self._stages.pop)

@@ -1,4 +1,4 @@
-"""Feeds one segment's audio to one sequence of the recognizer, with one request under way at a time.
+"""Feeds each segment's audio to one sequence of the recognizer, with one request under way at a time.
 
 A sequence that was begun is always ended, also when the caller is gone or the conversation was cancelled: its slot
 in the model server would stay taken otherwise. Requests of a sequence are never cancelled.
@@ -7,6 +7,8 @@ in the model server would stay taken otherwise. Requests of a sequence are never
 from __future__ import annotations
 
 import asyncio
+import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pipelines.ports import Hypothesis, RecognitionOptions, Recognizer
+
+logger = logging.getLogger(__name__)
 
 REQUEST_SAMPLES = round(0.4 * MODEL_RATE_HZ)
 """Audio is collected to this many samples before it is sent, unless a text is asked for at once."""
@@ -115,3 +119,67 @@ class SegmentStream:
             await self._sequence.send(np.zeros(0, np.float32), decode=False, end=True)
         except ModelError:
             return
+
+
+class Segments:
+    """The segments of a conversation under recognition, by number.
+
+    Args:
+        on_hypothesis: called with the segment and every answer.
+        on_failure: called once for a segment whose recognition fails, with the reason; nothing is called after it.
+        on_end: called whenever a segment is over.
+        options: what is asked beside the words.
+    """
+
+    def __init__(
+        self,
+        on_hypothesis: Callable[[int, Hypothesis], None],
+        on_failure: Callable[[int, ModelError], None],
+        on_end: Callable[[], None],
+        options: RecognitionOptions = NO_OPTIONS,
+    ) -> None:
+        self._on_hypothesis, self._on_failure, self._on_end = on_hypothesis, on_failure, on_end
+        self._options = options
+        self._streams: dict[int, SegmentStream] = {}
+
+    def __len__(self) -> int:
+        return len(self._streams)
+
+    @property
+    def backlog_samples(self) -> int:
+        """Samples that the recognizer has not answered for yet."""
+        return sum(stream.backlog_samples for stream in self._streams.values())
+
+    def open(self, number: int, recognizer: Recognizer) -> None:
+        """Opens a sequence of the recognizer."""
+        stream = SegmentStream(
+            recognizer, partial(self._on_hypothesis, number), partial(self._on_failure, number), self._options
+        )
+        self._streams[number] = stream
+        stream.task.add_done_callback(partial(self._forget, number))
+
+    def send(self, number: int, audio: npt.NDArray[np.float32], *, decode: bool) -> None:
+        """See :meth:`SegmentStream.send`."""
+        self._streams[number].send(audio, decode=decode)
+
+    def close(self, number: int) -> None:
+        """Queues the end of a segment: a final answer follows."""
+        self._streams[number].close()
+
+    def abandon(self, number: int) -> None:
+        """Queues the end of a segment, which may be over already; nothing is called for it any more."""
+        if number in self._streams:
+            self._streams[number].abandon()
+
+    async def wait(self) -> None:
+        """Waits until all are over, also where the caller is cancelled: a sequence that was begun has to be ended."""
+        tasks = [stream.task for stream in self._streams.values()]
+        if tasks:
+            await asyncio.shield(asyncio.gather(*tasks, return_exceptions=True))
+
+    def _forget(self, number: int, task: asyncio.Task[None]) -> None:
+        del self._streams[number]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("a segment ended with an unforeseen error", exc_info=error)
+            self._on_failure(number, ModelError("the service made a mistake; its log has the details"))
+        self._on_end()

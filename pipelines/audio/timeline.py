@@ -13,6 +13,9 @@ class Timeline:
         self._samples: npt.NDArray[np.float32] = np.zeros(0, np.float32)
         self._first = 0
 
+    def __len__(self) -> int:
+        return len(self._samples)
+
     @property
     def end(self) -> int:
         """Number of the sample that comes next."""

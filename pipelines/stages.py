@@ -1,0 +1,76 @@
+"""The work on guesses at what was said: each stage of a guess is a task, given up when nobody waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from pipelines.deadline import answers_within
+from pipelines.errors import ModelError
+from pipelines.turns import events
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Coroutine
+    from typing import TypeAlias
+
+    from pipelines.answering import AnswerSearch
+    from pipelines.messages import Stage
+    from pipelines.understanding import Understanding
+
+    Work: TypeAlias = Coroutine[None, None, Understanding | AnswerSearch]
+
+
+class Stages:
+    """The stages under way in a conversation.
+
+    Args:
+        on_result: called with what came of a stage.
+        on_failure: called with why a stage failed, and what the turn is to know of it.
+    """
+
+    def __init__(
+        self,
+        on_result: Callable[[events.StageFinished], None],
+        on_failure: Callable[[ModelError, events.StageFailed], None],
+    ) -> None:
+        self._on_result, self._on_failure = on_result, on_failure
+        self._tasks: dict[asyncio.Task[None], tuple[int, int]] = {}
+
+    def start(self, stage: Stage, turn: int, guess: int, work: Work, seconds_left: float | None) -> None:
+        """Begins a stage.
+
+        Args:
+            stage: which.
+            turn: number of the turn.
+            guess: number of the guess in it.
+            work: what is to be done.
+            seconds_left: for how long it is of use; None where nobody knows.
+        """
+        task = asyncio.create_task(self._run(stage, turn, guess, work, seconds_left), name=f"{stage.value}-{turn}")
+        self._tasks[task] = (turn, guess)
+        task.add_done_callback(self._tasks.pop)
+
+    def keep(self, wanted: Collection[tuple[int, int]]) -> None:
+        """Cancels the stages of all but these guesses, given as turn and guess.
+
+        The models answer all the same, up to the deadline of the request.
+        """
+        for task, guess in self._tasks.items():
+            if guess not in wanted and task is not asyncio.current_task():
+                task.cancel()
+
+    async def close(self) -> None:
+        """Cancels all of them, and waits until they are over."""
+        tasks = tuple(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run(self, stage: Stage, turn: int, guess: int, work: Work, seconds_left: float | None) -> None:
+        try:
+            with answers_within(seconds_left):
+                result = await work
+        except ModelError as error:
+            self._on_failure(error, events.StageFailed(turn, guess, stage, str(error)))
+        else:
+            self._on_result(events.StageFinished(turn, guess, result))
