@@ -15,6 +15,7 @@ import numpy as np
 
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import ModelError
+from pipelines.mistakes import MISTAKE, log_mistake
 from pipelines.ports import NO_OPTIONS
 
 if TYPE_CHECKING:
@@ -91,11 +92,19 @@ class SegmentStream:
                     await self._request(end=False)
             if self._begun or self._wanted:
                 await self._request(end=True)
-        except ModelError as error:
-            if self._wanted:
-                self._on_failure(error)
-            if self._begun:
-                await self._release()
+        except Exception as error:  # noqa: BLE001 - whatever happened, the sequence has to be ended
+            try:
+                self._fail(error)
+            finally:
+                if self._begun:
+                    await self._release()
+
+    def _fail(self, error: Exception) -> None:
+        if not isinstance(error, ModelError):
+            log_mistake(logger, "recognition failed", error)
+            error = ModelError(MISTAKE)
+        if self._wanted:
+            self._on_failure(error)
 
     def _due(self) -> bool:
         return self._decode or self.backlog_samples >= REQUEST_SAMPLES
@@ -180,6 +189,5 @@ class Segments:
     def _forget(self, number: int, task: asyncio.Task[None]) -> None:
         del self._streams[number]
         if not task.cancelled() and (error := task.exception()) is not None:
-            logger.error("a segment ended with an unforeseen error", exc_info=error)
-            self._on_failure(number, ModelError("the service made a mistake; its log has the details"))
+            log_mistake(logger, "a sequence was not ended", error)
         self._on_end()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pipelines.deadline import answers_within
 from pipelines.errors import ModelError
+from pipelines.mistakes import MISTAKE, log_mistake
 from pipelines.turns import events
 
 if TYPE_CHECKING:
@@ -18,6 +21,9 @@ if TYPE_CHECKING:
     from pipelines.understanding import Understanding
 
     Work: TypeAlias = Coroutine[None, None, Understanding | AnswerSearch]
+
+
+logger = logging.getLogger(__name__)
 
 
 class Stages:
@@ -48,7 +54,7 @@ class Stages:
         """
         task = asyncio.create_task(self._run(stage, turn, guess, work, seconds_left), name=f"{stage.value}-{turn}")
         self._tasks[task] = (turn, guess)
-        task.add_done_callback(self._tasks.pop)
+        task.add_done_callback(partial(self._forget, stage))
 
     def keep(self, wanted: Collection[tuple[int, int]]) -> None:
         """Cancels the stages of all but these guesses, given as turn and guess.
@@ -74,3 +80,9 @@ class Stages:
             self._on_failure(error, events.StageFailed(turn, guess, stage, str(error)))
         else:
             self._on_result(events.StageFinished(turn, guess, result))
+
+    def _forget(self, stage: Stage, task: asyncio.Task[None]) -> None:
+        turn, guess = self._tasks.pop(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log_mistake(logger, "a stage failed", error)
+            self._on_failure(ModelError(MISTAKE), events.StageFailed(turn, guess, stage, MISTAKE))

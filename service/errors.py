@@ -16,6 +16,7 @@ from google.protobuf import any_pb2, duration_pb2
 from google.rpc import error_details_pb2, status_pb2
 
 from pipelines.errors import InvalidInputError, ModelError, ModelUnavailableError, RolloutRefusedError
+from pipelines.mistakes import MISTAKE, log_mistake
 from pipelines.outbox import SlowReaderError
 
 if TYPE_CHECKING:
@@ -137,12 +138,21 @@ async def reported_to(context: Context) -> AsyncIterator[None]:
     """Ends the call with the right status when the body raises."""
     try:
         yield
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - each becomes a status
         answer = _answer(error)
-        if answer.code is grpc.StatusCode.INTERNAL:
-            logger.exception("a call failed for an unforeseen reason", exc_info=error)
+        _log(error, answer)
         trailer = ((_DETAILS_KEY, _rich_status(answer).SerializeToString()),)
         await context.abort(answer.code, answer.message, trailing_metadata=trailer)
+
+
+def _log(error: Exception, answer: _Answer) -> None:
+    """Logs what is no fault of the caller."""
+    if answer.code is not grpc.StatusCode.INTERNAL:
+        return
+    if isinstance(error, ModelError):
+        logger.error("a call failed because a model did: %s", error)
+    else:
+        log_mistake(logger, "a call failed", error)
 
 
 def _answer(error: Exception) -> _Answer:
@@ -166,7 +176,7 @@ def _answer(error: Exception) -> _Answer:
         case ModelError():
             answer = _Answer(code.INTERNAL, "MODEL_FAILED", str(error))
         case _:
-            answer = _Answer(code.INTERNAL, "INTERNAL", "the service made a mistake; its log has the details")
+            answer = _Answer(code.INTERNAL, "INTERNAL", MISTAKE)
     return answer
 
 

@@ -14,6 +14,7 @@ from pipelines.conversation import Conversation, ConversationConfig
 from pipelines.endpointing import EndpointingConfig
 from pipelines.errors import InvalidInputError
 from pipelines.messages import Message, Notice, Reply, SpeechEnded, Status, Transcript
+from pipelines.mistakes import MISTAKE
 from pipelines.outbox import MAX_MESSAGES, Outbox, SlowReaderError
 from pipelines.ports import NO_OPTIONS, AnswerSpan, PhraseHint, RecognitionOptions
 from pipelines.turns.state import TurnSettings
@@ -179,6 +180,25 @@ def test_a_recognizer_out_of_order_is_told_and_the_next_utterance_works():
             await asyncio.sleep(1)
         assert [notice.turn for notice in held.of(Notice)] == [1]
         assert [reply.status for reply in held.of(Reply)] == [Status.DEGRADED, Status.COMPLETE]
+
+    virtual_time.run(main())
+
+
+@pytest.mark.parametrize("model", ["asr", "nlu", "qa"])
+def test_an_error_that_nobody_foresaw_is_a_failed_stage_without_its_words(model, caplog):
+    async def main() -> None:
+        models = FakeModels(fail={model}, error=KeyError("secret"))
+        async with session(models, (2, 1), (2, 0), (2, 1), (9, 0)) as held:
+            await held.talk(3.5)
+            models.fail.clear()
+            await held.talk(4)
+            await asyncio.sleep(1)
+        (notice,) = held.of(Notice)
+        assert notice.message == f"{model} failed: {MISTAKE}"
+        assert [reply.status for reply in held.of(Reply)] == [Status.DEGRADED, Status.COMPLETE]
+        assert "KeyError" in caplog.text
+        assert "fakes.py" in caplog.text
+        assert "secret" not in caplog.text
 
     virtual_time.run(main())
 

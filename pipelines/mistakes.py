@@ -1,0 +1,24 @@
+"""Errors that nobody foresaw: logged by where they happened, since their own words might hold what was said."""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import logging
+
+MISTAKE = "the service made a mistake; its log has the details"
+"""What callers are told."""
+
+
+def log_mistake(logger: logging.Logger, what: str, error: BaseException) -> None:
+    """Logs the kind of an error and the calls that led to it.
+
+    Args:
+        logger: of the module that caught it.
+        what: what came of it, such as "a stage failed".
+        error: whose message is left out.
+    """
+    calls = "".join(traceback.format_tb(error.__traceback__)).rstrip()
+    logger.error("%s for an unforeseen reason: %s\n%s", what, type(error).__qualname__, calls)
