@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import traceback
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import logging
+    import asyncio
+
+logger = logging.getLogger(__name__)
 
 MISTAKE = "the service made a mistake; its log has the details"
 """What callers are told."""
@@ -22,3 +25,12 @@ def log_mistake(logger: logging.Logger, what: str, error: BaseException) -> None
     """
     calls = "".join(traceback.format_tb(error.__traceback__)).rstrip()
     logger.error("%s for an unforeseen reason: %s\n%s", what, type(error).__qualname__, calls)
+
+
+def log_unhandled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Logs what nothing else caught; for :meth:`asyncio.loop.set_exception_handler`."""
+    error = context.get("exception")
+    if error is None:
+        loop.default_exception_handler(context)
+    else:
+        log_mistake(logger, "a task or a callback failed", error)

@@ -16,6 +16,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from pipelines.calibration import measure
+from pipelines.mistakes import log_unhandled
 from pipelines.text.style import prepare
 from pipelines.triton import TritonClient, TritonPunctuation, connect
 from pipelines.turns.effects import GuessFate
@@ -111,6 +112,7 @@ def run(options: ServeOptions) -> int:
 async def _run(options: ServeOptions) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(log_unhandled)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     async with serving(options) as server:
