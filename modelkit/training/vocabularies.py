@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from torch import Tensor
 
-_SHOWN_CHARACTERS = 200
-"""Of each document that two tokenizers are compared on: no more than one window."""
+_SHOWN_CHARACTERS = 150
+"""Of each document that two tokenizers are compared on: with the longest question no more than one window."""
 
 
 class Translated(nn.Module):
