@@ -120,19 +120,20 @@ class NluTask:
             total = total + functional.cross_entropy(intent_logits[inside], intents[inside], label_smoothing=smoothing)
             total = total + functional.cross_entropy(tag_logits.flatten(0, 1), tags.flatten(), ignore_index=IGNORED)
             if self._teachers:
-                soft = self._soft_loss((ids, mask), (intent_logits, tag_logits), inside, tags != IGNORED)
+                # Outliers are left out: teachers take most of the time and have no say in them.
+                soft = self._soft_loss(
+                    (ids[inside], mask[inside]), (intent_logits[inside], tag_logits[inside]), tags[inside] != IGNORED
+                )
                 total = torch.lerp(total, soft, self._recipe.teacher_weight)
         if not inside.all():
             outside = -functional.log_softmax(intent_logits[~inside], dim=-1).mean()
             total = total + self._recipe.outlier_weight * outside * (~inside).float().mean()
         return total
 
-    def _soft_loss(
-        self, inputs: tuple[Tensor, Tensor], logits: tuple[Tensor, Tensor], inside: Tensor, words: Tensor
-    ) -> Tensor:
+    def _soft_loss(self, inputs: tuple[Tensor, Tensor], logits: tuple[Tensor, Tensor], words: Tensor) -> Tensor:
         intents, tags = self._teachers.opinions(*inputs, masks=(None, None))
         tagged = soft_loss(logits[1], tags)[words]
-        return soft_loss(logits[0], intents)[inside].mean() + tagged.mean()
+        return soft_loss(logits[0], intents).mean() + tagged.mean()
 
     def validate(self) -> dict[str, float]:
         """Scores the validation set; the mean of both figures comes first.
