@@ -104,6 +104,26 @@ def write_punctuation(
     _write(directory, PUNCTUATION_MODELS, onnx, tokenizer, files, dated(card))
 
 
+def check_target(directory: Path, *, replace: bool = False) -> None:
+    """Makes sure, before long work begins, that an engine can be written.
+
+    Args:
+        directory: is to be an engine directory.
+        replace: whether it may be one already.
+
+    Raises:
+        EngineError: ``directory`` is a file or holds an engine, or the models that engines are made after are missing.
+    """
+    if not MODEL_REPOSITORY.is_dir():
+        raise EngineError(f"there is no {MODEL_REPOSITORY}, after which engines are made: run this in the checkout")
+    if directory.exists() and not directory.is_dir():
+        raise EngineError(f"{directory} is a file: choose a folder with --out")
+    if (directory / "triton").exists() and not replace:
+        raise EngineError(
+            f"{directory} already holds an engine: choose another --out; --base {directory} lets training go on from it"
+        )
+
+
 def install(directory: Path, repository: Path = MODEL_REPOSITORY) -> None:
     """Puts the models of an engine directory in the place of those of a model repository.
 

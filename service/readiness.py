@@ -50,8 +50,12 @@ class Readiness:
     async def watch(self) -> None:
         """Follows the models until cancelled."""
         await self._set(serving=False)
+        told = False
         while True:
             missing = await self._models.missing()
+            if missing and not told:
+                logger.info("waiting for models that are not ready yet: %s", ", ".join(missing))
+            told = True
             if not missing and not self._ready.is_set():
                 await self._models.warm_up()
                 missing = await self._models.missing()

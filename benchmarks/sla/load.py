@@ -8,6 +8,7 @@ import os
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from benchmarks.sla.caller import Caller, Record
@@ -40,9 +41,15 @@ class LoadResult(Generic[_Record]):
     client_cpu: float
 
 
-def run_load(address: str, scripts: Sequence[Script]) -> LoadResult[Record]:
-    """Lets all callers speak their scripts at the same time, and waits for the last of them."""
-    return run_callers(address, scripts, _call)
+def run_load(address: str, scripts: Sequence[Script], reply_budget_seconds: float | None = None) -> LoadResult[Record]:
+    """Lets all callers speak their scripts at the same time, and waits for the last of them.
+
+    Args:
+        address: the service's ``host:port``.
+        scripts: one a caller.
+        reply_budget_seconds: within which replies are wanted; None leaves it to the server.
+    """
+    return run_callers(address, scripts, partial(_call, reply_budget_seconds=reply_budget_seconds))
 
 
 def run_callers(
@@ -64,8 +71,8 @@ def run_callers(
     return LoadResult(records, time.time() - begin, max(cpu for _, cpu in parts))
 
 
-async def _call(address: str, script: Script) -> Record:
-    return await Caller(address, script).call()
+async def _call(address: str, script: Script, reply_budget_seconds: float | None) -> Record:
+    return await Caller(address, script, reply_budget_seconds).call()
 
 
 def _run_share(

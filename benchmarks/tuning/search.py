@@ -29,6 +29,10 @@ _LONGER = 2
 _LEAST_ROUNDS, _MOST_ROUNDS = 2, 5
 
 
+class DefaultFailedError(RuntimeError):
+    """The service does not come up as it is, so that there is nothing to compare with; the message says why."""
+
+
 class Measure(Protocol):
     """Measures a candidate: so many conversations for so many seconds."""
 
@@ -85,7 +89,11 @@ class Search:
         self._start_seconds = 0.0
 
     def run(self) -> Found:
-        """Searches until the time is spent or everything was tried."""
+        """Searches until the time is spent or everything was tried.
+
+        Raises:
+            DefaultFailedError: the service does not come up without a change either.
+        """
         self._find_load()
         better = self._combine(self._screen())
         for candidate in better:
@@ -106,7 +114,10 @@ class Search:
         carried, streams = 0, _FIRST_STREAMS
         while not self.found.points or self._has_time(_LOAD_SHARE):
             self.found.streams = streams
-            if self._try(DEFAULT, streams).carried:
+            outcome = self._try(DEFAULT, streams)
+            if outcome.complaint:
+                raise DefaultFailedError(outcome.complaint)
+            if outcome.carried:
                 carried = streams
                 if streams == MOST_STREAMS:
                     return

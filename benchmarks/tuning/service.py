@@ -17,7 +17,7 @@ from benchmarks.tuning.search import MOST_STREAMS
 from modelkit.errors import EngineError
 from modelkit.evaluation.service_process import SERVE, running_service
 from service.main import DEFAULT_MODEL_REPOSITORY
-from service.triton.repository import CONFIG
+from service.triton.repository import CONFIG, overlaid
 from service.triton.settings import to_toml
 
 if TYPE_CHECKING:
@@ -52,16 +52,23 @@ class LiveMeasurement:
         scripts = write_scripts(self._items, streams, seconds, Mix(), self._seed)
         try:
             with _service(candidate, self._engines) as address:
-                result = run_load(address, scripts)
+                result = run_load(address, scripts, self._budget_ms / 1_000)
         except EngineError as error:
             return failed(str(error), time.monotonic() - began)
         return outcome_of(make_report(result), self._budget_ms, time.monotonic() - began)
 
 
-def shipped_configs() -> dict[str, str]:
-    """Reads the ``config.pbtxt`` of every shipped model."""
-    paths = DEFAULT_MODEL_REPOSITORY.glob(f"*/{CONFIG}")
-    return {path.parent.name: path.read_text(encoding="utf-8") for path in paths}
+def configs(engines: Sequence[Path]) -> dict[str, str]:
+    """Reads the ``config.pbtxt`` of every model that is served.
+
+    Args:
+        engines: engine directories that take the places of the shipped engines.
+
+    Raises:
+        FileNotFoundError: one is no engine directory, or the shipped models are not there.
+    """
+    folders = overlaid(DEFAULT_MODEL_REPOSITORY, engines)
+    return {name: (folder / CONFIG).read_text(encoding="utf-8") for name, folder in folders.items()}
 
 
 @contextlib.contextmanager

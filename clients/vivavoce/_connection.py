@@ -14,12 +14,10 @@ from vivavoce.v1.conversation_pb2_grpc import ConversationServiceStub
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# 100,000 code points of documents are at most 400 kB; replies are far smaller.
-_MAX_MESSAGE_BYTES = 4 * 1024 * 1024
-
 _OPTIONS = (
-    ("grpc.max_send_message_length", _MAX_MESSAGE_BYTES),
-    ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
+    # The server says what is too long for it, and how long a message may be.
+    ("grpc.max_send_message_length", -1),
+    ("grpc.max_receive_message_length", 4 * 1024 * 1024),
     # A peer that vanished without a word is noticed within half a minute, while a conversation is open.
     ("grpc.keepalive_time_ms", 20_000),
     ("grpc.keepalive_timeout_ms", 10_000),

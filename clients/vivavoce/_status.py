@@ -31,6 +31,7 @@ _INVALID = {
     grpc.StatusCode.ALREADY_EXISTS,
 }
 _DENIED = {grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED}
+_TOO_LARGE = "MESSAGE_TOO_LARGE"
 # The server gave up on the call for a reason that passes: it shut down, or lost a race.
 _PASSING = {grpc.StatusCode.ABORTED, grpc.StatusCode.CANCELLED}
 
@@ -70,6 +71,9 @@ def error_from_rpc(error: grpc.aio.AioRpcError, target: str) -> VivavoceError:
 def _server_error(code: grpc.StatusCode, message: str, details: _Details) -> ServerError:
     if code in _INVALID:
         return InvalidRequest(message, field=details.field, reason=details.reason, code=code.name)
+    # gRPC itself refuses what is far too long, without details.
+    if details.reason == _TOO_LARGE or (not details.reason and "message larger than max" in message):
+        return InvalidRequest(message, field=details.field, reason=_TOO_LARGE, code=code.name)
     if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
         return Overloaded(
             message, code=code.name, reason=details.reason, retry_after_seconds=details.retry_after_seconds

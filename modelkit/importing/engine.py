@@ -16,7 +16,7 @@ from engines.bert.span_decoding import Calibration
 from engines.bert.tokenizing import SETTINGS, DocumentTokenizer, TokenBatch, TokenizerSettings, UtteranceTokenizer
 from modelkit.errors import CheckpointError
 from modelkit.importing.refinement import Refinement, calibrated, feed, in_8_bits
-from modelkit.triton_models import write_nlu, write_qa
+from modelkit.triton_models import check_target, write_nlu, write_qa
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -68,12 +68,12 @@ def write_engine(imported: Imported, directory: Path, refinement: Refinement | N
         The card, as it was written.
 
     Raises:
-        CheckpointError: the network cannot be served, or ``directory`` is a file.
+        CheckpointError: the network cannot be served.
         DataError: a file of ``refinement`` cannot be used.
+        EngineError: ``directory`` holds an engine, or none can be written there.
     """
+    check_target(directory)
     wanted = refinement or Refinement()
-    if directory.exists() and not directory.is_dir():
-        raise CheckpointError(f"{directory} is a file: name a folder for the engine")
     if wanted.calibrate and imported.task != "qa":
         raise CheckpointError("only answers can be calibrated: leave out --calibrate")
     with TemporaryDirectory() as scratch:

@@ -20,6 +20,7 @@ from modelkit.optimize.sessions import EagerSession
 from modelkit.optimize.table import Result, choose, markdown
 from modelkit.optimize.timing import measure_latency, measure_throughput
 from modelkit.training.checkpoint import NETWORK
+from modelkit.triton_models import check_target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,6 +102,7 @@ def optimize(options: OptimizeOptions, display: Display) -> Outcome:
     Raises:
         ModelkitError: engine or data are not fit for it, or ``out`` holds results of others.
     """
+    check_target(options.out, replace=True)
     points = choose_points(options.points)
     task = open_task(options)
     _begin(options)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from modelkit.cards import name_data
 from modelkit.errors import TrainingError
 from modelkit.training.checkpoint import RunFolder
+from modelkit.triton_models import check_target
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,15 +60,10 @@ class TrainOptions:
         """Makes sure that nothing finished is overwritten.
 
         Raises:
-            TrainingError: there is a finished engine, or ``out`` is a file.
+            EngineError: there is a finished engine, or none can be written.
+            TrainingError: there are no weights to write an engine of.
         """
-        if self.out.exists() and not self.out.is_dir():
-            raise TrainingError(f"{self.out} is a file: choose a folder with --out")
-        if (self.out / "triton").exists() and not self.export_only:
-            raise TrainingError(
-                f"{self.out} already holds an engine: choose another --out, "
-                f"or go on from it with --base {self.out} and another --out"
-            )
+        check_target(self.out, replace=self.export_only)
         if self.export_only and not self.folder.finished:
             raise TrainingError(f"{self.folder.path} holds no network.pt: train first, or put the weights there")
 

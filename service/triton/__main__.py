@@ -14,13 +14,16 @@ from pathlib import Path
 
 from pipelines.triton import TritonModels
 from service.main import DEFAULT_MODEL_REPOSITORY
+from service.triton.installation import TritonNotInstalledError
 from service.triton.process import TritonProcess
+from service.triton.repository import overlaid
 
 
 async def _run(model_repository: Path) -> int:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    overlaid(model_repository, ())  # Triton would start without models too, and never be ready.
     triton = await TritonProcess.start(model_repository)
     try:
         ended = asyncio.create_task(triton.wait())
@@ -49,6 +52,14 @@ async def _until_ready(address: str) -> None:
         await models.close()
 
 
-if __name__ == "__main__":
+def _main() -> int:
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s  %(message)s")
-    sys.exit(asyncio.run(_run(Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT_MODEL_REPOSITORY)))
+    try:
+        return asyncio.run(_run(Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT_MODEL_REPOSITORY))
+    except (FileNotFoundError, TritonNotInstalledError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(_main())

@@ -146,8 +146,7 @@ def check_startable(model_repository: Path) -> TritonInstallation:
         FileNotFoundError: there is no such model repository.
     """
     if not model_repository.is_dir():
-        message = f"there is no model repository at {model_repository}: name one with --model-repository"
-        raise FileNotFoundError(message)
+        raise FileNotFoundError(f"there is no model repository at {model_repository}: name the folder of one")
     return TritonInstallation.find()
 
 

@@ -51,7 +51,9 @@ def composed(default: Path, engines: Sequence[Path], settings: Settings | None =
 def overlaid(default: Path, engines: Sequence[Path]) -> dict[str, Path]:
     """Finds the folder of every model, by name; see :func:`composed`."""
     if not default.is_dir():
-        raise FileNotFoundError(f"there is no model repository at {default}: name one with --model-repository")
+        raise FileNotFoundError(
+            f"there is no model repository at {default}: name the one of the checkout (`serve --model-repository`)"
+        )
     models = _models(default)
     for engine in engines:
         found = _models(engine / "triton")

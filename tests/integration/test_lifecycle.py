@@ -125,6 +125,15 @@ def test_a_service_whose_models_cannot_be_loaded_says_why(tmp_path: Path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("exists", [True, False])
+def test_triton_alone_says_what_it_lacks(tmp_path: Path, exists: bool):
+    arguments = [sys.executable, "-m", "service.triton", str(tmp_path if exists else tmp_path / "missing")]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    (said,) = done.stderr.splitlines()
+    assert said.startswith(f"the model repository {tmp_path} has no model asr" if exists else "there is no model repo")
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [

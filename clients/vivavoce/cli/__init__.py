@@ -60,13 +60,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except click.UsageError as error:
         return _wrong_usage(error)
-    except click.ClickException as error:
-        return _failed(error.format_message())
-    except (vivavoce.VivavoceError, FileNotFoundError) as error:
-        return _failed(str(error))
     except BrokenPipeError:  # Who read our output has enough, as `head` does. Python would complain about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
+    except (click.ClickException, vivavoce.VivavoceError, OSError) as error:
+        return _failed(error)
     except (click.Abort, KeyboardInterrupt):
         return EXIT_INTERRUPTED
     return code if isinstance(code, int) else 0
@@ -78,7 +76,14 @@ def _wrong_usage(error: click.UsageError) -> int:
     return EXIT_USAGE
 
 
-def _failed(message: str) -> int:
+def _failed(error: Exception) -> int:
+    match error:
+        case click.ClickException():
+            message = error.format_message()
+        case OSError(filename=str(file), strerror=str(reason)):
+            message = f"{file}: {reason}"
+        case _:
+            message = str(error)
     click.echo(_sentence(message), err=True)
     return EXIT_FAILED
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from vivavoce.cli._extras import extra
-from vivavoce.cli._options import server_option
+from vivavoce.cli._options import FileToWrite, server_option
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -61,7 +61,7 @@ _OPTIONS = (
     click.option(
         "--errors",
         metavar="FILE",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=FileToWrite(),
         help="Write what was not right to FILE, the worst first: one JSON object a line.",
     ),
     click.option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,7 +22,7 @@ def server_option(command: _C) -> _C:
         metavar="HOST:PORT",
         default=vivavoce.DEFAULT_TARGET,
         show_default=True,
-        callback=_check_address,
+        callback=check_address,
         help="Address of the server.",
     )(command)
 
@@ -110,6 +111,25 @@ def engine_option(text: str) -> Callable[[_C], _C]:
     )
 
 
+class FileToWrite(click.Path):
+    """The type of an option that names a file to write: what would stand in its way is told before the work begins."""
+
+    def __init__(self, *, allow_dash: bool = False) -> None:
+        super().__init__(dir_okay=False, writable=True, allow_dash=allow_dash, path_type=Path)
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        """Checks the file, or the folder that it is to be made in."""
+        path = super().convert(value, param, ctx)
+        folder = Path(os.fsdecode(path)).absolute().parent
+        if not folder.is_dir():
+            self.fail(f"there is no folder {folder}: make it, or write elsewhere.", param, ctx)
+        if not os.access(folder, os.W_OK):
+            self.fail(f"the folder {folder} cannot be written to: write elsewhere.", param, ctx)
+        return path
+
+
 def json_option(command: _C) -> _C:
     """Adds `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line, and nothing else.")(
@@ -151,7 +171,8 @@ def _read_text(path: Path, kind: str = "context") -> str:
         raise click.ClickException(message) from error
 
 
-def _check_address(context: click.Context, parameter: click.Parameter, value: str) -> str:
-    if not re.fullmatch(r"\S+:\d{1,5}", value):
+def check_address(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Checks that an option's value, where it has one, is an address."""
+    if value is not None and not re.fullmatch(r"\S+:\d{1,5}", value):
         raise click.BadParameter(f"{value!r} is no address of the form HOST:PORT.", context, parameter)
     return value

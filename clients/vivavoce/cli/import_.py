@@ -91,6 +91,7 @@ def import_(
         from modelkit.importing.engine import write_engine  # noqa: PLC0415
         from modelkit.importing.onnx_file import OnnxOptions  # noqa: PLC0415
         from modelkit.importing.refinement import Refinement  # noqa: PLC0415
+        from modelkit.triton_models import check_target  # noqa: PLC0415
 
     try:
         with extra("train", "Importing this"):
@@ -98,6 +99,7 @@ def import_(
             logging.getLogger().setLevel(logging.ERROR)
             options = OnnxOptions(task, tokenizer, inputs, outputs, intent_labels, slot_labels, scheme)
             with TemporaryDirectory() as scratch:
+                check_target(out)
                 imported = read_checkpoint(sources, Path(scratch), options)
                 card = write_engine(imported, out, Refinement(int8, calibrate))
     except ModelkitError as error:

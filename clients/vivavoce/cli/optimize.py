@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vivavoce.cli._extras import extra
+from vivavoce.cli._options import FileToWrite
 
 if TYPE_CHECKING:
     from modelkit.optimize.run import OptimizeOptions, Outcome
@@ -42,9 +43,7 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 )
 @click.option("--threads", type=click.IntRange(1), default=2, show_default=True, help="Cores that a network may use.")
 @click.option("--time-again", is_flag=True, help="Measure the times of what is in --out once more, in one sitting.")
-@click.option(
-    "--json", "json_file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True), help="- for stdout."
-)
+@click.option("--json", "json_file", metavar="FILE", type=FileToWrite(allow_dash=True), help="- for stdout.")
 def optimize(
     *,
     engine: Path,

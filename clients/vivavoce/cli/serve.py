@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from vivavoce.cli._extras import extra
-from vivavoce.cli._options import engine_option
+from vivavoce.cli._options import check_address, engine_option
 
 
 def _number_or_auto(_context: click.Context, _parameter: click.Parameter, value: str) -> int | None:
@@ -24,7 +24,9 @@ def _number_or_auto(_context: click.Context, _parameter: click.Parameter, value:
 @click.option(
     "--port", type=click.IntRange(0, 65_535), default=50_051, show_default=True, help="Port; 0 lets the system choose."
 )
-@click.option("--triton", metavar="HOST:PORT", help="Use this Triton (gRPC) instead of starting one.")
+@click.option(
+    "--triton", metavar="HOST:PORT", callback=check_address, help="Use this Triton (gRPC) instead of starting one."
+)
 @click.option(
     "--model-repository",
     metavar="FOLDER",

@@ -58,13 +58,6 @@ def _training_options(command: _C) -> _C:
             "--minutes", metavar="N", type=click.FloatRange(0, min_open=True), help="Be done with training by then."
         ),
         click.option(
-            "--teachers",
-            metavar="DIR",
-            multiple=True,
-            type=_PATH,
-            help="Learn the mean opinion of this earlier engine and others. May be repeated.",
-        ),
-        click.option(
             "--set",
             "settings",
             metavar="NAME=VALUE",
@@ -79,8 +72,18 @@ def _training_options(command: _C) -> _C:
     return command
 
 
+_teachers_option = click.option(
+    "--teachers",
+    metavar="DIR",
+    multiple=True,
+    type=_PATH,
+    help="Learn the mean opinion of this earlier engine and others. May be repeated.",
+)
+
+
 @train.command()
 @_training_options
+@_teachers_option
 @click.option(
     "--intent", "intents", metavar="NAME", multiple=True, help="Intent of each folder's sentences.  [default: its name]"
 )
@@ -108,6 +111,7 @@ def nlu(
 
 @train.command()
 @_training_options
+@_teachers_option
 def qa(test: Path | None, **common: object) -> None:
     """Train answers.
 

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 
 from vivavoce.cli._extras import extra
-from vivavoce.cli._options import engine_option
+from vivavoce.cli._options import FileToWrite, engine_option
 
 if TYPE_CHECKING:
     from benchmarks.tuning.outcome import Outcome
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--budget-ms", type=click.FloatRange(20), default=300, show_default=True, help="What replies must keep.")
+@click.option(
+    "--budget-ms", type=click.FloatRange(20, 60_000), default=300, show_default=True, help="What replies must keep."
+)
 @click.option("--minutes", type=click.FloatRange(1), default=30, show_default=True, help="Time for the search.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FileToWrite(),
     default="settings.toml",
     show_default=True,
     help="The settings file to write, for `vivavoce serve --settings`.",
@@ -62,13 +64,12 @@ def tune(
         from benchmarks.sla.material import DEMONSTRATION, read_items  # noqa: PLC0415
         from benchmarks.tuning import journal, report, search, space  # noqa: PLC0415
         from benchmarks.tuning import outcome as outcomes  # noqa: PLC0415
-        from benchmarks.tuning.service import LiveMeasurement, shipped_configs  # noqa: PLC0415
+        from benchmarks.tuning.service import LiveMeasurement, configs  # noqa: PLC0415
     try:
         live = LiveMeasurement(read_items(manifest or DEMONSTRATION), budget_ms, seed, engines)
+        moves = space.moves(os.cpu_count() or 1, configs(engines))
     except ValueError as error:
         raise click.ClickException(str(error)) from error
-    if not out.absolute().parent.is_dir():
-        raise click.UsageError(f"There is no folder {out.parent}: make it, or choose another --out.")
     log = out.with_name(f"{out.name}.log")
     if fresh:
         log.unlink(missing_ok=True)
@@ -97,11 +98,12 @@ def tune(
         measure = journal.Journal(log, conditions, live, tell)
     except journal.OtherSearchError as error:
         raise click.ClickException(str(error)) from error
-    moves = space.moves(os.cpu_count() or 1, shipped_configs())
     searching = search.Search(moves, measure, 60 * minutes, seconds, console.print)
     try:
         with console.status("holding conversations …"):
             found = searching.run()
+    except search.DefaultFailedError as error:
+        raise click.ClickException(f"{error}: mend that, and begin anew with --fresh") from error
     except KeyboardInterrupt:
         report.write_settings(searching.found, out, machine(), budget_ms)
         console.print(f"The best so far is in {out}. The same command goes on from here.")

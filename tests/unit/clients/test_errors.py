@@ -53,6 +53,33 @@ async def test_a_full_server_says_when_to_come_back(service: FakeService, client
     assert caught.value.retryable
 
 
+@pytest.mark.parametrize(
+    ("message", "details"),
+    [
+        ("a request has 5,000,000 bytes: send at most 4,194,304", [error_info("MESSAGE_TOO_LARGE")]),
+        ("SERVER: Received message larger than max (400000000 vs. 352321536)", []),
+    ],
+)
+async def test_what_is_too_long_will_not_do_again(
+    service: FakeService, client: vivavoce.Client, message: str, details: list[error_details_pb2.ErrorInfo]
+) -> None:
+    service.script = refusing(grpc.StatusCode.RESOURCE_EXHAUSTED, message, *details)
+
+    with pytest.raises(vivavoce.InvalidRequest) as caught:
+        await _converse(client)
+
+    assert (caught.value.reason, caught.value.code) == ("MESSAGE_TOO_LARGE", "RESOURCE_EXHAUSTED")
+    assert not caught.value.retryable
+
+
+@pytest.mark.usefixtures("service")
+async def test_long_messages_are_for_the_server_to_judge(client: vivavoce.Client) -> None:
+    with pytest.raises(vivavoce.InvalidRequest, match="Received message larger than max") as caught:
+        await client.ask("What is it?", documents=["a" * 5_000_000])
+
+    assert caught.value.reason == "MESSAGE_TOO_LARGE"
+
+
 async def test_a_server_that_is_not_ready_is_unavailable_in_its_own_words(
     service: FakeService, client: vivavoce.Client
 ) -> None:

@@ -27,3 +27,9 @@ def test_a_source_that_is_not_there_is_named(tmp_path, capsys):
     captured = capsys.readouterr()
     assert captured.err == f"{tmp_path / 'gone'} does not exist: check its name.\n"
     assert not (tmp_path / "engine").exists()
+
+
+def test_an_engine_that_is_there_is_not_overwritten(tmp_path, capsys):
+    (tmp_path / "engine" / "triton").mkdir(parents=True)
+    assert run(["import", str(tmp_path / "gone"), "--out", str(tmp_path / "engine")]) == 1
+    assert "already holds an engine: choose another --out" in capsys.readouterr().err

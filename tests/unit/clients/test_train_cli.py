@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from modelkit import triton_models
 from vivavoce.cli import EXIT_FAILED, EXIT_USAGE, run
 
 
@@ -61,3 +62,16 @@ def test_data_and_a_folder_to_write_are_needed(capsys):
     assert run(["train", "qa", "x.json"]) == EXIT_USAGE
     assert run(["serve", "--engine", "x", "--triton", "localhost:1"]) == EXIT_USAGE
     assert "leave out --engine or --triton" in capsys.readouterr().err
+
+
+def test_punctuation_has_no_teachers(tmp_path, capsys):
+    assert run(["train", "punctuation", str(tmp_path), "--out", "out", "--teachers", str(tmp_path)]) == EXIT_USAGE
+    assert "--teachers" in capsys.readouterr().err
+
+
+def test_without_the_shipped_models_nothing_is_begun(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(triton_models, "MODEL_REPOSITORY", tmp_path / "model_repository")
+    (tmp_path / "data.jsonl").write_text('{"text": "hi", "intent": "greet", "slots": []}\n')
+    assert run(["train", "nlu", str(tmp_path / "data.jsonl"), "--out", str(tmp_path / "out")]) == EXIT_FAILED
+    assert "run this in the checkout" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 from vivavoce.cli._extras import extra
-from vivavoce.cli._options import server_option
+from vivavoce.cli._options import FileToWrite, server_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +28,13 @@ _ROWS = ("reply", "turn", "chunk", "first_partial", "server", "refusal")
 @click.option("--streams", type=click.IntRange(1), multiple=True, help="Conversations at a time; repeat it for a ramp.")
 @click.option("--seconds", type=click.FloatRange(5), default=60, show_default=True, help="How long each one lasts.")
 @click.option("--find-capacity", is_flag=True, help="Look for the most conversations within the budget.")
-@click.option("--budget-ms", type=click.FloatRange(20), default=300, show_default=True, help="For the 95th percentile.")
+@click.option(
+    "--budget-ms",
+    type=click.FloatRange(20, 60_000),
+    default=300,
+    show_default=True,
+    help="For each reply, and for the 95th percentile of all.",
+)
 @click.option(
     "--manifest",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -39,8 +46,8 @@ _ROWS = ("reply", "turn", "chunk", "first_partial", "server", "refusal")
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Same seed, same conversations.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a load, and nothing else.")
-@click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="Write a line a load.")
-@click.option("--plot", "plot_file", type=click.Path(path_type=Path), help="Write latency against streams as PNG.")
+@click.option("--csv", "csv_file", type=FileToWrite(), help="Write a line a load.")
+@click.option("--plot", "plot_file", type=FileToWrite(), help="Write latency against streams as PNG.")
 def sla(
     *,
     server: str,
@@ -70,8 +77,9 @@ def sla(
     console = Console(stderr=True)
 
     def measure(count: int) -> Report:
+        said = scripts.write_scripts(items, count, seconds, mix, seed)
         with console.status(f"{count} conversations for {seconds:g} s …"):
-            found = report.make_report(load.run_load(server, scripts.write_scripts(items, count, seconds, mix, seed)))
+            found = report.make_report(load.run_load(server, said, budget_ms / 1_000))
         click.echo(json.dumps(found)) if as_json else _show(found)
         return found
 
@@ -86,6 +94,13 @@ def sla(
         _write_csv(reports, csv_file)
     if plot_file is not None:
         plot.plot(reports, budget_ms, plot_file)
+    if not any(found["replies"] for found in reports):
+        raise click.ClickException(f"No reply came from {server}: {_errors(reports)}.")
+
+
+def _errors(reports: Sequence[Report]) -> str:
+    errors = sum((Counter(cast("dict[str, int]", found["errors"])) for found in reports), Counter[str]())
+    return ", ".join(f"{name} ({count} times)" for name, count in errors.most_common()) or "nobody spoke"
 
 
 def _show(found: Report) -> None:

@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 
 from vivavoce.cli._extras import extra
+from vivavoce.cli._options import FileToWrite, check_address
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,13 +24,13 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> tuple[int, ..
     """Reads `4`, `1,2,8` or `START:END[:STEP]`."""
     try:
         if ":" in value:
-            start, end, *step = (int(part) for part in value.split(":"))
+            start, end, *step = (int(part) for part in value.split(":", maxsplit=2))
             numbers = tuple(range(start, end + 1, *step))
         else:
             numbers = tuple(int(part) for part in value.split(",") if part)
     except ValueError:
         numbers = (0,)
-    if any(number < 1 for number in numbers):
+    if any(number < 1 for number in numbers) or (value and not numbers):
         raise click.BadParameter(f"{value!r} is no list of numbers; write 4, or 1,2,8, or START:END:STEP")
     return numbers
 
@@ -45,7 +46,9 @@ def _shapes(_: click.Context, __: click.Parameter, values: Sequence[str]) -> dic
 
 @click.command()
 @click.argument("model")
-@click.option("--triton", "address", metavar="HOST:PORT", required=True, help="Triton's gRPC address.")
+@click.option(
+    "--triton", "address", metavar="HOST:PORT", required=True, callback=check_address, help="Triton's gRPC address."
+)
 @click.option("--concurrency", callback=_numbers, default="", help="Callers at a time: 4, or 1,2,8, or 1:16:5.")
 @click.option("--request-rate", callback=_numbers, default="", help="Requests a second, likewise: an open loop.")
 @click.option("--batch-size", callback=_numbers, default="1", show_default=True, help="Items of a request, likewise.")
@@ -62,8 +65,8 @@ def _shapes(_: click.Context, __: click.Parameter, values: Sequence[str]) -> dic
     "--most-windows", type=click.IntRange(3), default=10, show_default=True, help="Then go on, steady or not."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a load, and nothing else.")
-@click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="Write a line a load.")
-@click.option("--plot", "plot_file", type=click.Path(path_type=Path), help="Write the two pictures as PNG.")
+@click.option("--csv", "csv_file", type=FileToWrite(), help="Write a line a load.")
+@click.option("--plot", "plot_file", type=FileToWrite(), help="Write the two pictures as PNG.")
 def triton(
     *,
     model: str,

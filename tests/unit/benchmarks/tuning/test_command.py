@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks.tuning import service
+from benchmarks.tuning.outcome import failed
 from service.triton.settings import read_settings
 from tests.unit.benchmarks.tuning.fakes import FakeMachine
 from vivavoce import cli
@@ -82,9 +83,26 @@ def test_interrupted_it_leaves_the_best_so_far(
     assert "run `vivavoce tune` again" in (tmp_path / "settings.toml").read_text()
 
 
+def test_where_the_service_does_not_start_nothing_is_chosen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(service, "LiveMeasurement", lambda *_: lambda *_: failed("Triton could not start", 3.0))
+    assert tune(tmp_path / "settings.toml") == 1
+    assert capsys.readouterr().err.endswith("Triton could not start: mend that, and begin anew with --fresh.\n")
+    assert not (tmp_path / "settings.toml").exists()
+
+
+def test_an_engine_that_is_none_is_told_before_anything_is_measured(
+    tmp_path: Path, machine: FakeMachine, capsys: pytest.CaptureFixture[str]
+):
+    assert tune(tmp_path / "settings.toml", "--engine", str(tmp_path)) == 1
+    assert f"{tmp_path} is no engine directory" in capsys.readouterr().err
+    assert not machine.asked
+
+
 def test_wrong_usage_is_told_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert tune(tmp_path / "missing" / "settings.toml") == 2
-    assert "There is no folder" in capsys.readouterr().err
+    assert "there is no folder" in capsys.readouterr().err
     (tmp_path / "settings.toml.log").write_text("something else\n")
     assert tune(tmp_path / "settings.toml") == 1
     assert "settings.toml.log is no log of `vivavoce tune`: choose another --out." in capsys.readouterr().err

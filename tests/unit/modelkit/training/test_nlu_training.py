@@ -14,7 +14,7 @@ from engines.bert.network_files import network_file
 from engines.bert.session import BertSession
 from engines.bert.slots import Slot
 from engines.bert.tokenizing import UtteranceTokenizer
-from modelkit.errors import DataError, TrainingError
+from modelkit.errors import DataError, EngineError, TrainingError
 from modelkit.nlu import Utterance
 from modelkit.sound_alikes import SoundAlikes
 from modelkit.substitution import collect_values, substitute_values
@@ -112,7 +112,7 @@ def test_nothing_but_the_weights_is_left_of_the_run(engine):
 
 def test_a_finished_engine_is_not_overwritten(engine, tiny_base, tmp_path):
     data = write_domain(tmp_path / "pizza")
-    with pytest.raises(TrainingError, match="already holds an engine: choose another --out"):
+    with pytest.raises(EngineError, match="already holds an engine: choose another --out"):
         train(options(data, engine, tiny_base), Silent())
 
 

@@ -1,0 +1,41 @@
+"""`vivavoce bench` where nothing can be measured: nobody answers, or the command asks for what cannot be."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from vivavoce import cli
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_load_that_nobody_answers_has_failed(
+    free_address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "loads.csv"
+    arguments = ("--server", free_address, "--streams", "2", "--seconds", "5", "--json", "--csv", str(file))
+    assert cli.run(["bench", "sla", *arguments]) == 1
+    out = capsys.readouterr()
+    assert json.loads(out.out)["replies"] == 0
+    assert f"No reply came from {free_address}: ServerUnavailable (2 times)." in out.err
+    assert len(file.read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize("numbers", ["1:2:3:4", "8:1", "1:4:0", "0,1", "many"])
+def test_numbers_that_are_none_are_wrong_usage(numbers: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["bench", "triton", "asr", "--triton", "localhost:1", "--concurrency", numbers]) == 2
+    assert f"'{numbers}' is no list of numbers; write 4, or 1,2,8, or START:END:STEP" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--csv", "--plot"])
+@pytest.mark.parametrize("command", [("sla", "--server"), ("triton", "qa_bert", "--triton")])
+def test_a_file_that_cannot_be_written_is_told_before_the_measurement(
+    option: str, command: tuple[str, ...], free_address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in (tmp_path, tmp_path / "missing" / "file"):
+        assert cli.run(["bench", *command, free_address, option, str(path)]) == 2
+        assert str(path.parent if path.name == "file" else path) in capsys.readouterr().err
