@@ -124,6 +124,7 @@ def recorded_utterances() -> tuple[npt.NDArray[np.float32], ...]:
     if path is None or not path.is_file():
         raise FileNotFoundError("moonshine-voice is not installed: pip install 'vivavoce[serve]'")
     decoder = channel_decoder(None, 0, 0, 1)
-    samples = np.concatenate([*decoder.decode(path.read_bytes()), *decoder.flush()])
+    blocks = [*decoder.decode(path.read_bytes()), decoder.flush()]
+    samples = np.concatenate([channel for (channel,) in blocks])
     size = round(UTTERANCE_SECONDS * MODEL_RATE_HZ)
     return tuple(samples[start : start + size] for start in range(0, len(samples) - size, size))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
@@ -40,7 +41,10 @@ class Channels:
         """
         if not data:
             raise InvalidInputError("audio", "EMPTY_AUDIO", "an audio message is empty: send some, or leave it out")
-        await self._listen(self._decoder.decode(data))
+        for channels in self._decoder.decode(data):
+            await self._listen(channels)
+            # Others are served between two blocks, also while nobody speaks and nothing has to be waited for.
+            await asyncio.sleep(0)
 
     def end_utterance(self) -> None:
         """Ends the utterance under way on every channel."""

@@ -117,7 +117,10 @@ class Conversation:
             raise InvalidInputError("audio", "NO_AUDIO_CONFIG", "audio came, but the config names no audio format")
         if not data:
             raise InvalidInputError("audio", "EMPTY_AUDIO", "an audio message is empty: send some, or leave it out")
-        await self._listen(self._decoder.decode(data), at)
+        for samples in self._decoder.decode(data):
+            await self._listen(samples, at)
+            # Others are served between two blocks, also while nobody speaks and nothing has to be waited for.
+            await asyncio.sleep(0)
 
     async def add_samples(self, samples: npt.NDArray[np.float32]) -> None:
         """Takes decoded audio in, float32 ``[samples]`` at 16 kHz; waits as :meth:`add_audio` does."""
@@ -164,7 +167,7 @@ class Conversation:
         self.outbox.finish()
 
     async def _listen(self, samples: npt.NDArray[np.float32], at: float) -> None:
-        self._last_audio = at
+        self._last_audio = self._loop.time()
         self._intake.add(samples)
         await self._judge(at)
         self._watch_for_stall()

@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipelines.audio.compressed import FlacDecoder, OggOpusDecoder
 from pipelines.audio.detection import DetectingDecoder
-from pipelines.audio.formats import AudioFormat, Encoding, SampleDecoder
+from pipelines.audio.flac import FlacDecoder
+from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.audio.opus import OggOpusDecoder
 from pipelines.audio.raw import RawDecoder
 from pipelines.audio.resampling import NO_SAMPLES, Resampler
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy.typing as npt
+
+    from pipelines.audio.sample_decoder import SampleDecoder
 
 
 class AudioDecoder:
@@ -27,13 +32,15 @@ class AudioDecoder:
         self._decoder = _sample_decoder(audio_format)
         self._resampler = Resampler()
 
-    def decode(self, data: bytes) -> npt.NDArray[np.float32]:
-        """Decodes a piece of audio to float32 ``[samples]`` at 16 kHz, as far as it is complete.
+    def decode(self, data: bytes) -> Iterator[npt.NDArray[np.float32]]:
+        """Yields audio as float32 ``[samples]`` at 16 kHz, as far as it is complete: a block at a time, when asked.
 
         Raises:
-            UndecodableAudioError: ``data`` is not in the promised encoding, or holds NaN or infinity.
+            UndecodableAudioError: ``data`` is not in the promised encoding, unpacks to too much, or holds NaN or
+                infinity.
         """
-        return self._to_model_rate(self._decoder.decode(data), last=False)
+        for block in self._decoder.decode(data):
+            yield self._to_model_rate(block, last=False)
 
     def flush(self) -> npt.NDArray[np.float32]:
         """Returns the samples that were held back for want of what follows.
@@ -67,13 +74,15 @@ class ChannelDecoder:
         self._decoder = decoder
         self._resamplers = [Resampler() for _ in range(channels)]
 
-    def decode(self, data: bytes) -> list[npt.NDArray[np.float32]]:
-        """Decodes a piece of audio to float32 ``[samples]`` at 16 kHz for each channel, as far as it is complete.
+    def decode(self, data: bytes) -> Iterator[list[npt.NDArray[np.float32]]]:
+        """Yields audio as float32 ``[samples]`` at 16 kHz for each channel; otherwise as :class:`AudioDecoder` does.
 
         Raises:
-            UndecodableAudioError: ``data`` is not in the promised encoding, or holds NaN or infinity.
+            UndecodableAudioError: ``data`` is not in the promised encoding, unpacks to too much, or holds NaN or
+                infinity.
         """
-        return self._to_model_rate(self._decoder.decode(data), last=False)
+        for block in self._decoder.decode(data):
+            yield self._to_model_rate(block, last=False)
 
     def flush(self) -> list[npt.NDArray[np.float32]]:
         """Returns the samples that were held back for want of what follows.

@@ -6,16 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipelines.audio.compressed import FlacDecoder, OggOpusDecoder
+from pipelines.audio.flac import FlacDecoder
 from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.audio.opus import OggOpusDecoder
 from pipelines.audio.raw import RawDecoder
 from pipelines.audio.wav import WavDecoder
 from pipelines.errors import UndecodableAudioError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy.typing as npt
 
-    from pipelines.audio.formats import SampleDecoder
+    from pipelines.audio.sample_decoder import SampleDecoder
 
 _NOTHING = np.zeros((0, 1), np.float32)
 _MAGIC_BYTES = 4
@@ -40,15 +43,15 @@ class DetectingDecoder:
         """Rate of the samples; known once there are any."""
         return self._decoder.sample_rate_hz if self._decoder else 0
 
-    def decode(self, data: bytes) -> npt.NDArray[np.float32]:
-        """Decodes ``data``: float32 ``[samples, channels]``."""
+    def decode(self, data: bytes) -> Iterator[npt.NDArray[np.float32]]:
+        """Yields what ``data`` completes, float32 ``[samples, channels]``."""
         if self._decoder is None:
             self._begun += data
             if len(self._begun) < _MAGIC_BYTES:
-                return _NOTHING
+                return
             data = self._choose()
         assert self._decoder is not None
-        return self._decoder.decode(data)
+        yield from self._decoder.decode(data)
 
     def flush(self) -> npt.NDArray[np.float32]:
         """Decodes what is left at the end of the audio."""
@@ -57,7 +60,7 @@ class DetectingDecoder:
                 return _NOTHING
             rest = self._choose()
             assert self._decoder is not None
-            return self._decoder.decode(rest)
+            return next(self._decoder.decode(rest))
         return self._decoder.flush()
 
     def _choose(self) -> bytes:

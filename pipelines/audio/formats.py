@@ -1,16 +1,11 @@
-"""The audio formats that a caller may choose, and what a decoder of any of them does."""
+"""The audio formats that a caller may choose."""
 
 from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
 
 from pipelines.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 MODEL_RATE_HZ = 16_000
 """Sample rate of everything behind the decoders: voice activity and recognition."""
@@ -67,17 +62,3 @@ class AudioFormat:
                 "CHANNEL_COUNT_OUT_OF_RANGE",
                 f"{self.channels} channels are not served: send 1 or 2",
             )
-
-
-class SampleDecoder(Protocol):
-    """Turns bytes into interleaved samples at their own rate."""
-
-    @property
-    def sample_rate_hz(self) -> int:
-        """Rate of what :meth:`decode` returns; known once it has returned samples."""
-
-    def decode(self, data: bytes) -> npt.NDArray[np.float32]:
-        """Decodes what ``data`` completes: float32 ``[samples, channels]``, possibly with no samples."""
-
-    def flush(self) -> npt.NDArray[np.float32]:
-        """Decodes what is left at the end of the audio."""

@@ -25,3 +25,16 @@ def check_header(promised: AudioFormat, rate: int, channels: int) -> None:
         raise UndecodableAudioError(
             f"the audio's header says {channels} channel(s), the config {promised.channels}: leave the config's at 0"
         )
+
+
+def check_follows(rate: int, channels: int, first_rate: int, first_channels: int) -> None:
+    """Checks the header of a recording that follows another one in the same stream of audio.
+
+    Raises:
+        UndecodableAudioError: it has another rate or number of channels than the first one.
+    """
+    if (rate, channels) != (first_rate, first_channels):
+        raise UndecodableAudioError(
+            f"a recording of {rate} Hz and {channels} channel(s) follows one of {first_rate} Hz and {first_channels}: "
+            "record all alike, or open another stream for it"
+        )

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.audio.sample_decoder import PieceDecoder
 from pipelines.errors import UndecodableAudioError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy.typing as npt
 
 
@@ -33,11 +36,10 @@ _G711 = {Encoding.MULAW: _mulaw_table(), Encoding.ALAW: _alaw_table()}
 _SAMPLE_BYTES = {Encoding.LINEAR_PCM: 2, Encoding.LINEAR_PCM_FLOAT32: 4, Encoding.MULAW: 1, Encoding.ALAW: 1}
 
 
-class RawDecoder:
-    """Decodes headerless samples; every piece must hold whole samples of all channels.
+class RawDecoder(PieceDecoder):
+    """Decodes headerless samples; audio must come in whole samples of all channels.
 
     Attributes:
-        sample_rate_hz: samples a second and channel.
         frame_bytes: bytes of one sample of all channels.
     """
 
@@ -47,14 +49,18 @@ class RawDecoder:
         self._channels = audio_format.channels or 1
         self.frame_bytes = _SAMPLE_BYTES[self._encoding] * self._channels
 
-    def decode(self, data: bytes) -> npt.NDArray[np.float32]:
-        """Decodes ``data`` to float32 ``[samples, channels]``."""
+    def decode(self, data: bytes) -> Iterator[npt.NDArray[np.float32]]:
+        """Refuses a part of a sample before any of ``data`` is decoded; otherwise as for every encoding."""
         if len(data) % self.frame_bytes:
             raise UndecodableAudioError(
                 f"{len(data)} bytes are no whole number of {self._encoding.value} samples "
                 f"on {self._channels} channel(s): send multiples of {self.frame_bytes} bytes"
             )
-        return self._samples(data).reshape(-1, self._channels)
+        return super().decode(data)
+
+    def decode_piece(self, piece: bytes) -> Iterator[npt.NDArray[np.float32]]:
+        """Yields ``piece`` as float32 ``[samples, channels]``."""
+        yield self._samples(piece).reshape(-1, self._channels)
 
     def flush(self) -> npt.NDArray[np.float32]:
         """Returns nothing: no sample is ever held back."""

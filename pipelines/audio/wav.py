@@ -10,9 +10,12 @@ import numpy as np
 from pipelines.audio.formats import AudioFormat, Encoding
 from pipelines.audio.headers import check_header
 from pipelines.audio.raw import RawDecoder
+from pipelines.audio.sample_decoder import PieceDecoder
 from pipelines.errors import UndecodableAudioError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy.typing as npt
 
 _NOTHING = np.zeros((0, 1), np.float32)
@@ -36,7 +39,7 @@ _UNKNOWN_LENGTHS = frozenset({0, 0xFFFFFFFF})
 """Written in place of the length of the samples by who cannot know it yet."""
 
 
-class WavDecoder:
+class WavDecoder(PieceDecoder):
     """Decodes WAV; the pieces may be cut anywhere.
 
     Args:
@@ -50,25 +53,20 @@ class WavDecoder:
         self._samples: RawDecoder | None = None
         self._left: int | None = None
 
-    @property
-    def sample_rate_hz(self) -> int:
-        """Rate of the samples; known once there are any."""
-        return self._samples.sample_rate_hz if self._samples else 0
-
-    def decode(self, data: bytes) -> npt.NDArray[np.float32]:
-        """Decodes ``data``: float32 ``[samples, channels]``; what follows the samples is left out."""
-        self._held += data
+    def decode_piece(self, piece: bytes) -> Iterator[npt.NDArray[np.float32]]:
+        """Yields ``piece`` as float32 ``[samples, channels]``; what follows the samples is left out."""
+        self._held += piece
         if self._samples is None and not self._read_header():
-            return _NOTHING
+            return
         assert self._samples is not None
         if self._left is not None:
             del self._held[self._left :]
         whole = len(self._held) - len(self._held) % self._samples.frame_bytes
-        frames = self._samples.decode(bytes(self._held[:whole]))
+        samples = bytes(self._held[:whole])
         del self._held[:whole]
         if self._left is not None:
             self._left -= whole
-        return frames
+        yield from self._samples.decode(samples)
 
     def flush(self) -> npt.NDArray[np.float32]:
         """Returns nothing: every whole sample was returned as it came."""
@@ -112,5 +110,6 @@ class WavDecoder:
         if audio_format is None:
             raise UndecodableAudioError("the WAV header is damaged: its samples come before their format")
         self._samples = RawDecoder(audio_format)
+        self.sample_rate_hz = audio_format.sample_rate_hz
         self._left = None if length in _UNKNOWN_LENGTHS else length
         del self._held[:position]

@@ -34,8 +34,8 @@ def encoded(encoding: Encoding, rate: int, channels: int = 1) -> bytes:
 
 def decoded(audio_format: AudioFormat, data: bytes, chunk: int = 3200) -> np.ndarray:
     decoder = AudioDecoder(audio_format)
-    pieces = [decoder.decode(data[start : start + chunk]) for start in range(0, len(data), chunk)]
-    return np.concatenate([*pieces, decoder.flush()])
+    blocks = [block for start in range(0, len(data), chunk) for block in decoder.decode(data[start : start + chunk])]
+    return np.concatenate([*blocks, decoder.flush()])
 
 
 @pytest.mark.parametrize("channels", [1, 2])
@@ -89,16 +89,24 @@ def test_a_damaged_opus_packet_is_refused():
         decoded(AudioFormat(Encoding.OGGOPUS), headers + damaged)
 
 
+@pytest.mark.parametrize("chunk", [98, 3_200, 1 << 20])
+def test_one_opus_recording_may_follow_another(chunk: int):
+    data = encoded(Encoding.OGGOPUS, 48_000)
+    (once, twice) = (decoded(AudioFormat(Encoding.OGGOPUS), recording, chunk) for recording in (data, data + data))
+    assert abs(len(twice) - 2 * len(once)) <= 1
+    # The resampler knows the end of the first recording at the beginning of the second.
+    np.testing.assert_allclose(twice[len(once) + 1_000 :][:20_000], once[1_000:][:20_000], atol=1e-3)
+
+
+def test_an_opus_recording_of_other_channels_cannot_follow():
+    data = encoded(Encoding.OGGOPUS, 48_000) + encoded(Encoding.OGGOPUS, 48_000, 2)
+    with pytest.raises(UndecodableAudioError, match=r"48000 Hz and 2 channel\(s\) follows one of 48000 Hz and 1"):
+        decoded(AudioFormat(Encoding.OGGOPUS), data)
+
+
 def test_a_header_that_contradicts_the_config_is_refused():
     with pytest.raises(UndecodableAudioError, match="2 channel"):
         decoded(AudioFormat(Encoding.FLAC, 16_000, 1), encoded(Encoding.FLAC, 16_000, 2))
-
-
-def test_flac_with_bits_that_cannot_be_decoded_is_refused():
-    buffer = io.BytesIO()
-    soundfile.write(buffer, tone(16_000), 16_000, format="FLAC", subtype="PCM_24")
-    with pytest.raises(UndecodableAudioError, match="24 bits"):
-        decoded(AudioFormat(Encoding.FLAC), buffer.getvalue())
 
 
 @pytest.mark.parametrize(("rate", "channels"), [(7_999, 1), (48_001, 1), (0, 1), (16_000, 3), (16_000, -1)])
@@ -130,8 +138,8 @@ def wav(subtype: str, rate: int = 16_000, channels: int = 1, container: str = "W
 
 def channels_of(data: bytes, chunk: int, *, wanted: int = 1, promised: int = 0) -> list[np.ndarray]:
     decoder = channel_decoder(None, 0, promised, wanted)
-    pieces = [decoder.decode(data[start : start + chunk]) for start in range(0, len(data), chunk)]
-    return [np.concatenate(channel) for channel in zip(*pieces, decoder.flush(), strict=True)]
+    blocks = [block for start in range(0, len(data), chunk) for block in decoder.decode(data[start : start + chunk])]
+    return [np.concatenate(channel) for channel in zip(*blocks, decoder.flush(), strict=True)]
 
 
 @pytest.mark.parametrize("chunk", [7, 999, 1 << 20])

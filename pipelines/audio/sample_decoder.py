@@ -1,0 +1,93 @@
+"""What a decoder of any encoding does: it decodes piece by piece, and only as fast as somebody listens."""
+
+from __future__ import annotations
+
+import abc
+from typing import TYPE_CHECKING, Final, Protocol
+
+import numpy as np
+
+from pipelines.errors import UndecodableAudioError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import numpy.typing as npt
+
+PIECE_BYTES: Final = 32_768
+"""Audio is taken in this much at a time. Every size of a raw sample on one or two channels divides it."""
+
+BLOCK_SAMPLES: Final = 16_384
+"""A block ends once it has so many samples a channel: a millisecond or two of decoding."""
+
+MAX_PIECE_SECONDS: Final = 1_800
+"""What one piece may unpack to.
+
+Silence packs best. FLAC's streamable subset (RFC 9639, section 7) spends 11 bytes or more on 4,608 samples, which
+makes 1,720 s of a piece at 8 kHz; Opus at rest spends 3 bytes on 120 ms, which makes 1,310 s. A piece that holds more
+was made to fill memory, or to keep the service busy.
+"""
+
+
+class SampleDecoder(Protocol):
+    """Turns bytes into samples at their own rate."""
+
+    @property
+    def sample_rate_hz(self) -> int:
+        """Rate of the samples; known once there are any."""
+
+    def decode(self, data: bytes) -> Iterator[npt.NDArray[np.float32]]:
+        """Yields what ``data`` completes in blocks, float32 ``[samples, channels]``, each with at least one sample.
+
+        A block is decoded when it is asked for: what is held does not grow with what ``data`` unpacks to, and who
+        works on one block before he asks for the next can let others work in between.
+
+        Raises:
+            UndecodableAudioError: ``data`` is not in the promised encoding, or unpacks to too much.
+        """
+
+    def flush(self) -> npt.NDArray[np.float32]:
+        """Decodes what is left at the end of the audio, float32 ``[samples, channels]``, possibly with no samples."""
+
+
+class PieceDecoder(abc.ABC):
+    """A :class:`SampleDecoder` for one encoding."""
+
+    sample_rate_hz: int = 0
+
+    def decode(self, data: bytes) -> Iterator[npt.NDArray[np.float32]]:
+        """Decodes ``data`` piece by piece; see :class:`SampleDecoder`."""
+        whole = memoryview(data)
+        for start in range(0, len(data), PIECE_BYTES):
+            yield from self._blocks(bytes(whole[start : start + PIECE_BYTES]))
+
+    @abc.abstractmethod
+    def decode_piece(self, piece: bytes) -> Iterable[npt.NDArray[np.float32]]:
+        """Yields what ``piece`` completes, float32 ``[samples, channels]``, in blocks of any size, one after another.
+
+        Args:
+            piece: at most :data:`PIECE_BYTES` bytes.
+        """
+
+    @abc.abstractmethod
+    def flush(self) -> npt.NDArray[np.float32]:
+        """Decodes what is left at the end of the audio, float32 ``[samples, channels]``, possibly with no samples."""
+
+    def _blocks(self, piece: bytes) -> Iterator[npt.NDArray[np.float32]]:
+        """Yields what ``piece`` completes in blocks that are worth their overhead."""
+        waiting: list[npt.NDArray[np.float32]] = []
+        samples = total = 0
+        for block in self.decode_piece(piece):
+            samples += len(block)
+            total += len(block)
+            if total > MAX_PIECE_SECONDS * self.sample_rate_hz:
+                raise UndecodableAudioError(
+                    f"{len(piece):,} bytes of the audio unpack to over {MAX_PIECE_SECONDS // 60} minutes: "
+                    "leave long silence out, or send LINEAR_PCM"
+                )
+            waiting.append(block)
+            if samples >= BLOCK_SAMPLES:
+                yield np.concatenate(waiting)
+                waiting, samples = [], 0
+        if samples:
+            yield np.concatenate(waiting)
