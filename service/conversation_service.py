@@ -17,6 +17,7 @@ from service import wire
 from service.errors import reported_to
 from service.idle import IdleWatch
 from service.malformed import refuse_malformed
+from service.writing import write
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
@@ -111,12 +112,11 @@ class ConversationServicer:
         """Reads what the caller sends beside writing what the conversation says."""
         name = secrets.token_hex(6)
         loop = asyncio.get_running_loop()
-        await context.write(pb.ConverseResponse(started=pb.Started(conversation_id=name)))
+        await write(context, pb.ConverseResponse(started=pb.Started(conversation_id=name)))
         reader = asyncio.create_task(self._read(conversation, requests), name=f"read-{name}")
         try:
             async for message in conversation.outbox:
-                response = wire.to_response(message, loop.time())
-                await context.write(response)
+                await write(context, wire.to_response(message, loop.time()))
                 if isinstance(message, Reply):
                     _log_reply(name, message, loop.time())
         finally:

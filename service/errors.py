@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DOMAIN = "vivavoce"
+SHUTTING_DOWN = "the server shuts down: connect to another one, or again later"
 _DETAILS_KEY = "grpc-status-details-bin"
 _MODELS_RETRY_SECONDS = 2.0
 _READER_RETRY_SECONDS = 1.0

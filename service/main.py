@@ -26,6 +26,7 @@ from pipelines.workload import Workload
 from service.admission import Admission, RecordingMemory
 from service.capacity_watch import UNMEASURED_SPEAKERS, CapacityWatch, MeasuredModels
 from service.conversation_service import ConversationServicer
+from service.errors import SHUTTING_DOWN
 from service.handlers import conversation_handler, model_handler
 from service.idle import Limits
 from service.model_service import SERVICE_NAME as MODEL_SERVICE_NAME
@@ -251,7 +252,7 @@ async def _stop(
     admission: Admission,
     health_servicer: health.aio.HealthServicer,
 ) -> None:
-    admission.close("the server shuts down: connect to another one, or again later")
+    admission.close(SHUTTING_DOWN)
     await health_servicer.enter_graceful_shutdown()
     await open_conversations.drain(_DRAIN_SECONDS)
     await server.stop(grace=1.0)

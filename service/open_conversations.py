@@ -30,23 +30,25 @@ class OpenConversations:
 
     def __init__(self, workload: Workload | None = None) -> None:
         self._workload = workload or Workload()
-        self._open: set[Conversation] = set()
         self._streams: dict[int, _Stream] = {}
         self._numbers = itertools.count()
 
     @contextlib.asynccontextmanager
-    async def holding(self, *conversations: Conversation) -> AsyncIterator[None]:
-        """Knows the ``conversations`` of one stream while the body runs, and closes them after it."""
+    async def holding(self, *conversations: Conversation, whole: bool = False) -> AsyncIterator[None]:
+        """Knows the ``conversations`` of one stream while the body runs, and closes them after it.
+
+        Args:
+            conversations: one a channel.
+            whole: whether the caller can do nothing with a part of what is said, as with a part of a recording.
+        """
         number = next(self._numbers)
         for conversation in conversations:
             conversation.workload = self._workload
-        self._open.update(conversations)
-        self._streams[number] = _Stream(conversations)
+        self._streams[number] = _Stream(conversations, whole=whole)
         try:
             yield
         finally:
             del self._streams[number]
-            self._open.difference_update(conversations)
             await asyncio.gather(*(conversation.close() for conversation in conversations))
 
     def observe(self, seconds: float) -> None:
@@ -68,27 +70,37 @@ class OpenConversations:
         return known + NEWCOMER * max(0, places - len(self._streams))
 
     async def drain(self, grace_seconds: float) -> None:
-        """Announces the shutdown to every conversation, and ends each as soon as it has no turn under way."""
+        """Announces the shutdown to every conversation, and ends each as soon as it has no turn under way.
+
+        Streams that were let in before may become known only now. What is wanted whole goes on as long as it may.
+        """
         loop = asyncio.get_running_loop()
         until = loop.time() + grace_seconds
-        for conversation in self._open:
-            conversation.announce_end(AwayReason.SHUTDOWN, grace_seconds)
-        while self._open and loop.time() < until:
-            for conversation in tuple(self._open):
-                if conversation.phase == "idle":
-                    conversation.finish()
+        told: set[Conversation] = set()
+        while self._streams and loop.time() < until:
+            for stream in self._streams.values():
+                for conversation in stream.conversations:
+                    if conversation not in told:
+                        told.add(conversation)
+                        conversation.announce_end(AwayReason.SHUTDOWN, grace_seconds)
+                    if conversation.phase == "idle" and not stream.whole:
+                        conversation.finish()
             await asyncio.sleep(_DRAIN_POLL_SECONDS)
+        for stream in self._streams.values():
+            if stream.whole:
+                for conversation in stream.conversations:
+                    conversation.finish()
 
 
 class _Stream:
     """The conversations of one stream, and how much is said in them together."""
 
-    def __init__(self, conversations: tuple[Conversation, ...]) -> None:
+    def __init__(self, conversations: tuple[Conversation, ...], *, whole: bool) -> None:
         self.share = SpeechShare()
-        self._conversations = conversations
+        self.conversations, self.whole = conversations, whole
         self._counted_samples = 0
 
     def observe(self, seconds: float) -> None:
-        samples = sum(conversation.recognized_samples for conversation in self._conversations)
+        samples = sum(conversation.recognized_samples for conversation in self.conversations)
         self.share.observe((samples - self._counted_samples) / MODEL_RATE_HZ, seconds)
         self._counted_samples = samples

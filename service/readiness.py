@@ -63,10 +63,16 @@ class Readiness:
                 await self._change(missing)
             await asyncio.sleep(_POLL_READY_SECONDS if self._ready.is_set() else _POLL_MISSING_SECONDS)
 
-    async def lost(self) -> None:
-        """Says at once that the model server is gone, without waiting for the next look."""
-        if self._ready.is_set():
+    async def lost(self) -> bool:
+        """Says at once that the model server is gone, without waiting for the next look.
+
+        Returns:
+            Whether the models were ready until then.
+        """
+        was_ready = self._ready.is_set()
+        if was_ready:
             await self._change(["the model server"])
+        return was_ready
 
     async def _change(self, missing: Sequence[str]) -> None:
         if missing:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pipelines.text.figures import in_figures
+from pipelines.text.figures import grammar, in_figures
 from pipelines.text.profanity import masked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _MARKS = re.compile(r"""(?<!\d)[.,:;!?"“”()…]|[.,:;!?"“”()…](?!\d)|[-–—](?!\d)""")  # noqa: RUF001 - dashes of texts
 _SPACES = re.compile(r"\s+")
@@ -28,23 +33,25 @@ class TranscriptStyle:
     figures_in_partials: bool = False
     mask_profanity: bool = False
 
-    def write(self, text: str, *, is_final: bool) -> str:
-        """Returns a recognized ``text`` in this style."""
+    async def write(self, text: str, *, is_final: bool) -> str:
+        """Returns a recognized ``text`` in this style; other tasks run meanwhile, however long it is."""
         if not self.punctuation:
             text = plain(text)
         if self.figures and (is_final or self.figures_in_partials):
-            text = in_figures(text)
-        return masked(text) if self.mask_profanity else text
+            text = await in_figures(text)
+        return await asyncio.to_thread(masked, text) if self.mask_profanity else text
 
-    def write_word(self, word: str) -> str:
-        """Returns one word of a text in this style; it stays as it was spoken."""
-        written = word if self.punctuation else plain(word)
-        return masked(written) if self.mask_profanity else written
+    async def write_words(self, words: Iterable[str]) -> list[str]:
+        """Returns the words of a text in this style, one by one; they stay as they were spoken."""
+        written = [word if self.punctuation else plain(word) for word in words]
+        if self.mask_profanity:
+            return await asyncio.to_thread(lambda: [masked(word) for word in written])
+        return written
 
 
 def prepare() -> None:
     """Loads grammars and dictionaries, which takes about a second; otherwise the first who needs them waits."""
-    in_figures("twenty three dollars")
+    grammar()
     masked("hello")
 
 

@@ -56,6 +56,19 @@ class TritonClient:
             return names
         return [name for name, is_ready in zip(names, ready, strict=True) if not is_ready]
 
+    async def max_batch_size(self, model: str) -> int:
+        """Returns how many rows one request to a model may have; 0 if it takes no batches.
+
+        Raises:
+            ModelUnavailableError: Triton cannot be reached, or did not answer in time.
+            ModelError: there is no such model.
+        """
+        try:
+            answer = await self._client.get_model_config(model, client_timeout=_PROBE_TIMEOUT_SECONDS)
+        except InferenceServerException as error:
+            raise _model_error(model, error) from error
+        return int(answer.config.max_batch_size)
+
     async def infer(
         self,
         model: str,
@@ -89,12 +102,7 @@ class TritonClient:
         try:
             return await self._unless_abandoned(asyncio.ensure_future(call))
         except InferenceServerException as error:
-            if error.status() in _UNREACHABLE:
-                raise ModelUnavailableError(
-                    f"the model server cannot be reached for {model}: try again soon"
-                ) from error
-            logger.error("the model %s failed: %s", model, error.message())  # noqa: TRY400 - Triton's message is the trace
-            raise ModelError(f"the model {model} failed: the service's log has the details") from error
+            raise _model_error(model, error) from error
 
     async def _unless_abandoned(self, call: asyncio.Task[triton.InferResult]) -> triton.InferResult:
         """Waits for a call, which goes on to its end when the waiting is cancelled."""
@@ -170,6 +178,13 @@ def _parameters() -> dict[str, int] | None:
     """
     until = deadline()
     return None if until is None else {"deadline_us": int(until * 1e6)}
+
+
+def _model_error(model: str, error: InferenceServerException) -> ModelError:
+    if error.status() in _UNREACHABLE:
+        return ModelUnavailableError(f"the model server cannot be reached for {model}: try again soon")
+    logger.error("the model %s failed: %s", model, error.message())
+    return ModelError(f"the model {model} failed: the service's log has the details")
 
 
 def _control_error(what: str, error: InferenceServerException) -> ModelError:

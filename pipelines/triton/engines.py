@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import secrets
 import time
 from typing import TYPE_CHECKING
@@ -130,7 +132,13 @@ class TritonPunctuation:
         self._model = model
 
     async def punctuate(self, texts: Sequence[str]) -> list[str]:
-        """Writes texts as one batch; see ``pipelines.ports.PunctuationModel``."""
+        """Writes texts in batches as large as the model takes; see ``pipelines.ports.PunctuationModel``."""
+        # Asked for every time: the model may be served with other settings from one request to the next.
+        rows = max(1, await self._client.max_batch_size(self._model))
+        batches = (texts[start : start + rows] for start in range(0, len(texts), rows))
+        return list(itertools.chain.from_iterable(await asyncio.gather(*map(self._punctuate, batches))))
+
+    async def _punctuate(self, texts: Sequence[str]) -> list[str]:
         packed = np.array([[text.encode()] for text in texts], np.object_)
         result = await self._client.infer(self._model, [_tensor("TEXT", packed, "BYTES")])
         return [text.decode() for text in result.as_numpy("PUNCTUATED").reshape(-1)]

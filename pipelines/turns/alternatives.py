@@ -18,14 +18,15 @@ def join_alternatives(segments: Iterable[tuple[str, tuple[Alternative, ...]]], m
         most: how many to return at most, at least 1.
 
     Returns:
-        At least one, the best first; confidences multiply, as if segments had nothing to do with one another.
+        At least one: that of the segments' best texts, which is what is taken for said, and then the most probable
+        of the others. Confidences multiply, as if segments had nothing to do with one another.
     """
     joined = [Alternative("", 1.0)]
     for text, alternatives in segments:
-        products = [
+        best, *others = [
             Alternative(" ".join(filter(None, (before.text, one.text))), before.confidence * one.confidence)
             for before in joined
             for one in alternatives or (Alternative(text, 1.0),)
         ]
-        joined = sorted(products, key=lambda one: -one.confidence)[:most]
+        joined = [best, *sorted(others, key=lambda one: -one.confidence)][:most]
     return tuple(joined)

@@ -189,7 +189,7 @@ def _guess(state: State, turn: Turn, text: str) -> Step:
 def _reply(state: State, turn: Turn) -> Step:
     """Replies with what there is: all of it, or what was ready when the budget was used up."""
     assert turn.ended_at is not None
-    guess = turn.guess or Guess(0, turn.text)
+    guess = turn.guess or Guess(0, turn.text, search=None if state.settings.has_documents else AnswerSearch())
     overran = guess.missing if turn.text_is_final else (Stage.ASR, *guess.missing)
     failed = turn.asr_failed or guess.failed
     status = Status.PARTIAL if overran else Status.DEGRADED if failed else Status.COMPLETE

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from service.riva.proto import riva_common_pb2
 
 MAX_TEXTS = 64
+MAX_CHARACTERS_IN_FIGURES = 20_000
+"""Of all texts of a request together: numbers are written on the core that serves everybody."""
 
 _INTENTS = "intent_slot"
 _ANSWERS = "qa"
@@ -115,12 +117,14 @@ class LanguageServicer:
         async with self._served(request, context):
             _check_texts(request.text)
             _check_params(request.model, _FIGURES)
-            return pb.TextTransformResponse(text=[in_figures(text) for text in request.text], id=_id(request))
+            _check_length(request.text)
+            written = [await in_figures(text) for text in request.text]
+            return pb.TextTransformResponse(text=written, id=_id(request))
 
     async def PunctuateText(  # noqa: N802 - named by the contract
         self, request: pb.TextTransformRequest, context: Context
     ) -> pb.TextTransformResponse:
-        """Writes texts with capitals and punctuation, as one batch; see the contract."""
+        """Writes texts with capitals and punctuation; see the contract."""
         async with self._served(request, context):
             _check_texts(request.text)
             _check_params(request.model, _PUNCTUATION, _NVIDIA_PUNCTUATION)
@@ -166,6 +170,12 @@ def _check_texts(texts: Sequence[str]) -> None:
         raise InvalidInputError("text", "TEXT_COUNT_OUT_OF_RANGE", f"{len(texts)} texts: send 1 to {MAX_TEXTS}")
     for text in texts:
         check_text(text)
+
+
+def _check_length(texts: Sequence[str]) -> None:
+    if (length := sum(map(len, texts))) > MAX_CHARACTERS_IN_FIGURES:
+        message = f"the texts have {length:,} characters together: send at most {MAX_CHARACTERS_IN_FIGURES:,}"
+        raise InvalidInputError("text", "TEXTS_TOO_LONG", message)
 
 
 def _check_params(params: pb.NLPModelParams, *models: str) -> None:

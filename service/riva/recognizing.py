@@ -12,15 +12,10 @@ from service.riva.results import ResultWriter
 from service.riva.voice import ObservedVoice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pipelines.messages import Message
     from pipelines.ports import Models
     from pipelines.voice_activity import SileroModel
     from service.riva.settings import RecognitionSettings
-
-PIECE_BYTES = 32_768
-"""Audio is decoded this much at a time, so that a long message does not keep other callers waiting."""
 
 
 class Recognition:
@@ -48,10 +43,3 @@ def refuse_failure(conversation: Conversation, message: Message) -> None:
     """Raises ModelError if ``message`` says that recognition failed: Riva's results cannot tell it in passing."""
     if isinstance(message, Notice) and message.code is NoticeCode.STAGE_FAILED:
         raise conversation.last_failure or ModelError(message.message)
-
-
-def pieces(audio: bytes) -> Iterator[bytes]:
-    """Yields ``audio`` in pieces of 32 KiB; one empty piece if there is none."""
-    view = memoryview(audio)
-    for start in range(0, max(1, len(view)), PIECE_BYTES):
-        yield bytes(view[start : start + PIECE_BYTES])

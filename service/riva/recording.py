@@ -6,7 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from pipelines.messages import Transcript
-from service.riva.recognizing import pieces, refuse_failure
+from service.errors import SHUTTING_DOWN, NotReadyError
+from service.riva.recognizing import refuse_failure
 
 if TYPE_CHECKING:
     from pipelines.channels import Channels
@@ -22,9 +23,11 @@ async def recognize(channels: Channels, audio: bytes) -> list[list[Transcript]]:
     Raises:
         InvalidInputError: the audio is empty or cannot be decoded.
         ModelError: the recognizer failed.
+        NotReadyError: the server shut down before all was heard.
     """
-    listening = asyncio.create_task(_listen(channels, audio))
-    collecting = [asyncio.create_task(_collect(conversation)) for conversation in channels.conversations]
+    heard = asyncio.Event()
+    listening = asyncio.create_task(_listen(channels, audio, heard))
+    collecting = [asyncio.create_task(_collect(conversation, heard)) for conversation in channels.conversations]
     try:
         await asyncio.gather(listening, *collecting)
     finally:
@@ -34,19 +37,19 @@ async def recognize(channels: Channels, audio: bytes) -> list[list[Transcript]]:
     return [task.result() for task in collecting]
 
 
-async def _listen(channels: Channels, audio: bytes) -> None:
-    for piece in pieces(audio):
-        await channels.add_audio(piece)
-        # Others are served between two pieces, also while nobody speaks and nothing has to be waited for.
-        await asyncio.sleep(0)
+async def _listen(channels: Channels, audio: bytes, heard: asyncio.Event) -> None:
+    await channels.add_audio(audio)
+    heard.set()
     await channels.half_close()
 
 
-async def _collect(conversation: Conversation) -> list[Transcript]:
+async def _collect(conversation: Conversation, heard: asyncio.Event) -> list[Transcript]:
     found = []
     async for message in conversation.outbox:
         refuse_failure(conversation, message)
         if isinstance(message, Transcript) and message.is_final and message.text:
             found.append(message)
+    if not heard.is_set():
+        raise NotReadyError(SHUTTING_DOWN)
     # Turns are recognized side by side: the one that was said first may be done last.
     return sorted(found, key=lambda transcript: transcript.turn)

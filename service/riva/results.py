@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import dataclasses
 from typing import TYPE_CHECKING
 
 from pipelines.audio.formats import MODEL_RATE_HZ
@@ -10,7 +12,7 @@ from pipelines.turns.alternatives import join_alternatives
 from service.riva.proto import riva_asr_pb2 as pb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pipelines.messages import Transcript
     from service.riva.settings import RecognitionSettings
@@ -32,12 +34,13 @@ class ResultWriter:
         self._channel = channel
         self._guessed: list[str] = []
 
-    def streaming(self, transcript: Transcript) -> pb.StreamingRecognitionResult:
+    async def streaming(self, transcript: Transcript) -> pb.StreamingRecognitionResult:
         """Writes a transcript of a stream."""
-        best = Alternative(transcript.text, transcript.confidence)
+        written = await self._written(transcript)
+        words = await self._words(transcript)
         result = self.states()
-        result.alternatives.extend(self._write(transcript.alternatives or (best,), is_final=transcript.is_final))
-        result.alternatives[0].words.extend(self._words(transcript))
+        result.alternatives.extend(self._to_alternatives(written, is_final=transcript.is_final))
+        result.alternatives[0].words.extend(words)
         result.is_final = transcript.is_final
         if not transcript.is_final:
             # More was heard than was decoded: by this a client tells which of its chunks the words are from.
@@ -52,44 +55,60 @@ class ResultWriter:
             result.pipeline_states.vad_probabilities.extend(self._voice.take_probabilities())
         return result
 
-    def offline(self, transcripts: Sequence[Transcript]) -> pb.SpeechRecognitionResult:
-        """Writes the final transcripts of a recording as one."""
-        each = [
-            (transcript.text, transcript.alternatives or (Alternative(transcript.text, transcript.confidence),))
-            for transcript in transcripts
-        ]
-        joined = join_alternatives(each, max(1, self._settings.recognition.alternatives))
+    async def offline(self, transcripts: Sequence[Transcript]) -> pb.SpeechRecognitionResult:
+        """Writes the final transcripts of a recording as one.
+
+        Each utterance is written by itself, as in a stream: a number does not go on behind the pause that ended one.
+        """
+        each, words = [], []
+        for transcript in transcripts:
+            each.append((transcript.text, await self._written(transcript)))
+            words += await self._words(transcript)
+            # There may be an hour of utterances in which nothing has to be waited for.
+            await asyncio.sleep(0)
+        joined = await asyncio.to_thread(join_alternatives, each, max(1, self._settings.recognition.alternatives))
         result = pb.SpeechRecognitionResult(
-            alternatives=self._write(joined, is_final=True),
+            alternatives=self._to_alternatives(joined, is_final=True),
             channel_tag=self._channel,
             audio_processed=self._voice.heard_seconds,
         )
-        for transcript in transcripts:
-            result.alternatives[0].words.extend(self._words(transcript))
+        result.alternatives[0].words.extend(words)
         return result
 
-    def _words(self, transcript: Transcript) -> Iterator[pb.WordInfo]:
+    async def _words(self, transcript: Transcript) -> list[pb.WordInfo]:
         """Writes when the words were said; each offset is counted from the start, so that none drifts."""
-        for word in transcript.words:
-            yield pb.WordInfo(
-                word=self._settings.style.write_word(word.text),
+        texts = await self._settings.style.write_words(word.text for word in transcript.words)
+        return [
+            pb.WordInfo(
+                word=text,
                 start_time=1000 * word.start // MODEL_RATE_HZ,
                 end_time=1000 * word.end // MODEL_RATE_HZ,
                 confidence=word.confidence,
                 language_code=self._settings.language,
             )
+            for text, word in zip(texts, transcript.words, strict=True)
+        ]
 
-    def _write(self, alternatives: Iterable[Alternative], *, is_final: bool) -> list[pb.SpeechRecognitionAlternative]:
+    async def _written(self, transcript: Transcript) -> tuple[Alternative, ...]:
+        """Returns what was said, the most probable first, in the style that is wanted."""
+        style, is_final = self._settings.style, transcript.is_final
+        spoken = transcript.alternatives or (Alternative(transcript.text, transcript.confidence),)
+        return tuple([dataclasses.replace(one, text=await style.write(one.text, is_final=is_final)) for one in spoken])
+
+    def _to_alternatives(
+        self, written: Iterable[Alternative], *, is_final: bool
+    ) -> list[pb.SpeechRecognitionAlternative]:
+        """Writes each text once, with the confidence of the most probable that is written so."""
+        distinct: dict[str, Alternative] = {}
+        for alternative in written:
+            distinct.setdefault(alternative.text, alternative)
         # Clients put final transcripts together as they are.
         end = " " if is_final else ""
-        distinct: dict[str, Alternative] = {}
-        for alternative in alternatives:
-            distinct.setdefault(self._settings.style.write(alternative.text, is_final=is_final) + end, alternative)
         return [
             pb.SpeechRecognitionAlternative(
-                transcript=written, confidence=alternative.confidence, language_code=[self._settings.language]
+                transcript=text + end, confidence=alternative.confidence, language_code=[self._settings.language]
             )
-            for written, alternative in distinct.items()
+            for text, alternative in distinct.items()
         ]
 
     def _stability(self, transcript: Transcript) -> float:

@@ -66,13 +66,13 @@ class SpeechServicer:
             with self._admission.conversation(), self._memory.held(len(audio)):
                 settings = to_settings(request.config, "config", interim_results=False)
                 recognition = Recognition(settings, self._models, self._voice)
-                async with self._open.holding(*recognition.channels.conversations):
+                async with self._open.holding(*recognition.channels.conversations, whole=True):
                     found = await recognize(recognition.channels, audio)
-            results = [
-                writer.offline(transcripts)
-                for writer, transcripts in zip(recognition.writers, found, strict=True)
-                if transcripts
-            ]
+                    results = [
+                        await writer.offline(transcripts)
+                        for writer, transcripts in zip(recognition.writers, found, strict=True)
+                        if transcripts
+                    ]
             return pb.RecognizeResponse(results=results, id=request.id if request.HasField("id") else None)
 
     async def StreamingRecognize(  # noqa: N802 - named by the contract

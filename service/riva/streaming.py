@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
 from pipelines.messages import AwayReason, GoingAway, Transcript
-from service.errors import IdleStreamError, NotReadyError
+from service.errors import SHUTTING_DOWN, IdleStreamError, NotReadyError
 from service.idle import IdleWatch
 from service.malformed import refuse_malformed
 from service.riva.fields import renamed
 from service.riva.ordering import InTurnOrder
 from service.riva.proto import riva_asr_pb2 as pb
-from service.riva.recognizing import pieces, refuse_failure
+from service.riva.recognizing import refuse_failure
+from service.writing import write
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -63,6 +64,7 @@ class RecognitionStream:
             ModelError: the recognizer failed.
             NotReadyError: the server shuts down.
             IdleStreamError: nothing was sent for too long.
+            SlowReaderError: the caller does not read.
         """
         channels, writers = self._recognition.channels, self._recognition.writers
         reader = asyncio.create_task(self._read(requests))
@@ -88,7 +90,7 @@ class RecognitionStream:
             elif isinstance(message, Transcript):
                 for transcript in order.add(message):
                     if transcript.text:
-                        await self._write(writer.streaming(transcript))
+                        await self._write(await writer.streaming(transcript))
         if away is not None and not self._half_closed:
             raise _end(away.reason)
 
@@ -116,9 +118,7 @@ class RecognitionStream:
             if not request.HasField("audio_content"):
                 message = "a request is empty: send audio_content, or end the stream"
                 raise InvalidInputError("streaming_request", "EMPTY_REQUEST", message)
-            for piece in pieces(request.audio_content):
-                await channels.add_audio(piece)
-                await asyncio.sleep(0)
+            await channels.add_audio(request.audio_content)
         if ends:
             channels.end_utterance()
         if self._tells_states:
@@ -127,7 +127,7 @@ class RecognitionStream:
 
     async def _write(self, result: pb.StreamingRecognitionResult) -> None:
         async with self._writing:
-            await self._context.write(pb.StreamingRecognizeResponse(results=[result], id=self._id))
+            await write(self._context, pb.StreamingRecognizeResponse(results=[result], id=self._id))
 
 
 def _ends_utterance(request: pb.StreamingRecognizeRequest) -> bool:
@@ -149,4 +149,4 @@ def _ends_utterance(request: pb.StreamingRecognizeRequest) -> bool:
 def _end(reason: AwayReason) -> Exception:
     if reason is AwayReason.IDLE:
         return IdleStreamError()
-    return NotReadyError("the server shuts down: connect to another one, or again later")
+    return NotReadyError(SHUTTING_DOWN)

@@ -45,27 +45,27 @@ class TritonSupervisor:
         """``host:port`` of the gRPC endpoint, the same after every restart."""
         return f"127.0.0.1:{self._port}"
 
-    async def run(self, models: Callable[[], Sequence[str]], on_lost: Callable[[], Awaitable[None]]) -> None:
+    async def run(self, models: Callable[[], Sequence[str]], on_lost: Callable[[], Awaitable[bool]]) -> None:
         """Starts Triton and watches it until cancelled.
 
         Args:
             models: names what is to be loaded, at every start.
-            on_lost: called whenever Triton has ended by itself.
+            on_lost: called whenever Triton has ended by itself; returns whether its models served until then.
 
         Raises:
             TritonGaveUpError: it could not load its models, or ended more often than is worth trying again.
         """
         loop = asyncio.get_running_loop()
-        restarts = 0
+        restarts, served = 0, False
         try:
             while True:
                 began = loop.time()
                 self._process = await TritonProcess.start(self._model_repository, models(), self._port)
                 status = await self._process.wait()
-                await on_lost()
+                served |= await on_lost()
                 await self._process.stop()
                 lasted = loop.time() - began
-                if status > 0 and not restarts and lasted < _STABLE_SECONDS:
+                if status > 0 and not served:
                     raise TritonGaveUpError(f"Triton could not start:\n{self._process.complaints}")
                 restarts = 0 if lasted > _STABLE_SECONDS else restarts + 1
                 if restarts > _MAX_RESTARTS:

@@ -19,5 +19,11 @@ def test_a_segment_of_which_only_the_text_is_known_is_taken_as_it_is() -> None:
     assert join_alternatives([("please", ()), ("tea", TEA), ("", ())], 1) == (Alternative("please tea", 0.6),)
 
 
+def test_what_is_taken_for_said_comes_first_though_something_else_is_more_probable() -> None:
+    heard = (Alternative("write", 0.4), Alternative("right", 0.6))
+    joined = join_alternatives([("write", heard), ("now", NOW)], 3)
+    assert [one.text for one in joined] == ["write now", "right now", "right know"]
+
+
 def test_nothing_said_is_nothing() -> None:
     assert join_alternatives([], 2) == (Alternative("", 1.0),)

@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 
 from pipelines.text.figures import in_figures
@@ -19,8 +21,8 @@ from pipelines.text.style import TranscriptStyle, plain
         ("call five five five one two three four", "call 5551234"),
     ],
 )
-def test_numbers_are_written_in_figures(spoken: str, written: str):
-    assert in_figures(spoken) == written
+async def test_numbers_are_written_in_figures(spoken: str, written: str):
+    assert await in_figures(spoken) == written
 
 
 @pytest.mark.parametrize(
@@ -35,8 +37,23 @@ def test_numbers_are_written_in_figures(spoken: str, written: str):
         'A "quoted" \\ back|slashed {text} & more…',
     ],
 )
-def test_what_holds_no_spoken_number_stays_as_it_is(text: str):
-    assert in_figures(text) == text
+async def test_what_holds_no_spoken_number_stays_as_it_is(text: str):
+    assert await in_figures(text) == text
+
+
+async def test_others_run_while_a_long_text_is_written():
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count_turns())
+    assert await in_figures("I owe you twenty-three dollars. " * 100) == "I owe you $23. " * 100
+    counting.cancel()
+    assert turns > 100
 
 
 def test_profane_words_are_masked_but_for_their_first_letter():
@@ -61,14 +78,19 @@ def test_plain_text_keeps_apostrophes_and_what_stands_inside_numbers(written: st
     assert plain(written) == bare
 
 
-def test_partial_transcripts_are_in_figures_only_if_that_is_wanted():
+async def test_partial_transcripts_are_in_figures_only_if_that_is_wanted():
     text = "Twenty three dollars."
-    assert TranscriptStyle(figures=True).write(text, is_final=False) == text
-    assert TranscriptStyle(figures=True).write(text, is_final=True) == "$23."
+    assert await TranscriptStyle(figures=True).write(text, is_final=False) == text
+    assert await TranscriptStyle(figures=True).write(text, is_final=True) == "$23."
     eager = TranscriptStyle(figures=True, figures_in_partials=True)
-    assert eager.write(text, is_final=False) == "$23."
+    assert await eager.write(text, is_final=False) == "$23."
 
 
-def test_without_punctuation_figures_are_written_too():
+async def test_without_punctuation_figures_are_written_too():
     style = TranscriptStyle(punctuation=False, figures=True)
-    assert style.write("It costs twenty-three dollars.", is_final=True) == "it costs $23"
+    assert await style.write("It costs twenty-three dollars.", is_final=True) == "it costs $23"
+
+
+async def test_words_are_written_one_by_one_as_they_were_spoken():
+    style = TranscriptStyle(punctuation=False, figures=True, mask_profanity=True)
+    assert await style.write_words(["Twenty-three,", "fuck!"]) == ["twenty three", "f***"]

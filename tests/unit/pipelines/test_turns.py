@@ -75,6 +75,17 @@ def test_recognition_that_overruns_replies_with_the_partial_text_and_still_finis
     assert len(driver.of(effects.Understand)) == 0
 
 
+@pytest.mark.parametrize(
+    ("documents", "overran"), [(True, (Stage.ASR, Stage.NLU, Stage.QA)), (False, (Stage.ASR, Stage.NLU))]
+)
+def test_no_answer_overruns_where_nothing_was_to_be_searched(documents: bool, overran: tuple[Stage, ...]):
+    driver = Driver(has_documents=documents)
+    driver.speak(1)
+    driver(events.EndRequested(driver.state.heard_to, 5.0), events.DeadlinePassed(1))
+    (reply,) = driver.said(Reply)
+    assert reply.overran == overran
+
+
 def test_half_close_ends_the_utterance_and_then_the_conversation():
     driver = Driver()
     driver.speak(1)

@@ -108,7 +108,8 @@ def test_the_end_of_the_model_server_is_told_at_once():
         async with Watched() as watched:
             watched.models.not_ready = []
             await watched.readiness.wait()
-            await watched.readiness.lost()
+            assert await watched.readiness.lost()
+            assert not await watched.readiness.lost()
             assert (await watched.status(), watched.lets_in) == (NOT_SERVING, False)
 
     virtual_time.run(main())

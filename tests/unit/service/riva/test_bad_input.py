@@ -218,6 +218,24 @@ async def test_a_shutdown_ends_a_stream_when_nobody_speaks_and_says_why(harness:
     await drained
 
 
+async def test_a_stream_that_begins_during_a_shutdown_is_told_of_it(harness: Harness):
+    first, second = speech(harness).StreamingRecognize(), speech(harness).StreamingRecognize()
+    for call in (first, second):
+        await call.wait_for_connection()
+    await first.write(config())
+    for request in speaking(1.0):
+        await first.write(request)
+    await harness.until(lambda: harness.models.open_sequences)
+    drained = asyncio.create_task(harness.open_conversations.drain(5))
+    await asyncio.sleep(0)
+    await second.write(config())
+    with pytest.raises(grpc.RpcError) as ended:
+        await second.read()
+    assert details_of(ended.value)["ErrorInfo"].reason == "NOT_READY"
+    first.cancel()
+    await drained
+
+
 @pytest.mark.parametrize(
     ("error", "reason"),
     [(None, "MODEL_FAILED"), (ModelUnavailableError("the model server cannot be reached"), "MODELS_UNAVAILABLE")],

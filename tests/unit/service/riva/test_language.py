@@ -1,6 +1,8 @@
 """``RivaLanguageUnderstanding`` through a real socket; the model behind finds the intent "count" and the first word."""
 
+import asyncio
 import contextlib
+from itertools import product
 
 import grpc
 import pytest
@@ -14,6 +16,8 @@ from tests.unit.service.refusals import assert_refused, details_of
 from tests.unit.service.riva.calls import language
 
 ID = RequestId(value="mine")
+ONES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 
 
 async def test_a_text_has_an_intent_and_slots(harness: Harness):
@@ -70,6 +74,16 @@ async def test_texts_are_written_in_figures(harness: Harness):
     response = await language(harness).TransformText(request)
     assert list(response.text) == ["It costs $23.", "Hello!"]
     assert response.id.value == "mine"
+
+
+async def test_others_are_served_while_long_texts_are_written_in_figures(harness: Harness):
+    amounts = [f"{hundreds} hundred {tens} {ones} dollars." for hundreds, tens, ones in product(ONES, TENS, ONES)]
+    texts = [" ".join(amounts[start : start + 50]) for start in range(0, 500, 50)]
+    writing = asyncio.ensure_future(language(harness).TransformText(pb.TextTransformRequest(text=texts)))
+    for _ in range(5):
+        await language(harness).GetRivaNLPConfig(pb.RivaNLPConfigRequest())
+    assert not writing.done()
+    assert [text.count("$") for text in (await writing).text] == [50] * 10
 
 
 @pytest.mark.parametrize("model", ["", "punctuation", "riva-punctuation-en-US"])
@@ -168,6 +182,12 @@ REFUSED = {
     ),
     "no texts": ("ClassifyText", pb.TextClassRequest(), "TEXT_COUNT_OUT_OF_RANGE", "text"),
     "too many texts": ("TransformText", pb.TextTransformRequest(text=["x"] * 65), "TEXT_COUNT_OUT_OF_RANGE", "text"),
+    "too much to write in figures": (
+        "TransformText",
+        pb.TextTransformRequest(text=["x" * 2_000] * 10 + ["x"]),
+        "TEXTS_TOO_LONG",
+        "text",
+    ),
     "an empty text among others": ("ClassifyText", pb.TextClassRequest(text=["x", " "]), "EMPTY_TEXT", "text"),
     "no question": ("NaturalQuery", pb.NaturalQueryRequest(context="Paris."), "EMPTY_TEXT", "query"),
     "no context": ("NaturalQuery", pb.NaturalQueryRequest(query="Who?"), "EMPTY_DOCUMENT", "context"),

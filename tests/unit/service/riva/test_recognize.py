@@ -75,6 +75,23 @@ async def test_a_caller_who_gives_up_leaves_no_sequence_open(harness: Harness):
     assert (await speech(harness).Recognize(request(1))).results
 
 
+@pytest.mark.parametrize("grace_seconds", [30, 0])
+async def test_a_shutdown_leaves_a_recording_whole_or_refuses_it(harness: Harness, grace_seconds: float):
+    harness.voice.new_stream = lambda: ScriptedVoice(*(((1.5, 1.0), (1.0, 0.0)) * 40))
+    recording = asyncio.create_task(_recognize(harness, request(100)))
+    await harness.until(lambda: len(harness.models.sequences) > 2)
+    drained = asyncio.create_task(harness.open_conversations.drain(grace_seconds))
+    if grace_seconds:
+        (result,) = (await recording).results
+        assert result.alternatives[0].transcript == "w0 w1 " * 40
+    else:
+        with pytest.raises(grpc.aio.AioRpcError) as ended:
+            await recording
+        assert ended.value.code() is grpc.StatusCode.UNAVAILABLE
+        assert details_of(ended.value)["ErrorInfo"].reason == "NOT_READY"
+    await drained
+
+
 async def test_a_recognizer_that_fails_is_told(harness: Harness):
     harness.models.fail = {"asr"}
     with pytest.raises(grpc.aio.AioRpcError) as failed:

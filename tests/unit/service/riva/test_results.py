@@ -1,5 +1,6 @@
 """What results tell, without a stream around them."""
 
+import asyncio
 import dataclasses
 
 import pytest
@@ -26,42 +27,61 @@ def final(text: str, *alternatives: Alternative) -> Transcript:
     return Transcript(1, text, is_final=True, start=0, end=16_000, alternatives=alternatives)
 
 
-def test_an_interim_result_is_as_stable_as_it_agrees_with_the_one_before():
+async def test_an_interim_result_is_as_stable_as_it_agrees_with_the_one_before():
     told = writer()
     texts = ("turn", "turn on", "turn on the light", "turn of the light", "burn")
-    stabilities = [told.streaming(partial(text)).stability for text in texts]
+    stabilities = [(await told.streaming(partial(text))).stability for text in texts]
     assert stabilities == pytest.approx([0, 1 / 2, 2 / 4, 1 / 4, 0])
 
 
-def test_the_first_pass_is_stable_and_the_next_utterance_begins_anew():
+async def test_the_first_pass_is_stable_and_the_next_utterance_begins_anew():
     told = writer()
-    told.streaming(partial("turn on"))
-    assert told.streaming(partial("turn on the light", end_is_likely=True)).stability == 1
-    assert told.streaming(final("turn on the light")).stability == 0
-    assert told.streaming(partial("turn on the light")).stability == 0
+    await told.streaming(partial("turn on"))
+    assert (await told.streaming(partial("turn on the light", end_is_likely=True))).stability == 1
+    assert (await told.streaming(final("turn on the light"))).stability == 0
+    assert (await told.streaming(partial("turn on the light"))).stability == 0
 
 
-def test_transcripts_that_are_written_alike_are_told_once():
+async def test_transcripts_that_are_written_alike_are_told_once():
     alternatives = (Alternative("It's twenty-three.", 0.6), Alternative("It's twenty three.", 0.3))
-    result = writer(max_alternatives=2, verbatim_transcripts=False).streaming(
+    result = await writer(max_alternatives=2, verbatim_transcripts=False).streaming(
         final("It's twenty-three.", *alternatives)
     )
     assert [(told.transcript, told.confidence) for told in result.alternatives] == [("It's 23. ", pytest.approx(0.6))]
 
 
-def test_the_words_of_the_best_transcript_have_their_times():
+async def test_the_words_of_the_best_transcript_have_their_times():
     said = (TimedWord("Well,", 16_000, 20_000, 0.8), TimedWord("fuck", 21_000, 24_008))
     transcript = dataclasses.replace(final("Well, fuck", Alternative("Well, fuck", 0.6)), words=said)
     told = writer(enable_automatic_punctuation=False, profanity_filter=True)
-    for result in (told.streaming(transcript), told.offline([transcript])):
+    for result in (await told.streaming(transcript), await told.offline([transcript])):
         words = [(word.word, word.start_time, word.end_time) for word in result.alternatives[0].words]
         assert words == [("well", 1_000, 1_250), ("f***", 1_312, 1_500)]
         assert result.alternatives[0].words[0].confidence == pytest.approx(0.8)
 
 
-def test_a_recording_s_transcripts_are_the_most_probable_of_all_its_utterances():
+async def test_a_recording_s_transcripts_are_the_most_probable_of_all_its_utterances():
     first = final("one", Alternative("one", 0.6), Alternative("won", 0.4))
     second = final("two", Alternative("two", 0.9), Alternative("too", 0.1))
-    result = writer(max_alternatives=3).offline([first, second])
+    result = await writer(max_alternatives=3).offline([first, second])
     assert [told.transcript for told in result.alternatives] == ["one two ", "won two ", "one too "]
     assert [told.confidence for told in result.alternatives] == pytest.approx([0.54, 0.36, 0.06])
+
+
+async def test_a_recording_is_written_as_a_stream_of_its_utterances_is():
+    said = [final("That makes twenty"), final("three people paid thirty dollars.")]
+    told = writer(verbatim_transcripts=False, max_alternatives=2)
+    streamed = [(await told.streaming(transcript)).alternatives[0].transcript for transcript in said]
+    assert streamed == ["That makes 20 ", "three people paid $30. "]
+    assert (await told.offline(said)).alternatives[0].transcript == "".join(streamed)
+
+
+async def test_others_run_while_a_long_recording_is_written():
+    told = writer(max_alternatives=2)
+    writing = asyncio.create_task(told.offline([final("hello")] * 200))
+    turns = 0
+    while not writing.done():
+        turns += 1
+        await asyncio.sleep(0)
+    assert (await writing).alternatives[0].transcript == "hello " * 200
+    assert turns > 200
