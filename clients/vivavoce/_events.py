@@ -152,7 +152,9 @@ class Slot:
     name: str
     """Name of the slot."""
     value: str
-    """The value in normal form: lower case, single spaces, no punctuation around it."""
+    """The value in normal form: lower case, single spaces, no punctuation around it.
+
+    Of a slot with a closed list of values, the one that was meant, as it stands there."""
     text: str
     """The value as it stands in the transcript."""
     start: int

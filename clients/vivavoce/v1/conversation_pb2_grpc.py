@@ -30,7 +30,7 @@ class ConversationServiceStub:
 
     Every error carries a `google.rpc.ErrorInfo` with the domain `vivavoce` and one of the reasons listed in
     docs/errors.md; INVALID_ARGUMENT also carries a `google.rpc.BadRequest` that names the field, and
-    RESOURCE_EXHAUSTED a `google.rpc.RetryInfo`.
+    RESOURCE_EXHAUSTED a `google.rpc.RetryInfo`, unless a message was too large.
     """
 
     def __init__(self, channel):
@@ -56,7 +56,7 @@ class ConversationServiceServicer:
 
     Every error carries a `google.rpc.ErrorInfo` with the domain `vivavoce` and one of the reasons listed in
     docs/errors.md; INVALID_ARGUMENT also carries a `google.rpc.BadRequest` that names the field, and
-    RESOURCE_EXHAUSTED a `google.rpc.RetryInfo`.
+    RESOURCE_EXHAUSTED a `google.rpc.RetryInfo`, unless a message was too large.
     """
 
     def Converse(self, request_iterator, context):
@@ -100,7 +100,7 @@ class ConversationService:
 
     Every error carries a `google.rpc.ErrorInfo` with the domain `vivavoce` and one of the reasons listed in
     docs/errors.md; INVALID_ARGUMENT also carries a `google.rpc.BadRequest` that names the field, and
-    RESOURCE_EXHAUSTED a `google.rpc.RetryInfo`.
+    RESOURCE_EXHAUSTED a `google.rpc.RetryInfo`, unless a message was too large.
     """
 
     @staticmethod
