@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 MAX_PHRASES = 1_000
 MAX_CHARACTERS = 60_000
+MAX_WORD = 50
 MAX_BOOST = 100
 MAX_ALTERNATIVES = 10
 
@@ -35,6 +36,9 @@ def read_hints(groups: Iterable[tuple[Sequence[str], float | None]], field: str)
         raise InvalidInputError(field, "TOO_MANY_PHRASES", f"send at most {MAX_PHRASES:,} phrases")
     if sum(len(hint.phrase) for hint in hints) > MAX_CHARACTERS:
         message = f"send phrases of at most {MAX_CHARACTERS:,} characters together"
+        raise InvalidInputError(field, "PHRASES_TOO_LONG", message)
+    if any(len(word) > MAX_WORD for hint in hints for word in hint.phrase.split()):
+        message = f"a phrase has a word of more than {MAX_WORD} characters: nobody says that, leave it out"
         raise InvalidInputError(field, "PHRASES_TOO_LONG", message)
     return tuple(hints)
 

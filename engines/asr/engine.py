@@ -15,6 +15,7 @@ from engines.asr.utterance import SAMPLE_RATE, Utterance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from concurrent.futures import Future
 
     from engines.asr.alternatives import ScoredText
     from engines.asr.hints import Hint, PhraseBias
@@ -39,8 +40,8 @@ class Recognizer(Protocol):
         Without ``thorough`` only the best is wanted, and an approximation will do.
         """
 
-    def bias(self, hints: tuple[Hint, ...]) -> PhraseBias:
-        """Returns what ``hints`` make of a search."""
+    def bias(self, hints: tuple[Hint, ...]) -> Future[PhraseBias]:
+        """Returns what ``hints`` make of a search, which may not be ready yet."""
 
     def time_words(self, utterances: Sequence[Utterance]) -> list[tuple[TimedWord, ...]]:
         """Returns when the words of each utterance's hypothesis were said."""
@@ -126,7 +127,8 @@ class AsrEngine:
                 if isinstance(utterance, Utterance)
             ]
             wanted = [job for job in jobs if job.is_asked and job.is_new]
-            partial = self._choose_partials([job for job in jobs if not job.is_asked], after_asked=bool(wanted))
+            waiting = [job for job in jobs if not job.is_asked and job.utterance.hints_are_ready]
+            partial = self._choose_partials(waiting, after_asked=bool(wanted))
             computed = {job.index for job in (*wanted, *partial)}
             for index, (request, utterance) in enumerate(zip(requests, accepted, strict=True)):
                 if isinstance(utterance, AsrError):

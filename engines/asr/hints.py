@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from engines.asr.vocabulary import Spelling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from concurrent.futures import Future
 
     from numpy.typing import NDArray
 
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 MAX_PHRASES = 1_000
 MAX_CHARACTERS = 60_000
 """Of all phrases of a sequence together."""
+MAX_WORD = 50
+"""Characters between spaces: five more than the longest word of a dictionary."""
 MAX_BOOST = 100.0
 DEFAULT_BOOST = -1.0
 """Stands for the boost that suits the kind of hint."""
@@ -79,6 +83,8 @@ def check_hints(texts: Sequence[str], boosts: Sequence[float]) -> tuple[Hint, ..
     characters = sum(map(len, texts))
     if characters > MAX_CHARACTERS:
         raise InvalidHintsError(f"PHRASE_HINTS holds {characters:,} characters; send at most {MAX_CHARACTERS:,}.")
+    if longest := max((part for text in texts for part in text.split() if len(part) > MAX_WORD), key=len, default=""):
+        raise InvalidHintsError(f"PHRASE_HINTS holds a word of {len(longest):,} characters; send at most {MAX_WORD}.")
     if not boosts:
         boosts = [DEFAULT_BOOST] * len(texts)
     if len(boosts) != len(texts):
@@ -184,16 +190,21 @@ class PhraseBias:
 
 
 class BiasCache:
-    """The biases that were used last: the turns of a conversation, and conversations of one application, share one."""
+    """The biases that were used last: the turns of a conversation, and conversations of one application, share one.
+
+    They are made in a thread of their own, one after the other: a thousand sentences take half a second, in which
+    others are to be recognized.
+    """
 
     def __init__(self, vocabulary: Vocabulary, capacity: int = 32) -> None:
         self._vocabulary = vocabulary
         self._capacity = capacity
-        self._biases: OrderedDict[tuple[Hint, ...], PhraseBias] = OrderedDict()
+        self._biases: OrderedDict[tuple[Hint, ...], Future[PhraseBias]] = OrderedDict()
+        self._maker = ThreadPoolExecutor(1, "hints")
 
-    def get(self, hints: tuple[Hint, ...]) -> PhraseBias:
-        """Returns the bias of ``hints``."""
-        bias = self._biases.pop(hints, None) or PhraseBias(hints, self._vocabulary)
+    def get(self, hints: tuple[Hint, ...]) -> Future[PhraseBias]:
+        """Returns the bias of ``hints``, which may not be ready yet."""
+        bias = self._biases.pop(hints, None) or self._maker.submit(PhraseBias, hints, self._vocabulary)
         self._biases[hints] = bias
         if len(self._biases) > self._capacity:
             self._biases.popitem(last=False)

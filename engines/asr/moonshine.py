@@ -28,6 +28,7 @@ from engines.asr.word_times import time_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Future
     from pathlib import Path
 
     from engines.asr.hints import Hint, PhraseBias
@@ -74,7 +75,7 @@ class MoonshineRecognizer:
                 raise FileNotFoundError(f"{folder / name} is missing; build it with: python -m modelkit.moonshine")
         self._tokenizer = load_tokenizer(folder / "tokenizer.bin")
         self._biases = BiasCache(self._tokenizer.vocabulary())
-        self._no_bias = self._biases.get(())
+        self._no_bias = self._biases.get(()).result()
         self._front_end, self._encoder, self._decoder = (
             _load(folder / f"{name}.onnx", threads) for name in ("front_end", "encoder", "decoder")
         )
@@ -83,8 +84,8 @@ class MoonshineRecognizer:
         """Returns the text of ``tokens``."""
         return self._tokenizer.decode(tokens)
 
-    def bias(self, hints: tuple[Hint, ...]) -> PhraseBias:
-        """Returns what ``hints`` make of the search; made once and kept for a while."""
+    def bias(self, hints: tuple[Hint, ...]) -> Future[PhraseBias]:
+        """Returns what ``hints`` make of the search; made once, in a thread of its own, and kept for a while."""
         return self._biases.get(hints)
 
     def transcribe(self, utterances: Sequence[Utterance]) -> list[list[int]]:
@@ -152,7 +153,7 @@ class MoonshineRecognizer:
         """Searches utterances that fit into one decoder batch."""
         tasks = [
             SearchTask(
-                utterance.bias or self._no_bias,
+                utterance.bias.result() if utterance.bias else self._no_bias,
                 token_limit(len(utterance)),
                 utterance.wanted if thorough else 1,
                 () if thorough else tuple(utterance.tokens[:-_OPEN_TOKENS]),

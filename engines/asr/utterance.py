@@ -10,6 +10,8 @@ import numpy as np
 from engines.asr.features import FeatureCache
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from numpy.typing import NDArray
 
     from engines.asr.alternatives import ScoredText
@@ -25,7 +27,7 @@ class Utterance:
 
     Attributes:
         last_used_seconds: The clock when it was last heard of.
-        bias: What is likely to be said; None when nobody knows.
+        bias: What is likely to be said, as soon as that is ready; None when nobody knows.
         wanted: How many alternatives are wanted.
         timed: Whether it is wanted when its words were said.
         tokens: Hypothesis over the first ``decoded_samples`` samples; the draft of the next.
@@ -38,7 +40,7 @@ class Utterance:
     """
 
     last_used_seconds: float = 0.0
-    bias: PhraseBias | None = None
+    bias: Future[PhraseBias] | None = None
     wanted: int = 1
     timed: bool = False
     tokens: list[int] = field(default_factory=list)
@@ -55,6 +57,11 @@ class Utterance:
     def searched(self) -> bool:
         """Whether greedy decoding will not do."""
         return self.bias is not None or self.wanted > 1
+
+    @property
+    def hints_are_ready(self) -> bool:
+        """Whether a search need not wait for what is likely to be said."""
+        return self.bias is None or self.bias.done()
 
     def __len__(self) -> int:
         """Returns the number of samples heard."""

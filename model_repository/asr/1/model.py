@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,11 +26,17 @@ if TYPE_CHECKING:
     from engines.asr.hints import Hint
 
 
+_SWITCH_SECONDS = 0.0005
+
+
 class TritonPythonModel:
     """One instance holds the sequences of all clients, or of several each its own."""
 
     def initialize(self, args: dict[str, str]) -> None:
         """Loads the model and reads the parameters of ``config.pbtxt``."""
+        # Hints are made ready in a thread; the recognizer, which lets go of the interpreter whenever a network runs, is
+        # not to wait for it long.
+        sys.setswitchinterval(_SWITCH_SECONDS)
         config = json.loads(args["model_config"])
         parameters = {key: value["string_value"] for key, value in config["parameters"].items()}
         folder = Path(args["model_repository"], args["model_version"], "moonshine-tiny-en")

@@ -187,6 +187,7 @@ def test_equal_hints_are_compiled_once_and_old_ones_are_forgotten() -> None:
     [
         (["x"] * (MAX_PHRASES + 1), [], "PHRASE_HINTS holds 1,001 phrases"),
         (["x" * (MAX_CHARACTERS + 1)], [], "PHRASE_HINTS holds 60,001 characters"),
+        (["a " + "x" * 51], [], "PHRASE_HINTS holds a word of 51 characters; send at most 50"),
         (["x", "y"], [1.0], "PHRASE_BOOSTS holds 1 boosts for 2 phrases"),
         (["x"], [100.1], "PHRASE_BOOSTS holds 100.1"),
         (["x"], [-2.0], "PHRASE_BOOSTS holds -2"),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,12 +34,15 @@ class CountingRecognizer:
         self.drafts: list[list[list[int]]] = []
         self.searches: list[tuple[list[int], bool]] = []
         self.biased: list[tuple[Hint, ...]] = []
+        self.made: Future[object] = Future()
         self.timed: list[list[int]] = []
         self.failing = False
 
-    def bias(self, hints: tuple[Hint, ...]) -> object:
+    def bias(self, hints: tuple[Hint, ...]) -> Future[object]:
         self.biased.append(hints)
-        return object()
+        if not self.made.done():
+            self.made.set_result(object())
+        return self.made
 
     def search(self, utterances: Sequence[Utterance], *, thorough: bool) -> list[list[Alternative]]:
         self.searches.append(([len(utterance.audio) for utterance in utterances], thorough))
@@ -105,6 +109,18 @@ def test_the_interval_counts_from_the_last_decoding(engine: AsrEngine, recognize
     assert (answer.transcript, answer.decoded_samples, answer.compute_ms) == ("8000 samples", 8000, 0.0)
     assert ask(engine, request(1, 400)).transcript == "14400 samples"
     assert recognizer.batches == [[8000], [14400]]
+
+
+def test_what_may_still_change_waits_for_hints_that_are_not_ready_and_nobody_else_does(
+    engine: AsrEngine, recognizer: CountingRecognizer
+) -> None:
+    made: Future[object] = Future()
+    recognizer.bias = lambda _: made
+    hinted = AsrRequest(1, np.zeros(8000, np.float32), start=True, hints=(Hint("latte"),))
+    waiting, other = answers(engine, [hinted, request(2, 9000, start=True)])
+    assert (waiting.transcript, other.transcript) == ("", "9000 samples")
+    made.set_result(object())
+    assert ask(engine, request(1, 0)).transcript == "8000 samples"
 
 
 def test_decode_asks_for_everything_now(engine: AsrEngine) -> None:

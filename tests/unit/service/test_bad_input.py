@@ -108,7 +108,12 @@ REFUSED = {
         "config.phrase_hints",
     ),
     "phrases too long": (
-        [config(phrase_hints=[pb.PhraseHints(phrases=["x" * 1_000] * 61)])],
+        [config(phrase_hints=[pb.PhraseHints(phrases=["x " * 500] * 61)])],
+        "PHRASES_TOO_LONG",
+        "config.phrase_hints",
+    ),
+    "a word that nobody says": (
+        [config(phrase_hints=[pb.PhraseHints(phrases=["a " + "x" * 51])])],
         "PHRASES_TOO_LONG",
         "config.phrase_hints",
     ),
