@@ -73,14 +73,16 @@ class RecognitionStream:
             for conversation, writer in zip(channels.conversations, writers, strict=True)
         ]
         try:
-            await asyncio.gather(*tellers)
+            away = [each for each in await asyncio.gather(*tellers) if each is not None]
         finally:
             for task in (reader, *tellers):
                 task.cancel()
             await asyncio.gather(reader, *tellers, return_exceptions=True)
+        if away and not self._half_closed:
+            raise _end(away[0].reason)
 
-    async def _tell(self, conversation: Conversation, writer: ResultWriter) -> None:
-        """Writes the transcripts of one channel until there are no more."""
+    async def _tell(self, conversation: Conversation, writer: ResultWriter) -> GoingAway | None:
+        """Writes the transcripts of one channel until there are no more; returns why the server ends it, if it does."""
         away: GoingAway | None = None
         order = InTurnOrder()
         async for message in conversation.outbox:
@@ -91,8 +93,7 @@ class RecognitionStream:
                 for transcript in order.add(message):
                     if transcript.text:
                         await self._write(await writer.streaming(transcript))
-        if away is not None and not self._half_closed:
-            raise _end(away.reason)
+        return away
 
     async def _read(self, requests: AsyncIterator[pb.StreamingRecognizeRequest]) -> None:
         """Hands what the caller sends on; what is wrong with it ends the stream through the outboxes."""

@@ -218,6 +218,26 @@ async def test_a_shutdown_ends_a_stream_when_nobody_speaks_and_says_why(harness:
     await drained
 
 
+async def test_a_shutdown_waits_for_the_channel_that_speaks(harness: Harness):
+    voices = iter([ScriptedVoice((1.0, voiced), (1.0, 0.0)), ScriptedVoice((1.0, 0.0))])
+    harness.voice.new_stream = lambda: next(voices)
+    call = speech(harness).StreamingRecognize()
+    await call.write(config(audio_channel_count=2, enable_separate_recognition_per_channel=True))
+    both = audio(2 * SPEECH)
+    for _ in range(5):
+        await call.write(both)
+    await harness.until(lambda: harness.models.open_sequences)
+    drained = asyncio.create_task(harness.open_conversations.drain(5))
+    for _ in range(12):
+        await call.write(both)
+    (result,) = (await call.read()).results
+    assert (result.is_final, result.channel_tag) == (True, 1)
+    with pytest.raises(grpc.RpcError) as ended:
+        await call.read()
+    assert details_of(ended.value)["ErrorInfo"].reason == "NOT_READY"
+    await drained
+
+
 async def test_a_stream_that_begins_during_a_shutdown_is_told_of_it(harness: Harness):
     first, second = speech(harness).StreamingRecognize(), speech(harness).StreamingRecognize()
     for call in (first, second):
