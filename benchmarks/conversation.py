@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import statistics
 import sys
 import tempfile
 import time
@@ -23,6 +22,7 @@ import soxr
 
 import vivavoce
 from benchmarks.provenance import RESULTS, keep
+from benchmarks.sla.report import percentiles
 from benchmarks.words import WORDS
 from demo.manifest import utterances
 from modelkit.moonshine import find_assets
@@ -78,15 +78,15 @@ async def _latency(address: str, *, push_to_talk: bool) -> dict[str, object]:
     async with vivavoce.connect(address) as client:
         events = client.converse(_paced(speak()), audio=PCM, interim_results=True, documents=documents, **options)
         replies = [event async for event in events if isinstance(event, vivavoce.Reply)]
-    server = [1000 * reply.latency.total_seconds for reply in replies]
-    client_side = [1000 * reply.client_latency_seconds for reply in replies if reply.client_latency_seconds is not None]
+    server = [reply.latency.total_seconds for reply in replies]
+    client_side = [reply.client_latency_seconds for reply in replies if reply.client_latency_seconds is not None]
     return {
         "utterances": len(chosen),
         "replies": len(replies),
         "complete": sum(reply.status is vivavoce.ReplyStatus.COMPLETE for reply in replies),
         "speculated": sum(reply.speculated for reply in replies),
-        "server_ms": _percentiles(server),
-        "client_ms": _percentiles(client_side),
+        "server_ms": percentiles(server),
+        "client_ms": percentiles(client_side),
         "wer": round(jiwer.wer([u.text for u in chosen], [r.transcript for r in replies], WORDS, WORDS), 4)
         if len(replies) == len(chosen)
         else None,
@@ -213,14 +213,6 @@ def _cpu_seconds(service: psutil.Process) -> float:
 
 def _family(service: psutil.Process) -> list[psutil.Process]:
     return [service, *service.children(recursive=True)]
-
-
-def _percentiles(values: list[float]) -> dict[str, float]:
-    ordered = sorted(values)
-    if not ordered:
-        return {}
-    p95 = ordered[min(len(ordered) - 1, round(0.95 * len(ordered) + 0.5) - 1)]
-    return {"p50": round(statistics.median(ordered), 1), "p95": round(p95, 1), "max": round(ordered[-1], 1)}
 
 
 MEASUREMENTS: dict[str, Callable[[str, psutil.Process], Coroutine[None, None, dict[str, object]]]] = {

@@ -71,8 +71,11 @@ def main(
     summary = summarize(found, OURS)
     if json_file is not None:
         command = (
-            f"python -m benchmarks.alternatives --minutes {minutes:g} --seconds {seconds:g} --budget-ms {budget_ms:g}"
+            f"python -m benchmarks.alternatives --minutes {minutes:g} --seconds {seconds:g} --budget-ms {budget_ms:g} "
+            f"--start {start}"
         )
+        engines = {"nlu": nlu_engine, "qa": qa_engine}
+        command += "".join(f" --{kind}-engine {path.name}" for kind, path in engines.items() if path)
         keep(json_file, command, {"budget_ms": budget_ms, **summary, "reports": reports})
     click.echo(markdown(found, summary), nl=False)
 

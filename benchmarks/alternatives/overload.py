@@ -50,7 +50,10 @@ def main(capacity: int | None, seconds: float, budget_ms: float, json_file: Path
         reports = {share: load.measure(service, max(1, round(share * capacity))) for share, service in offered.items()}
     judged = judge(reports, budget_ms)
     if json_file is not None:
-        command = f"python -m benchmarks.alternatives.overload --capacity {capacity} --seconds {seconds:g}"
+        command = (
+            f"python -m benchmarks.alternatives.overload --capacity {capacity} --seconds {seconds:g} "
+            f"--budget-ms {budget_ms:g}"
+        )
         keep(json_file, command, {"capacity": capacity, **judged, "reports": list(reports.values())})
     click.echo(markdown(capacity, reports, judged), nl=False)
 

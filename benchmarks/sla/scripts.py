@@ -21,6 +21,7 @@ SPREAD_SECONDS = 5.0
 """Callers arrive within so many seconds of each other."""
 PAUSE_SECONDS = 2.0
 """Mean of the exponentially distributed silence between one recording and the next."""
+_FULL_SCALE = (-32768, 32767)
 _ROOM = 10 ** (-64 / 20) * 32768
 """Standard deviation of a quiet room's noise, -64 dBFS."""
 
@@ -120,8 +121,8 @@ def _script(said: Sequence[Item], document: Path | None, seconds: float, rng: ra
 def spoken(script: Script) -> npt.NDArray[np.int16]:
     """Gives a caller's whole stream, int16 ``[samples]`` at :data:`RATE_HZ`: the recordings in a quiet room."""
     rng = np.random.default_rng(script.seed)
-    stream = rng.normal(0, _ROOM, script.samples).astype(np.int16)
+    stream = rng.normal(0, _ROOM, script.samples).astype(np.int32)
     for line in script.lines:
         said = samples(line.item.path)
         stream[line.first_sample : line.first_sample + len(said)] += said
-    return stream
+    return stream.clip(*_FULL_SCALE).astype(np.int16)

@@ -7,6 +7,7 @@ values of a domain thereby make a small language model of it, without any traini
 
 from __future__ import annotations
 
+import logging
 import math
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engines.asr.vocabulary import Vocabulary
+
+logger = logging.getLogger(__name__)
 
 MAX_PHRASES = 1_000
 MAX_CHARACTERS = 60_000
@@ -204,11 +207,20 @@ class BiasCache:
 
     def get(self, hints: tuple[Hint, ...]) -> Future[PhraseBias]:
         """Returns the bias of ``hints``, which may not be ready yet."""
-        bias = self._biases.pop(hints, None) or self._maker.submit(PhraseBias, hints, self._vocabulary)
+        bias = self._biases.pop(hints, None)
+        if bias is None:
+            bias = self._maker.submit(PhraseBias, hints, self._vocabulary)
+            bias.add_done_callback(_log_failure)
         self._biases[hints] = bias
         if len(self._biases) > self._capacity:
             self._biases.popitem(last=False)
         return bias
+
+
+def _log_failure(bias: Future[PhraseBias]) -> None:
+    """Tells of a mistake in making hints ready, but not which words they hold."""
+    if error := bias.exception():
+        logger.error("phrase hints could not be made ready and are left out: %s", type(error).__name__)
 
 
 def _nats(boost: float, default: float) -> float:

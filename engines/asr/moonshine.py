@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+from concurrent.futures import wait
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -43,6 +44,8 @@ FILES = ("front_end.onnx", "encoder.onnx", "decoder.onnx", "tokenizer.bin")
 
 _BEAMS = 4
 _PARTIAL_BEAMS = 2
+# A final text waits so long for hints that are not ready, and is then searched without them.
+_HINTS_SECONDS = 0.3
 # Tokens at the end of a text that may still change, which are searched again: about three words.
 _OPEN_TOKENS = 6
 # Speech has fewer tokens than this; more are a sign of a loop (the bound that Moonshine's authors recommend).
@@ -151,9 +154,11 @@ class MoonshineRecognizer:
 
     def _search_batch(self, utterances: Sequence[Utterance], width: int, *, thorough: bool) -> list[list[Alternative]]:
         """Searches utterances that fit into one decoder batch."""
+        # One caller's hints must not keep those waiting who are recognized with him, nor fail what they said.
+        made = wait([utterance.bias for utterance in utterances if utterance.bias], _HINTS_SECONDS).done
         tasks = [
             SearchTask(
-                utterance.bias.result() if utterance.bias else self._no_bias,
+                utterance.bias.result() if utterance.bias in made and not utterance.bias.exception() else self._no_bias,
                 token_limit(len(utterance)),
                 utterance.wanted if thorough else 1,
                 () if thorough else tuple(utterance.tokens[:-_OPEN_TOKENS]),

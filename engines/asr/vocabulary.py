@@ -69,7 +69,8 @@ class Vocabulary:
         letters = spell(word)
         shares = [0.0] * (1 + len(letters))
         pieces = self.segment(word.lower())
-        for form in {word, word.lower(), word.capitalize()}:
+        # Some letters have no capital of their own ("ß" becomes "Ss"): these forms are spelled otherwise.
+        for form in {form for form in (word, word.lower(), word.capitalize()) if spell(form) == letters}:
             form_pieces = self.segment(form)
             ends = accumulate(len(spell_piece(piece)) for piece in form_pieces)
             for count, end in enumerate(ends, start=1):

@@ -31,6 +31,8 @@ _ABBREVIATIONS = {
     "ok": "okay",
 }
 _SIGNS = {"%": "percent", "&": "and", "$": "dollar", "€": "euro", "£": "pound", "°": "degree", "½": "half"}
+_LONGEST_NUMBER = 100
+"""Digits; what is longer is no number that anybody says, and Python reads it no more from 4,301 on."""
 _WORD = re.compile(rf"\d+|[^\W\d_]+(?:['\u2019][^\W\d_]+)*|[{''.join(_SIGNS)}]")
 
 
@@ -71,7 +73,7 @@ def _join(head: str, rest: int) -> str:
 
 
 def _speak(written: str) -> str:
-    if written.isdecimal():
+    if written.isdecimal() and len(written) <= _LONGEST_NUMBER:
         return say_number(int(written))
     word = written.lower().replace("\u2019", "'")
     return _SIGNS.get(word) or _ABBREVIATIONS.get(word, word)

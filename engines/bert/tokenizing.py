@@ -27,6 +27,8 @@ NO_SEGMENT = -1
 """Segment of every token that is of neither text: specials and padding."""
 SETTINGS = "tokenizing.json"
 _BETWEEN_SPACES = re.compile(r"\S+")
+_MARKS = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
+"""Unicode's blocks of combining diacritical marks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,7 @@ class UtteranceTokenizer:
         batch = _to_batch(encodings, segment=0)
         for row, (text, encoding) in enumerate(zip(texts, encodings, strict=True)):
             offsets = batch.offsets[row]
+            _take_in_marks(text, offsets)
             _keep_whole_words(offsets, _words_at(text, offsets) if self._split_at_spaces else encoding.word_ids)
         return batch
 
@@ -146,7 +149,9 @@ class DocumentTokenizer:
         if kept.overflowing:
             question = question[: kept.offsets[-1][1]]
         first = self._tokenizer.encode(question, document)
-        return _to_batch([first, *first.overflowing], segment=1)
+        batch = _to_batch([first, *first.overflowing], segment=1)
+        _take_in_marks(document, batch.offsets)
+        return batch
 
 
 def _load(path: Path) -> Tokenizer:
@@ -154,6 +159,18 @@ def _load(path: Path) -> Tokenizer:
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer
+
+
+def _take_in_marks(text: str, offsets: npt.NDArray[np.int64]) -> None:
+    """Moves ends of tokens that stand before combining marks behind these, in place: a tokenizer may drop accents."""
+    marks = [match.span() for match in _MARKS.finditer(text)]
+    if not marks:
+        return
+    ends = np.arange(len(text) + 1)
+    for start, end in marks:
+        ends[start] = end
+    is_text = offsets[..., 1] != NO_OFFSET
+    offsets[..., 1][is_text] = ends[offsets[..., 1][is_text]]
 
 
 def _words_at(text: str, offsets: npt.NDArray[np.int64]) -> list[int | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,6 +92,16 @@ def test_a_batch_with_different_hints_is_searched_as_if_alone(
     for one, same in zip(alone, together, strict=True):
         assert [found.tokens for found in one] == [found.tokens for found in same]
         assert [found.score for found in one] == pytest.approx([found.score for found in same], abs=1e-2)
+
+
+def test_hints_that_are_not_ready_or_fail_cost_nobody_else_the_text(
+    recognizer: MoonshineRecognizer, recordings: list[np.ndarray]
+) -> None:
+    plain, never, failed = (heard(recordings[0], recognizer, ()) for _ in range(3))
+    never.bias, failed.bias = Future(), Future()
+    failed.bias.set_exception(IndexError())
+    first, *others = recognizer.search([plain, never, failed], thorough=True)
+    assert [other[0].tokens for other in others] == [first[0].tokens] * 2
 
 
 def test_a_partial_search_goes_on_from_what_was_recognized(

@@ -55,6 +55,9 @@ class OverlappedNetwork:
         senders, accepted = [], []
         for request in requests:
             sender = request.get_response_sender()  # type: ignore[attr-defined]
+            if serving.is_overdue(request):
+                _send(sender, serving.overdue())
+                continue
             inputs = {name: serving.tensor(request, name.upper()) for name in self._session.inputs}
             try:
                 self._session.check(inputs)

@@ -3,10 +3,12 @@ from __future__ import annotations
 import csv
 import json
 
+import numpy as np
 import pytest
 
 from benchmarks.sla import caller as caller_module
 from benchmarks.sla import pace as pace_module
+from benchmarks.sla import scripts as scripts_module
 from benchmarks.sla.caller import Caller, Record, overhead_of
 from benchmarks.sla.capacity import find_capacity
 from benchmarks.sla.load import LoadResult
@@ -100,6 +102,13 @@ def _instant(monkeypatch):
         pass
 
     monkeypatch.setattr(pace_module.asyncio, "sleep", no_sleep)
+
+
+def test_loud_recordings_stay_what_they_are_in_a_room(monkeypatch):
+    monkeypatch.setattr(scripts_module, "samples", lambda _: np.full(RATE_HZ, 32_767, np.int16))
+    stream = scripts_module.spoken(spoken(0))
+    assert stream.dtype == np.int16
+    assert stream[:RATE_HZ].min() > 32_000
 
 
 async def call(monkeypatch, script, events) -> Record:

@@ -173,6 +173,24 @@ def test_words_are_cut_as_byte_pairs_were_learned() -> None:
     assert VOCABULARY.segment("iced") == [f"{SPACE}ic".encode(), b"ed"]
 
 
+@pytest.mark.parametrize("word", ["և", "ŉ", "ΐ", "ﬁsh", "ßlick", "ǰ", "İ"])  # Their capitals are of several letters.
+def test_words_whose_capitals_are_spelled_otherwise_can_be_hinted_at(word: str) -> None:
+    PhraseBias([Hint(word)], VOCABULARY)
+    assert len(VOCABULARY.spell_word(word).shares) == len(spell(word))
+
+
+def test_hints_that_cannot_be_made_ready_are_told_without_their_words(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(Vocabulary):
+        def spell_word(self, word: str) -> Spelling:
+            raise IndexError(word)
+
+    made = BiasCache(Broken(PIECES)).get((Hint("secret"),))
+    assert isinstance(made.exception(timeout=5), IndexError)
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert "IndexError" in told
+    assert "secret" not in told
+
+
 def test_equal_hints_are_compiled_once_and_old_ones_are_forgotten() -> None:
     cache = BiasCache(VOCABULARY, capacity=2)
     first = cache.get((Hint("latte"),))

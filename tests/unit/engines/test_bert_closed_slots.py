@@ -124,3 +124,7 @@ def test_words_know_where_they_stand():
         ("percent", 8, 9),
     ]
     assert spoken_form("") == ""
+
+
+def test_digits_without_end_stay_as_they_are():
+    assert spoken_form("9" * 5_000) == "9" * 5_000

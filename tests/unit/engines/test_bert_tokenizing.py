@@ -36,6 +36,8 @@ def test_both_engines_have_the_same_tokenizer():
         ("Unbelievably quirky", ["Unbelievably", "quirky"]),
         ("naïve café über", ["naïve", "café", "über"]),
         ("😀 lights", ["😀", "lights"]),
+        ("cafe\u0301 nai\u0308ve", ["cafe\u0301", "nai\u0308ve"]),
+        ("Jose\u0301\u0323.", ["Jose\u0301\u0323", "."]),
         ("a  b\tc", ["a", "b", "c"]),
         ("播放 music", ["播", "放", "music"]),
     ],
