@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch")
 
 import tritonclient.grpc.aio as triton
-from tritonclient.utils import InferenceServerException
+from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
 from benchmarks.gpu.correctness import compare, mixed_requests, reference
 from benchmarks.gpu.plan import DRY, LOGIT_LIMITS
@@ -37,6 +37,13 @@ async def test_requests_of_many_lengths_are_answered_in_batches_that_overlap(tmp
         counted = await count_batches(address, MODEL)
         assert counted.rows == sum(len(request["input_ids"]) for request in requests)
         assert counted.executions < len(requests)
+
+        tensors = [
+            triton.InferInput(name.upper(), array.shape, np_to_triton_dtype(array.dtype)).set_data_from_numpy(array)
+            for name, array in requests[0].items()
+        ]
+        with pytest.raises(InferenceServerException, match="the deadline has passed"):
+            await client.infer(MODEL, tensors, parameters={"deadline_us": 1})
 
         too_long = {name: np.ones((1, 33), kind) for name, kind in (("input_ids", np.int32), ("attention_mask", bool))}
         first, refused, last = await asyncio.gather(

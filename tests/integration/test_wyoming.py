@@ -57,11 +57,19 @@ async def _ask(home: AsyncTcpClient, request: Recognize | Transcript) -> Event:
     return event
 
 
-async def _speak(home: AsyncTcpClient, name: str, width: int = 2, *, paced: bool = False) -> None:
+async def _types(home: AsyncTcpClient) -> list[str]:
+    """Reads up to where the server hangs up; returns the types of the events."""
+    types = []
+    while (event := await home.read_event()) is not None:
+        types.append(event.type)
+    return types
+
+
+async def _speak(home: AsyncTcpClient, name: str, width: int = 2, *, paced: bool = False, language: str = "en") -> None:
     """Says a recording as Home Assistant does, after which only reading is left."""
     samples, rate = soundfile.read(BY_NAME[name].path, dtype="int16" if width == 2 else "int32")
     audio = {"rate": rate, "width": width, "channels": 1}
-    await home.write_event(Transcribe(language="en").event())
+    await home.write_event(Transcribe(language=language).event())
     await home.write_event(AudioStart(**audio).event())
     for begin in range(0, len(samples), CHUNK_FRAMES):
         chunk = AudioChunk(**audio, audio=samples[begin : begin + CHUNK_FRAMES].tobytes())
@@ -150,6 +158,15 @@ async def test_a_spoken_question_is_answered_as_home_assistant_does_it(wyoming_u
         event = await _ask(conversation, Transcript(text, language="en", context={"conversation_id": "c-1"}))
 
     assert Handled.from_event(event).text == MUSEUM.answer
+
+
+async def test_another_language_is_refused_without_keeping_home_assistant_waiting(wyoming_uri: str) -> None:
+    async with AsyncTcpClient.from_uri(wyoming_uri, read_timeout=PATIENCE_SECONDS) as speech_to_text:
+        await _speak(speech_to_text, "lights", language="de")
+        assert await _types(speech_to_text) == ["error"]
+    async with AsyncTcpClient.from_uri(wyoming_uri, read_timeout=PATIENCE_SECONDS) as conversation:
+        await conversation.write_event(Transcript("mach das Licht aus", language="de").event())
+        assert await _types(conversation) == ["error", "not-handled"]
 
 
 async def test_clients_that_vanish_leave_no_sequence_open(wyoming_uri: str, triton: Triton) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable, Sequence
 
+    from wyoming.error import Error
     from wyoming.event import Event, Eventable
 
     from vivavoce.wyoming.hearing import Send
@@ -46,6 +47,9 @@ class Connection:
         settings: What holds for all clients.
         send: Sends an event to this client.
         tasks: Runs what is worked on while further events arrive.
+
+    Attributes:
+        ended: Whether the connection is to be closed, because what the client waits for will not come.
     """
 
     def __init__(self, client: vivavoce.Client, settings: Settings, send: Send, tasks: asyncio.TaskGroup) -> None:
@@ -56,21 +60,24 @@ class Connection:
         self._request = Transcribe()
         self._hearing: Hearing | None = None
         self._ignoring_audio = False
+        self.ended = False
 
     async def handle(self, event: Event) -> None:
         """Answers one event. What cannot be done is told to the client; unknown events are ignored.
 
-        After an error in a stream of audio the rest of it is ignored: one error a stream.
+        After an error in a stream of audio the rest of it is ignored: one error a stream. An error where the client now
+        waits for a reply ends the connection: Home Assistant may know no errors, and waits until it is hung up on.
         """
         try:
             for kind, handler in self._handlers:
                 if kind.is_type(event.type):
                     await handler(self, _parse(kind, event))
         except (RefusedError, vivavoce.VivavoceError) as error:
-            if any(kind.is_type(event.type) for kind in (Transcribe, AudioStart, AudioChunk)):
+            if _is_one_of(event, Transcribe, AudioStart, AudioChunk):
                 self.abandon()
                 self._ignoring_audio = True
             await self._send(error_event(error))
+            self.ended = _is_one_of(event, AudioStop, Recognize, Transcript, Intent)
 
     def abandon(self) -> None:
         """Stops hearing; nothing more is sent of the stream under way."""
@@ -88,6 +95,7 @@ class Connection:
         await self._send(Pong(text=ping.text))
 
     async def _transcribe(self, request: Transcribe) -> None:
+        self.abandon()
         self._ignoring_audio = False
         _check_program(request.name)
         _check_language(request.language)
@@ -110,15 +118,29 @@ class Connection:
         self._request, self._hearing, self._ignoring_audio = Transcribe(), None, False
         if hearing is not None:
             await hearing.stop()
-        elif not ignoring:
+            self.ended = hearing.failed
+        elif ignoring:
+            self.ended = True
+        else:
             raise RefusedError("bad-order", "An audio-stop came without audio; send audio-start and audio-chunk first.")
 
     async def _recognize(self, request: Recognize) -> None:
         await self._send(replies.recognized(await self._ask(request.text), request.context))
 
     async def _answer(self, transcript: Transcript) -> None:
-        _check_language(transcript.language)
-        await self._send(replies.handled(await self._ask(transcript.text), transcript.context))
+        try:
+            _check_language(transcript.language)
+            reply = replies.handled(await self._ask(transcript.text), transcript.context)
+        except (RefusedError, vivavoce.VivavoceError) as error:
+            await self._fail_to_handle(error_event(error), transcript)
+        else:
+            await self._send(reply)
+
+    async def _fail_to_handle(self, error: Error, transcript: Transcript) -> None:
+        """Tells an error twice: a Home Assistant that knows no errors says what a `not-handled` holds."""
+        await self._send(error)
+        await self._send(NotHandled(text=error.text, context=transcript.context))
+        self.ended = True
 
     async def _refuse_intent(self, intent: Intent) -> None:
         await self._send(NotHandled(text="Nothing here carries commands out.", context=intent.context))
@@ -154,6 +176,10 @@ def _parse(kind: type[Eventable], event: Event) -> Eventable:
         return kind.from_event(event)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise RefusedError("bad-event", f"The event {event.type} lacks what it must hold; see the protocol.") from error
+
+
+def _is_one_of(event: Event, *kinds: type[Eventable]) -> bool:
+    return any(kind.is_type(event.type) for kind in kinds)
 
 
 def _check_program(name: object) -> None:

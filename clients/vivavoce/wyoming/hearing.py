@@ -40,6 +40,9 @@ class Hearing:
         send: Sends an event to the client.
         tasks: Runs the work, and sees to it that nothing of it is left.
 
+    Attributes:
+        failed: Whether there will be no transcript, because of an error that the client was told of.
+
     Raises:
         RefusedError: The format is none.
     """
@@ -58,6 +61,7 @@ class Hearing:
         self._rate_hz = audio.rate
         self._resampler = Resampler(audio.rate)
         self._send = send
+        self.failed = False
         self._said: asyncio.Queue[NDArray[np.float32] | None] = asyncio.Queue(WAITING_CHUNKS)
         self._work = tasks.create_task(self._transcribe())
 
@@ -76,7 +80,7 @@ class Hearing:
         await self._say(self._resampler.feed(mono(chunk)))
 
     async def stop(self) -> None:
-        """Ends the utterance, and waits until its transcript is sent."""
+        """Ends the utterance, and waits until its transcript, or why there is none, is sent."""
         await self._say(self._resampler.feed(np.zeros(0, np.float32), last=True))
         await self._offer(None)
         await asyncio.wait([self._work])
@@ -105,6 +109,7 @@ class Hearing:
             await self._send(Transcript(text=text, language=LANGUAGE))
             await self._send(TranscriptStop())
         except vivavoce.VivavoceError as error:
+            self.failed = True
             await self._send(error_event(error))
 
     async def _converse(self) -> str:

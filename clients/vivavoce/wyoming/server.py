@@ -107,7 +107,7 @@ class WyomingServer:
             writer.close()
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answers a client until it goes, or what it sends makes no sense any more."""
+        """Answers a client until it goes, what it sends makes no sense any more, or it waits for what will not come."""
 
         async def send(event: Eventable) -> None:
             async with asyncio.timeout(SEND_SECONDS):
@@ -118,7 +118,7 @@ class WyomingServer:
             async with asyncio.TaskGroup() as tasks:
                 connection = Connection(self._client, self._settings, send, tasks)
                 try:
-                    while (event := await read_event(reader)) is not None:
+                    while not connection.ended and (event := await read_event(reader)) is not None:
                         await connection.handle(event)
                 finally:
                     connection.abandon()

@@ -10,7 +10,7 @@ from wyoming.audio import AudioChunk, AudioStart, AudioStop
 
 if TYPE_CHECKING:
     from wyoming.client import AsyncClient
-    from wyoming.event import Eventable
+    from wyoming.event import Event, Eventable
 
 _E = TypeVar("_E", bound="Eventable")
 
@@ -50,3 +50,11 @@ async def hear_all(home: AsyncClient, last: type[Eventable]) -> list[str]:
         assert event is not None, f"the server hung up after {types}"
         types.append(event.type)
     return types
+
+
+async def hear_rest(home: AsyncClient) -> list[Event]:
+    """Reads up to where the server hangs up."""
+    events = []
+    while (event := await home.read_event()) is not None:
+        events.append(event)
+    return events

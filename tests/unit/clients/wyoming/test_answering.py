@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import grpc
 import pytest
 from wyoming.asr import Transcript
 from wyoming.error import Error
@@ -13,7 +14,7 @@ from wyoming.intent import Entity, Intent, NotRecognized, Recognize
 from wyoming.ping import Ping, Pong
 
 from tests.unit.clients.fake_service import make_answer, make_reply
-from tests.unit.clients.wyoming.events import hear, say
+from tests.unit.clients.wyoming.events import hear, hear_rest, say
 from vivavoce.v1 import reply_pb2
 
 if TYPE_CHECKING:
@@ -117,9 +118,12 @@ async def test_a_structured_intent_is_not_handled(home: AsyncTcpClient) -> None:
     assert (await hear(home, NotHandled)).text == "Nothing here carries commands out."
 
 
-@pytest.mark.parametrize("request_event", [Recognize("turn on the light"), Transcript("turn on the light")])
-async def test_a_late_reply_is_an_error(
-    service: FakeService, home: AsyncTcpClient, request_event: Recognize | Transcript
+@pytest.mark.parametrize(
+    ("request_event", "rest"),
+    [(Recognize("turn on the light"), []), (Transcript("turn on the light"), ["not-handled"])],
+)
+async def test_a_late_reply_is_an_error_and_ends_the_connection(
+    service: FakeService, home: AsyncTcpClient, request_event: Recognize | Transcript, rest: list[str]
 ) -> None:
     late = reply_pb2.Reply(status=reply_pb2.REPLY_STATUS_PARTIAL, overran=[reply_pb2.STAGE_NLU])
     service.answer = lambda *_: late
@@ -129,3 +133,26 @@ async def test_a_late_reply_is_an_error(
     error = await hear(home, Error)
     assert error.code == "late"
     assert "--budget-ms" in error.text
+    assert [event.type for event in await hear_rest(home)] == rest
+
+
+async def test_a_failure_is_a_not_handled_too_for_those_who_know_no_errors(
+    service: FakeService, home: AsyncTcpClient
+) -> None:
+    service.answer = lambda _, context: context.abort(grpc.StatusCode.UNAVAILABLE, "the house is empty")
+
+    await say(home, Transcript("turn on the light", context=CONTEXT))
+
+    error = await hear(home, Error)
+    assert error.code == "server-unavailable"
+    assert await hear(home, NotHandled) == NotHandled(text=error.text, context=CONTEXT)
+    assert await hear_rest(home) == []
+
+
+async def test_a_text_in_another_language_is_refused_likewise(home: AsyncTcpClient) -> None:
+    await say(home, Transcript("mach das Licht an", language="de"))
+
+    error = await hear(home, Error)
+    assert error.code == "unsupported-language"
+    assert (await hear(home, NotHandled)).text == error.text
+    assert await hear_rest(home) == []

@@ -21,7 +21,7 @@ from wyoming.ping import Ping, Pong
 import vivavoce
 from tests.unit.clients.fake_service import error_info, refusing
 from tests.unit.clients.wyoming.conftest import PATIENCE_SECONDS
-from tests.unit.clients.wyoming.events import chunk, hear, hear_all, say, speak
+from tests.unit.clients.wyoming.events import chunk, hear, hear_all, hear_rest, say, speak
 from vivavoce.wyoming import WyomingServer, parse_uri
 from vivavoce.wyoming import server as server_module
 
@@ -43,7 +43,6 @@ async def _assert_alive(home: AsyncTcpClient) -> None:
 @pytest.mark.parametrize(
     ("event", "code"),
     [
-        (AudioStop(), "bad-order"),
         (SelectProgram("piper"), "unknown-program"),
         (Transcribe(name="whisper"), "unknown-program"),
         (Transcribe(language="de"), "unsupported-language"),
@@ -51,7 +50,6 @@ async def _assert_alive(home: AsyncTcpClient) -> None:
         (AudioStart(rate=16_000, width=5, channels=1), "bad-audio"),
         (AudioStart(rate=16_000, width=2, channels=0), "bad-audio"),
         (AudioChunk(rate=16_000, width=2, channels=2, audio=bytes(6)), "bad-audio"),
-        (Recognize(text=7), "bad-event"),  # type: ignore[arg-type]
     ],
 )
 async def test_what_makes_no_sense_is_told(home: AsyncTcpClient, event: Eventable, code: str) -> None:
@@ -66,7 +64,28 @@ async def test_what_makes_no_sense_is_told(home: AsyncTcpClient, event: Eventabl
     await _assert_alive(home)
 
 
-@pytest.mark.parametrize("kind", ["recognize", "transcript", "audio-start", "audio-chunk", "select-program"])
+@pytest.mark.parametrize(
+    ("event", "code"),
+    [
+        (AudioStop(), "bad-order"),
+        (Recognize(text=7), "bad-event"),  # type: ignore[arg-type]
+        (Event("recognize"), "bad-event"),
+        (Event("transcript"), "bad-event"),
+        (Event("intent"), "bad-event"),
+    ],
+)
+async def test_what_would_be_waited_for_in_vain_ends_the_connection(
+    home: AsyncTcpClient, event: Eventable | Event, code: str
+) -> None:
+    await home.write_event(event if isinstance(event, Event) else event.event())
+
+    error = await hear(home, Error)
+    assert error.code == code
+    assert error.text.endswith(".")
+    assert await hear_rest(home) == []
+
+
+@pytest.mark.parametrize("kind", ["audio-start", "audio-chunk", "select-program"])
 async def test_events_that_lack_something_are_told(home: AsyncTcpClient, kind: str) -> None:
     await home.write_event(Event(kind))
 
@@ -97,18 +116,50 @@ async def test_a_second_start_abandons_the_first_stream(service: FakeService, ho
     await hear_all(home, TranscriptStop)
 
 
-@pytest.mark.parametrize(
-    "begin",
+async def test_transcribe_begins_anew_in_the_middle_of_a_stream(service: FakeService, home: AsyncTcpClient) -> None:
+    await say(home, Transcribe(), START, chunk())
+    await hear_all(home, TranscriptChunk)
+
+    await say(home, Transcribe())
+    assert await asyncio.to_thread(service.ended.wait, PATIENCE_SECONDS)
+    await say(home, START, chunk(), AudioStop())
+
+    types = await hear_all(home, TranscriptStop)
+    assert "error" not in types
+    assert types.count("transcript") == 1
+
+
+_WRONG = pytest.mark.parametrize(
+    "wrong",
     [Transcribe(language="de"), AudioStart(rate=0, width=2, channels=1), chunk(b"odd")],
     ids=["transcribe", "start", "chunk"],
 )
-async def test_one_error_is_told_of_a_stream_and_the_rest_is_ignored(home: AsyncTcpClient, begin: Eventable) -> None:
-    await say(home, begin, START, *[chunk(b"odd")] * 5, AudioStop(), Ping("alive?"))
 
+
+@_WRONG
+async def test_one_error_is_told_of_a_stream_whose_end_ends_the_connection(
+    home: AsyncTcpClient, wrong: Eventable
+) -> None:
+    await say(home, wrong, START, *[chunk(b"odd")] * 5)
+    await say(home, Ping("alive?"))
     types = [kind for kind in await hear_all(home, Pong) if kind != "transcript-start"]
     assert types == ["error", "pong"]
+
+    await say(home, AudioStop())
+
+    assert await hear_rest(home) == []
+
+
+@_WRONG
+async def test_transcribe_begins_anew_after_an_error(home: AsyncTcpClient, wrong: Eventable) -> None:
+    await say(home, wrong, START, *[chunk(b"odd")] * 5)
+
     await speak(home)
-    assert "transcript" in await hear_all(home, TranscriptStop)
+
+    types = await hear_all(home, TranscriptStop)
+    assert types.count("error") == 1
+    assert "transcript" in types
+    await _assert_alive(home)
 
 
 async def test_a_change_of_rate_is_told(home: AsyncTcpClient) -> None:
@@ -168,7 +219,9 @@ async def test_a_client_that_vanishes_in_the_middle_of_an_event_leaves_nothing_b
     await writer.wait_closed()
 
 
-async def test_a_refusal_of_the_service_reaches_the_client(service: FakeService, home: AsyncTcpClient) -> None:
+async def test_a_refusal_of_the_service_reaches_the_client_and_ends_the_connection(
+    service: FakeService, home: AsyncTcpClient
+) -> None:
     reason = error_info("TOO_MANY_CONVERSATIONS")
     service.script = refusing(grpc.StatusCode.RESOURCE_EXHAUSTED, "the house is full; try again later", reason)
 
@@ -178,30 +231,37 @@ async def test_a_refusal_of_the_service_reaches_the_client(service: FakeService,
     error = await hear(home, Error)
     assert error.code == "too-many-conversations"
     assert "the house is full" in error.text
-    await _assert_alive(home)
+    assert await hear_rest(home) == []
 
 
-async def test_audio_after_a_failure_is_dropped(service: FakeService, home: AsyncTcpClient) -> None:
+async def test_audio_after_a_failure_is_dropped_and_its_end_ends_the_connection(
+    service: FakeService, home: AsyncTcpClient
+) -> None:
     service.script = refusing(grpc.StatusCode.INTERNAL, "broken")
     await say(home, START, chunk())
     await hear_all(home, Error)
 
-    await say(home, *[chunk()] * 50, AudioStop())
-
+    await say(home, *[chunk()] * 50)
     await _assert_alive(home)
+    await say(home, AudioStop())
+
+    assert await hear_rest(home) == []
 
 
 async def test_a_service_that_cannot_be_reached_is_told(free_address: str, no_task_left: None) -> None:
     async with (
         vivavoce.connect(free_address, connect_timeout_seconds=0.05) as client,
         WyomingServer(client).listening(("127.0.0.1", 0)) as uri,
-        AsyncTcpClient.from_uri(uri, read_timeout=PATIENCE_SECONDS) as home,
     ):
-        await say(home, Recognize("turn on the light"))
-        assert (await hear(home, Error)).code == "server-unavailable"
-        await speak(home)
-        await hear(home, TranscriptStart)
-        assert (await hear(home, Error)).code == "server-unavailable"
+        async with AsyncTcpClient.from_uri(uri, read_timeout=PATIENCE_SECONDS) as home:
+            await say(home, Recognize("turn on the light"))
+            assert (await hear(home, Error)).code == "server-unavailable"
+            assert await hear_rest(home) == []
+        async with AsyncTcpClient.from_uri(uri, read_timeout=PATIENCE_SECONDS) as home:
+            await speak(home)
+            await hear(home, TranscriptStart)
+            assert (await hear(home, Error)).code == "server-unavailable"
+            assert await hear_rest(home) == []
 
 
 async def test_one_client_too_many_is_told(
@@ -226,15 +286,8 @@ async def test_stopping_lets_clients_go(service: FakeService, client: vivavoce.C
             await say(home, START, chunk())
             await hear_all(home, TranscriptChunk)
 
-        assert await _rest(home) == []
+        assert await hear_rest(home) == []
         assert await asyncio.to_thread(service.ended.wait, PATIENCE_SECONDS)
-
-
-async def _rest(home: AsyncTcpClient) -> list[str]:
-    types = []
-    while (event := await home.read_event()) is not None:
-        types.append(event.type)
-    return types
 
 
 async def test_a_unix_socket_serves_and_is_removed(client: vivavoce.Client, tmp_path: Path) -> None:
