@@ -172,6 +172,7 @@ class Conversation:
         """
         task = asyncio.create_task(work)
         try:
+            self._check(timed_out=False)  # The uplink may have failed while the caller was busy with the last event.
             while not task.done():
                 sending = [one for one in self._uplink if not one.done()]
                 patience = None if sending else self._server.response_timeout_seconds
@@ -214,10 +215,15 @@ async def _read(call: _Call) -> pb.ConverseResponse | None:
 
 
 async def _stop(tasks: list[asyncio.Task[_T]]) -> None:
-    """Cancels what still runs and waits for its end; what failed has been told, or does not matter any more."""
-    for task in tasks:
+    """Cancels what still runs and waits for its end; what failed has been told, or does not matter any more.
+
+    The task that asks for this, or waits for who asks, may be one of them. The former is left out: the caller's own
+    task stops it. Because of the latter the wait is shielded: its being cancelled must not cancel `tasks` once more.
+    """
+    others = [task for task in tasks if task is not asyncio.current_task()]
+    for task in others:
         task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.shield(asyncio.gather(*others, return_exceptions=True))
 
 
 async def _each(said: AsyncIterable[Utterable] | Iterable[Utterable]) -> AsyncGenerator[Utterable, None]:

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from vivavoce._config import AudioFormat
 from vivavoce._errors import NotAudio
 
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
 
-    import soundfile
+    import numpy as np
     from numpy.typing import NDArray
 
 CHUNK_SECONDS = 0.1
@@ -34,7 +32,7 @@ class Recording:
     sample_rate_hz: int
     """Samples a second."""
     duration_seconds: float
-    """How long it lasts."""
+    """How long it lasts. A file that was cut off may promise more than it holds."""
 
     @property
     def format(self) -> AudioFormat:
@@ -47,15 +45,10 @@ class Recording:
         Raises:
             NotAudio: The file is damaged further on.
         """
-        import soundfile  # noqa: PLC0415 - loads a native library, which only callers with files need
+        from vivavoce._sound_file import open_sound  # noqa: PLC0415 - loads libsndfile, which only files need
 
-        frames = max(1, round(chunk_seconds * self.sample_rate_hz))
-        try:
-            with soundfile.SoundFile(self.path) as file:
-                for block in file.blocks(frames, dtype="float32", always_2d=True):
-                    yield block.mean(axis=1, dtype=np.float32)
-        except soundfile.LibsndfileError as error:
-            raise _not_audio(self.path, error) from error
+        with open_sound(self.path) as sound:
+            yield from sound.mono_blocks(max(1, round(chunk_seconds * self.sample_rate_hz)))
 
 
 def read_audio(path: str | os.PathLike[str]) -> Recording:
@@ -68,20 +61,18 @@ def read_audio(path: str | os.PathLike[str]) -> Recording:
         FileNotFoundError: There is no such file.
         NotAudio: It holds no audio, or none that can be streamed.
     """
-    import soundfile  # noqa: PLC0415 - loads a native library, which only callers with files need
+    from vivavoce._sound_file import open_sound  # noqa: PLC0415 - loads libsndfile, which only files need
 
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}; check the name.")
-    try:
-        info = soundfile.info(path)
-    except soundfile.LibsndfileError as error:
-        raise _not_audio(path, error) from error
-    if info.frames == 0:
+    with open_sound(path) as sound:
+        sample_rate_hz, sample_count = sound.samplerate, sound.count_samples()
+    if sample_count == 0:
         raise NotAudio(f"{path} holds no samples; choose another recording.")
-    if not MIN_SAMPLE_RATE_HZ <= info.samplerate <= MAX_SAMPLE_RATE_HZ:
-        raise NotAudio(f"{path} has {info.samplerate} samples a second; convert it to one of 8000 to 48000.")
-    return Recording(path, info.samplerate, info.frames / info.samplerate)
+    if not MIN_SAMPLE_RATE_HZ <= sample_rate_hz <= MAX_SAMPLE_RATE_HZ:
+        raise NotAudio(f"{path} has {sample_rate_hz} samples a second; convert it to one of 8000 to 48000.")
+    return Recording(path, sample_rate_hz, sample_count / sample_rate_hz)
 
 
 async def pace(
@@ -107,9 +98,3 @@ async def pace(
         sample_count += len(chunk)
         await sleep(max(0.0, start + sample_count / sample_rate_hz - clock()))
         yield chunk
-
-
-def _not_audio(path: Path, error: soundfile.LibsndfileError) -> NotAudio:
-    return NotAudio(
-        f"{path} cannot be read as audio ({error.error_string.rstrip('.')}); choose a WAV, FLAC, Ogg or MP3 file."
-    )

@@ -21,7 +21,8 @@ from vivavoce._events import EndReason, Notice, NoticeCode, Reply, SpeechEnded
 # How much is remembered: chunks that were sent, and turns that were asked for and not yet answered.
 _MEMORY = 4096
 
-# The server counts speech in windows of 32 ms; an end of speech that falls on a chunk's border may round either way.
+# The server counts speech and silence in whole windows; where one ends on a chunk's border, it may round either way.
+_WINDOW_SECONDS = 0.032
 _ROUNDING_SECONDS = 0.001
 
 
@@ -29,7 +30,7 @@ class ReplyClock:
     """Remembers when what was sent, and tells how long a reply took. All moments are in seconds of one clock."""
 
     def __init__(self, stop_window_seconds: float) -> None:
-        self._stop_window_seconds = stop_window_seconds
+        self._stop_window_seconds = round(stop_window_seconds / _WINDOW_SECONDS) * _WINDOW_SECONDS
         self._sent_seconds = 0.0
         self._audio_moments: deque[tuple[float, float]] = deque(maxlen=_MEMORY)
         self._requested: deque[float] = deque(maxlen=_MEMORY)

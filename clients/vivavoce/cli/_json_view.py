@@ -39,8 +39,8 @@ class JsonView(AbstractContextManager["JsonView"]):
         """Nothing is held open."""
 
     def begin(self, name: str) -> None:
-        """Names the conversation in the objects that follow."""
-        self._name = name
+        """Names the conversation in the objects that follow; a "?" stands for what is not UTF-8 in a file's name."""
+        self._name = name.encode(errors="replace").decode()
 
     def show(self, event: Event) -> None:
         """Writes `event`."""

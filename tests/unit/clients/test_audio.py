@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,6 +68,15 @@ def test_an_empty_recording(tmp_path: Path) -> None:
         vivavoce.read_audio(tmp_path / "empty.wav")
 
 
+def test_a_recording_that_was_cut_off_before_its_first_sample(tmp_path: Path) -> None:
+    path = tmp_path / "a.flac"
+    soundfile.write(path, np.ones(8_000), 16_000)
+    path.write_bytes(path.read_bytes()[:86])  # What is left is the header: it promises 8,000 samples.
+
+    with pytest.raises(vivavoce.NotAudio, match=r"a\.flac"):
+        vivavoce.read_audio(path)
+
+
 @pytest.mark.parametrize("sample_rate_hz", [6_000, 96_000])
 def test_a_rate_that_cannot_be_served(tmp_path: Path, sample_rate_hz: int) -> None:
     soundfile.write(tmp_path / "a.wav", np.zeros(100), sample_rate_hz)
@@ -83,6 +93,51 @@ def test_a_recording_that_is_damaged_further_on(tmp_path: Path) -> None:
 
     with pytest.raises(vivavoce.NotAudio):
         list(vivavoce.read_audio(path).chunks())
+
+
+def test_an_mp3_file_sounds_in_pieces_as_it_does_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a.mp3"
+    soundfile.write(path, np.random.default_rng(0).normal(0, 0.1, 320_000), 16_000)
+
+    heard = np.concatenate(list(vivavoce.read_audio(path).chunks()))
+
+    assert heard == pytest.approx(soundfile.read(path, dtype="float32")[0], abs=1e-6)
+
+
+def test_a_recording_that_was_cut_off_ends_where_it_does(tmp_path: Path) -> None:
+    path = tmp_path / "a.mp3"
+    soundfile.write(path, np.random.default_rng(0).normal(0, 0.1, 32_000), 16_000)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+
+    heard = np.concatenate(list(vivavoce.read_audio(path).chunks()))
+
+    assert 12_000 < len(heard) < 20_000
+    assert heard == pytest.approx(soundfile.read(path, dtype="float32")[0], abs=1e-6)
+
+
+@pytest.mark.parametrize("sample_count", [700, 16_000, 20_000, 100_000])
+def test_a_flac_file_that_does_not_tell_its_length(tmp_path: Path, sample_count: int) -> None:
+    path = tmp_path / "a.flac"
+    samples = np.random.default_rng(0).integers(-3_000, 3_000, sample_count, np.int16)
+    soundfile.write(path, samples, 16_000)
+    path.write_bytes(_without_length(path.read_bytes()))
+
+    recording = vivavoce.read_audio(path)
+
+    assert recording.duration_seconds == sample_count / 16_000
+    assert (np.concatenate(list(recording.chunks())) * 32_768 == samples).all()
+
+
+def _without_length(flac: bytes) -> bytes:
+    """Writes the header as a program does that cannot go back to it: the last 36 bits before the checksum are zero."""
+    return flac[:21] + bytes([flac[21] & 0xF0]) + bytes(4) + flac[26:]
+
+
+def test_a_file_whose_name_is_not_utf_8(recording: Path) -> None:
+    path = recording.rename(recording.with_name(os.fsdecode(b"caf\xe9.wav")))
+
+    assert len(list(vivavoce.read_audio(path).chunks())) == 5
 
 
 class _BusyMachine:

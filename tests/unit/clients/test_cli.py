@@ -72,6 +72,17 @@ def test_converse_prints_one_object_a_line(service: FakeService, recording: Path
     assert reply == REPLY | {"file": str(recording)}
 
 
+def test_a_file_whose_name_is_not_utf_8(service: FakeService, recording: Path, capsys: Capture) -> None:
+    path = recording.rename(recording.with_name(os.fsdecode(b"caf\xe9.wav")))
+    arguments = ["converse", str(path), "--server", service.address, "--no-realtime"]
+
+    printed = _run_json(arguments, capsys)
+    assert {event["file"] for event in printed} == {str(path.with_name("caf?.wav"))}
+
+    assert run(arguments) == 0
+    assert capsys.readouterr().out.splitlines()[0] == f"== {path.with_name('caf .wav')}"
+
+
 def test_the_keys_of_a_reply_begin_as_agreed(service: FakeService, recording: Path, capsys: Capture) -> None:
     reply = _run_json(["converse", str(recording), "--server", service.address], capsys)[-1]
 

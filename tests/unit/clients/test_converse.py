@@ -295,6 +295,41 @@ async def test_an_error_of_the_callers_audio_is_raised_as_it_is(service: FakeSer
     assert await asyncio.to_thread(service.ended.wait, 5)
 
 
+async def test_an_error_of_the_audio_is_told_to_a_caller_who_was_busy_when_it_came(client: vivavoce.Client) -> None:
+    may_fail = asyncio.Event()
+
+    async def speech() -> AsyncIterator[bytes]:
+        await may_fail.wait()
+        raise ZeroDivisionError("the microphone fell down")
+        yield b""
+
+    with pytest.raises(ZeroDivisionError, match="fell down"):
+        async with asyncio.timeout(5):  # The server has nothing more to say.
+            async for _ in client.converse(speech()):
+                may_fail.set()
+                for _ in range(20):
+                    await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("in_its_own_task", [False, True])
+async def test_the_audio_itself_may_end_the_conversation(
+    service: FakeService, client: vivavoce.Client, *, in_its_own_task: bool
+) -> None:
+    async def speech() -> AsyncIterator[bytes]:
+        yield SECOND_OF_AUDIO
+        assert await asyncio.to_thread(service.config_arrived.wait, 5)
+        await (asyncio.create_task(conversation.aclose()) if in_its_own_task else conversation.aclose())
+        while True:
+            yield bytes(320)
+
+    conversation = client.converse(speech())
+    async with asyncio.timeout(5):
+        await _collect(conversation)
+
+    assert conversation.closed
+    assert await asyncio.to_thread(service.ended.wait, 5)
+
+
 async def test_the_next_conversation_works_after_a_failed_one(client: vivavoce.Client) -> None:
     with pytest.raises(TypeError, match="float64"):
         await _collect(client.converse([np.zeros(160)]))  # type: ignore[list-item]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
+from pipelines.endpointing import EndpointingConfig
+from pipelines.voice_activity import WINDOW_SECONDS
 from vivavoce import EndReason, Latency, Notice, NoticeCode, Reply, ReplyStatus, SpeechEnded
 from vivavoce._reply_clock import ReplyClock
 
@@ -22,16 +26,27 @@ def _clock_after(chunk_count: int, stop_window_seconds: float = 0.6) -> ReplyClo
 
 def test_silence_counts_from_the_chunk_that_completes_the_stop_window() -> None:
     clock = _clock_after(20)
-    clock.speech_ended(SpeechEnded(1, 1.024, EndReason.SILENCE))  # 1.024 + 0.6 lies in the 17th chunk.
+    clock.speech_ended(SpeechEnded(1, 1.024, EndReason.SILENCE))  # 1.024 + 0.608 lies in the 17th chunk.
 
     assert clock.latency_seconds(_reply(1), moment=1.75) == pytest.approx(0.05)
 
 
 def test_an_end_on_the_border_of_a_chunk_belongs_to_that_chunk() -> None:
-    clock = _clock_after(20)
-    clock.speech_ended(SpeechEnded(1, 1.0, EndReason.SILENCE))
+    clock = _clock_after(20, stop_window_seconds=0.8)
+    clock.speech_ended(SpeechEnded(1, 0.8, EndReason.SILENCE))
 
     assert clock.latency_seconds(_reply(1), moment=1.75) == pytest.approx(0.15)
+
+
+@pytest.mark.parametrize("stop_window_seconds", [0.128, 0.3, 0.5, 0.608, 0.7, 1.0, 1.5])
+def test_the_stop_window_is_as_long_as_the_servers(stop_window_seconds: float) -> None:
+    windows = EndpointingConfig(stop_window_seconds=stop_window_seconds).stop_windows
+    for end in range(10, 60):
+        clock = _clock_after(100, stop_window_seconds)
+        clock.speech_ended(SpeechEnded(1, end * WINDOW_SECONDS, EndReason.SILENCE))
+
+        completed = math.ceil((end + windows) * WINDOW_SECONDS / 0.1 - 1e-6) * 0.1
+        assert clock.latency_seconds(_reply(1), moment=10.0) == pytest.approx(10.0 - completed)
 
 
 def test_silence_is_unknown_when_the_server_was_faster_than_its_window() -> None:
@@ -84,4 +99,4 @@ def test_a_day_of_audio_takes_no_more_memory_than_minutes() -> None:
 
     assert len(clock._audio_moments) < 5_000
     clock.speech_ended(SpeechEnded(1, 4_999.0, EndReason.SILENCE))
-    assert clock.latency_seconds(_reply(1), moment=5_000.0) == pytest.approx(0.4, abs=1e-6)
+    assert clock.latency_seconds(_reply(1), moment=5_000.0) == pytest.approx(0.3, abs=1e-6)
