@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import transformers
+    from tokenizers import Tokenizer
 
     from modelkit.importing.engine import Imported
     from modelkit.importing.tags import Scheme
+    from modelkit.importing.weights import State
 
 _ANSWERS = "ForQuestionAnswering"
 _INTENTS = "ForSequenceClassification"
@@ -31,7 +33,10 @@ _TAGS = "ForTokenClassification"
 _JOINT = "JointBERT"
 _LABEL_FILES = ("intent_label.txt", "slot_label.txt")
 _CONFIG = "config.json"
-_FILES = (_CONFIG, "*.safetensors", "pytorch_model*.bin", "*.index.json", "tokenizer.json", "vocab.*", "*_label.txt")
+_FILES = (
+    *(_CONFIG, "*.safetensors", "pytorch_model*.bin", "*.index.json"),
+    *("tokenizer.json", "tokenizer_config.json", "vocab.*", "merges.txt", "*_label.txt"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,22 @@ class Directory:
 
     def build(self, suffix: str) -> transformers.PreTrainedModel:
         """Builds the network."""
-        return self.architecture.build(suffix, self.config, read_state(self.path), str(self.path))
+        return self.architecture.build(suffix, self.config, self.state(), str(self.path))
+
+    def state(self) -> State:
+        """Reads the tensors.
+
+        Raises:
+            CheckpointError: there are none, or those of a CRF are among them.
+        """
+        state = read_state(self.path)
+        crf = next((key for key in state if key.startswith("crf.")), None)
+        if crf is not None:
+            raise CheckpointError(
+                f"{self.path} chooses its slots by a CRF ({crf}), which cannot be imported, and without it the slots "
+                "would be others: train the network without one (JointBERT: without --use_crf), and import that"
+            )
+        return state
 
     def card(self) -> dict[str, object]:
         """Says where the network comes from."""
@@ -122,9 +142,10 @@ def _read_answers(directory: Directory, scratch: Path) -> Imported:
 
 def _read_two(intents: Directory, tags: Directory, scratch: Path, scheme: Scheme | None) -> Imported:
     tokenizer, other = read_tokenizer(intents.path), read_tokenizer(tags.path)
-    if tokenizer.get_vocab() != other.get_vocab() or str(tokenizer.normalizer) != str(other.normalizer):
+    if _behaviour(tokenizer) != _behaviour(other):
         raise CheckpointError(
-            f"{intents.path} and {tags.path} have different tokenizers: take two networks of one vocabulary and case"
+            f"{intents.path} and {tags.path} have different tokenizers: take two networks whose vocabularies and "
+            "tokenizer_config.json agree"
         )
     if intents.config.get("problem_type") == "multi_label_classification":
         raise CheckpointError(f"{intents.path} gives several labels at once: take a network that chooses one")
@@ -137,10 +158,15 @@ def _read_two(intents: Directory, tags: Directory, scratch: Path, scheme: Scheme
     return assemble_understanding(TwoClassifiers(*networks), Labels(names, slots, scheme), source, scratch)
 
 
+def _behaviour(tokenizer: Tokenizer) -> tuple[dict[str, int], str, str]:
+    """What makes two tokenizers give the same ids for a text."""
+    return tokenizer.get_vocab(), str(tokenizer.normalizer), str(tokenizer.pre_tokenizer)
+
+
 def _read_joint(directory: Directory, scratch: Path, scheme: Scheme | None) -> Imported:
     """Reads what the public implementation of JointBERT (Chen et al., 2019) saves, with its label files beside it."""
     names, slots = (read_labels(directory.path / name) for name in _LABEL_FILES)
-    state = read_state(directory.path)
+    state = directory.state()
     encoder = directory.architecture.build_encoder(directory.config, state, "bert.", str(directory.path), pooled=True)
     try:
         heads = linear(state, "intent_classifier.linear"), linear(state, "slot_classifier.linear")

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from modelkit.errors import CheckpointError
+from modelkit.importing.lines import split_lines
 from modelkit.text_files import read_text
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def read_labels(path: Path) -> list[str]:
 
 def split_labels(text: str) -> list[str]:
     """Splits the text of a file of labels."""
-    return [line.strip() for line in text.splitlines() if line.strip()]
+    return [line.strip() for line in split_lines(text) if line.strip()]
 
 
 def configured_labels(config: Mapping[str, Any], path: Path) -> list[str]:

@@ -23,6 +23,7 @@ from modelkit.importing.assembly import Labels, Source, assemble_answers, assemb
 from modelkit.importing.engine import FORCED, UNCALIBRATED_ANSWERS, digests
 from modelkit.importing.heads import EncoderWithIntentsAndTags, EncoderWithSpans, perceptron
 from modelkit.importing.labels import check_count, checked_labels, split_labels
+from modelkit.importing.lines import split_lines
 from modelkit.importing.vocabulary import wordpiece
 from modelkit.importing.weights import read_pickled
 from modelkit.text_files import read_text
@@ -210,7 +211,7 @@ def _tokenizer(archive: Archive) -> Tokenizer:
         )
     name = str(archive.get("tokenizer.tokenizer_name") or archive.get("language_model.pretrained_model_name") or "")
     lowercase = True if "uncased" in name else False if "cased" in name else None
-    return wordpiece(text.splitlines(), f"{archive.path}, vocabulary", lowercase=lowercase)
+    return wordpiece(split_lines(text), f"{archive.path}, vocabulary", lowercase=lowercase)
 
 
 def _labels(archive: Archive, kind: str) -> Sequence[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from modelkit.errors import CheckpointError
+from modelkit.importing.lines import split_lines
+from modelkit.importing.tokenizer_config import TokenizerConfig
 from modelkit.text_files import read_text
 
 if TYPE_CHECKING:
@@ -23,22 +25,28 @@ _BYTE_LEVEL_SPECIALS = ("<s>", "</s>", "<unk>", "<pad>", "<mask>")
 def read_tokenizer(directory: Path) -> Tokenizer:
     """Reads the tokenizer of a directory: ``tokenizer.json``, ``vocab.txt``, or ``vocab.json`` with ``merges.txt``.
 
+    It follows ``tokenizer_config.json``, if there is one.
+
     Raises:
         CheckpointError: there is none of them, or it cannot be used.
         DataError: a file is no text.
     """
+    config = TokenizerConfig.read(directory)
+    words, pieces = directory / "vocab.txt", directory / "vocab.json"
     if (directory / "tokenizer.json").is_file():
         tokenizer = load_tokenizer(directory / "tokenizer.json")
-    elif (directory / "vocab.txt").is_file():
-        tokenizer = wordpiece(read_text(directory / "vocab.txt").splitlines(), str(directory / "vocab.txt"))
-    elif (directory / "vocab.json").is_file() and (directory / "merges.txt").is_file():
-        tokenizer = byte_level(directory / "vocab.json", directory / "merges.txt")
+    elif words.is_file():
+        config.check_class(words)
+        tokenizer = wordpiece(split_lines(read_text(words)), str(words))
+    elif pieces.is_file() and (directory / "merges.txt").is_file():
+        config.check_class(pieces)
+        tokenizer = byte_level(pieces, directory / "merges.txt")
     else:
         raise CheckpointError(
             f"{directory} has no tokenizer: it needs tokenizer.json, vocab.txt, or vocab.json with merges.txt"
         )
-    lowercase = _configuration(directory).get("do_lower_case")
-    return tokenizer if lowercase is None else _in_case(tokenizer, bool(lowercase))
+    config.apply(tokenizer)
+    return tokenizer
 
 
 def load_tokenizer(path: Path) -> Tokenizer:
@@ -70,7 +78,7 @@ def wordpiece(tokens: Sequence[str], name: str, *, lowercase: bool | None = None
     Raises:
         CheckpointError: a special token is missing.
     """
-    vocabulary = {token.rstrip("\r\n"): index for index, token in enumerate(tokens)}
+    vocabulary = {token: index for index, token in enumerate(tokens)}
     missing = [token for token in _WORDPIECE_SPECIALS if token not in vocabulary]
     if missing:
         raise CheckpointError(f"{name} has no {', '.join(missing)}: give the vocabulary of a BERT, one token a line")
@@ -144,23 +152,3 @@ def _specials_around(tokenizer: Tokenizer, name: str) -> processors.PostProcesso
             return processors.RobertaProcessing((last, last_id), (first, first_id), trim_offsets=True)
         return processors.BertProcessing((last, last_id), (first, first_id))
     raise CheckpointError(f"{name} has neither [CLS] and [SEP] nor <s> and </s>: give a tokenizer with special tokens")
-
-
-def _in_case(tokenizer: Tokenizer, lowercase: bool) -> Tokenizer:
-    """Follows ``do_lower_case`` of the configuration, which counts for more than the tokenizer's own normalizer."""
-    own = tokenizer.normalizer
-    if isinstance(own, normalizers.BertNormalizer) and own.lowercase != lowercase:
-        own.lowercase = lowercase
-        tokenizer.normalizer = own
-    return tokenizer
-
-
-def _configuration(directory: Path) -> dict[str, Any]:
-    path = directory / "tokenizer_config.json"
-    if not path.is_file():
-        return {}
-    try:
-        fields = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise CheckpointError(f"{path}, line {error.lineno}: {error.msg}: get it again") from error
-    return fields if isinstance(fields, dict) else {}

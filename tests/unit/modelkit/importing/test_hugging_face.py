@@ -73,7 +73,9 @@ def test_answers_have_the_logits_of_the_original(kind, tmp_path):
         assert greatest_difference(got[name], expected[name], batch["attention_mask"]) <= 1e-4
     assert card["fused_attention_layers"] == 2
     assert "--calibrate" in card["calibration"]
-    assert json.loads((tmp_path / "engine" / "card.json").read_text())["imported"]["networks"][0]["files"]
+    files = json.loads((tmp_path / "engine" / "card.json").read_text())["imported"]["networks"][0]["files"]
+    tokenizer = "tokenizer.json" if kind == "roberta" else "vocab.txt"
+    assert files.keys() == {"config.json", "model.safetensors", tokenizer, "tokenizer_config.json"}
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta"])
@@ -131,21 +133,40 @@ class JointBert(nn.Module):
         return {"intents": self.intent_classifier.linear(outputs.pooler_output), "tags": tags}
 
 
-def test_a_joint_directory_has_the_logits_of_the_original(tmp_path):
-    network = scattered(JointBert())
-    directory = tmp_path / "joint"
+def save_joint(directory: Path, state: dict[str, torch.Tensor]) -> None:
     directory.mkdir()
-    torch.save(network.state_dict(), directory / "pytorch_model.bin")
+    torch.save(state, directory / "pytorch_model.bin")
     (directory / "config.json").write_text(config_of("bert", architectures=["JointBERT"]).to_json_string())
     (directory / "intent_label.txt").write_text("\n".join(INTENTS))
     (directory / "slot_label.txt").write_text("\n".join(("PAD", "UNK", *SLOTS)))
     save_tokenizer("bert", directory)
+
+
+def test_a_joint_directory_has_the_logits_of_the_original(tmp_path):
+    network = scattered(JointBert())
+    directory = tmp_path / "joint"
+    save_joint(directory, network.state_dict())
     make([directory], tmp_path / "engine")
     batch = padded_batch(len(VOCABULARY), segments=False)
     got, expected = served(BertSession(network_in(tmp_path / "engine", "intent_slot")), batch), original(network, batch)
     assert greatest_difference(got["intent_logits"], expected["intents"]) <= 1e-4
     rows = [2 + index for index in IN_ENGINE_ORDER]
     assert greatest_difference(got["tag_logits"], expected["tags"][..., rows], batch["attention_mask"]) <= 1e-4
+
+
+def test_a_crf_is_refused_rather_than_left_out(tmp_path):
+    tags = 2 + len(SLOTS)
+    crf = {"crf.start_transitions": torch.zeros(tags), "crf.transitions": torch.zeros(tags, tags)}
+    save_joint(tmp_path / "joint", JointBert().state_dict() | crf)
+    refused([tmp_path / "joint"], tmp_path / "engine", r"by a CRF \(crf\.start_transitions\).*without --use_crf")
+
+
+def test_a_crf_beside_a_token_classifier_is_refused(tmp_path):
+    hugging_face(tmp_path / "intents", "bert", SEQUENCES, INTENTS)
+    hugging_face(tmp_path / "slots", "bert", TOKENS, SLOTS)
+    state = load_file(tmp_path / "slots" / "model.safetensors") | {"crf.transitions": torch.zeros(5, 5)}
+    save_file(state, tmp_path / "slots" / "model.safetensors")
+    refused([tmp_path / "intents", tmp_path / "slots"], tmp_path / "engine", r"slots chooses its slots by a CRF")
 
 
 def test_labels_without_edges_join_neighbouring_words(tmp_path):
@@ -328,10 +349,14 @@ def test_half_an_intent_engine_is_refused(tmp_path):
     refused([tmp_path / "intents"] * 2, tmp_path / "other" / "engine", "not of BertForSequenceClassification and")
 
 
-def test_two_tokenizers_are_refused(tmp_path):
-    hugging_face(tmp_path / "intents", "bert", SEQUENCES, INTENTS)
-    hugging_face(tmp_path / "slots", "bert", TOKENS, SLOTS)
-    (tmp_path / "slots" / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": False}))
+@pytest.mark.parametrize(
+    ("kind", "setting"),
+    [("bert", {"do_lower_case": False}), ("bert", {"strip_accents": False}), ("roberta", {"add_prefix_space": True})],
+)
+def test_two_tokenizers_are_refused(kind, setting, tmp_path):
+    hugging_face(tmp_path / "intents", kind, SEQUENCES, INTENTS)
+    hugging_face(tmp_path / "slots", kind, TOKENS, SLOTS)
+    (tmp_path / "slots" / "tokenizer_config.json").write_text(json.dumps(setting))
     refused([tmp_path / "intents", tmp_path / "slots"], tmp_path / "engine", "different tokenizers")
 
 

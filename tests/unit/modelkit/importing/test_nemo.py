@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 import yaml
+from tokenizers import Tokenizer
 
 from engines.bert.intent_decoding import IntentLabels
 from engines.bert.session import BertSession
@@ -144,6 +145,18 @@ def test_yaml_that_would_run_code_is_not_run(members, tmp_path):
     members[CONFIG] = f'!!python/object/apply:os.mkdir ["{tmp_path / "made"}"]'.encode()
     refused(pack(tmp_path / "model.nemo", members), tmp_path / "engine", "no plain YAML")
     assert not (tmp_path / "made").exists()
+
+
+def test_vocabulary_and_labels_are_cut_at_line_feeds_alone(members, tmp_path):
+    (vocabulary,) = (name for name in members if name.endswith("_vocab.txt"))
+    words = [*VOCABULARY[:-2], "\u2028", VOCABULARY[-1]]
+    members[vocabulary] = "\r\n".join(words).encode()
+    members["./0b_slot_labels.csv"] = "date\r\nold\u2028place\r\nO\r\n".encode()
+    make(pack(tmp_path / "model.nemo", members), tmp_path / "engine")
+    tokenizer = Tokenizer.from_file(str(tmp_path / "engine/triton/intent_slot_tokenize/1/tokenizer.json"))
+    assert tokenizer.get_vocab() == {word: number for number, word in enumerate(words)}
+    labels = IntentLabels.load(tmp_path / "engine/triton/intent_slot_decode/1/labels.json")
+    assert labels.tags == ("O", "B-date", "I-date", "B-old\u2028place", "I-old\u2028place")
 
 
 def test_labels_that_do_not_count_as_the_outputs_are_refused(members, tmp_path):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers.models.bert.tokenization_bert import load_vocab
 
 from engines.bert.tokenizing import SETTINGS, TokenizerSettings
 from modelkit.errors import CheckpointError
@@ -24,6 +25,17 @@ def test_the_configuration_counts_for_more_than_the_tokenizer_itself(tmp_path):
     wordpiece(VOCABULARY, "vocabulary", lowercase=True).save(str(tmp_path / "tokenizer.json"))
     (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": false}')
     assert not read_tokenizer(tmp_path).normalizer.lowercase
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_tokens_at_which_other_splitters_cut_keep_their_ids(ending, tmp_path):
+    cut = ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "a\u2028b", "", "last"]
+    tokens = [*VOCABULARY, *cut]
+    (tmp_path / "vocab.txt").write_bytes((ending.join(tokens) + ending).encode())
+    tokenizer = read_tokenizer(tmp_path)
+    assert tokenizer.get_vocab() == {token: number for number, token in enumerate(tokens)}
+    assert tokenizer.get_vocab() == load_vocab(tmp_path / "vocab.txt")
+    prepare(tokenizer, len(tokens), "vocabulary")
 
 
 def test_vocabulary_and_merges_make_the_tokenizer_that_they_were_saved_from(tmp_path):
