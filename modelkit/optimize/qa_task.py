@@ -15,6 +15,7 @@ from modelkit.calibrate_qa import calibrate, pair_wrongly
 from modelkit.evaluation.local import MAX_WINDOWS
 from modelkit.evaluation.outcome import spread
 from modelkit.export import QA_INPUTS, QA_OUTPUTS
+from modelkit.optimize.qa_split import split_as_trained
 from modelkit.optimize.tasks import SAMPLES, TIMED, Judged, row_of
 from modelkit.scoring import answer_f1, exact_match
 from modelkit.squad import read_squad
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 SEED = 7
 HELD_OUT = 300
-"""Questions of the training data on which thresholds are chosen."""
+"""Questions, at most, on which thresholds are chosen."""
 WRONG_PARAGRAPH = 0.2
 """Share of the rows for students whose question is put to another paragraph."""
 _CHUNK = 32
@@ -42,7 +43,8 @@ class QaTask:
 
     Args:
         directory: of the engine.
-        data: SQuAD files to train, calibrate and measure on.
+        data: SQuAD files to train, calibrate and measure on. Where they are those that the engine was trained on, what
+            its training held out calibrates, and nothing else.
         evaluation: a SQuAD file to score on.
         limit: score on so many questions of it, and calibrate on as many; None for all.
     """
@@ -56,10 +58,8 @@ class QaTask:
         saved = load_spans(directory, traceable=False)
         self.network, self._tokenizer_path = saved.network, saved.tokenizer
         self._tokenizer = DocumentTokenizer(saved.tokenizer)
-        questions = [question for path in sorted(data) for question in read_squad(path)]
-        random.Random(SEED).shuffle(questions)
-        held_out = min(HELD_OUT, len(questions) // 5)
-        self._held_out, self._training = questions[:held_out][:limit], questions[held_out:]
+        held_out, self._training = _divide(directory, data)
+        self._held_out = held_out[:limit]
         self._evaluated = spread(read_squad(evaluation), limit)
 
     def rows(self, count: int) -> list[Feeds]:
@@ -109,6 +109,18 @@ class QaTask:
     def _window(self, question: Question, rng: random.Random) -> Feeds:
         batch = self._tokenizer.encode(question.text, question.context)
         return row_of(batch, rng.randrange(len(batch)), self.inputs)
+
+
+def _divide(directory: Path, data: Sequence[Path]) -> tuple[Sequence[Question], Sequence[Question]]:
+    """Chooses questions to calibrate on, and others to train on."""
+    trained = split_as_trained(directory, data)
+    if trained:
+        # The first of those that were held out chose the weights, too.
+        return trained.validation[-HELD_OUT:], trained.training
+    questions = [question for path in sorted(data) for question in read_squad(path)]
+    random.Random(SEED).shuffle(questions)
+    drawn = min(HELD_OUT, len(questions) // 5)
+    return questions[:drawn], questions[drawn:]
 
 
 def _scores(pairs: Mapping[str, Sequence[tuple[str, list[str]]]]) -> dict[str, float]:

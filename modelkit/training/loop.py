@@ -18,6 +18,7 @@ from modelkit.errors import TrainingError
 from modelkit.files import write_whole
 from modelkit.training.averaging import Average
 from modelkit.training.checkpoint import BEST, CHECKPOINT
+from modelkit.training.interruption import Interruption
 from modelkit.training.progress import format_scores
 from modelkit.training.schedule import new_optimizer, set_rates
 
@@ -112,25 +113,23 @@ class Loop:
 
         Raises:
             TrainingError: the loss is no number any more.
-            KeyboardInterrupt: after a checkpoint was written.
+            KeyboardInterrupt: after the first SIGINT the step under way ends, with the validation that is due, and a
+                checkpoint is written; a second one interrupts at once, and the last checkpoint stays.
         """
         torch.manual_seed(self._schedule.seed)
         if self._folder.interrupted:
             self._resume()
         self._saved = time.monotonic()
         self._began = self._saved - self._state.seconds
-        try:
+        with Interruption() as interruption:
             while not self._over():
-                self._run_epoch()
-        except KeyboardInterrupt:
-            self._checkpoint()
-            raise
+                self._run_epoch(interruption)
         best = self._folder.load(BEST)
         self._network.load_state_dict(best)
         self._network.eval()
         return self._state
 
-    def _run_epoch(self) -> None:
+    def _run_epoch(self, interruption: Interruption) -> None:
         state, batches = self._state, self._task.batches(self._state.epoch)
         if not batches:
             raise TrainingError("there is nothing to train on: give more data, or a smaller --validation")
@@ -145,6 +144,11 @@ class Loop:
                 self._validate(state.epoch + state.batch / len(batches))
             elif time.monotonic() - self._saved > _CHECKPOINT_SECONDS:
                 self._checkpoint()
+            if interruption.asked:
+                # Here alone: within a step weights and randomness do not belong together, and no validation is owed.
+                self._checkpoint()
+                self._display.say(f"interrupted after {state.step} steps: the same command goes on from here")
+                raise KeyboardInterrupt
         state.epoch, state.batch = state.epoch + 1, 0
         self._checkpoint()
 
@@ -196,6 +200,8 @@ class Loop:
             "state": asdict(self._state),
             "loss": self._loss,
         }
+        if self._device.type == "cuda":
+            parts["cuda_random"] = torch.cuda.get_rng_state(self._device)
         self._folder.save(CHECKPOINT, parts)
 
     def _resume(self) -> None:
@@ -204,5 +210,7 @@ class Loop:
         self._optimizer.load_state_dict(saved["optimizer"])
         self._average.restore(saved["average"])
         torch.set_rng_state(saved["random"])
+        if "cuda_random" in saved:
+            torch.cuda.set_rng_state(saved["cuda_random"], self._device)
         self._state, self._loss = State(**saved["state"]), saved["loss"]
         self._display.say(f"going on after {self._state.step} steps")

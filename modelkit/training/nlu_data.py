@@ -89,6 +89,8 @@ def gather(
     if test and drop_duplicates:
         keys = {utterance.key for utterance in tested}
         kept = [utterance for utterance in kept if utterance.key not in keys]
+        if not kept:
+            raise DataError(f"all utterances are in {test} too: give others to train on")
     elif test:
         check_apart(kept, tested, test)
     kinds = {kind: texts for given in outliers for kind, texts in read_outliers(given, rng).items()}
@@ -98,6 +100,11 @@ def gather(
         kinds["small talk"] = small_talk(_SMALL_TALK, values, rng)
     _check_classes(names, kinds)
     training, validating = split(kept, validation, rng)
+    if not validating:
+        raise DataError(
+            f"{len(kept)} utterances of {len(names)} intents leave none to validate with, as one of every intent stays "
+            "for training: give several of each"
+        )
     trained, held_out = split_outliers(kinds, rng)
     return NluData(
         tuple(training),

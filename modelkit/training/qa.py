@@ -52,9 +52,10 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
     """
     common = options.common
     common.check_out()
-    data = qa_data.gather(common.data, test=options.test, validation=common.validation, seed=common.seed)
     device = choose_device(common.device)
     recipe = adjust(QaRecipe().on_gpu() if device.type == "cuda" else QaRecipe(), common)
+    seed = recipe.schedule.seed
+    data = qa_data.gather(common.data, test=options.test, validation=common.validation, seed=seed)
     base = find_base(common.base, (BERT, MPNET))
     folder = common.folder
     given = common.describe(base, options.test, recipe)
@@ -63,7 +64,7 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
     display.say(f"{len(data.training)} questions, {len(data.validation)} for validation, on {device}")
     base.keep(folder.path)
     if not folder.finished:
-        torch.manual_seed(recipe.schedule.seed)
+        torch.manual_seed(seed)
         network = base.span_network().to(device)
         teachers = _teachers(common.teachers, base.tokenizer, data, device)
         tokenizer = DocumentTokenizer(base.tokenizer, recipe.window, recipe.overlap)
@@ -76,7 +77,7 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
         training=data.training,
         validation=data.validation,
         card={"task": "extractive question answering", **given},
-        seed=recipe.schedule.seed,
+        seed=seed,
     )
 
 

@@ -70,7 +70,7 @@ def make_windows(
 def label(question: Question, tokenizer: DocumentTokenizer, rng: random.Random) -> list[Window]:
     """Cuts one question into windows; of several answers one is chosen."""
     batch = tokenizer.encode(question.text, question.context)
-    answer = rng.choice(question.answers) if question.answers else None
+    answer = _covered(batch.offsets, rng.choice(question.answers)) if question.answers else None
     windows = []
     for row in range(len(batch)):
         length = int(batch.attention_mask[row].sum())
@@ -91,9 +91,28 @@ def make_batches(windows: Sequence[Window], tokens: int, rng: random.Random) -> 
     return [_collate(group) for group in groups]
 
 
-def _token_span(offsets: npt.NDArray[np.int64], answer: tuple[int, str]) -> tuple[int, int]:
-    """Finds the first and last token of an answer; ``(0, 0)`` where the window does not hold all of it."""
+def _covered(offsets: npt.NDArray[np.int64], answer: tuple[int, str]) -> tuple[int, int] | None:
+    """Shrinks an answer to the characters that tokens stand for.
+
+    At its edges may be others, which the tokenizer drops: spaces, combining marks, format characters.
+
+    Args:
+        offsets: of all windows, ``[windows, tokens, 2]``; one alone may lack a part of the answer.
+        answer: where it begins, and its text.
+
+    Returns:
+        Its first character, and the one after its last; None where no token stands for any of it.
+    """
     first_char, last_char = answer[0], answer[0] + len(answer[1])
+    tokens = offsets[(offsets[..., 1] > first_char) & (offsets[..., 0] < last_char) & (offsets[..., 0] != NO_OFFSET)]
+    if not len(tokens):
+        return None
+    return max(first_char, int(tokens[:, 0].min())), min(last_char, int(tokens[:, 1].max()))
+
+
+def _token_span(offsets: npt.NDArray[np.int64], answer: tuple[int, int]) -> tuple[int, int]:
+    """Finds the first and last token of an answer; ``(0, 0)`` where the window does not hold all of it."""
+    first_char, last_char = answer
     inside = offsets[:, 0] != NO_OFFSET
     tokens = np.flatnonzero(inside & (offsets[:, 1] > first_char) & (offsets[:, 0] < last_char))
     whole = tokens.size and offsets[tokens[0], 0] <= first_char and offsets[tokens[-1], 1] >= last_char

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+import signal
+import threading
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -12,7 +14,8 @@ from torch import nn
 from modelkit.errors import TrainingError
 from modelkit.training.averaging import Average
 from modelkit.training.checkpoint import RunFolder
-from modelkit.training.loop import Loop
+from modelkit.training.interruption import Interruption
+from modelkit.training.loop import Loop, State
 from modelkit.training.schedule import Schedule, new_optimizer, set_rates
 
 if TYPE_CHECKING:
@@ -51,7 +54,10 @@ class Sum:
     network: nn.Module = field(default_factory=Network)
     scores: Iterator[float] = field(default_factory=lambda: (n / 100 for n in count()))
     interrupt_at: int = -1
+    interrupt_validation: int = -1
+    presses: int = 1
     steps: int = 0
+    validations: int = 0
 
     def batches(self, epoch: int) -> list[torch.Tensor]:
         rng = random.Random(epoch)
@@ -59,11 +65,17 @@ class Sum:
 
     def loss(self, batch: torch.Tensor) -> torch.Tensor:
         self.steps += 1
-        if self.steps == self.interrupt_at:
-            raise KeyboardInterrupt
-        return ((self.network(batch) - batch.sum(-1)) ** 2).mean()
+        predicted = self.network(batch)  # Chance has moved on by now.
+        self.press(self.steps == self.interrupt_at)
+        return ((predicted - batch.sum(-1)) ** 2).mean()
+
+    def press(self, now: bool) -> None:
+        for _ in range(self.presses if now else 0):
+            signal.raise_signal(signal.SIGINT)
 
     def validate(self) -> dict[str, float]:
+        self.validations += 1
+        self.press(self.validations == self.interrupt_validation)
         return {"score": next(self.scores)}
 
 
@@ -99,10 +111,87 @@ def test_an_interrupted_run_ends_with_the_weights_of_one_that_was_not(tmp_path, 
     run(whole, tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
         run(Sum(interrupt_at=at), tmp_path / "parts")
-    rest = Sum(scores=(n / 100 for n in count((at - 1) // 10)))
+    rest = Sum(scores=(n / 100 for n in count(at // 10)))
     run(rest, tmp_path / "parts")
-    assert rest.steps == 30 - (at - 1)
+    assert rest.steps == 30 - at
     torch.testing.assert_close(weights(rest.network), weights(whole.network), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_a_validation_is_not_lost_when_it_is_interrupted(tmp_path, at):
+    whole = Sum()
+    history = run(whole, tmp_path / "whole").history
+    with pytest.raises(KeyboardInterrupt):
+        run(Sum(interrupt_validation=at), tmp_path / "parts")
+    rest = Sum(scores=(n / 100 for n in count(at)))
+    assert run(rest, tmp_path / "parts").history == history
+    torch.testing.assert_close(weights(rest.network), weights(whole.network), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+def test_a_run_of_one_validation_can_be_interrupted_in_it(tmp_path, presses):
+    once = replace(SCHEDULE, epochs=1)
+    whole = Sum()
+    run(whole, tmp_path / "whole", once)
+    with pytest.raises(KeyboardInterrupt):
+        run(Sum(interrupt_validation=1, presses=presses), tmp_path / "parts", once)
+    rest = Sum()
+    assert len(run(rest, tmp_path / "parts", once).history) == 1
+    torch.testing.assert_close(weights(rest.network), weights(whole.network), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("at", [5, 15])
+def test_a_second_interruption_ends_a_run_at_once_and_it_goes_on_from_the_last_checkpoint(tmp_path, at):
+    whole = Sum()
+    run(whole, tmp_path / "whole")
+    twice = Sum(interrupt_at=at, presses=2)
+    with pytest.raises(KeyboardInterrupt):
+        run(twice, tmp_path / "parts")
+    assert (twice.steps, twice.validations) == (at, at // 10)
+    rest = Sum(scores=(n / 100 for n in count(at // 10)))
+    run(rest, tmp_path / "parts")
+    assert rest.steps == 30 - at // 10 * 10
+    torch.testing.assert_close(weights(rest.network), weights(whole.network), rtol=0, atol=0)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch finds no CUDA device")
+def test_an_interrupted_run_on_a_gpu_ends_with_the_weights_of_one_that_was_not(tmp_path):
+    class OnGpu(Sum):
+        def batches(self, epoch: int) -> list[torch.Tensor]:
+            return [batch.cuda() for batch in super().batches(epoch)]
+
+    whole = OnGpu(Network().cuda())
+    run(whole, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        run(OnGpu(Network().cuda(), interrupt_at=7), tmp_path / "parts")
+    rest = OnGpu(Network().cuda())
+    run(rest, tmp_path / "parts")
+    torch.testing.assert_close(weights(rest.network), weights(whole.network), rtol=0, atol=0)
+
+
+def test_a_run_outside_the_main_thread_learns_and_leaves_signals_alone(tmp_path):
+    states: list[State] = []
+    thread = threading.Thread(target=lambda: states.append(run(Sum(), tmp_path)))
+    thread.start()
+    thread.join()
+    assert states[0].step == 30
+
+
+def test_whoever_handles_interruptions_goes_on_to(tmp_path):
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    try:
+        assert run(Sum(interrupt_at=3), tmp_path).step == 30
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == [signal.SIGINT]
+
+
+def test_an_interruption_that_nobody_asked_about_comes_in_the_end():
+    with pytest.raises(KeyboardInterrupt), Interruption() as interruption:
+        signal.raise_signal(signal.SIGINT)
+        assert interruption.asked
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_run_that_gets_no_better_stops_early_and_keeps_its_best_weights(tmp_path):

@@ -189,6 +189,16 @@ def test_intents_are_named_for_each_folder(tmp_path):
         gathered(tmp_path / "empty")
 
 
+def test_data_of_which_nothing_can_be_held_out_are_refused(tmp_path):
+    toy = write_jsonl(tmp_path / "toy.jsonl", ("turn on", "on"), ("turn off", "off"))
+    with pytest.raises(
+        DataError, match=r"2 utterances of 2 intents leave none to validate with.*: give several of each"
+    ):
+        gathered(toy)
+    with pytest.raises(DataError, match=r"all utterances are in .*toy\.jsonl too: give others to train on"):
+        gathered(toy, test=toy, drop_duplicates=True)
+
+
 def test_every_intent_stays_in_training():
     utterances = [Utterance(f"{n}", "often", ()) for n in range(20)] + [Utterance("x", "once", ())]
     training, validating = split(utterances, 0.5, random.Random(0))

@@ -19,7 +19,7 @@ from modelkit.training.options import TrainOptions
 from modelkit.training.qa import QaOptions, train
 from modelkit.training.qa_data import gather, split
 from modelkit.training.qa_task import NetworkSession, separation
-from modelkit.training.qa_windows import make_windows
+from modelkit.training.qa_windows import label, make_windows
 from modelkit.training.saved import load_spans
 
 if TYPE_CHECKING:
@@ -122,6 +122,37 @@ def test_windows_point_at_the_answer_or_at_nothing(tiny_base):
     )
     assert tokenizer.encode("when", questions[0].context).offsets[0][answerable.start].tolist() == [24, 26]
     assert (empty.start, empty.end, wrong.start, wrong.end) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("answer", ["José", "José ", " José", "Jose\u0301", "José\u200b", "\u200b José\u200b \u0301"])
+def test_what_no_token_stands_for_at_the_edges_of_an_answer_does_not_hide_it(tiny_base, answer):
+    context = f"the song is {answer} of the river"
+    tokenizer = DocumentTokenizer(tiny_base / "tokenizer.json")
+    question = Question("a", "who", context, ((context.index(answer), answer),))
+    (window,) = label(question, tokenizer, random.Random(0))
+    first, last = tokenizer.encode("who", context).offsets[0][[window.start, window.end]]
+    assert context[first[0] : last[1]].rstrip("\u0301") in {"José", "Jose"}
+
+
+def test_an_answer_across_the_end_of_a_window_is_in_the_windows_that_hold_all_of_it(tiny_base):
+    context = " ".join(["river"] * 10 + ["song "] * 3 + ["map"] * 9)
+    tokenizer = DocumentTokenizer(tiny_base / "tokenizer.json", window=16, overlap=4, max_question=2)
+    question = Question("a", "who", context, ((context.index("song"), "song  song  song "),))
+    found = [
+        (row, context[offsets[window.start][0] : offsets[window.end][1]])
+        for row, (window, offsets) in enumerate(
+            zip(label(question, tokenizer, random.Random(0)), tokenizer.encode("who", context).offsets, strict=True)
+        )
+        if window.end
+    ]
+    assert found == [(1, "song  song  song")]
+
+
+def test_an_answer_that_no_token_stands_for_is_nowhere(tiny_base):
+    context = "the song \u200b is"
+    question = Question("a", "who", context, ((9, "\u200b"),))
+    (window,) = label(question, DocumentTokenizer(tiny_base / "tokenizer.json"), random.Random(0))
+    assert (window.start, window.end) == (0, 0)
 
 
 def test_separation_is_the_best_of_all_thresholds():
