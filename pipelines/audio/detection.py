@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pipelines.audio.flac import FlacDecoder
 from pipelines.audio.formats import AudioFormat, Encoding
 from pipelines.audio.opus import OggOpusDecoder
 from pipelines.audio.raw import RawDecoder
+from pipelines.audio.sample_decoder import NO_BLOCK
 from pipelines.audio.wav import WavDecoder
 from pipelines.errors import UndecodableAudioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
     import numpy.typing as npt
 
     from pipelines.audio.sample_decoder import SampleDecoder
 
-_NOTHING = np.zeros((0, 1), np.float32)
 _MAGIC_BYTES = 4
 
 
@@ -57,7 +56,7 @@ class DetectingDecoder:
         """Decodes what is left at the end of the audio."""
         if self._decoder is None:
             if not self._begun:
-                return _NOTHING
+                return NO_BLOCK
             rest = self._choose()
             assert self._decoder is not None
             return next(self._decoder.decode(rest))

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pipelines.audio.flac_frames import FrameDecoder
 from pipelines.audio.flac_header import MARKER, FlacHeader
 from pipelines.audio.headers import check_follows
-from pipelines.audio.sample_decoder import PieceDecoder
+from pipelines.audio.sample_decoder import NO_BLOCK, PieceDecoder
 from pipelines.errors import UndecodableAudioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
     import numpy.typing as npt
 
     from pipelines.audio.formats import AudioFormat
-
-_NOTHING = np.zeros((0, 1), np.float32)
 
 
 class FlacDecoder(PieceDecoder):
@@ -49,7 +46,7 @@ class FlacDecoder(PieceDecoder):
         """Returns nothing: every whole frame was returned as it came, and a part of one is left out."""
         if self._frames is None and (self._held or self._header.bare):
             raise UndecodableAudioError("the FLAC audio ends inside its header")
-        return _NOTHING
+        return NO_BLOCK
 
     def _next_frame(self) -> npt.NDArray[np.float32] | None:
         """Decodes the next frame; None where it, or what comes before it, is not whole yet."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from pipelines.audio.headers import check_follows, check_header
 from pipelines.audio.ogg import OggPacketReader
-from pipelines.audio.sample_decoder import PieceDecoder
+from pipelines.audio.sample_decoder import NO_BLOCK, PieceDecoder
 from pipelines.errors import UndecodableAudioError
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from pipelines.audio.formats import AudioFormat
 
-_NOTHING = np.zeros((0, 1), np.float32)
 
 _HEAD: Final = b"OpusHead"
 """No packet of audio begins so: by RFC 6716, section 3.2.5, it would be one of 48 frames, eight times the longest."""
@@ -61,7 +60,7 @@ class OggOpusDecoder(PieceDecoder):
         """Returns nothing; a stream that breaks off inside a page is refused."""
         if self._pages.pending:
             raise UndecodableAudioError("the Ogg stream breaks off inside a page")
-        return _NOTHING
+        return NO_BLOCK
 
     def _begin_stream(self, packet: bytes) -> None:
         if not packet.startswith(_HEAD) or len(packet) < _HEAD_BYTES:

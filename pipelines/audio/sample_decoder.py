@@ -29,6 +29,10 @@ was made to fill memory, or to keep the service busy.
 """
 
 
+NO_BLOCK: Final[npt.NDArray[np.float32]] = np.zeros((0, 1), np.float32)
+"""What ends audio of which nothing is left to decode."""
+
+
 class SampleDecoder(Protocol):
     """Turns bytes into samples at their own rate."""
 

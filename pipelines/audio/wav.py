@@ -5,20 +5,18 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from pipelines.audio.formats import AudioFormat, Encoding
 from pipelines.audio.headers import check_header
 from pipelines.audio.raw import RawDecoder
-from pipelines.audio.sample_decoder import PieceDecoder
+from pipelines.audio.sample_decoder import NO_BLOCK, PieceDecoder
 from pipelines.errors import UndecodableAudioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
     import numpy.typing as npt
 
-_NOTHING = np.zeros((0, 1), np.float32)
 
 _RIFF_HEADER_BYTES = 12
 _CHUNK_HEADER_BYTES = 8
@@ -72,7 +70,7 @@ class WavDecoder(PieceDecoder):
         """Returns nothing: every whole sample was returned as it came."""
         if self._samples is None and self._held:
             raise UndecodableAudioError("the WAV audio ends inside its header")
-        return _NOTHING
+        return NO_BLOCK
 
     def _read_header(self) -> bool:
         """Reads chunks up to the first sample; returns whether that was reached."""
