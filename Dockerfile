@@ -1,6 +1,10 @@
 # The service with its own Triton, on CPU. Build: docker build -t vivavoce .   Run: docker run -p 50051:50051 vivavoce
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /src
+# pyflac comes as source alone, and its binding of libFLAC is compiled.
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends gcc libc6-dev \
+    && rm -rf /var/lib/apt/lists/*
 COPY constraints.txt pyproject.toml README.md LICENSE THIRD_PARTY_NOTICES.md ./
 COPY clients clients
 COPY engines engines

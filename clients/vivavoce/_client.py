@@ -94,7 +94,8 @@ class Client:
             audio: Format of the audio; None when only typed turns are sent.
             interim_results: Whether transcripts that may still change are wanted.
             endpointing: When an utterance begins and ends; None leaves it to the server.
-            documents: Texts that answers are looked for in.
+            documents: Texts that answers are looked for in, at most 32; several plain strings get their places, from "1"
+                on, as ids.
             phrase_hints: Words that are likely to be said.
             reply_budget_seconds: Time from the end of an utterance within which its reply is sent, 0.02 to 60; None
                 leaves it to the server (0.3).
@@ -128,7 +129,7 @@ class Client:
 
         Args:
             text: The question or command, at most 2,000 code points.
-            documents: Texts that the answer is looked for in.
+            documents: Texts that the answer is looked for in; see `converse`.
             reply_budget_seconds: Time within which the reply is sent, 0.02 to 60; None leaves it to the server (0.3).
 
         Raises:

@@ -49,7 +49,7 @@ def conversation_config(
         InvalidRequest: The message cannot hold a value, such as a time that is not a number.
     """
     with _refusing("config"):
-        config = pb.ConversationConfig(interim_results=interim_results, documents=[_document(d) for d in documents])
+        config = pb.ConversationConfig(interim_results=interim_results, documents=_documents(documents))
         config.phrase_hints.extend(pb.PhraseHints(phrases=h.phrases, boost=h.boost) for h in phrase_hints)
     with _refusing("config.max_alternatives"):
         config.max_alternatives = max_alternatives
@@ -76,7 +76,7 @@ def ask_request(text: str, documents: Iterable[Document | str], reply_budget_sec
     with _refusing("text"):
         request = pb.AskRequest(text=text)
     with _refusing("documents"):
-        request.documents.extend(_document(document) for document in documents)
+        request.documents.extend(_documents(documents))
     if reply_budget_seconds is not None:
         with _refusing("reply_budget"):
             request.reply_budget.CopyFrom(_duration(reply_budget_seconds))
@@ -139,10 +139,16 @@ def _to_float32(samples: NDArray[np.float32] | NDArray[np.int16]) -> NDArray[np.
     return (samples / _PCM16_SCALE).astype(np.float32)
 
 
-def _document(document: Document | str) -> reply_pb2.Document:
-    if isinstance(document, str):
-        return reply_pb2.Document(text=document)
-    return reply_pb2.Document(id=document.id, text=document.text)
+def _documents(documents: Iterable[Document | str]) -> list[reply_pb2.Document]:
+    """Makes the messages of documents; several plain texts get their places as ids, lest two have none."""
+    listed = list(documents)
+    several = sum(isinstance(document, str) for document in listed) > 1
+    return [
+        reply_pb2.Document(text=document, id=str(number) if several else "")
+        if isinstance(document, str)
+        else reply_pb2.Document(id=document.id, text=document.text)
+        for number, document in enumerate(listed, 1)
+    ]
 
 
 def _endpointing(endpointing: Endpointing) -> pb.EndpointingConfig:

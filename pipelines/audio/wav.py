@@ -85,6 +85,8 @@ class WavDecoder(PieceDecoder):
                 self._begin(audio_format, length, body)
                 return True
             if name == b"fmt ":
+                if length > _MAX_HEADER_BYTES:
+                    raise UndecodableAudioError("the WAV header is damaged: its format is longer than any")
                 if len(self._held) < body + length:
                     return False
                 audio_format = self._read_format(body, length)

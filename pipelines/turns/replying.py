@@ -112,14 +112,13 @@ def stage_finished(state: State, event: StageFinished) -> Step:
 
 
 def stage_failed(state: State, event: StageFailed) -> Step:
-    """Goes on without a stage that failed."""
+    """Goes on without a stage that failed; the caller learns of it with the reply, if this guess becomes that."""
     found = _guessed(state, event.turn, event.guess)
     if found is None:
         return state, ()
     turn, guess = found
-    turn = replace(turn, guess=replace(guess, failed=guess.failed | {event.stage}))
-    state, effects = _advance(_put(state, turn), turn)
-    return state, (_failure(turn, event.stage, event.message), *effects)
+    turn = replace(turn, guess=replace(guess, failures=(*guess.failures, (event.stage, event.message))))
+    return _advance(_put(state, turn), turn)
 
 
 def deadline_passed(state: State, event: DeadlinePassed) -> Step:
@@ -191,7 +190,7 @@ def _reply(state: State, turn: Turn) -> Step:
     assert turn.ended_at is not None
     guess = turn.guess or Guess(0, turn.text, search=None if state.settings.has_documents else AnswerSearch())
     overran = guess.missing if turn.text_is_final else (Stage.ASR, *guess.missing)
-    failed = turn.asr_failed or guess.failed
+    failed = turn.asr_failed or guess.failures
     status = Status.PARTIAL if overran else Status.DEGRADED if failed else Status.COMPLETE
     reply = Reply(
         turn=turn.number,
@@ -206,7 +205,9 @@ def _reply(state: State, turn: Turn) -> Step:
     )
     turn = replace(turn, replied=True)
     state = _forget_if_done(state.with_ending(turn), turn)
-    return state, (Emit(reply),) if state.settings.replies else ()
+    if not state.settings.replies:
+        return state, ()
+    return state, (*(_failure(turn, stage, reason) for stage, reason in guess.failures), Emit(reply))
 
 
 def _timings(turn: Turn, guess: Guess) -> dict[Stage, Timing]:

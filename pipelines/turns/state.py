@@ -81,19 +81,28 @@ class Segment(Struct, frozen=True):
 
 
 class Guess(Struct, frozen=True):
-    """A text of a turn that is being understood and answered; the final text if it turns out to be right."""
+    """A text of a turn that is being understood and answered; the final text if it turns out to be right.
+
+    Attributes:
+        number: its number within the conversation.
+        text: what is understood.
+        understanding: what was found in it; None until then.
+        search: what answering it found; None until then.
+        failures: the stages that failed, with the reason of each.
+    """
 
     number: int
     text: str
     understanding: Understanding | None = None
     search: AnswerSearch | None = None
-    failed: frozenset[Stage] = frozenset()
+    failures: tuple[tuple[Stage, str], ...] = ()
 
     @property
     def missing(self) -> tuple[Stage, ...]:
         """The stages that have neither finished nor failed."""
         results = {Stage.NLU: self.understanding, Stage.QA: self.search}
-        return tuple(stage for stage, result in results.items() if result is None and stage not in self.failed)
+        failed = {stage for stage, _ in self.failures}
+        return tuple(stage for stage, result in results.items() if result is None and stage not in failed)
 
 
 class Turn(Struct, frozen=True):

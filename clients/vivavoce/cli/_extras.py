@@ -10,7 +10,9 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_OURS = {"benchmarks", "demo", "engines", "modelkit", "pipelines", "service", "vivavoce"}
+_OURS = {"engines", "modelkit", "pipelines", "service", "vivavoce"}
+_OPTIONAL = {"benchmarks", "demo"}
+"""Packages of ours that an installation may lack, such as the container image: they serve nobody."""
 
 
 @contextlib.contextmanager
@@ -22,12 +24,16 @@ def extra(name: str, purpose: str) -> Iterator[None]:
         purpose: what needs it, as the beginning of a sentence.
 
     Raises:
-        click.ClickException: a package of others is missing. A module of ours that is missing is a bug, and stays one.
+        click.ClickException: a package of others, or an optional one of ours, is missing. Any other module of ours that is missing is a bug, and stays one.
     """
     try:
         yield
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] in _OURS:
+        package = (error.name or "").partition(".")[0]
+        if not package or package in _OURS:
             raise
+        if package in _OPTIONAL:
+            message = f"{purpose} needs {package}, which this installation lacks: use a checkout of the project."
+            raise click.ClickException(message) from error
         message = f"{purpose} needs the package {error.name}; install it with `pip install 'vivavoce[{name}]'`."
         raise click.ClickException(message) from error

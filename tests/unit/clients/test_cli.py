@@ -283,6 +283,15 @@ def test_serve_without_its_packages(monkeypatch: pytest.MonkeyPatch, capsys: Cap
     _assert_one_sentence(capsys.readouterr(), r"needs the package .* `pip install 'vivavoce\[serve\]'`")
 
 
+def test_bench_where_benchmarks_are_not_installed(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "benchmarks", None)
+
+    assert run(["bench", "sla", "--streams", "1"]) == 1
+    _assert_one_sentence(capsys.readouterr(), r"needs benchmarks, which this installation lacks: use a checkout")
+
+
 def test_interrupting_ends_quietly(service: FakeService, tmp_path: Path) -> None:
     soundfile.write(tmp_path / "long.wav", np.zeros(16_000 * 60), 16_000)
     arguments = ["converse", str(tmp_path / "long.wav"), "--server", service.address]

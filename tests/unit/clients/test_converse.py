@@ -361,6 +361,17 @@ async def test_a_client_must_be_open(service: FakeService) -> None:
         await client.ask("hello")
 
 
+async def test_plain_documents_can_be_told_apart(service: FakeService, client: vivavoce.Client) -> None:
+    named = vivavoce.Document("Closed on Mondays.", id="days")
+    await client.ask("When does it open?", documents=["At nine.", named, "At ten."])
+
+    assert [(document.id, document.text) for document in service.asked[0].documents] == [
+        ("1", "At nine."),
+        ("days", "Closed on Mondays."),
+        ("3", "At ten."),
+    ]
+
+
 async def test_ask(service: FakeService, client: vivavoce.Client) -> None:
     reply = await client.ask("Turn on the light", documents=["The museum opens at nine."], reply_budget_seconds=0.2)
 

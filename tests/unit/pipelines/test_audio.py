@@ -190,6 +190,7 @@ def test_channels_are_taken_apart():
         (wav("PCM_16")[:30], "inside its header"),
         (b"RIFF\0\0\0\0WAVEdata\x10\0\0\0" + bytes(16), "before their format"),
         (b"RIFF\0\0\0\0WAVEfmt \x04\0\0\0" + bytes(16), "too short"),
+        (b"RIFF\0\0\0\0WAVEfmt \xf0\xff\xff\xff" + bytes(64), "longer than any"),
         (b"RIFF\0\0\0\0WAVEjunk\xff\xff\xff\x7f" + bytes(64), "no samples where"),
         (b"no header at all", "no WAV, FLAC or Ogg header"),
         (b"abc", "no WAV, FLAC or Ogg header"),

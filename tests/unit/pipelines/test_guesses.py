@@ -2,8 +2,9 @@
 
 import pytest
 
+from pipelines.answering import AnswerSearch
 from pipelines.endpointing import EndpointingConfig
-from pipelines.messages import Reply, SpeechEnded, Status, Transcript
+from pipelines.messages import Notice, Reply, SpeechEnded, Stage, Status, Transcript
 from pipelines.turns import effects, events
 from tests.unit.pipelines.driver import CACHED, UNDERSTANDING, Driver, emitted
 
@@ -63,6 +64,38 @@ def test_a_failure_after_the_text_is_final_costs_the_reply_nothing():
     assert driver(events.RecognitionFailed(driver.segment, "gone")) == []
     (reply,) = emitted(driver.understand(), Reply)
     assert reply.status is Status.COMPLETE
+
+
+def test_a_failed_guess_that_more_speech_replaces_is_not_told():
+    driver = Driver()
+    driver.speak(1)
+    driver.pause(0.2)
+    driver.recognize("turn on", settled=True)
+    guess = driver.of(effects.Understand)[-1].guess
+    assert driver(events.StageFailed(1, guess, Stage.NLU, "out of order")) == []
+    driver.speak(0.5)
+    driver.pause(0.2)
+    driver.recognize("turn on the lights", settled=True)
+    driver.understand()
+    driver.pause(0.5)
+    (reply,) = driver.said(Reply)
+    assert (reply.status, reply.transcript) == (Status.COMPLETE, "turn on the lights")
+    assert driver.said(Notice) == []
+
+
+def test_a_failed_guess_that_becomes_the_reply_is_told_before_it():
+    driver = Driver()
+    driver.speak(1)
+    driver.pause(0.2)
+    driver.recognize("turn on the lights", settled=True)
+    guess = driver.of(effects.Understand)[-1].guess
+    assert driver(events.StageFailed(1, guess, Stage.NLU, "out of order")) == []
+    driver(events.StageFinished(1, guess, AnswerSearch()))
+    ended = driver.pause(0.5)
+    told = [each.message for each in ended if isinstance(each, effects.Emit)]
+    assert [type(message) for message in told[-2:]] == [Notice, Reply]
+    assert "out of order" in told[-2].message
+    assert told[-1].status is Status.DEGRADED
 
 
 def test_a_better_text_of_the_same_pause_is_guessed_in_the_place_of_the_first():
