@@ -21,6 +21,7 @@ import soundfile
 import soxr
 
 import vivavoce
+from benchmarks.alternatives.variants import UNGUARDED
 from benchmarks.provenance import RESULTS, keep
 from benchmarks.sla.report import percentiles
 from benchmarks.words import WORDS
@@ -146,9 +147,13 @@ async def idle(address: str, service: psutil.Process) -> dict[str, object]:
         before, began = _cpu_seconds(service), time.monotonic()
         await asyncio.sleep(seconds)
         share = (_cpu_seconds(service) - before) / (time.monotonic() - began)
+        over = sum(task.done() for task in tasks)
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        ends = await asyncio.gather(*tasks, return_exceptions=True)
+        if over:
+            why = next((str(end) for end in ends if isinstance(end, Exception)), "the service ended them")
+            raise RuntimeError(f"{over} of {len(tasks)} conversations were not held to the end: {why}")
         return round(100 * share, 2)
 
     async def nothing() -> AsyncIterator[object]:
@@ -228,7 +233,10 @@ def main() -> None:
     names = sys.argv[1:] or list(MEASUREMENTS)
     with (
         tempfile.TemporaryDirectory() as directory,
-        listening(["-m", "vivavoce", "serve", "--port", "0"], Path(directory) / "log.txt") as (process, address),
+        listening(["-m", "vivavoce", "serve", "--port", "0", *UNGUARDED], Path(directory) / "log.txt") as (
+            process,
+            address,
+        ),
     ):
         service = psutil.Process(process.pid)
         found = {name: asyncio.run(MEASUREMENTS[name](address, service)) for name in names}

@@ -31,13 +31,21 @@ def keep(path: Path, command: str, found: Mapping[str, object]) -> str:
 
 def provenance(command: str) -> dict[str, object]:
     """Tells with which command, when, from which commit and on which machine something is measured."""
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
     return {
         "command": command,
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
-        "commit": commit.stdout.strip(),
+        "commit": _commit(),
         "machine": machine(),
     }
+
+
+def _commit() -> str:
+    """Names the commit; a copy without its history has none."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
 
 
 def machine() -> str:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pipelines.turns.state import TurnSettings
 
 _KEPT_STRAINS = 1_000
+_USUAL_SECONDS = 0.3
+"""The budget that nearly everybody has. Who wants replies sooner says nothing of the machine by not getting them."""
 
 
 class Workload:
@@ -66,6 +68,7 @@ def strain(reply: Reply, now_seconds: float, settings: TurnSettings, silence_sec
 
     A reply that is worked out in the silence at the end of an utterance is early until the work outlasts the silence,
     and then late all at once. So what the work took is looked at as well, against the silence and the budget together.
+    A budget counts as the usual one at least: a caller who gives less must not keep the others out.
 
     Args:
         reply: it is about to be sent.
@@ -73,11 +76,13 @@ def strain(reply: Reply, now_seconds: float, settings: TurnSettings, silence_sec
         settings: of its conversation.
         silence_seconds: silence that the work was done in, if it was.
     """
-    late = (now_seconds - reply.ended_at_seconds) / settings.budget_seconds
+    budget = max(settings.budget_seconds, _USUAL_SECONDS)
+    late = (now_seconds - reply.ended_at_seconds) / budget
     took = {stage: timing.total_seconds for stage, timing in reply.timings.items()}
     work = took.get(Stage.ASR, 0.0) + max(took.get(Stage.NLU, 0.0), took.get(Stage.QA, 0.0))
-    needed = work / (settings.budget_seconds + (silence_seconds if reply.speculated else 0.0))
-    return max(late, needed, 1.0 if reply.status is Status.PARTIAL else 0.0)
+    needed = work / (budget + (silence_seconds if reply.speculated else 0.0))
+    overrun = reply.status is Status.PARTIAL and settings.budget_seconds >= _USUAL_SECONDS
+    return max(late, needed, 1.0 if overrun else 0.0)
 
 
 def guessing_seconds(settings: TurnSettings, guessing_windows: int) -> float:

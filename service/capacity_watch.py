@@ -36,7 +36,7 @@ class CapacityWatch:
     Args:
         open_conversations: what is said.
         workload: how well it is answered; told whether the machine is short of time.
-        busy_seconds: returns for how long each model has computed so far.
+        busy_seconds: returns for how long each model has computed so far, on average of its instances.
         speakers: what :attr:`limit` is until the machine is measured.
     """
 

@@ -103,7 +103,7 @@ def run(options: ServeOptions) -> int:
     status = 0
     try:
         asyncio.run(_run(options))
-    except* (TritonGaveUpError, TritonNotInstalledError, FileNotFoundError, AddressInUseError, SettingsError) as group:
+    except* (TritonGaveUpError, TritonNotInstalledError, SettingsError, OSError) as group:
         for error in group.exceptions:
             sys.stderr.write(f"vivavoce serve: {error}\n")
         status = 1
@@ -196,7 +196,10 @@ def _models(
         settings = read_settings(options.settings) if options.settings else Settings()
         repository = cleanup.enter_context(composed(default, options.engines, settings))
         supervisor, store = TritonSupervisor(repository), EngineStore(repository, settings)
-    client = TritonClient(supervisor.address if supervisor else str(options.triton))
+    if supervisor is None:
+        client = TritonClient(str(options.triton))
+    else:
+        client = TritonClient(supervisor.address, on_dead_model=supervisor.restart)
     cleanup.push_async_callback(client.close)
     rollout = Rollout(client, store, lambda engine, model: connect(client, engine, model))
     return supervisor, rollout, client

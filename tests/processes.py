@@ -8,6 +8,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from modelkit.evaluation.service_process import die_with_parent
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -19,7 +21,13 @@ STOP_SECONDS = 30
 def listening(arguments: list[str], log: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Runs ``python ARGUMENTS`` until the body ends; yields it with the address that it says it listens on."""
     with log.open("w") as stderr:
-        process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, stderr=stderr, text=True)
+        process = subprocess.Popen(
+            [sys.executable, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - a system call, no more
+        )
     try:
         assert process.stdout is not None
         line = process.stdout.readline()

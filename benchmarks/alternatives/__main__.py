@@ -19,6 +19,7 @@ from benchmarks.alternatives.tables import Found, markdown, summarize
 from benchmarks.alternatives.variants import OURS, all_variants, running
 from benchmarks.provenance import keep
 from benchmarks.sla.material import DEMONSTRATION, read_items
+from vivavoce.cli._options import FileToWrite
 
 if TYPE_CHECKING:
     from benchmarks.sla.report import Report
@@ -31,11 +32,13 @@ _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 @click.command()
 @click.option("--minutes", type=click.FloatRange(1), default=22, show_default=True, help="For all of it.")
 @click.option("--seconds", type=click.FloatRange(5), default=30, show_default=True, help="How long each load lasts.")
-@click.option("--budget-ms", type=click.FloatRange(20), default=300, show_default=True, help="For the 95th percentile.")
+@click.option(
+    "--budget-ms", type=click.FloatRange(20, 60_000), default=300, show_default=True, help="For the 95th percentile."
+)
 @click.option("--start", type=click.IntRange(1), default=4, show_default=True, help="Streams of the first load.")
 @click.option("--nlu-engine", type=_FOLDER, help="Float32 network for intents.  [default: the shipped one, recovered]")
 @click.option("--qa-engine", type=_FOLDER, help="Likewise for answers.")
-@click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Keep every report here.")
+@click.option("--json", "json_file", type=FileToWrite(), help="Keep every report here.")
 def main(
     *,
     minutes: float,
@@ -48,7 +51,7 @@ def main(
 ) -> None:
     """Find how many conversations each variant carries, and print a Markdown table."""
     end = time.monotonic() + 60 * minutes
-    load = Load(read_items(DEMONSTRATION), seconds)
+    load = Load(read_items(DEMONSTRATION), seconds, budget_ms)
 
     def has_time() -> bool:
         return time.monotonic() + seconds + _SETTLING_SECONDS < end
@@ -69,6 +72,7 @@ def main(
         fill_in(reports, sorted({search.best for search in searches.values()} - {0}), measure, has_time)
     found = {name: Found(search.best, search.streams is None, reports[name]) for name, search in searches.items()}
     summary = summarize(found, OURS)
+    click.echo(markdown(found, summary), nl=False)
     if json_file is not None:
         command = (
             f"python -m benchmarks.alternatives --minutes {minutes:g} --seconds {seconds:g} --budget-ms {budget_ms:g} "
@@ -77,7 +81,6 @@ def main(
         engines = {"nlu": nlu_engine, "qa": qa_engine}
         command += "".join(f" --{kind}-engine {path.name}" for kind, path in engines.items() if path)
         keep(json_file, command, {"budget_ms": budget_ms, **summary, "reports": reports})
-    click.echo(markdown(found, summary), nl=False)
 
 
 def _in_short(report: Report) -> str:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-_MOST_CONVERSATIONS = 64
-"""As many as ``vivavoce serve`` lets in."""
+_MOST_CONVERSATIONS = 512
+"""As many as the others are started with (``benchmarks.alternatives.variants.UNGUARDED``)."""
 
 
 @click.command()

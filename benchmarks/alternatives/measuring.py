@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from benchmarks.sla.caller import Caller
-from benchmarks.sla.load import run_callers
+from benchmarks.sla.load import run_load
 from benchmarks.sla.report import Report, make_report
 from benchmarks.sla.scripts import Mix, write_scripts
 
@@ -17,9 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from benchmarks.alternatives.variants import Served
-    from benchmarks.sla.caller import Record
     from benchmarks.sla.material import Item
-    from benchmarks.sla.scripts import Script
 
 _PATIENCE_SECONDS = 20.0
 _SEED = 1
@@ -32,10 +29,12 @@ class Load:
     Attributes:
         items: what is said.
         seconds: how long callers stay.
+        budget_ms: within which replies are wanted of those who keep a budget.
     """
 
     items: Sequence[Item]
     seconds: float
+    budget_ms: float
 
     def measure(self, service: Served, streams: int) -> Report:
         """Lets so many callers talk to a service; the same ones at each time.
@@ -46,17 +45,10 @@ class Load:
         """
         scripts = write_scripts(self.items, streams, self.seconds, Mix(), _SEED)
         before, began = _cpu_seconds(service.pid), time.monotonic()
-        result = run_callers(service.address, scripts, _call if service.keeps_budget else _call_patiently)
+        budget_seconds = self.budget_ms / 1_000 if service.keeps_budget else _PATIENCE_SECONDS
+        result = run_load(service.address, scripts, budget_seconds)
         cores = (_cpu_seconds(service.pid) - before) / (time.monotonic() - began)
         return {**make_report(result), "server_cpu": round(cores, 2)}
-
-
-async def _call(address: str, script: Script) -> Record:
-    return await Caller(address, script).call()
-
-
-async def _call_patiently(address: str, script: Script) -> Record:
-    return await Caller(address, script, _PATIENCE_SECONDS).call()
 
 
 def _cpu_seconds(pid: int) -> float:

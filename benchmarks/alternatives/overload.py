@@ -20,6 +20,7 @@ from benchmarks.markdown import table
 from benchmarks.provenance import keep
 from benchmarks.sla.capacity import find_capacity
 from benchmarks.sla.material import DEMONSTRATION, read_items
+from vivavoce.cli._options import FileToWrite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,11 +37,13 @@ _TAIL = 2.0
 @click.command()
 @click.option("--capacity", type=click.IntRange(2), help="As `vivavoce bench sla` found it.  [default: look for it]")
 @click.option("--seconds", type=click.FloatRange(5), default=60, show_default=True, help="How long each load lasts.")
-@click.option("--budget-ms", type=click.FloatRange(20), default=300, show_default=True, help="For the 95th percentile.")
-@click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Keep every report here.")
+@click.option(
+    "--budget-ms", type=click.FloatRange(20, 60_000), default=300, show_default=True, help="For the 95th percentile."
+)
+@click.option("--json", "json_file", type=FileToWrite(), help="Keep every report here.")
 def main(capacity: int | None, seconds: float, budget_ms: float, json_file: Path | None) -> None:
     """Load the service with parts and multiples of its capacity, and print a Markdown table."""
-    load = Load(read_items(DEMONSTRATION), seconds)
+    load = Load(read_items(DEMONSTRATION), seconds, budget_ms)
     with tempfile.TemporaryDirectory() as logs, running([ours(*UNGUARDED), ours()], Path(logs)) as (unguarded, guarded):
         if capacity is None:
             capacity, _ = find_capacity(lambda streams: load.measure(unguarded, streams), budget_ms)
@@ -49,13 +52,13 @@ def main(capacity: int | None, seconds: float, budget_ms: float, json_file: Path
         offered = {HALF: unguarded, MOST: unguarded, BEYOND: guarded}
         reports = {share: load.measure(service, max(1, round(share * capacity))) for share, service in offered.items()}
     judged = judge(reports, budget_ms)
+    click.echo(markdown(capacity, reports, judged), nl=False)
     if json_file is not None:
         command = (
             f"python -m benchmarks.alternatives.overload --capacity {capacity} --seconds {seconds:g} "
             f"--budget-ms {budget_ms:g}"
         )
         keep(json_file, command, {"capacity": capacity, **judged, "reports": list(reports.values())})
-    click.echo(markdown(capacity, reports, judged), nl=False)
 
 
 def judge(reports: Mapping[float, Report], budget_ms: float) -> dict[str, dict[str, object]]:

@@ -18,6 +18,7 @@ from benchmarks.gpu.device_check import DeviceError, describe_device
 from benchmarks.gpu.plan import DRY, FULL
 from benchmarks.gpu.report import write_report
 from benchmarks.gpu.sheet import Sheet, read_error
+from modelkit.evaluation.service_process import die_with_parent
 
 
 def main() -> None:
@@ -57,18 +58,31 @@ def _run(name: str, file: Path, seconds: float, dry_run: bool) -> None:
     command = [sys.executable, "-m", "benchmarks.gpu.phase", name, str(file), *["--dry-run"] * dry_run]
     print(f"==> {name} (at most {seconds:.0f} s)", flush=True)
     with file.with_suffix(".log").open("w") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+        process = subprocess.Popen(
+            command,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - a system call, no more
+        )
         try:
             status = process.wait(seconds)
         except subprocess.TimeoutExpired:
-            # Triton ends with the phase, for it asked the kernel to (service/triton/process.py).
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            _end(process)
             _note(file, name, f"it was ended after {seconds:.0f} s")
+        except BaseException:
+            _end(process)
+            raise
         else:
             if status:
                 _note(file, name, f"it ended with status {status}: see {name}.log")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a phase at once. Triton ends with it, for it asked the kernel to (service/triton/process.py)."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def _note(file: Path, name: str, reason: str) -> None:

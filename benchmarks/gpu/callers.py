@@ -6,15 +6,15 @@ Requests are made once and sent again and again: a slow generator must not be ta
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import os
 import time
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 import tritonclient.grpc.aio as triton
+
+from benchmarks.processes import in_processes
 
 _START_SECONDS = 2.0
 """Time for all processes to come up before the load begins."""
@@ -70,8 +70,7 @@ def call(load: Load) -> Seen:
     processes = max(1, min((os.cpu_count() or 2) // 2, -(-load.callers // _CALLERS_PER_PROCESS), load.callers))
     shares = [load.callers // processes + (number < load.callers % processes) for number in range(processes)]
     begin = time.time() + _START_SECONDS
-    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
-        parts = list(pool.map(_call_in_process, [load] * processes, shares, range(processes), [begin] * processes))
+    parts = in_processes(_call_in_process, [(load, share, seed, begin) for seed, share in enumerate(shares)])
     return Seen(
         list(chain.from_iterable(part.latencies for part in parts)),
         list(chain.from_iterable(part.compute_ms for part in parts)),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
-import subprocess
 from typing import TYPE_CHECKING
 
 from benchmarks.gpu.ceilings import ceiling
@@ -23,17 +21,9 @@ def write_report(folder: Path, plan: Plan, device: Row, command: str) -> None:
     """Reads what the phases have written so far, and writes both files."""
     phases = {name: read_rows(folder / f"{name}.json") for name in plan.phases}
     errors = {name: error for name in plan.phases if (error := read_error(folder / f"{name}.json"))}
-    whole = {**_origin(command), "device": device, "weights": "random", "phases": phases, "errors": errors}
+    whole = {**provenance(command), "device": device, "weights": "random", "phases": phases, "errors": errors}
     (folder / "results.json").write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
     (folder / "results.md").write_text(markdown(plan, device, phases, errors), encoding="utf-8")
-
-
-def _origin(command: str) -> dict[str, object]:
-    """Tells how and when this was measured; a copy without its history has no commit."""
-    try:
-        return provenance(command)
-    except (OSError, subprocess.CalledProcessError):
-        return {"command": command, "date": dt.datetime.now(dt.UTC).date().isoformat(), "commit": None}
 
 
 def markdown(plan: Plan, device: Row, phases: dict[str, list[Row]], errors: dict[str, str]) -> str:

@@ -67,6 +67,8 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--commands", type=int, default=20, help="how many of the commands, if there (default: 20)")
     parser.add_argument("--faster-whisper", type=Path, metavar="DIR", help="weights of tiny.en for CTranslate2")
     options = parser.parse_args()
+    if options.json is not None and not options.json.absolute().parent.is_dir():
+        parser.error(f"there is no folder {options.json.absolute().parent}: make it, or write elsewhere")
     if options.passes < 1 or options.commands < 0:
         parser.error("--passes must be at least 1 and --commands at least 0")
     if options.faster_whisper is not None and not (options.faster_whisper / "model.bin").is_file():

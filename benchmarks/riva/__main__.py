@@ -15,8 +15,9 @@ from statistics import median
 import click
 import soundfile
 
+from benchmarks.alternatives.variants import UNGUARDED
 from benchmarks.provenance import RESULTS, keep
-from benchmarks.sla.load import STREAMS_PER_PROCESS, run_load
+from benchmarks.sla.load import processes_for, run_load
 from benchmarks.sla.material import DEMONSTRATION, RATE_HZ, read_items
 from benchmarks.sla.report import percentiles
 from benchmarks.sla.scripts import Mix, Script, spoken, write_scripts
@@ -40,7 +41,7 @@ def main(streams: int, seconds: float, rounds: int) -> None:
     theirs: list[list[float]] = []
     with (
         tempfile.TemporaryDirectory() as directory,
-        listening(["-m", "vivavoce", "serve", "--port", "0"], Path(directory, "log.txt")) as (_, address),
+        listening(["-m", "vivavoce", "serve", "--port", "0", *UNGUARDED], Path(directory, "log.txt")) as (_, address),
     ):
         for number in range(rounds):
             scripts = write_scripts(items, streams, seconds, Mix(listeners=0, questions=0), seed=number)
@@ -61,8 +62,8 @@ def our_client(address: str, scripts: list[Script], _: Path) -> list[float]:
 
 
 def riva_client(address: str, scripts: list[Script], directory: Path) -> list[float]:
-    """Returns the chunk latencies, in seconds, of NVIDIA's; as many processes as ours has."""
-    processes = -(-len(scripts) // STREAMS_PER_PROCESS)
+    """Returns the chunk latencies, in seconds, of NVIDIA's client in as many processes as ours has."""
+    processes = processes_for(len(scripts))
     shares = [scripts[first::processes] for first in range(processes)]
     files = [_write(share, directory / str(number)) for number, share in enumerate(shares)]
     python = python_for(ENVIRONMENT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from bisect import bisect_left
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,9 @@ from benchmarks.sla.scripts import spoken
 
 if TYPE_CHECKING:
     from benchmarks.sla.scripts import Script
+
+_WINDOW_SECONDS = 0.032
+"""An onset is told as the first sample of the window it was heard in, which may begin so long before the recording."""
 
 
 @dataclass(slots=True)
@@ -125,14 +128,14 @@ class Caller:
         self._record.chunk.append(now - self._microphone.sent_at(partial.end_seconds))
         if partial.turn not in self._partial_turns:
             self._partial_turns.add(partial.turn)
-            self._record.first_partial.append(now - self._microphone.sent_at(partial.start_seconds))
+            self._record.first_partial.append(now - self._microphone.moment_of(partial.start_seconds))
 
     def _note_reply(self, reply: vivavoce.Reply, now: float) -> None:
         record = self._record
         if reply.client_latency_seconds is not None:
             record.reply.append(reply.client_latency_seconds)
         if reply.turn in self._speech_ends:
-            record.turn.append(now - self._microphone.sent_at(self._speech_ends[reply.turn]))
+            record.turn.append(now - self._microphone.moment_of(self._speech_ends[reply.turn]))
         record.server.append(reply.latency.total_seconds)
         record.overhead.append(overhead_of(reply))
         record.statuses[reply.status.value] = record.statuses.get(reply.status.value, 0) + 1
@@ -143,10 +146,10 @@ class Caller:
     def _finish(self) -> None:
         """Matches replies with the recordings during which their turns began."""
         self._record.late_sending = self._microphone.late_seconds
-        starts = [line.first_sample / RATE_HZ for line in self._script.lines]
+        starts = [max(0.0, line.first_sample / RATE_HZ - _WINDOW_SECONDS) for line in self._script.lines]
         got: dict[int, str] = {}
         for moment, answer in sorted(self._replies):
-            line = bisect_left(starts, moment + 1 / RATE_HZ) - 1
+            line = bisect_right(starts, moment) - 1
             got[line] = got.get(line) or answer
         self._record.lost = sum(index not in got for index in range(len(starts)))
         self._record.answers = [

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import os
 import time
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from benchmarks.processes import in_processes
 from benchmarks.sla.caller import Caller, Record
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 _Script = TypeVar("_Script")
 _Record = TypeVar("_Record")
 
-STREAMS_PER_PROCESS = 12
+_STREAMS_PER_PROCESS = 12
 _START_SECONDS = 2.0
 """Time for all processes to come up before the load begins."""
 
@@ -62,13 +61,17 @@ def run_callers(
         scripts: one a caller.
         call: what one caller does; a function of a module, so that other processes find it.
     """
-    processes = max(1, min(os.cpu_count() or 1, -(-len(scripts) // STREAMS_PER_PROCESS)))
+    processes = processes_for(len(scripts))
     shares = [list(scripts[first::processes]) for first in range(processes)]
     begin = time.time() + _START_SECONDS
-    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
-        parts = list(pool.map(_run_share, [address] * processes, shares, [call] * processes, [begin] * processes))
+    parts = in_processes(_run_share, [(address, share, call, begin) for share in shares])
     records = [parts[number % processes][0][number // processes] for number in range(len(scripts))]
     return LoadResult(records, time.time() - begin, max(cpu for _, cpu in parts))
+
+
+def processes_for(callers: int) -> int:
+    """Tells in how many processes so many callers run."""
+    return max(1, min(os.cpu_count() or 1, -(-callers // _STREAMS_PER_PROCESS)))
 
 
 async def _call(address: str, script: Script, reply_budget_seconds: float | None) -> Record:

@@ -68,7 +68,9 @@ def read_items(manifest: Path) -> list[Item]:
     return items
 
 
-def _item(entry: dict[str, str | None], folder: Path) -> Item:
+def _item(entry: object, folder: Path) -> Item:
+    if not isinstance(entry, dict):
+        raise TypeError(f"{json.dumps(entry)} is no object")
     audio = entry.get("audio_filepath") or entry["file"]
     document = entry.get("document")
     return Item(folder / str(audio), str(entry["text"]), folder / document if document else None, entry.get("answer"))

@@ -34,19 +34,24 @@ class Microphone:
     def __init__(self, stream: npt.NDArray[np.int16]) -> None:
         self._stream = stream
         self._sent: list[float] = []
+        self._started = 0.0
         self.late_seconds = 0.0
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yields every chunk when its last sample would have been recorded; the schedule is absolute."""
-        started = time.monotonic()
+        self._started = time.monotonic()
         for first in range(0, len(self._stream), CHUNK):
             chunk = self._stream[first : first + CHUNK]
-            due = started + (first + len(chunk)) / RATE_HZ
+            due = self._started + (first + len(chunk)) / RATE_HZ
             await asyncio.sleep(max(0.0, due - time.monotonic()))
             now = time.monotonic()
             self.late_seconds = max(self.late_seconds, now - due)
             self._sent.append(now)
             yield chunk.tobytes()
+
+    def moment_of(self, position_seconds: float) -> float:
+        """Returns when a position of the stream was spoken, by the schedule."""
+        return self._started + position_seconds
 
     def sent_at(self, position_seconds: float) -> float:
         """Returns when the chunk that holds a position of the stream was sent, or else the last one."""

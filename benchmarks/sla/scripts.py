@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,10 @@ SPREAD_SECONDS = 5.0
 """Callers arrive within so many seconds of each other."""
 PAUSE_SECONDS = 2.0
 """Mean of the exponentially distributed silence between one recording and the next."""
+_SILENCE_SECONDS = 0.7
+"""Silence after a recording, its own included: enough for its utterance to be over before the next one begins."""
+_QUIET = 1 / 50
+"""What stays below this share of a recording's loudest sample is its silence."""
 _FULL_SCALE = (-32768, 32767)
 _ROOM = 10 ** (-64 / 20) * 32768
 """Standard deviation of a quiet room's noise, -64 dBFS."""
@@ -108,14 +113,28 @@ def _script(said: Sequence[Item], document: Path | None, seconds: float, rng: ra
     position = round(rng.uniform(0, PAUSE_SECONDS) * RATE_HZ)
     while said:
         item = rng.choice(said)
-        size = len(samples(item.path))
+        size = len(samples(item.path)) + _lacking(item.path)
         if position + size > length and lines:
             break
         lines.append(Line(item, position))
         position += size + round(rng.expovariate(1 / PAUSE_SECONDS) * RATE_HZ)
     # Whatever was begun is heard to its end, and what follows it is answered.
-    end = max(length, lines[-1].first_sample + len(samples(lines[-1].item.path)) if lines else 0)
+    end = max(length, _end_of(lines[-1]) if lines else 0)
     return Script(arrival, tuple(lines), document, end, rng.randrange(1 << 30))
+
+
+def _end_of(line: Line) -> int:
+    """Returns the sample in which a recording and the silence after it are over."""
+    return line.first_sample + len(samples(line.item.path)) + _lacking(line.item.path)
+
+
+@cache
+def _lacking(path: Path) -> int:
+    """Counts the samples of silence that a recording's own end lacks."""
+    loudness = np.abs(samples(path).astype(np.int32))
+    loud = np.flatnonzero(loudness > _QUIET * loudness.max(initial=0))
+    own = len(loudness) - 1 - loud[-1] if loud.size else len(loudness)
+    return max(0, round(_SILENCE_SECONDS * RATE_HZ) - int(own))
 
 
 def spoken(script: Script) -> npt.NDArray[np.int16]:

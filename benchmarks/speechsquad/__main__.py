@@ -25,6 +25,7 @@ from benchmarks.speechsquad.report import Report, make_report, table, within_bud
 from benchmarks.speechsquad.voices import Recordings, SynthesizerMissingError, recipe
 from modelkit.errors import DataError
 from tests.processes import listening
+from vivavoce.cli._options import FileToWrite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -65,7 +66,7 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[int]:
     default=_DATA,
     help="Questions in SQuAD's format.  [default: XQuAD English in the folder VIVAVOCE_DATA]",
 )
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write everything that was measured.")
+@click.option("--json", "json_file", type=FileToWrite(), help="Write everything that was measured.")
 def main(
     *,
     server: str | None,

@@ -62,7 +62,13 @@ def made_up(
         specs: what the model declares.
         lengths: shapes for the inputs that may have any; 32 where none is named.
         rng: chooses the values: small positive integers, floats from -1 to 1, words.
+
+    Raises:
+        ValueError: the model declares no input of a name in ``lengths``.
     """
+    for name in lengths:
+        if all(spec.name != name for spec in specs):
+            raise ValueError(f"there is no input {name}: name one of {', '.join(spec.name for spec in specs)}")
     return {spec.name: _values(spec, lengths.get(spec.name), rng) for spec in specs}
 
 

@@ -6,17 +6,18 @@ import asyncio
 import itertools
 import random
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from benchmarks.triton.requests import Step, Timed
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     Batch = Mapping[str, npt.NDArray[Any]]
-    Send = Callable[[Batch, Step], Awaitable[Timed]]
+    Send = Callable[[Batch, Step], Coroutine[Any, Any, Timed]]
     Note = Callable[[Timed], None]
 
 MOST_WAITING = 2000
@@ -58,12 +59,9 @@ class Concurrency:
         steps = sequence_steps(self._sequence_length, random.Random(number))
         for batch in itertools.islice(itertools.cycle(self._batches), number % len(self._batches), None):
             step = next(steps)
-            # A request of a sequence is never cancelled: Triton would drop whatever else waits for that sequence.
-            sending = asyncio.ensure_future(send(batch, step))
             try:
-                note(await asyncio.shield(sending))
+                note(await _to_its_end(send(batch, step)))
             except asyncio.CancelledError:
-                await sending
                 if step.sequence and not step.end:
                     await send(batch, Step(step.sequence, end=True))
                 raise
@@ -93,8 +91,10 @@ class RequestRate:
         """
         waiting: set[asyncio.Task[None]] = set()
 
-        async def one(batch: Batch) -> None:
-            note(await send(batch, Step()))
+        async def one(batch: Batch, due: float) -> None:
+            timed = await _to_its_end(send(batch, Step()))
+            # Who was to be served earlier has waited, whatever kept the generator.
+            note(replace(timed, began=due, send=timed.send + timed.began - due))
 
         due = time.monotonic()
         async with asyncio.TaskGroup() as tasks:
@@ -105,9 +105,22 @@ class RequestRate:
                     raise TooSlowError(
                         f"the model answers fewer than {self._per_second:g} requests a second: offer less"
                     )
-                task = tasks.create_task(one(batch))
+                task = tasks.create_task(one(batch, due))
                 waiting.add(task)
                 task.add_done_callback(waiting.discard)
+
+
+async def _to_its_end(sending: Coroutine[Any, Any, Timed]) -> Timed:
+    """Waits for a request, when cancelled too.
+
+    Triton hears of no cancellation: it can end it, and it drops whatever else waits for the same sequence.
+    """
+    request = asyncio.create_task(sending)
+    try:
+        return await asyncio.shield(request)
+    except asyncio.CancelledError:
+        await request
+        raise
 
 
 def sequence_steps(length: int, rng: random.Random) -> Iterator[Step]:

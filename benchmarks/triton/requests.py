@@ -23,9 +23,9 @@ class Timed:
     """When a request was made, and how long its parts took, in seconds.
 
     Attributes:
-        began: moment of the monotonic clock.
+        began: moment of the monotonic clock; with a request rate, when it was due.
         ended: likewise.
-        send: packing the inputs.
+        send: packing the inputs, and what it was late before that.
         receive: unpacking the outputs.
         items: items in its batch.
     """

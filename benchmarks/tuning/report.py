@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 def write_settings(found: Found, path: Path, machine: str, budget_ms: float) -> None:
     """Writes the best candidate as a settings file, all of it or nothing."""
-    if not found.confirmed:
+    if not found.confirmed and found.best == DEFAULT:
+        verdict = "Undecided, so nothing is set: run `vivavoce tune` again with more --minutes, and it goes on."
+    elif not found.confirmed:
         verdict = "Not compared with the default in turns: run `vivavoce tune` again, and it goes on."
     elif found.best == DEFAULT:
         verdict = "Nothing that was tried beats what is shipped, so nothing is set."

@@ -47,7 +47,8 @@ class Found:
     Attributes:
         points: everything that was measured, in order.
         best: the candidate that looks best.
-        confirmed: whether it beat the default in turns with it. The default needs no confirmation.
+        confirmed: whether it beat the default in turns with it, or is the default and nothing that was tried beats it.
+            False as long as that is undecided.
         streams: the load under which candidates were compared.
     """
 
@@ -79,7 +80,7 @@ class Search:
         load_seconds: float,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self.found = Found()
+        self.found = Found(confirmed=False)
         self._moves = moves
         self._measure = measure
         self._limit_seconds = limit_seconds
@@ -95,39 +96,39 @@ class Search:
             DefaultFailedError: the service does not come up without a change either.
         """
         self._find_load()
-        better = self._combine(self._screen())
-        for candidate in better:
-            self.found.best, self.found.confirmed = candidate, False
-            if not self._has_time(1.0, 2 * _LEAST_ROUNDS, _LONGER):
-                self._say(f"no time to compare the default with {candidate}: give more --minutes")
-                break
-            if self._confirm(candidate):
-                self.found.confirmed = True
-                break
-        if not self.found.confirmed:
-            self.found.best, self.found.confirmed = DEFAULT, True
+        self._decide(self._combine(self._screen()))
         self._find_limit()
         return self.found
 
+    def _decide(self, better: Sequence[Candidate]) -> None:
+        """Lets the first candidate win that beats the default in turns, and the default where none does."""
+        for candidate in better:
+            self.found.best = candidate
+            if not self._has_time(1.0, 2 * _LEAST_ROUNDS, _LONGER):
+                self._say(f"no time to compare the default with {candidate}: give more --minutes")
+                self.found.best = DEFAULT
+                return
+            if self._confirm(candidate):
+                self.found.confirmed = True
+                return
+        self.found.best = DEFAULT
+        self.found.confirmed = any(point.candidate != DEFAULT for point in self.found.points) or not self._moves
+
     def _find_load(self) -> None:
         """Finds the load that the default just does not carry: there a better candidate shows."""
-        carried, streams = 0, _FIRST_STREAMS
+        carried, failed, streams = 0, 0, _FIRST_STREAMS
         while not self.found.points or self._has_time(_LOAD_SHARE):
-            self.found.streams = streams
             outcome = self._try(DEFAULT, streams)
             if outcome.complaint:
                 raise DefaultFailedError(outcome.complaint)
             if outcome.carried:
                 carried = streams
-                if streams == MOST_STREAMS:
-                    return
-                streams = min(2 * streams, MOST_STREAMS)
-            elif streams - carried <= max(1, carried // 4):
-                return
             else:
-                streams = (carried + streams) // 2
-                if streams == carried:
-                    return
+                failed = streams
+            self.found.streams = failed or carried
+            if carried == MOST_STREAMS or (failed and failed - carried <= max(1, carried // 4)):
+                return
+            streams = (carried + failed) // 2 if failed else min(2 * streams, MOST_STREAMS)
 
     def _screen(self) -> list[Move]:
         """Tries every move alone; returns those that beat the default that was measured last, the best first."""
@@ -142,7 +143,7 @@ class Search:
             outcome = self._try(DEFAULT.with_move(move), self.found.streams)
             if is_better(outcome, default):
                 ranked.append((_gain(outcome, default), number))
-                self.found.best, self.found.confirmed = DEFAULT.with_move(self._moves[min(ranked)[1]]), False
+                self.found.best = DEFAULT.with_move(self._moves[min(ranked)[1]])
         return [self._moves[number] for _, number in sorted(ranked)]
 
     def _combine(self, moves: Sequence[Move]) -> list[Candidate]:

@@ -12,6 +12,7 @@ import grpc
 from vivavoce._client import DEFAULT_TARGET
 from vivavoce._connection import open_channel, reach
 from vivavoce._errors import Incompatible
+from vivavoce._requests import _refusing
 from vivavoce._status import error_from_rpc
 from vivavoce.v1 import models_pb2 as pb
 from vivavoce.v1.models_pb2_grpc import ModelServiceStub
@@ -118,13 +119,17 @@ class ModelAdmin:
         Returns:
             The new version, active now. When it fails, or when this call is cancelled, everything stays as it was.
         """
-        request = pb.LoadModelRequest(path=str(path))
+        with _refusing("path"):
+            request = pb.LoadModelRequest(path=str(path))
         response = await self._call(lambda stub: stub.LoadModel(request, timeout=self._load_timeout_seconds))
         return _version(response.version)
 
     async def unload(self, name: str, version: int) -> None:
         """Unloads a version that is not active, as soon as no turn uses it, or forgets one that failed."""
-        request = pb.UnloadModelRequest(name=name, version=version)
+        with _refusing("name"):
+            request = pb.UnloadModelRequest(name=name)
+        with _refusing("version"):
+            request.version = version
         await self._call(lambda stub: stub.UnloadModel(request, timeout=30))
 
     async def roll_back(self, name: str) -> ModelVersion:
@@ -133,7 +138,8 @@ class ModelAdmin:
         Returns:
             The version that serves now.
         """
-        request = pb.RollBackModelRequest(name=name)
+        with _refusing("name"):
+            request = pb.RollBackModelRequest(name=name)
         response = await self._call(lambda stub: stub.RollBackModel(request, timeout=30))
         return _version(response.version)
 

@@ -58,7 +58,10 @@ def error_from_rpc(error: grpc.aio.AioRpcError, target: str) -> VivavoceError:
     code, message = error.code(), error.details() or ""
     details = _read_details(error)
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-        return ResponseOverdue(message or f"The server at {target} did not answer in time; try again.")
+        # Without a reason it is gRPC that speaks, and says no more than the status does.
+        return ResponseOverdue(
+            message if details.reason else f"The server at {target} did not answer in time; try again."
+        )
     if code is grpc.StatusCode.UNAVAILABLE:
         if details.reason:  # The server itself says that it cannot serve now; otherwise gRPC's text is of no use.
             return ServerUnavailable(message, reason=details.reason, retry_after_seconds=details.retry_after_seconds)

@@ -47,7 +47,7 @@ async def running_service(engines: Sequence[Path], command: Sequence[str] = SERV
             stderr=log,
             # Ctrl-C in the terminal reaches the evaluation alone, which then stops the service in order.
             start_new_session=True,
-            preexec_fn=_die_with_parent,
+            preexec_fn=die_with_parent,
         )
         try:
             address = await _address(process)
@@ -92,6 +92,6 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
         await process.wait()
 
 
-def _die_with_parent() -> None:
-    """Runs in the child before exec: the kernel sends it SIGTERM when the evaluation dies, however it dies."""
+def die_with_parent() -> None:
+    """Runs in the child before exec: the kernel sends it SIGTERM when its parent dies, however that dies."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

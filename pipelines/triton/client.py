@@ -14,7 +14,9 @@ from pipelines.deadline import deadline
 from pipelines.errors import ModelControlError, ModelError, ModelUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tritonclient.grpc import model_config_pb2
 
 logger = logging.getLogger(__name__)
 
@@ -36,11 +38,15 @@ class TritonClient:
 
     Args:
         address: ``host:port`` of its gRPC endpoint.
+        on_dead_model: called when the process of a model has ended, after which Triton refuses whatever the model is
+            asked until it is started again itself.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, on_dead_model: Callable[[], None] | None = None) -> None:
+        self._on_dead_model = on_dead_model
         self._client = triton.InferenceServerClient(address, channel_args=_CHANNEL_OPTIONS)
         self._abandoned: set[asyncio.Task[triton.InferResult]] = set()
+        self._instances: dict[str, int] = {}
 
     async def close(self) -> None:
         """Closes the connection, once Triton has answered what nobody waits for or has taken too long for it."""
@@ -84,7 +90,7 @@ class TritonClient:
         whole server may end (triton-inference-server/server, issues 7368 and 8034; seen here with 2.51).
 
         Raises:
-            ModelUnavailableError: Triton cannot be reached, or did not answer in time.
+            ModelUnavailableError: Triton cannot be reached or did not answer in time, or the model's process has ended.
             ModelError: the model refused the request or failed.
         """
         if not correlation_id:
@@ -102,7 +108,12 @@ class TritonClient:
         try:
             return await self._unless_abandoned(asyncio.ensure_future(call))
         except InferenceServerException as error:
-            raise _model_error(model, error) from error
+            if not _tells_of_dead_model(error):
+                raise _model_error(model, error) from error
+            logger.error("the process of the model %s has ended: %s", model, error.message())  # noqa: TRY400 - no bug
+            if self._on_dead_model is not None:
+                self._on_dead_model()
+            raise ModelUnavailableError(f"the process of the model {model} has ended: try again soon") from error
 
     async def _unless_abandoned(self, call: asyncio.Task[triton.InferResult]) -> triton.InferResult:
         """Waits for a call, which goes on to its end when the waiting is cancelled."""
@@ -119,20 +130,28 @@ class TritonClient:
             call.exception()  # Nobody is left to be told of it.
 
     async def busy_seconds(self) -> Mapping[str, float]:
-        """Returns for how long each model has computed since it was loaded, all its instances together.
+        """Returns for how long each model has computed since it was loaded, on average of its instances.
 
         Raises:
             ModelUnavailableError: Triton cannot be reached, or did not answer in time.
         """
+        busy: collections.Counter[str] = collections.Counter()
         try:
             statistics = await self._client.get_inference_statistics(client_timeout=_PROBE_TIMEOUT_SECONDS)
+            for model in statistics.model_stats:
+                # By executions: the counters by request would count a batch as often as it holds requests.
+                busy[model.name] += sum(batch.compute_infer.ns for batch in model.batch_stats)
+            return {name: ns / 1e9 / await self._count_instances(name) for name, ns in busy.items()}
         except InferenceServerException as error:
+            # When it is back, its models may have other settings.
+            self._instances.clear()
             raise ModelUnavailableError("the model server cannot be reached for its statistics") from error
-        busy: collections.Counter[str] = collections.Counter()
-        for model in statistics.model_stats:
-            # By executions: the counters by request would count a batch as often as it holds requests.
-            busy[model.name] += sum(batch.compute_infer.ns for batch in model.batch_stats)
-        return {name: nanoseconds / 1e9 for name, nanoseconds in busy.items()}
+
+    async def _count_instances(self, model: str) -> int:
+        if model not in self._instances:
+            answer = await self._client.get_model_config(model, client_timeout=_PROBE_TIMEOUT_SECONDS)
+            self._instances[model] = _instances(answer.config)
+        return self._instances[model]
 
     async def load(self, model: str) -> None:
         """Loads a model of the repository, and waits until it is ready.
@@ -180,6 +199,12 @@ def _parameters() -> dict[str, int] | None:
     return None if until is None else {"deadline_us": int(until * 1e6)}
 
 
+def _instances(config: model_config_pb2.ModelConfig) -> int:
+    """Counts the instances of a model; a group has its count on each of the GPUs that it names."""
+    groups = ((int(group.count), len(group.gpus)) for group in config.instance_group)
+    return max(1, sum(max(1, count) * max(1, gpus) for count, gpus in groups))
+
+
 def _model_error(model: str, error: InferenceServerException) -> ModelError:
     if error.status() in _UNREACHABLE:
         return ModelUnavailableError(f"the model server cannot be reached for {model}: try again soon")
@@ -187,12 +212,20 @@ def _model_error(model: str, error: InferenceServerException) -> ModelError:
     return ModelError(f"the model {model} failed: the service's log has the details")
 
 
+def _tells_of_dead_model(error: InferenceServerException) -> bool:
+    """Whether Triton's Python backend says that the process of a model is gone; it never makes another by itself."""
+    message = error.message() or ""
+    return "Stub process" in message and "is not healthy" in message
+
+
 def _control_error(what: str, error: InferenceServerException) -> ModelError:
-    if error.status() in {"StatusCode.DEADLINE_EXCEEDED", "StatusCode.CANCELLED"} or not error.message():
-        return ModelUnavailableError(f"{what}: it did not answer in time")
-    if "explicit model load / unload is not allowed" in error.message():
+    message = error.message() or ""
+    # Triton says of this too that it is UNAVAILABLE.
+    if "explicit model load / unload is not allowed" in message:
         return ModelControlError(f"{what}: it does not run with --model-control-mode=explicit")
-    return ModelControlError(f"{what}: {_first_line(error.message())}")
+    if error.status() in _UNREACHABLE or not message:
+        return ModelUnavailableError(f"{what}: it cannot be reached, or did not answer in time: try again soon")
+    return ModelControlError(f"{what}: {_first_line(message)}")
 
 
 def _first_line(message: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import difflib
 import re
 from dataclasses import dataclass
@@ -10,18 +12,20 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.errors import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
 
-    from pipelines.ports import AnswerModel, IntentModel, Recognizer
+    from pipelines.ports import AnswerModel, IntentModel, Recognizer, SpeechSequence
 
 ModelT_contra = TypeVar("ModelT_contra", contravariant=True)
 
 _SAME_WORDS = 0.75
 _CHUNK_SAMPLES = round(0.4 * MODEL_RATE_HZ)
+_END_SECONDS = 5.0
 
 
 class MalformedAnswerError(ValueError):
@@ -95,7 +99,7 @@ class AnswerProbe:
         if not self.labelled:
             return True
         given, wanted = _words(self.document[found.start : found.end]), _words(self.answer or "")
-        return bool(wanted) and (" ".join(wanted) in " ".join(given) or " ".join(given) in " ".join(wanted))
+        return bool(given and wanted) and (" ".join(wanted) in " ".join(given) or " ".join(given) in " ".join(wanted))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,8 +117,13 @@ class SpeechProbe:
     async def ask(self, model: Recognizer) -> bool:
         """See :class:`Probe`."""
         sequence = model.open_sequence()
-        for start in range(0, len(self.audio), _CHUNK_SAMPLES):
-            await sequence.send(self.audio[start : start + _CHUNK_SAMPLES], decode=False, end=False)
+        try:
+            for start in range(0, len(self.audio), _CHUNK_SAMPLES):
+                await sequence.send(self.audio[start : start + _CHUNK_SAMPLES], decode=False, end=False)
+        except BaseException:
+            # Until its END, a sequence keeps its version from being unloaded. A model that hangs is not waited for.
+            await asyncio.wait((asyncio.create_task(_end(sequence)),), timeout=_END_SECONDS)
+            raise
         found = await sequence.send(np.zeros(0, np.float32), decode=True, end=True)
         if not found.is_final or found.covered_samples != len(self.audio):
             raise MalformedAnswerError("a transcript does not cover its utterance")
@@ -126,6 +135,11 @@ class SpeechProbe:
 def default_probes(engine: str) -> Sequence[Probe[Any]]:
     """Returns examples without labels for an engine of this name."""
     return _DEFAULTS[engine]
+
+
+async def _end(sequence: SpeechSequence) -> None:
+    with contextlib.suppress(ModelError):
+        await sequence.send(np.zeros(0, np.float32), decode=False, end=True)
 
 
 def _words(text: str) -> list[str]:

@@ -7,12 +7,19 @@ active one. Whatever goes wrong before leaves everything as it was.
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pipelines.errors import ModelControlError, ModelError, PipelineError, RolloutRefusedError
+from pipelines.errors import (
+    ModelControlError,
+    ModelError,
+    ModelUnavailableError,
+    PipelineError,
+    RolloutRefusedError,
+)
 from pipelines.versions.bookkeeping import Phase, Version, Versions
 from pipelines.versions.held import ServedVersion
 from pipelines.versions.serving import ActiveVersions
@@ -20,6 +27,7 @@ from pipelines.versions.trial import try_out, warm_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from pipelines.versions.store import EngineStore, ModelControl
@@ -31,6 +39,7 @@ logger = logging.getLogger(__name__)
 ENGINES = ("asr", "intent_slot", "qa")
 
 _CANCEL_SECONDS = 10.0
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +108,7 @@ class Rollout:
         for name in ENGINES:
             try:
                 await warm_up(name, self.active.engine(name))
-            except RolloutRefusedError as error:
+            except (RolloutRefusedError, ModelUnavailableError) as error:
                 logger.warning("%s cannot be warmed up: %s", name, error)
 
     async def load(self, source: Path) -> VersionStatus:
@@ -126,10 +135,13 @@ class Rollout:
 
         Raises:
             RolloutRefusedError: there is no such engine, or no version that could take over.
+            ModelUnavailableError: the model server is lost.
         """
         before = self._find(engine).roll_back(self._clock()).active
         if await self._control.missing(self._store.models(engine, before.number)):
-            message = f"version {before.number} of {engine} is not ready: try again soon"
+            if len(await self.missing()) == len(ENGINES):
+                raise ModelUnavailableError("the model server is not ready: try again soon")
+            message = f"version {before.number} of {engine} is not ready any more: load the engine that is wanted"
             raise RolloutRefusedError("VERSION_NOT_READY", message)
         self._become(self._find(engine).roll_back(self._clock()))
         return self._status(self._versions[engine].active)
@@ -160,11 +172,14 @@ class Rollout:
             for model in models:
                 await _undisturbed(self._control.load(model))
             client = self._connect(engine, models[-1])
-            await try_out(engine, client, files.examples, self.active.engine(engine))
+            # Another version may be the active one by the time that it is asked.
+            await try_out(engine, client, files.examples, functools.partial(self._hold_active, engine))
         except BaseException as error:
-            await _undisturbed(self._remove(engine, number))
-            self._become(self._versions[engine].fail(number, _reason(error), self._clock()))
-            logger.warning("version %d of %s does not take over: %s", number, engine, _reason(error))
+            try:
+                await _undisturbed(self._remove(engine, number))
+            finally:
+                self._become(self._versions[engine].fail(number, _reason(error), self._clock()))
+                logger.warning("version %d of %s does not take over: %s", number, engine, _reason(error))
             if isinstance(error, ModelControlError):
                 raise RolloutRefusedError("LOAD_FAILED", str(error)) from error
             raise
@@ -188,19 +203,33 @@ class Rollout:
         """Removes a version once the last turn that uses it is over."""
         key = (version.engine, version.number)
         await self._served[key].until_unused()
-        await self._remove(*key)
+        pause = _FIRST_PAUSE_SECONDS
+        while not await self._unload(*key):
+            # A server that starts just now may be about to load it: its files must stay until then.
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+        await self._store.remove(*key)
         del self._served[key]
         self._become(self._versions[version.engine].forget(version.number))
         logger.info("version %d of %s is unloaded", version.number, version.engine)
 
     async def _remove(self, engine: str, number: int) -> None:
+        """Removes a version that never served."""
+        try:
+            # A server that was lost meanwhile does not load it again: it never was one of ``models_to_load``.
+            await self._unload(engine, number)
+        finally:
+            await self._store.remove(engine, number)
+
+    async def _unload(self, engine: str, number: int) -> bool:
+        """Unloads a version, if the model server lets it go; returns whether the server could be reached."""
         try:
             # The ensemble goes before its steps: Triton complains of one that lacks some.
             await self._control.unload(self._store.models(engine, number)[::-1])
         except ModelError as error:
-            # A server that was lost meanwhile does not load it again: it is none of ``models_to_load``.
             logger.warning("version %d of %s could not be unloaded: %s", number, engine, error)
-        await self._store.remove(engine, number)
+            return not isinstance(error, ModelUnavailableError)
+        return True
 
     def _find(self, engine: str) -> Versions:
         if engine not in self._versions:
@@ -212,6 +241,9 @@ class Rollout:
     def _active(self, engine: str) -> int:
         return self._versions[engine].active.number
 
+    def _hold_active(self, engine: str) -> AbstractContextManager[Any]:
+        return self._served[engine, self._active(engine)].held()
+
     def _status(self, version: Version) -> VersionStatus:
         served = self._served.get((version.engine, version.number))
         return VersionStatus(version, served.turns_begun if served else 0, served.holders if served else 0)
@@ -220,6 +252,7 @@ class Rollout:
 async def _undisturbed(work: Coroutine[Any, Any, T]) -> T:
     """Lets ``work`` come to its end, within reason, also when whoever waits for it is cancelled."""
     task = asyncio.create_task(work)
+    task.add_done_callback(_hear)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
@@ -227,6 +260,12 @@ async def _undisturbed(work: Coroutine[Any, Any, T]) -> T:
         for overdue in running:
             overdue.cancel()
         raise
+
+
+def _hear(task: asyncio.Task[Any]) -> None:
+    """Takes notice of what went wrong: who has left is not told of it, and asyncio would complain."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _reason(error: BaseException) -> str:

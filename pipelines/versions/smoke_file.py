@@ -26,8 +26,9 @@ def read_smoke(path: Path, engine: str) -> list[Probe[Any]]:
 
     Raises:
         InvalidInputError: a line is not an example of this engine; the message names it.
+        OSError: it cannot be read.
     """
-    if not path.exists():
+    if not path.exists() and not path.is_symlink():
         return []
     try:
         lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]

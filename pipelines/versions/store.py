@@ -34,14 +34,14 @@ class EngineStore(Protocol):
 
         Raises:
             InvalidInputError: it is none, or not in order.
-            RolloutRefusedError: this store takes no versions in.
+            RolloutRefusedError: its files cannot be read, or this store takes no versions in.
         """
 
     async def add(self, files: EngineFiles, number: int) -> None:
         """Puts the files of a version beside the others.
 
         Raises:
-            RolloutRefusedError: they cannot be copied.
+            RolloutRefusedError: they cannot be copied, or there is no room for them.
         """
 
     def models(self, engine: str, number: int) -> Sequence[str]:

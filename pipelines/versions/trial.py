@@ -9,7 +9,7 @@ name of a file beside it (16 kHz mono); right when three quarters of the words a
 
 Without such a file a few examples without labels are tried: what comes back must have the right form. In both cases
 the median answer must come within the budget of a reply, or, where the machine is too busy for that, take at most
-twice as long as that of the active version.
+twice as long as that of the active version, if that one answers.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ import asyncio
 import statistics
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pipelines.errors import ModelError, RolloutRefusedError
+from pipelines.errors import ModelError, ModelUnavailableError, RolloutRefusedError
 from pipelines.versions.probes import MalformedAnswerError, default_probes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from pipelines.versions.probes import Probe
 
@@ -38,20 +39,27 @@ MAX_SLOWER = 2.0
 """On a busy machine an answer may take so many times what the active version takes."""
 
 _WARM_UP_ROUNDS = 2
-_ANSWER_SECONDS = 30.0
+_ANSWER_SECONDS = 20.0
+"""Sooner than a request is given up as one to a server that was lost: a version that hangs is at fault itself."""
 
 
-async def try_out(engine: str, model: ModelT, examples: Sequence[Probe[ModelT]], active: ModelT) -> None:
+async def try_out(
+    engine: str,
+    model: ModelT,
+    examples: Sequence[Probe[ModelT]],
+    active: Callable[[], AbstractContextManager[ModelT]],
+) -> None:
     """Warms a version up and evaluates it.
 
     Args:
         engine: its name.
         model: the version.
         examples: labelled examples; without any, unlabelled ones are tried.
-        active: the version that serves, to tell a slow version from a busy machine.
+        active: holds the version that serves at that time, to tell a slow version from a busy machine.
 
     Raises:
         RolloutRefusedError: it does not pass; the message says why.
+        ModelUnavailableError: the model server was lost meanwhile.
     """
     await warm_up(engine, model)
     probes = examples or default_probes(engine)
@@ -61,8 +69,8 @@ async def try_out(engine: str, model: ModelT, examples: Sequence[Probe[ModelT]],
         message = f"{engine} answers {right} of {len(probes)} examples of its smoke evaluation right: {needed}"
         raise RolloutRefusedError("SMOKE_EVALUATION_FAILED", message)
     if seconds > BUDGET_SECONDS:
-        _, usual = await _evaluate(active, probes)
-        if seconds > MAX_SLOWER * usual:
+        usual = await _usual_seconds(active, probes)
+        if usual is not None and seconds > MAX_SLOWER * usual:
             allowed = f"{1000 * BUDGET_SECONDS:.0f} ms are allowed, and the active version takes {1000 * usual:.0f}"
             message = f"{engine} takes {1000 * seconds:.0f} ms for an answer: {allowed}"
             raise RolloutRefusedError("SMOKE_EVALUATION_FAILED", message)
@@ -73,10 +81,23 @@ async def warm_up(engine: str, model: Any) -> None:  # noqa: ANN401 - a model of
 
     Raises:
         RolloutRefusedError: it does not answer, or its answers have the wrong form.
+        ModelUnavailableError: the model server was lost.
     """
     for _ in range(_WARM_UP_ROUNDS):
         # All at once, where the evaluation goes one by one: a batch takes other ways through an engine.
         await asyncio.gather(*(_ask(probe, model, "WARM_UP_FAILED") for probe in default_probes(engine)))
+
+
+async def _usual_seconds(
+    active: Callable[[], AbstractContextManager[ModelT]], probes: Sequence[Probe[ModelT]]
+) -> float | None:
+    """Returns how long the active version takes; None where it does not answer, which is no fault of the other."""
+    try:
+        with active() as model:
+            _, seconds = await _evaluate(model, probes)
+    except RolloutRefusedError:
+        return None
+    return seconds
 
 
 async def _evaluate(model: ModelT, probes: Sequence[Probe[ModelT]]) -> tuple[int, float]:
@@ -91,12 +112,19 @@ async def _evaluate(model: ModelT, probes: Sequence[Probe[ModelT]]) -> tuple[int
 
 
 async def _ask(probe: Probe[ModelT], model: ModelT, reason: str) -> bool:
-    """Returns whether the answer is right; an answer of the wrong form, or none, is an error."""
+    """Returns whether the answer is right; an answer of the wrong form, or none, is an error.
+
+    Raises:
+        RolloutRefusedError: so it is.
+        ModelUnavailableError: the model server was lost, which no version is to blame for.
+    """
     try:
         async with asyncio.timeout(_ANSWER_SECONDS):
             return await probe.ask(model)
     except TimeoutError:
         raise RolloutRefusedError(reason, f"the version gives no answer within {_ANSWER_SECONDS:.0f} s") from None
+    except ModelUnavailableError:
+        raise
     except (ModelError, MalformedAnswerError) as error:
         raise RolloutRefusedError(reason, str(error)) from error
     except (ValueError, TypeError, IndexError, AttributeError) as error:

@@ -40,7 +40,7 @@ async def _run(model_repository: Path) -> int:
         await triton.stop()
     if stop.is_set():
         return 0
-    sys.stderr.write(f"Triton ended by itself:\n{triton.complaints}\n")
+    sys.stderr.write(f"Triton ended by itself: {triton.reason}\n")
     return 1
 
 

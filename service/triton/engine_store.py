@@ -8,10 +8,9 @@ or not at all.
 from __future__ import annotations
 
 import asyncio
-import os
+import errno
 import shutil
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipelines.errors import InvalidInputError, RolloutRefusedError
@@ -22,6 +21,7 @@ from service.triton.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from pipelines.versions.probes import Probe
     from pipelines.versions.store import EngineFiles
@@ -48,8 +48,8 @@ class EngineStore:
     """A model repository of this service's own, in which versions come and go.
 
     Args:
-        repository: holds the models that the service begins with; what is added is linked, or copied where links
-            cannot be made, so that it stays as it was when the engine directory changes.
+        repository: holds the models that the service begins with; what is added is copied, so that it stays as it was
+            when the engine directory changes.
         settings: what is set for the models, those of every later version too.
     """
 
@@ -68,7 +68,11 @@ class EngineStore:
 
     async def check(self, source: Path) -> CheckedEngine:
         """See ``pipelines.versions.store.EngineStore``."""
-        return await asyncio.to_thread(self._check, source)
+        try:
+            return await asyncio.to_thread(self._check, source)
+        except OSError as error:
+            message = f"the engine's files cannot be read: {_sentence(error)}"
+            raise RolloutRefusedError("FILES_UNREADABLE", message) from error
 
     async def add(self, files: EngineFiles, number: int) -> None:
         """See ``pipelines.versions.store.EngineStore``."""
@@ -77,7 +81,8 @@ class EngineStore:
         try:
             await asyncio.to_thread(self._add, files.folders, number)
         except OSError as error:
-            raise RolloutRefusedError("FILES_UNREADABLE", f"the engine's files cannot be copied: {error}") from error
+            reason = "NO_SPACE" if error.errno in {errno.ENOSPC, errno.EDQUOT} else "FILES_UNREADABLE"
+            raise RolloutRefusedError(reason, f"the engine's files cannot be copied: {_sentence(error)}") from error
 
     def models(self, engine: str, number: int) -> Sequence[str]:
         """See ``pipelines.versions.store.EngineStore``."""
@@ -191,18 +196,27 @@ def _remove(folders: Sequence[Path]) -> None:
 
 
 def _add_model(folder: Path, target: Path, config: str) -> None:
-    shutil.copytree(folder, target, copy_function=_link_or_copy, ignore=shutil.ignore_patterns(CONFIG, "__pycache__"))
+    _copy(folder, target)
     (target / "1").mkdir(exist_ok=True)
     (target / CONFIG).write_text(config, encoding="utf-8")
 
 
-def _link_or_copy(source: str, target: str) -> None:
-    """A hard link takes no room, and keeps what the file was when another takes its place."""
-    try:
-        os.link(Path(source).resolve(), target)
-    except OSError:
-        # Another file system, or a file of another user.
-        shutil.copyfile(source, target)
+def _copy(folder: Path, target: Path) -> None:
+    """Copies what is in a folder, and where links lead to; ends with the first file that will not be copied."""
+    target.mkdir()
+    for path in folder.iterdir():
+        if path.name in {CONFIG, "__pycache__"}:
+            continue
+        if path.is_dir():
+            _copy(path, target / path.name)
+        else:
+            shutil.copyfile(path, target / path.name)
+
+
+def _sentence(error: OSError) -> str:
+    """Says which file it was, and what was wrong with it."""
+    what = error.strerror or str(error)
+    return f"{error.filename}: {what}" if error.filename else what
 
 
 def _configs(repository: Path) -> list[Path]:

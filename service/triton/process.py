@@ -17,16 +17,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from service.triton.installation import TritonInstallation
-from service.triton.logs import relay
+from service.triton.logs import reason, relay
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
     from typing import Self
 
 logger = logging.getLogger(__name__)
 
 _STOP_GRACE_SECONDS = 15.0
 _PR_SET_PDEATHSIG = 1
+_BLOCK_BYTES, _MAX_LINE_BYTES = 65_536, 8_192
 _NICENESS = 5
 """A third of the weight that the service has, where both want a core."""
 
@@ -71,25 +72,30 @@ class TritonProcess:
         Raises:
             TritonNotInstalledError: the wheel that carries Triton is not there.
             FileNotFoundError: there is no such model repository.
+            OSError: the system refuses, for want of memory or room on the disk.
         """
         installation = check_startable(model_repository)
-        directory = Path(tempfile.mkdtemp(prefix="vivavoce-triton-"))
-        installation.lay_out_backends(directory)
         ports = (port or free_port(), free_port())
         # Servers on one machine must not share the names of their shared memory.
         shm_prefix = f"vivavoce_{uuid.uuid4().hex[:12]}_"
-        process = await asyncio.create_subprocess_exec(
-            installation.server,
-            *_arguments(model_repository, directory, ports, shm_prefix),
-            *(f"--load-model={model}" for model in models),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            env=installation.environment(),
-            # A session of its own: Ctrl-C in the terminal reaches the service alone, which then stops Triton in order.
-            start_new_session=True,
-            preexec_fn=_prepare_child,
-        )
+        directory = Path(tempfile.mkdtemp(prefix="vivavoce-triton-"))
+        try:
+            installation.lay_out_backends(directory)
+            process = await asyncio.create_subprocess_exec(
+                installation.server,
+                *_arguments(model_repository, directory, ports, shm_prefix),
+                *(f"--load-model={model}" for model in models),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                env=installation.environment(),
+                # A session of its own: Ctrl-C in the terminal reaches the service alone, which stops Triton in order.
+                start_new_session=True,
+                preexec_fn=_prepare_child,
+            )
+        except BaseException:
+            shutil.rmtree(directory, ignore_errors=True)
+            raise
         return cls(process, ports, directory, shm_prefix)
 
     @property
@@ -98,13 +104,19 @@ class TritonProcess:
         return self._process.pid
 
     @property
-    def complaints(self) -> str:
-        """The last warnings and errors that Triton printed."""
-        return "\n".join(self._complaints)
+    def reason(self) -> str:
+        """Why Triton ended, as far as it said, in one line; all that it complained of is in the log."""
+        return reason(self._complaints)
 
     async def wait(self) -> int:
         """Waits until Triton has ended; returns its exit status, negative for a signal."""
         return await self._process.wait()
+
+    def kill(self) -> None:
+        """Ends Triton at once, if it still runs; :meth:`stop` cleans up behind it."""
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
 
     async def stop(self) -> None:
         """Ends Triton and its models' processes, in order if they follow in time. May be called twice."""
@@ -115,8 +127,7 @@ class TritonProcess:
                 await asyncio.wait_for(self._process.wait(), _STOP_GRACE_SECONDS)
             except TimeoutError:
                 logger.warning("Triton did not stop within %.0f s and is killed", _STOP_GRACE_SECONDS)
-                with contextlib.suppress(ProcessLookupError):
-                    self._process.kill()
+                self.kill()
                 await self._process.wait()
         # Processes of models whose server has died would go on, and keep the pipe open that the reader reads.
         with contextlib.suppress(ProcessLookupError):
@@ -132,10 +143,22 @@ class TritonProcess:
 
     async def _relay_output(self) -> None:
         assert self._process.stdout is not None
-        async for raw in self._process.stdout:
-            line = raw.decode(errors="replace")
+        async for line in _lines(self._process.stdout):
             if relay(line) >= logging.WARNING:
                 self._complaints.append(line.rstrip())
+
+
+async def _lines(output: asyncio.StreamReader) -> AsyncIterator[str]:
+    """Yields the lines of an output, of a very long one the beginning: who prints must never wait for the reader."""
+    begun = b""
+    while block := await output.read(_BLOCK_BYTES):
+        *ended, rest = block.split(b"\n")
+        for part in ended:
+            yield (begun + part)[:_MAX_LINE_BYTES].decode(errors="replace")
+            begun = b""
+        begun = (begun + rest)[:_MAX_LINE_BYTES]
+    if begun:
+        yield begun.decode(errors="replace")
 
 
 def check_startable(model_repository: Path) -> TritonInstallation:

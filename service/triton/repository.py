@@ -10,11 +10,12 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.triton import MODEL_NAMES, BadConfigError
-from service.triton.settings import Settings, SettingsError
+from pipelines.triton import MODEL_NAMES, BadConfigError, steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from service.triton.settings import Settings
 
 CONFIG = "config.pbtxt"
 
@@ -34,7 +35,7 @@ def composed(default: Path, engines: Sequence[Path], settings: Settings | None =
 
     Raises:
         FileNotFoundError: there is no such model repository, or it lacks an engine.
-        NoEngineError: an engine directory holds no models.
+        NoEngineError: an engine directory holds no models, or a model's ``config.pbtxt`` cannot be read.
         SettingsError: a setting does not suit its model.
     """
     models = overlaid(default, engines)
@@ -70,11 +71,16 @@ def overlaid(default: Path, engines: Sequence[Path]) -> dict[str, Path]:
 
 def _changed(models: Mapping[str, Path], settings: Settings) -> dict[str, str]:
     """Returns the ``config.pbtxt`` of the models that settings change."""
-    configs = {name: (folder / CONFIG).read_text(encoding="utf-8") for name, folder in models.items()}
+    return settings.adjusted({name: _read_config(folder / CONFIG) for name, folder in models.items()})
+
+
+def _read_config(path: Path) -> str:
     try:
-        return settings.adjusted(configs)
-    except BadConfigError as error:
-        raise SettingsError(f"{settings.source} cannot be applied: a config.pbtxt cannot be read: {error}") from error
+        text = path.read_text(encoding="utf-8")
+        steps(text)
+    except (BadConfigError, UnicodeDecodeError) as error:
+        raise NoEngineError(f"{path} is no model configuration: {error}: export the engine again") from error
+    return text
 
 
 def link_with_config(folder: Path, target: Path, config: str) -> None:

@@ -82,6 +82,8 @@ def read_settings(path: Path) -> Settings:
         raise SettingsError(f"{path} is no TOML: {error}") from error
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no settings file {path}: write one, or let `vivavoce tune` do it") from None
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}") from error
     return parse_settings(tables, str(path))
 
 

@@ -20,7 +20,7 @@ _FIRST_PAUSE_SECONDS = 0.5
 
 
 class TritonGaveUpError(RuntimeError):
-    """Triton ended again and again; the message holds what it complained of last."""
+    """Triton ended again and again; the message holds the reason that it gave last."""
 
 
 class TritonSupervisor:
@@ -45,6 +45,11 @@ class TritonSupervisor:
         """``host:port`` of the gRPC endpoint, the same after every restart."""
         return f"127.0.0.1:{self._port}"
 
+    def restart(self) -> None:
+        """Has a Triton started again that runs, but cannot do its work any more. May be called again meanwhile."""
+        if self._process is not None:
+            self._process.kill()
+
     async def run(self, models: Callable[[], Sequence[str]], on_lost: Callable[[], Awaitable[bool]]) -> None:
         """Starts Triton and watches it until cancelled.
 
@@ -60,18 +65,33 @@ class TritonSupervisor:
         try:
             while True:
                 began = loop.time()
-                self._process = await TritonProcess.start(self._model_repository, models(), self._port)
-                status = await self._process.wait()
-                served |= await on_lost()
-                await self._process.stop()
+                status, has_served, reason = await self._run_once(models(), on_lost)
+                served |= has_served
                 lasted = loop.time() - began
                 if status > 0 and not served:
-                    raise TritonGaveUpError(f"Triton could not start:\n{self._process.complaints}")
+                    raise TritonGaveUpError(f"Triton could not start: {reason}")
                 restarts = 0 if lasted > _STABLE_SECONDS else restarts + 1
                 if restarts > _MAX_RESTARTS:
-                    raise TritonGaveUpError(f"Triton ended {restarts} times in a row:\n{self._process.complaints}")
+                    raise TritonGaveUpError(f"Triton ended {restarts} times in a row, the last time by this: {reason}")
                 logger.error("Triton ended with status %d and is started again", status)
                 await asyncio.sleep(_FIRST_PAUSE_SECONDS * 2 ** (restarts - 1) if restarts else 0)
         finally:
             if self._process is not None:
                 await self._process.stop()
+
+    async def _run_once(self, models: Sequence[str], on_lost: Callable[[], Awaitable[bool]]) -> tuple[int, bool, str]:
+        """Runs Triton to its end.
+
+        Returns:
+            Its exit status, whether its models served until then, and why it ended.
+        """
+        try:
+            self._process = await TritonProcess.start(self._model_repository, models, self._port)
+        except OSError as error:
+            # No memory or no room on the disk: there may be some at the next attempt.
+            logger.error("Triton could not be started: %s", error)  # noqa: TRY400 - the sentence says all
+            return 1, False, str(error)
+        status = await self._process.wait()
+        served = await on_lost()
+        await self._process.stop()
+        return status, served, self._process.reason

@@ -107,6 +107,25 @@ async def test_triton_that_is_lost_is_told_and_started_again(tmp_path: Path):
         await until_gone(children)
 
 
+async def test_a_model_whose_process_is_lost_comes_back(tmp_path: Path):
+    with listening(SERVE, tmp_path / "log") as (process, address):
+        await until_health_is(address, SERVING)
+        lost = tritonserver(process)
+        next(child for child in family(process) if "intent_slot_bert_0_0" in child.cmdline()).kill()
+        async with vivavoce.connect(address) as client:
+            with pytest.raises(vivavoce.ServerUnavailable) as refused:
+                await client.ask("turn off the lights in the bedroom", reply_budget_seconds=10)
+            assert refused.value.retryable
+            await until_health_is(address, NOT_SERVING)
+            await until_health_is(address, SERVING)
+            assert tritonserver(process).pid != lost.pid
+            reply = await client.ask("turn off the lights in the bedroom", reply_budget_seconds=30)
+            assert reply.intent.name == "iot_hue_lightoff"
+        children = family(process)
+        assert stop(process) == 0
+        await until_gone(children)
+
+
 def test_a_service_whose_models_cannot_be_loaded_says_why(tmp_path: Path):
     for name in ("intent_slot", "qa"):
         for model in DEFAULT_MODEL_REPOSITORY.glob(f"{name}*"):

@@ -5,19 +5,22 @@ Starts a Triton with every variant side by side, measures them in rounds, and pr
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import sys
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
 
 from benchmarks.provenance import keep
 from benchmarks.triton.study.measuring import Study
 from benchmarks.triton.study.points import tables
 from benchmarks.triton.study.serving import serving_variants
+from vivavoce.cli._options import FileToWrite
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from benchmarks.triton.study.points import Point
 
 
@@ -26,17 +29,16 @@ async def _study(minutes: float) -> list[Point]:
         return await Study(client).run(60 * minutes, lambda line: print(line, file=sys.stderr))
 
 
-def main() -> None:
-    """Runs the study as the command line says."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.triton.study", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=10, help="whole rounds that fit into it, at least one")
-    parser.add_argument("--json", type=Path, help="write all points here")
-    options = parser.parse_args()
-    points = asyncio.run(_study(options.minutes))
-    if options.json:
-        command = f"python -m benchmarks.triton.study --minutes {options.minutes:g}"
-        keep(options.json, command, {"points": [asdict(point) for point in points]})
-    print(tables(points))
+@click.command()
+@click.option("--minutes", type=float, default=10, show_default=True, help="For whole rounds, at least one.")
+@click.option("--json", "json_file", type=FileToWrite(), help="Write all points here.")
+def main(minutes: float, json_file: Path | None) -> None:
+    """Study the settings of the BERT models, and print Markdown tables."""
+    points = asyncio.run(_study(minutes))
+    click.echo(tables(points))
+    if json_file is not None:
+        command = f"python -m benchmarks.triton.study --minutes {minutes:g}"
+        keep(json_file, command, {"points": [asdict(point) for point in points]})
 
 
 if __name__ == "__main__":

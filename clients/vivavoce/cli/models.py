@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _NUMBERS = {1, 4, 5}  # Columns that are aligned on the right.
+_MOST_VERSIONS = 2**31 - 1
 _NAME = click.Choice(["asr", "intent_slot", "qa"])
 
 
@@ -58,7 +59,7 @@ def load(directory: Path, *, server: str, as_json: bool) -> None:
 
 @models.command()
 @click.argument("name", type=_NAME)
-@click.argument("version", type=click.IntRange(min=1))
+@click.argument("version", type=click.IntRange(min=1, max=_MOST_VERSIONS))
 @server_option
 def unload(name: str, version: int, *, server: str) -> None:
     """Unload VERSION of NAME as soon as no turn uses it, or forget one that failed. The active one stays."""

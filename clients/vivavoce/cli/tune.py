@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ from vivavoce.cli._extras import extra
 from vivavoce.cli._options import FileToWrite, engine_option
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from benchmarks.tuning.outcome import Outcome
     from benchmarks.tuning.search import Found
     from benchmarks.tuning.space import Candidate
@@ -105,14 +108,16 @@ def tune(
     except search.DefaultFailedError as error:
         raise click.ClickException(f"{error}: mend that, and begin anew with --fresh") from error
     except KeyboardInterrupt:
+        if not searching.found.points:
+            raise
         report.write_settings(searching.found, out, machine(), budget_ms)
-        console.print(f"The best so far is in {out}. The same command goes on from here.")
+        console.print(f"The best so far is in {out}. The same command goes on from here.", soft_wrap=True)
         raise
     report.write_settings(found, out, machine(), budget_ms)
-    _show(found, out, as_json=as_json)
+    _show(found, out, engines, as_json=as_json)
 
 
-def _show(found: Found, out: Path, *, as_json: bool) -> None:
+def _show(found: Found, out: Path, engines: Sequence[Path], *, as_json: bool) -> None:
     from benchmarks.tuning import report  # noqa: PLC0415 - needs the extras
 
     result = report.summary(found, out)
@@ -121,5 +126,7 @@ def _show(found: Found, out: Path, *, as_json: bool) -> None:
         return
     console = Console(highlight=False)
     console.print(report.front_table(found))
-    console.print(f"winner: {found.best}")
-    console.print(f"written to {out}: start the service with `vivavoce serve --settings {out}`", soft_wrap=True)
+    console.print(f"winner: {found.best}" if found.confirmed else "undecided: give more --minutes", soft_wrap=True)
+    chosen = [part for engine in engines for part in ("--engine", str(engine))]
+    serve = shlex.join(["vivavoce", "serve", *chosen, "--settings", str(out)])
+    console.print(f"written to {out}: start the service with `{serve}`", soft_wrap=True)

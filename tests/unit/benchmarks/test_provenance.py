@@ -1,8 +1,10 @@
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from benchmarks import provenance
 from benchmarks.provenance import keep
 
 
@@ -23,3 +25,13 @@ def test_what_cannot_be_written_leaves_the_last_result(tmp_path: Path):
     with pytest.raises(TypeError):
         keep(path, "python -m benchmarks.something", {"p50": object()})
     assert path.read_text() == "the last one"
+
+
+@pytest.mark.parametrize("error", [FileNotFoundError("git"), subprocess.CalledProcessError(128, "git")])
+def test_a_copy_without_its_history_has_no_commit(error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def run(*_, **__):
+        raise error
+
+    monkeypatch.setattr(provenance.subprocess, "run", run)
+    keep(tmp_path / "result.json", "python -m benchmarks.something", {})
+    assert json.loads((tmp_path / "result.json").read_text())["commit"] == "unknown"

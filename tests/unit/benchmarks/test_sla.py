@@ -5,18 +5,21 @@ import json
 
 import numpy as np
 import pytest
+import soundfile
 
 from benchmarks.sla import caller as caller_module
+from benchmarks.sla import load as load_module
 from benchmarks.sla import pace as pace_module
 from benchmarks.sla import scripts as scripts_module
 from benchmarks.sla.caller import Caller, Record, overhead_of
 from benchmarks.sla.capacity import find_capacity
-from benchmarks.sla.load import LoadResult
-from benchmarks.sla.material import DEMONSTRATION, RATE_HZ, read_items, samples
+from benchmarks.sla.load import LoadResult, processes_for
+from benchmarks.sla.material import DEMONSTRATION, RATE_HZ, Item, read_items, samples
 from benchmarks.sla.pace import CHUNK
 from benchmarks.sla.plot import plot
 from benchmarks.sla.report import make_report, percentiles, within_budget
 from benchmarks.sla.scripts import Line, Mix, Script, write_scripts
+from tests.virtual_time import Clock
 from vivavoce import (
     Latency,
     Overloaded,
@@ -57,13 +60,33 @@ def test_recordings_do_not_overlap_and_end_inside_the_stream():
         assert ends[-1] <= script.samples
 
 
+def test_recordings_without_silence_at_their_ends_are_kept_apart(tmp_path):
+    soundfile.write(tmp_path / "cut.wav", np.full(RATE_HZ, 0.5), RATE_HZ)
+    for script in write_scripts([Item(tmp_path / "cut.wav", "cut")], 8, 30, Mix(listeners=0), 3):
+        starts = [line.first_sample for line in script.lines]
+        gaps = [later - start - RATE_HZ for start, later in zip(starts, [*starts[1:], script.samples], strict=True)]
+        assert min(gaps) > 0.65 * RATE_HZ
+
+
+def test_recordings_with_silence_of_their_own_get_no_more():
+    scripts = write_scripts(ITEMS, 16, 30, Mix(), 1)
+    assert sum(line.first_sample for script in scripts for line in script.lines) == 13_513_477
+    assert sum(script.samples for script in scripts) == 7680000
+
+
 def test_questions_are_about_the_document_of_their_caller():
     for script in write_scripts(ITEMS, 12, 30, Mix(listeners=0, questions=1.0), 3):
         assert {line.item.document for line in script.lines} == {script.document}
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [('{"text": "a"}', "entry 1"), ("", "names no recordings"), ("{", "entry 1")]
+    ("text", "said"),
+    [
+        ('{"text": "a"}', "entry 1"),
+        ("", "names no recordings"),
+        ("{", "entry 1"),
+        ('["a.wav", "b.wav"]', 'entry 1: TypeError.*"a.wav" is no object'),
+    ],
 )
 def test_a_manifest_that_is_none_is_refused(tmp_path, text, said):
     (tmp_path / "m.jsonl").write_text(text)
@@ -148,14 +171,40 @@ async def test_a_refusal_is_an_error_with_its_time(monkeypatch):
     assert record.refusal is not None
 
 
-@pytest.mark.usefixtures("_instant")
-async def test_a_partial_is_timed_from_the_chunk_that_it_covers(monkeypatch):
-    sent = iter(range(1000))
-    monkeypatch.setattr(pace_module.time, "monotonic", lambda: float(next(sent)))
-    events = [Transcript(1, "hello", is_final=False, start_seconds=0.0, end_seconds=0.05 + CHUNK / RATE_HZ)]
+async def test_chunks_are_timed_from_their_sending_and_speech_from_its_own_moment(monkeypatch):
+    clock = Clock(100.0)
+
+    async def pass_seconds(seconds: float) -> None:
+        clock.seconds += seconds
+
+    monkeypatch.setattr(pace_module.asyncio, "sleep", pass_seconds)
+    monkeypatch.setattr(pace_module.time, "monotonic", clock)
+    events = [
+        Transcript(1, "hello", is_final=False, start_seconds=0.03, end_seconds=0.15),
+        SpeechEnded(1, 0.01, EndReason.SILENCE),
+        make_reply(1),
+    ]
     script = spoken(0)
     record = await call(monkeypatch, script, events)
-    assert record.first_partial[0] - record.chunk[0] == 2  # one chunk later is two looks at the clock later
+    after_the_first_chunk = (script.samples - CHUNK) / RATE_HZ
+    assert record.chunk == pytest.approx([after_the_first_chunk - 0.1])
+    assert record.first_partial == pytest.approx([after_the_first_chunk + 0.07])
+    assert record.turn == pytest.approx([after_the_first_chunk + 0.09])
+
+
+@pytest.mark.usefixtures("_instant")
+async def test_an_onset_told_with_the_window_before_belongs_to_its_line(monkeypatch):
+    first = 5 * RATE_HZ
+    events = [SpeechBegan(1, first / RATE_HZ - 0.02), make_reply(1, "the queen")]
+    record = await call(monkeypatch, spoken(0, first), events)
+    assert [got for _, got in record.answers] == ["", "the queen"]
+    assert (await call(monkeypatch, spoken(first), events)).lost == 0
+
+
+@pytest.mark.usefixtures("_instant")
+async def test_a_reply_to_noise_is_none_to_what_is_said_later(monkeypatch):
+    record = await call(monkeypatch, spoken(5 * RATE_HZ), [SpeechBegan(1, 1.0), make_reply(1)])
+    assert record.lost == 1
 
 
 def result(*records: Record) -> LoadResult[Record]:
@@ -181,6 +230,12 @@ def test_the_budget_is_kept_only_with_every_reply():
     assert within_budget(make_report(result(kept)), 100.1)
     assert not within_budget(make_report(result(kept)), 99)
     assert not within_budget(make_report(result(Record(reply=[0.1], utterances=2, lost=1))), 300)
+
+
+@pytest.mark.parametrize(("callers", "processes"), [(1, 1), (12, 1), (13, 2), (40, 2)])
+def test_callers_run_in_no_more_processes_than_there_are_cores(monkeypatch, callers, processes):
+    monkeypatch.setattr(load_module.os, "cpu_count", lambda: 2)
+    assert processes_for(callers) == processes
 
 
 def test_no_values_have_no_percentiles():

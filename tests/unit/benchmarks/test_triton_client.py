@@ -3,16 +3,19 @@ from __future__ import annotations
 import asyncio
 import random
 from itertools import islice
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from benchmarks.triton import load as load_module
 from benchmarks.triton.inputs import InputSpec, in_batches, made_up, read_inputs
-from benchmarks.triton.load import Concurrency, sequence_steps
+from benchmarks.triton.load import Concurrency, RequestRate, sequence_steps
 from benchmarks.triton.report import make_row, plot
 from benchmarks.triton.requests import Step, Timed
 from benchmarks.triton.statistics import PARTS
 from benchmarks.triton.windows import Measured, Window, is_steady
+from tests import virtual_time
 
 TEXT = InputSpec("TEXT", "BYTES", (1,), batched=True)
 AUDIO = InputSpec("AUDIO", "FP32", (-1,), batched=True)
@@ -45,6 +48,11 @@ def test_made_up_inputs_have_the_declared_type_and_the_named_shape():
     assert values["AUDIO"].shape == (160,)
     assert values["AUDIO"].dtype == np.float32
     assert isinstance(values["TEXT"][0], bytes)
+
+
+def test_a_shape_for_an_input_that_there_is_not_is_told():
+    with pytest.raises(ValueError, match="there is no input AUDO: name one of TEXT, AUDIO"):
+        made_up([TEXT, AUDIO], {"AUDO": (160,)}, np.random.default_rng(1))
 
 
 def test_inputs_are_read_from_a_file(tmp_path):
@@ -109,6 +117,54 @@ async def test_a_load_that_is_stopped_ends_its_sequences_and_cancels_no_request(
         await running
     assert not open_sequences
     assert not cancelled
+
+
+@pytest.fixture
+def _virtual_clock(monkeypatch):
+    monkeypatch.setattr(load_module, "time", SimpleNamespace(monotonic=lambda: asyncio.get_running_loop().time()))
+
+
+async def stopped_after(seconds: float, load: RequestRate, send) -> list[Timed]:
+    """Runs a load for so long; returns what it noted meanwhile."""
+    answers: list[Timed] = []
+    running = asyncio.create_task(load.run(send, answers.append))
+    await asyncio.sleep(seconds)
+    noted = list(answers)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    return noted
+
+
+@pytest.mark.usefixtures("_virtual_clock")
+def test_with_a_rate_the_wait_for_a_late_generator_counts():
+    async def send(*_) -> Timed:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        loop.pass_seconds(0.002)
+        packed = loop.time()
+        await asyncio.sleep(0.001)
+        return Timed(began, loop.time(), packed - began, 0.0, 1)
+
+    answers = virtual_time.run(stopped_after(4, RequestRate([{}], 1000, poisson=False), send))
+    assert answers[10].total < 0.1
+    assert answers[-1].total > 1
+    assert answers[-1].total - answers[-1].send == pytest.approx(answers[0].total - answers[0].send, abs=0.01)
+
+
+@pytest.mark.usefixtures("_virtual_clock")
+def test_with_a_rate_no_request_under_way_is_cancelled():
+    begun = ended = 0
+
+    async def send(*_) -> Timed:
+        nonlocal begun, ended
+        begun += 1
+        await asyncio.sleep(0.5)
+        ended += 1
+        return Timed(0.0, 0.5, 0.0, 0.0, 1)
+
+    virtual_time.run(stopped_after(0.1, RequestRate([{}], 100), send))
+    assert begun == ended > 0
 
 
 def measured() -> Measured:

@@ -31,6 +31,18 @@ def test_numbers_that_are_none_are_wrong_usage(numbers: str, capsys: pytest.Capt
     assert f"'{numbers}' is no list of numbers; write 4, or 1,2,8, or START:END:STEP" in capsys.readouterr().err
 
 
+def test_no_batch_size_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["bench", "triton", "asr", "--triton", "localhost:1", "--batch-size", ""]) == 2
+    assert "'--batch-size': '' is no list of numbers" in capsys.readouterr().err
+
+
+def test_inputs_from_a_file_have_no_other_shape(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in.jsonl").write_text("{}\n")
+    arguments = ["asr", "--triton", "localhost:1", "--input", str(tmp_path / "in.jsonl"), "--shape", "AUDIO:6400"]
+    assert cli.run(["bench", "triton", *arguments]) == 2
+    assert "either --input or --shape" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("option", ["--csv", "--plot"])
 @pytest.mark.parametrize("command", [("sla", "--server"), ("triton", "qa_bert", "--triton")])
 def test_a_file_that_cannot_be_written_is_told_before_the_measurement(

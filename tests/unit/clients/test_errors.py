@@ -124,6 +124,16 @@ async def test_every_status_has_its_error(
     assert isinstance(caught.value.__cause__, grpc.aio.AioRpcError)
 
 
+async def test_a_deadline_that_passed_is_told_in_a_sentence(service: FakeService, client: vivavoce.Client) -> None:
+    service.script = refusing(grpc.StatusCode.DEADLINE_EXCEEDED, "Deadline Exceeded")
+    with pytest.raises(vivavoce.ResponseOverdue, match=r"^The server at .* did not answer in time; try again\.$"):
+        await _converse(client)
+
+    service.script = refusing(grpc.StatusCode.DEADLINE_EXCEEDED, "Nothing was sent for too long.", error_info("IDLE"))
+    with pytest.raises(vivavoce.ResponseOverdue, match=r"^Nothing was sent for too long\.$"):
+        await _converse(client)
+
+
 async def test_the_servers_status_survives_writes_that_fail(service: FakeService, client: vivavoce.Client) -> None:
     """gRPC itself would often report an internal error instead: https://github.com/grpc/grpc/issues/36066."""
     service.script = refusing(grpc.StatusCode.PERMISSION_DENIED, "No.")

@@ -34,6 +34,7 @@ class FakeStore:
 
     files: Files = field(default_factory=Files)
     held: set[tuple[str, int]] = field(default_factory=set)
+    removed: list[tuple[str, int]] = field(default_factory=list)
     checks: bool = True
 
     def source(self, engine: str) -> str:
@@ -55,6 +56,7 @@ class FakeStore:
 
     async def remove(self, engine: str, number: int) -> None:
         self.held.discard((engine, number))
+        self.removed.append((engine, number))
 
 
 @dataclass
@@ -63,6 +65,7 @@ class FakeControl:
 
     loaded: set[str] = field(default_factory=lambda: {"asr", "intent_slot", "qa"})
     refuses: set[str] = field(default_factory=set)
+    keeps: set[str] = field(default_factory=set)
     lost: bool = False
     load_seconds: float = 1.0
 
@@ -78,6 +81,8 @@ class FakeControl:
         await asyncio.sleep(self.load_seconds / 2)
         if self.lost:
             raise ModelUnavailableError("the model server is gone")
+        if self.keeps & set(models):
+            raise ModelControlError("will not be unloaded")
         self.loaded -= set(models)
 
     async def missing(self, names: Sequence[str]) -> list[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import pytest
 
-from pipelines.errors import InvalidInputError, ModelUnavailableError, RolloutRefusedError
+from pipelines.errors import InvalidInputError, ModelError, ModelUnavailableError, RolloutRefusedError
 from pipelines.versions.probes import IntentProbe
 from tests import virtual_time
 from tests.unit.pipelines.rollout_fakes import ENGINE, Files, Stage
@@ -83,6 +84,61 @@ def test_rolling_back_unloads_the_version_that_served():
     virtual_time.run(main())
 
 
+def test_a_version_is_unloaded_when_the_model_server_is_back():
+    async def main() -> None:
+        stage = Stage()
+        await stage.rollout.load(ENGINE)
+        stage.control.lost = True
+        stage.rollout.unload("intent_slot", 1)
+        await asyncio.sleep(40)
+        assert stage.phases == {1: "DRAINING", 2: "ACTIVE"}
+        assert stage.store.removed == []
+        stage.control.lost = False
+        await asyncio.sleep(10)
+        assert "intent_slot" not in stage.control.loaded
+        assert stage.store.removed == [("intent_slot", 1)]
+        assert stage.phases == {2: "ACTIVE"}
+
+    virtual_time.run(main())
+
+
+def test_a_version_that_the_model_server_will_not_unload_is_given_up_all_the_same():
+    async def main() -> None:
+        stage = Stage()
+        await stage.rollout.load(ENGINE)
+        stage.control.keeps = {"intent_slot"}
+        stage.rollout.unload("intent_slot", 1)
+        await asyncio.sleep(1)
+        assert stage.phases == {2: "ACTIVE"}
+        assert stage.store.removed == [("intent_slot", 1)]
+
+    virtual_time.run(main())
+
+
+def test_closing_does_not_wait_for_a_model_server_that_is_lost():
+    async def main() -> None:
+        stage = Stage()
+        await stage.rollout.load(ENGINE)
+        stage.control.lost = True
+        stage.rollout.unload("intent_slot", 1)
+        await asyncio.sleep(5)
+        await stage.rollout.close()
+
+    virtual_time.run(main())
+
+
+def test_rolling_back_while_the_model_server_is_lost_is_worth_trying_again():
+    async def main() -> None:
+        stage = Stage()
+        await stage.rollout.load(ENGINE)
+        stage.control.loaded.clear()
+        with pytest.raises(ModelUnavailableError, match="try again"):
+            await stage.rollout.roll_back("intent_slot")
+        assert stage.phases == {1: "READY", 2: "ACTIVE"}
+
+    virtual_time.run(main())
+
+
 def test_a_version_that_is_not_ready_is_not_rolled_back_to():
     async def main() -> None:
         stage = Stage()
@@ -129,6 +185,35 @@ def test_a_version_is_not_blamed_for_a_busy_machine():
     virtual_time.run(main())
 
 
+@pytest.mark.parametrize("seconds", [2.5, 5.0])
+def test_rolling_back_during_a_trial_is_no_fault_of_the_version(seconds: float):
+    """Before the active version is asked for comparison, and while it is."""
+
+    async def main() -> None:
+        stage = Stage(understanding_seconds=0.4)
+        stage.rollout.active.intent_slot.model.understanding_seconds = 0.35
+        await stage.rollout.load(ENGINE)
+        loading = asyncio.create_task(stage.rollout.load(ENGINE))
+        await asyncio.sleep(seconds)
+        await stage.rollout.roll_back("intent_slot")
+        assert (await loading).version.number == 3
+        await asyncio.sleep(1)
+        assert stage.phases == {1: "READY", 3: "ACTIVE"}
+
+    virtual_time.run(main())
+
+
+@pytest.mark.parametrize("error", [ModelError("out of order"), AttributeError("no such output")])
+def test_a_version_is_not_blamed_for_an_active_one_that_does_not_answer(error: Exception):
+    async def main() -> None:
+        stage = Stage(understanding_seconds=0.4)
+        stage.rollout.active.intent_slot.model.fail.add("nlu")
+        stage.rollout.active.intent_slot.model.error = error
+        assert (await stage.rollout.load(ENGINE)).version.number == 2
+
+    virtual_time.run(main())
+
+
 def test_a_version_that_gets_its_labelled_examples_wrong_does_not_take_over():
     async def main() -> None:
         stage = Stage()
@@ -161,6 +246,17 @@ def test_a_model_server_that_is_lost_while_a_version_is_loaded_ends_the_load():
     async def main() -> None:
         stage = Stage()
         stage.control.lost = True
+        with pytest.raises(ModelUnavailableError):
+            await stage.rollout.load(ENGINE)
+        assert stage.phases == {1: "ACTIVE", 2: "FAILED"}
+        assert stage.store.held == set()
+
+    virtual_time.run(main())
+
+
+def test_a_model_server_that_is_lost_during_the_trial_is_no_fault_of_the_version():
+    async def main() -> None:
+        stage = Stage(fail={"nlu"}, error=ModelUnavailableError("the model server is gone"))
         with pytest.raises(ModelUnavailableError):
             await stage.rollout.load(ENGINE)
         assert stage.phases == {1: "ACTIVE", 2: "FAILED"}
@@ -210,6 +306,75 @@ def test_a_caller_that_goes_away_takes_the_load_back():
     virtual_time.run(main())
 
 
+def test_a_caller_that_goes_away_while_a_failed_version_is_removed_leaves_it_failed():
+    async def main() -> None:
+        stage = Stage()
+        stage.control.refuses = {"intent_slot.2"}
+        loading = asyncio.create_task(stage.rollout.load(ENGINE))
+        await asyncio.sleep(2.2)
+        loading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await loading
+        assert stage.phases == {1: "ACTIVE", 2: "FAILED"}
+        assert stage.store.held == set()
+        assert "step.2" not in stage.control.loaded
+        stage.rollout.unload("intent_slot", 2)
+        assert stage.phases == {1: "ACTIVE"}
+
+    virtual_time.run(main())
+
+
+def test_a_removal_that_takes_too_long_for_a_caller_that_went_away_is_not_waited_for():
+    async def main() -> None:
+        stage = Stage()
+        stage.control.refuses, stage.control.load_seconds = {"step.2"}, 40.0
+        loading = asyncio.create_task(stage.rollout.load(ENGINE))
+        await asyncio.sleep(41)
+        loading.cancel()
+        await asyncio.wait((loading,))
+        assert asyncio.get_running_loop().time() < 52
+        assert stage.phases == {1: "ACTIVE", 2: "FAILED"}
+        await asyncio.sleep(0)
+        assert stage.store.removed == [("intent_slot", 2)]
+
+    virtual_time.run(main())
+
+
+def test_files_are_removed_also_when_unloading_goes_wrong_in_an_unforeseen_way():
+    async def main() -> None:
+        stage = Stage(fail={"nlu"})
+
+        async def unload(_: object) -> None:
+            raise OSError("unforeseen")
+
+        stage.control.unload = unload
+        with pytest.raises(OSError, match="unforeseen"):
+            await stage.rollout.load(ENGINE)
+        assert stage.phases == {1: "ACTIVE", 2: "FAILED"}
+        assert stage.store.held == set()
+
+    virtual_time.run(main())
+
+
+def test_what_goes_wrong_after_the_caller_has_left_is_no_surprise():
+    async def leave() -> None:
+        stage = Stage()
+        stage.control.refuses = {"step.2"}
+        loading = asyncio.create_task(stage.rollout.load(ENGINE))
+        await asyncio.sleep(0.5)
+        loading.cancel()
+        await asyncio.wait((loading,))
+
+    async def main() -> None:
+        surprises = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: surprises.append(context["message"]))
+        await leave()
+        gc.collect()
+        assert surprises == []
+
+    virtual_time.run(main())
+
+
 def test_closing_gives_up_a_load_and_versions_that_are_still_used():
     async def main() -> None:
         stage = Stage()
@@ -246,6 +411,19 @@ def test_models_are_warmed_up_and_one_that_fails_does_not_keep_the_others_from_i
         assert stage.rollout.active.asr.model.sequences
         assert not stage.rollout.active.asr.model.open_sequences
         assert [status.turns for status in stage.rollout.status()] == [0, 0, 0]
+
+    virtual_time.run(main())
+
+
+@pytest.mark.parametrize("error", [ModelError("out of order"), ModelUnavailableError("gone")])
+def test_a_warm_up_that_fails_keeps_no_version_from_being_unloaded(error: ModelError):
+    async def main() -> None:
+        stage = Stage()
+        stage.rollout.active.asr.model.fail.add("asr")
+        stage.rollout.active.asr.model.error = error
+        await stage.rollout.warm_up()
+        assert stage.rollout.active.asr.holders == 0
+        assert not stage.rollout.active.asr.model.open_sequences
 
     virtual_time.run(main())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from pipelines.errors import InvalidInputError
 from pipelines.ports import AnswerSpan, Hypothesis, IntentPrediction, SlotSpan
 from pipelines.versions.probes import AnswerProbe, IntentProbe, MalformedAnswerError, SpeechProbe
 from pipelines.versions.smoke_file import MAX_EXAMPLES, read_smoke
+from tests import virtual_time
 from tests.unit.pipelines.fakes import INSTANT, FakeModels
 
 if TYPE_CHECKING:
@@ -52,6 +54,8 @@ def answer(start: int | None, end: int | None, score: float = 0.9) -> Saying:
         (AnswerProbe("when", "at nine sharp", "nine"), answer(3, 7), True),
         (AnswerProbe("when", "at nine sharp", "Nine, sharp"), answer(3, 7), True),
         (AnswerProbe("when", "at nine sharp", "ten"), answer(3, 7), False),
+        (AnswerProbe("when", "at nine sharp", "nine"), answer(2, 3), False),
+        (AnswerProbe("when", "at nine, sharp", "nine"), answer(7, 8), False),
         (AnswerProbe("when", "at nine sharp"), answer(3, 7), False),
         (AnswerProbe("when", "at nine sharp"), answer(None, None), True),
         (AnswerProbe("when", "at nine sharp", "nine"), answer(None, None), False),
@@ -101,6 +105,32 @@ async def test_a_transcript_must_cover_its_utterance():
         await SpeechProbe(np.zeros(16_000, np.float32)).ask(Deaf())
 
 
+def test_a_sequence_is_ended_when_nobody_waits_for_it_any_more():
+    async def main() -> None:
+        model = FakeModels(recognition_seconds=1)
+        asking = asyncio.create_task(SpeechProbe(np.zeros(2 * 16_000, np.float32)).ask(model))
+        await asyncio.sleep(1.5)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        assert not model.open_sequences
+
+    virtual_time.run(main())
+
+
+def test_the_end_of_a_sequence_is_not_waited_for_for_ever():
+    async def main() -> None:
+        model = FakeModels(recognition_seconds=60)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(20):
+                await SpeechProbe(np.zeros(2 * 16_000, np.float32)).ask(model)
+        assert asyncio.get_running_loop().time() < 30
+        await asyncio.sleep(60)
+        assert not model.open_sequences
+
+    virtual_time.run(main())
+
+
 def test_a_file_of_labelled_examples_is_read(tmp_path: Path):
     soundfile.write(tmp_path / "hello.wav", np.zeros(1600), 16_000)
     lines = {
@@ -115,6 +145,13 @@ def test_a_file_of_labelled_examples_is_read(tmp_path: Path):
     assert read["intent_slot"] == IntentProbe("red", "light", frozenset({("color", 0, 3)}))
     assert read["qa"] == AnswerProbe("when", "at nine", None)
     assert len(read["asr"].audio) == 1600
+
+
+def test_a_file_that_cannot_be_read_is_not_taken_for_none(tmp_path: Path):
+    path = tmp_path / "smoke.jsonl"
+    path.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError):
+        read_smoke(path, "qa")
 
 
 def test_an_engine_without_a_file_has_no_labelled_examples(tmp_path: Path):

@@ -6,11 +6,13 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
+from tritonclient.grpc import model_config_pb2, service_pb2
 from tritonclient.utils import InferenceServerException
 
-from pipelines.errors import ModelUnavailableError
+from pipelines.errors import ModelControlError, ModelError, ModelUnavailableError
 from pipelines.triton import client as module
 from pipelines.triton.client import TritonClient
+from service.capacity_watch import busiest_share
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -25,6 +27,13 @@ class SlowTriton:
         self.closed = False
         self.answers = asyncio.Event()
         self.error: Exception | None = None
+        self.computed = {"asr": 5.0, "intent_slot": 0.0, "qa_bert": 0.0}
+        self.configs = {
+            "asr": [model_config_pb2.ModelInstanceGroup()],
+            "intent_slot": [],
+            "qa_bert": [model_config_pb2.ModelInstanceGroup(count=2)],
+        }
+        self.refusal: InferenceServerException | None = None
 
     async def infer(self, model: str, *_: object, **__: object) -> str:
         self.asked.append(model)
@@ -36,6 +45,29 @@ class SlowTriton:
         if self.error is not None:
             raise self.error
         return f"answer of {model}"
+
+    async def get_inference_statistics(self, **_: object) -> service_pb2.ModelStatisticsResponse:
+        self._refuse()
+        response = service_pb2.ModelStatisticsResponse()
+        for name, seconds in self.computed.items():
+            batch = response.model_stats.add(name=name).batch_stats.add()
+            batch.compute_infer.ns = round(1e9 * seconds)
+        return response
+
+    async def get_model_config(self, model: str, **_: object) -> service_pb2.ModelConfigResponse:
+        self.asked.append(model)
+        groups = self.configs[model]
+        return service_pb2.ModelConfigResponse(config=model_config_pb2.ModelConfig(instance_group=groups))
+
+    async def load_model(self, *_: object, **__: object) -> None:
+        self._refuse()
+
+    async def unload_model(self, *_: object, **__: object) -> None:
+        self._refuse()
+
+    def _refuse(self) -> None:
+        if self.refusal is not None:
+            raise self.refusal
 
     async def close(self) -> None:
         self.closed = True
@@ -108,3 +140,80 @@ async def test_what_was_abandoned_is_bounded(client: TritonClient, triton: SlowT
     triton.answers.set()
     assert await waiting == "answer of qa"
     assert await sequence == "answer of asr"
+
+
+async def test_a_model_is_as_busy_as_its_instances_are(client: TritonClient, triton: SlowTriton):
+    before = await client.busy_seconds()
+    triton.computed["qa_bert"] += 0.9
+    after = await client.busy_seconds()
+    assert busiest_share(before, after, 1.0) == pytest.approx(0.45)
+    assert after["asr"] == 5.0
+
+
+async def test_instances_are_asked_for_once_and_again_when_triton_was_lost(client: TritonClient, triton: SlowTriton):
+    for _ in range(3):
+        await client.busy_seconds()
+    assert sorted(triton.asked) == ["asr", "intent_slot", "qa_bert"]
+    triton.refusal = InferenceServerException("gone", "StatusCode.UNAVAILABLE")
+    with pytest.raises(ModelUnavailableError):
+        await client.busy_seconds()
+    triton.refusal = None
+    triton.configs["asr"][0].count = 5
+    assert (await client.busy_seconds())["asr"] == 1.0
+
+
+async def test_instances_on_several_gpus_are_all_counted(client: TritonClient, triton: SlowTriton):
+    groups = model_config_pb2.ModelInstanceGroup(count=2, gpus=[0, 1]), model_config_pb2.ModelInstanceGroup(count=1)
+    triton.configs["asr"] = list(groups)
+    assert (await client.busy_seconds())["asr"] == 1.0
+
+
+async def test_a_triton_that_cannot_be_reached_is_no_fault_of_the_model():
+    client = TritonClient("127.0.0.1:1")
+    with pytest.raises(ModelUnavailableError):
+        await client.load("x")
+    with pytest.raises(ModelUnavailableError):
+        await client.unload(["x"])
+    await client.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "kind"),
+    [
+        ("StatusCode.UNAVAILABLE", "Socket closed", ModelUnavailableError),
+        ("StatusCode.CANCELLED", "", ModelUnavailableError),
+        ("StatusCode.DEADLINE_EXCEEDED", "Deadline Exceeded", ModelUnavailableError),
+        ("StatusCode.UNAVAILABLE", "explicit model load / unload is not allowed if polling", ModelControlError),
+        ("StatusCode.INVALID_ARGUMENT", "load failed for model 'x': version 1 is at UNAVAILABLE", ModelControlError),
+    ],
+)
+async def test_a_lost_triton_is_told_from_one_that_refuses(
+    client: TritonClient, triton: SlowTriton, status: str, message: str, kind: type[Exception]
+):
+    triton.refusal = InferenceServerException(message, status)
+    with pytest.raises(kind, match="Triton cannot load x"):
+        await client.load("x")
+    with pytest.raises(kind, match="Triton cannot unload x"):
+        await client.unload(["x"])
+
+
+@pytest.mark.parametrize(
+    ("message", "told", "error"),
+    [
+        ("Stub process 'asr_0_0' is not healthy.", 1, ModelUnavailableError),
+        ("in ensemble 'qa', Stub process 'qa_bert_0_0' is not healthy.", 1, ModelUnavailableError),
+        ("Failed to process the request(s) for model instance 'asr_0_0'", 0, ModelError),
+    ],
+)
+async def test_a_model_whose_process_is_gone_is_told(
+    triton: SlowTriton, monkeypatch: pytest.MonkeyPatch, message: str, told: int, error: type[Exception]
+):
+    dead: list[None] = []
+    client = TritonClient("127.0.0.1:1", lambda: dead.append(None))
+    monkeypatch.setattr(client, "_client", triton)
+    triton.error = InferenceServerException(message, "StatusCode.INTERNAL")
+    triton.answers.set()
+    with pytest.raises(ModelError) as raised:
+        await client.infer("asr", [])
+    assert type(raised.value) is error
+    assert len(dead) == told

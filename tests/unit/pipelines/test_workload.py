@@ -73,6 +73,25 @@ def test_strain_is_the_part_of_the_time_that_a_reply_needed(found: Reply, expect
     assert strain(found, 100.0, SETTINGS, silence) == pytest.approx(expected, abs=0.001)
 
 
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (reply(0.02), 0.02 / 0.3),
+        (reply(0.02, status=Status.PARTIAL), 0.02 / 0.3),
+        (reply(0.02, status=Status.PARTIAL, asr=0.24), 0.8),
+    ],
+)
+def test_less_time_than_usual_is_the_callers_wish_and_no_strain(found: Reply, expected: float):
+    settings = TurnSettings(budget_seconds=0.02)
+    assert strain(found, 100.0, settings, 0.0) == pytest.approx(expected, abs=0.001)
+
+
+def test_more_time_than_usual_counts_as_given():
+    settings = TurnSettings(budget_seconds=3.0)
+    assert strain(reply(0.6), 100.0, settings, 0.0) == pytest.approx(0.2)
+    assert strain(reply(0.6, status=Status.PARTIAL), 100.0, settings, 0.0) == 1.0
+
+
 def test_a_stop_window_shorter_than_the_pause_leaves_no_silence_to_work_in():
     settings = TurnSettings(endpointing=EndpointingConfig(stop_window_seconds=0.128))
     assert guessing_seconds(settings, 6) == 0

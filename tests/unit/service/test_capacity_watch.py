@@ -7,11 +7,15 @@ import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pipelines.conversation import Conversation, ConversationConfig
 from pipelines.errors import ModelUnavailableError
+from pipelines.messages import Reply, Status
+from pipelines.turns.state import TurnSettings
 from pipelines.workload import Workload
 from service.capacity_watch import RECOGNIZER_PLACES, CapacityWatch, MeasuredModels, busiest_share
 from service.open_conversations import OpenConversations
 from tests import virtual_time
+from tests.unit.pipelines.fakes import FakeModels
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -113,6 +117,25 @@ def test_nobody_comes_in_while_replies_are_late_and_somebody_does_afterwards():
             await service.talk(30, *speakers[:2])
             assert service.watch.has_room(6)
             assert not service.workload.short
+
+    virtual_time.run(main())
+
+
+def test_who_wants_replies_sooner_than_the_models_compute_shuts_nobody_out():
+    async def main() -> None:
+        async with watched() as service:
+            models = FakeModels(0.03, 0.03, 0.03)
+            impatient = Conversation(ConversationConfig(turns=TurnSettings(budget_seconds=0.02)), models, voice=None)
+            async with service.open.holding(impatient):
+                for _ in range(8):
+                    await impatient.add_text("hello there")
+                    await asyncio.sleep(1)
+                await impatient.half_close()
+                statuses = [one.status async for one in impatient.outbox if isinstance(one, Reply)]
+                assert statuses == [Status.PARTIAL] * 8
+                assert service.watch.has_room(1)
+                assert service.watch.limit == 10
+                assert not service.workload.short
 
     virtual_time.run(main())
 

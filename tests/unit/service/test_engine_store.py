@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -74,13 +75,26 @@ async def test_a_version_stays_what_it_was_when_the_engine_directory_changes(eng
     assert (repository / "intent_slot_bert.2" / "1" / "model.py").read_text() == "# intent_slot_bert"
 
 
-async def test_what_cannot_be_linked_is_copied(engine: Path, repository: Path, monkeypatch: pytest.MonkeyPatch):
-    def refuse(*_: object) -> None:
-        raise OSError("another file system")
-
-    monkeypatch.setattr(os, "link", refuse)
+async def test_a_version_stays_what_it_was_when_its_files_are_written_over(engine: Path, repository: Path):
+    code = engine / "triton" / "intent_slot_bert" / "1" / "model.py"
     await add(repository, engine)
+    with code.open("w") as file:
+        file.write("# trained anew")
     assert (repository / "intent_slot_bert.2" / "1" / "model.py").read_text() == "# intent_slot_bert"
+
+
+async def test_what_links_lead_to_is_copied(engine: Path, repository: Path, tmp_path: Path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "model.onnx").write_text("weights")
+    folder = engine / "triton" / "intent_slot_bert" / "1"
+    (folder / "model.onnx").symlink_to(tmp_path / "elsewhere" / "model.onnx")
+    (folder / "more").symlink_to(tmp_path / "elsewhere")
+    (folder / "__pycache__").mkdir()
+    await add(repository, engine)
+    shutil.rmtree(tmp_path / "elsewhere")
+    stored = repository / "intent_slot_bert.2" / "1"
+    assert (stored / "model.onnx").read_text() == (stored / "more" / "model.onnx").read_text() == "weights"
+    assert not (stored / "__pycache__").exists()
 
 
 async def test_files_that_cannot_be_read_are_named(engine: Path, repository: Path):
@@ -91,6 +105,47 @@ async def test_files_that_cannot_be_read_are_named(engine: Path, repository: Pat
     assert refused.value.reason == "FILES_UNREADABLE"
     await store.remove("intent_slot", 2)
     assert names(repository, "*.2") == []
+
+
+def make_smoke_a_folder(engine: Path) -> None:
+    (engine / "smoke.jsonl").mkdir()
+
+
+def let_smoke_lead_nowhere(engine: Path) -> None:
+    (engine / "smoke.jsonl").symlink_to(engine / "nowhere")
+
+
+@pytest.mark.parametrize("spoil", [make_smoke_a_folder, let_smoke_lead_nowhere])
+async def test_a_smoke_evaluation_that_cannot_be_read_is_named(engine: Path, repository: Path, spoil):
+    spoil(engine)
+    with pytest.raises(
+        RolloutRefusedError, match=r"^the engine's files cannot be read: .*/smoke\.jsonl: \w"
+    ) as refused:
+        await EngineStore(repository).check(engine)
+    assert refused.value.reason == "FILES_UNREADABLE"
+
+
+async def test_a_config_that_may_not_be_read_is_named(engine: Path, repository: Path, monkeypatch: pytest.MonkeyPatch):
+    store = EngineStore(repository)
+
+    def read_text(path: Path, **_: object) -> str:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(Path, "read_text", read_text)
+    with pytest.raises(RolloutRefusedError, match=r"config\.pbtxt: Permission denied$") as refused:
+        await store.check(engine)
+    assert refused.value.reason == "FILES_UNREADABLE"
+
+
+async def test_a_full_disk_is_no_fault_of_the_files(engine: Path, repository: Path, monkeypatch: pytest.MonkeyPatch):
+    def copyfile(source: Path, target: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source), None, str(target))
+
+    monkeypatch.setattr(shutil, "copyfile", copyfile)
+    store = EngineStore(repository)
+    with pytest.raises(RolloutRefusedError, match=r"model\.py: No space left on device$") as refused:
+        await store.add(await store.check(engine), 2)
+    assert refused.value.reason == "NO_SPACE"
 
 
 async def test_removing_a_version_leaves_nothing_of_it_and_the_engine_alone(engine: Path, repository: Path):

@@ -135,6 +135,27 @@ async def test_a_command_that_is_refused_says_so_in_one_sentence_and_exits_with_
         assert await served.command("rollback", "tts") == 2
 
 
+async def test_what_cannot_be_sent_is_refused_with_its_field():
+    async with Served.running() as served, vivavoce.ModelAdmin(served.address) as models:
+        with pytest.raises(vivavoce.InvalidRequest, match="out of range") as refused:
+            await models.unload("qa", 2**31)
+        assert refused.value.field == "version"
+        with pytest.raises(vivavoce.InvalidRequest, match="UTF-8") as refused:
+            await models.load("/engines/\udcff")
+        assert refused.value.field == "path"
+        for call in (models.unload("q\udcff", 1), models.roll_back("q\udcff")):
+            with pytest.raises(vivavoce.InvalidRequest) as refused:
+                await call
+            assert refused.value.field == "name"
+
+
+async def test_commands_take_no_value_that_cannot_be_sent(capsys: Capture):
+    async with Served.running() as served:
+        assert await served.command("unload", "qa", "99999999999") == 2
+        assert await served.command("load", "/engines/\udcff") == 1
+        assert "UTF-8" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("peer", "local"),
     [

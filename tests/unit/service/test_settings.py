@@ -13,7 +13,7 @@ from pipelines.errors import InvalidInputError
 from pipelines.triton import ModelSettings
 from service.main import ServeOptions, run
 from service.triton.engine_store import EngineStore
-from service.triton.repository import composed
+from service.triton.repository import NoEngineError, composed
 from service.triton.settings import Settings, SettingsError, parse_settings, read_settings, to_toml
 
 if TYPE_CHECKING:
@@ -189,6 +189,16 @@ async def test_a_version_that_the_settings_do_not_suit_is_refused(tmp_path: Path
     complaint = r"mine.toml, \[intent_slot_bert\] threads: the model has no such parameter"
     with composed(SHIPPED, (), settings) as repository, pytest.raises(InvalidInputError, match=complaint):
         await EngineStore(repository, settings).check(tmp_path)
+
+
+@pytest.mark.parametrize("broken", [b"name: [", b'name: "\xff"'])
+def test_a_config_that_cannot_be_read_is_named(tmp_path: Path, broken: bytes):
+    folder = tmp_path / "triton" / "qa"
+    folder.mkdir(parents=True)
+    (folder / "config.pbtxt").write_bytes(broken)
+    complaint = r"triton/qa/config\.pbtxt is no model configuration.*export"
+    with pytest.raises(NoEngineError, match=complaint), composed(SHIPPED, (tmp_path,), Settings()):
+        pass
 
 
 def test_serving_with_settings_that_are_not_in_order_fails_in_a_sentence(

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from benchmarks.triton.report import Row
 
 
-def _numbers(_: click.Context, __: click.Parameter, value: str) -> tuple[int, ...]:
-    """Reads `4`, `1,2,8` or `START:END[:STEP]`."""
+def _numbers(_: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
+    """Reads `4`, `1,2,8` or `START:END[:STEP]`; nothing only where that is the default."""
     try:
         if ":" in value:
             start, end, *step = (int(part) for part in value.split(":", maxsplit=2))
@@ -30,7 +30,7 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> tuple[int, ..
             numbers = tuple(int(part) for part in value.split(",") if part)
     except ValueError:
         numbers = (0,)
-    if any(number < 1 for number in numbers) or (value and not numbers):
+    if any(number < 1 for number in numbers) or (not numbers and value != parameter.default):
         raise click.BadParameter(f"{value!r} is no list of numbers; write 4, or 1,2,8, or START:END:STEP")
     return numbers
 
@@ -89,6 +89,8 @@ def triton(
         from benchmarks.triton import report, sweep  # noqa: PLC0415 - needs the extras
     if sequence_length and request_rate:
         raise click.UsageError("Sequences need callers: use --concurrency, not --request-rate.")
+    if lengths and inputs is not None:
+        raise click.UsageError("Inputs from a file have their own shapes: use either --input or --shape.")
     plan = sweep.Sweep(
         model,
         concurrency or (() if request_rate else (1,)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from dataclasses import replace
 
 import pytest
@@ -11,8 +12,10 @@ from tritonclient.grpc import model_config_pb2
 
 pytest.importorskip("torch")
 
+from benchmarks.gpu import __main__ as command
 from benchmarks.gpu.callers import Load, Seen
 from benchmarks.gpu.ceilings import ceiling, products
+from benchmarks.gpu.chain import meets_goal
 from benchmarks.gpu.correctness import check_everything
 from benchmarks.gpu.plan import DRY, FULL, LOGIT_LIMITS, Goal
 from benchmarks.gpu.report import markdown, write_report
@@ -53,6 +56,43 @@ def test_a_goal_is_met_by_rate_and_latency_together(answers, latency, met):
 def test_rows_of_mixed_lengths_meet_no_goal_and_no_answers_are_an_error():
     assert "goal_met" not in summary(LARGE, load(shortest=48), Seen([0.01] * 9999, [1.0] * 9999, 0.5, 216.0))
     assert summary(LARGE, load(), Seen([], [], 0.5, 384.0)) == {"error": "no answer within 2 s"}
+
+
+HELD = {"errors": {}, "lost": 0, "latency_ms": {"reply": {"n": 9, "p99": 99.0}}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "met"),
+    [
+        ({}, True),
+        ({"latency_ms": {"reply": {"n": 9, "p99": 101.0}}}, False),
+        ({"latency_ms": {"reply": {"n": 0}}}, False),
+        ({"errors": {"UNAVAILABLE": 1}}, False),
+        ({"lost": 1}, False),
+    ],
+    ids=["held", "late", "nobody was replied to", "error", "lost"],
+)
+def test_the_chain_meets_its_goal_with_every_reply(changes, met):
+    assert meets_goal(HELD | changes, 100.0) is met
+
+
+def test_an_interrupted_benchmark_ends_its_phase(tmp_path, monkeypatch):
+    class Phase:
+        pid = 4711
+
+        def __init__(self, *_, **__) -> None:
+            self._waits = iter([KeyboardInterrupt(), None])
+
+        def wait(self, _=None) -> None:
+            if (error := next(self._waits)) is not None:
+                raise error
+
+    ended = []
+    monkeypatch.setattr(command.subprocess, "Popen", Phase)
+    monkeypatch.setattr(command.os, "killpg", lambda *given: ended.append(given))
+    with pytest.raises(KeyboardInterrupt):
+        command._run("base", tmp_path / "base.json", 60, dry_run=True)
+    assert ended == [(4711, signal.SIGKILL)]
 
 
 def test_a_sheet_is_whole_after_every_row_and_goes_on(tmp_path):

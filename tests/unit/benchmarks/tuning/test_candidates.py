@@ -97,6 +97,7 @@ def test_the_front_has_what_nothing_beats():
     [
         (Found(best=DEFAULT.with_move(INTERVAL), streams=24), "Better than what is shipped with 24 conversations"),
         (Found(best=DEFAULT.with_move(INTERVAL), confirmed=False), "run `vivavoce tune` again"),
+        (Found(confirmed=False), "Undecided, so nothing is set: run `vivavoce tune` again with more --minutes"),
         (Found(), "Nothing that was tried beats"),
     ],
 )

@@ -83,6 +83,41 @@ def test_interrupted_it_leaves_the_best_so_far(
     assert "run `vivavoce tune` again" in (tmp_path / "settings.toml").read_text()
 
 
+def test_interrupted_before_the_first_measurement_it_leaves_the_settings_as_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(service, "LiveMeasurement", lambda *_: interrupted)
+    (tmp_path / "settings.toml").write_text("[asr]\nthreads = 2\n")
+    assert tune(tmp_path / "settings.toml") == 130
+    assert (tmp_path / "settings.toml").read_text() == "[asr]\nthreads = 2\n"
+    assert "The best so far" not in capsys.readouterr().err
+
+
+def test_without_time_for_a_comparison_no_winner_is_told(
+    tmp_path: Path, machine: FakeMachine, capsys: pytest.CaptureFixture[str]
+):
+    assert tune(tmp_path / "settings.toml", "--minutes", "4") == 0
+    out = capsys.readouterr().out
+    assert "undecided: give more --minutes" in out
+    assert "winner" not in out
+    assert "Undecided, so nothing is set" in (tmp_path / "settings.toml").read_text()
+    assert tune(tmp_path / "settings.toml", "--minutes", "4", "--json") == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["confirmed"] is False
+
+
+def test_the_advice_names_the_engines_that_were_tuned(
+    tmp_path: Path, machine: FakeMachine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    shipped = service.configs(())
+    monkeypatch.setattr(service, "configs", lambda _: shipped)
+    path = tmp_path / "settings.toml"
+    assert tune(path, "--engine", "my engine", "--engine", "other") == 0
+    assert f"serve --engine 'my engine' --engine other --settings {path}`" in capsys.readouterr().out
+
+
 def test_where_the_service_does_not_start_nothing_is_chosen(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):

@@ -62,6 +62,18 @@ def test_a_machine_that_carries_everything_is_loaded_with_what_is_admitted():
     assert found.streams == max(point.streams for point in found.points) == MOST_STREAMS
 
 
+@pytest.mark.parametrize("minutes", [15, 20, 30])
+@pytest.mark.parametrize("holds", [21, 28, 30, 62])
+def test_no_load_above_one_that_failed_is_tried_for_the_default(holds: int, minutes: int):
+    found = search(FakeMachine(holds=holds), 60.0 * minutes).run()
+    failed = MOST_STREAMS
+    for candidate, streams, outcome in found.points:
+        if candidate == DEFAULT:
+            assert streams <= failed
+            failed = failed if outcome.carried else min(failed, streams)
+    assert holds < found.streams <= failed
+
+
 @pytest.mark.parametrize("minutes", [2, 5, 10, 30])
 def test_the_time_is_kept(minutes: int):
     machine = FakeMachine(factors={INTERVAL: 1.5})
@@ -73,7 +85,14 @@ def test_without_time_for_a_comparison_nothing_wins():
     said: list[str] = []
     found = Search(MOVES, FakeMachine(factors={INTERVAL: 1.5}), 240.0, 20.0, said.append).run()
     assert found.best == DEFAULT
+    assert not found.confirmed
     assert any("give more --minutes" in line for line in said)
+
+
+def test_without_time_to_try_anything_nothing_is_decided():
+    found = search(FakeMachine(), 60.0).run()
+    assert found.best == DEFAULT
+    assert not found.confirmed
 
 
 def test_an_interrupted_search_leaves_the_best_so_far():

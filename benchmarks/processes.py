@@ -1,0 +1,57 @@
+"""Work in processes of their own, which end with the benchmark, however it ends."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
+from typing import TYPE_CHECKING, TypeVar
+
+from modelkit.evaluation.service_process import die_with_parent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+_Result = TypeVar("_Result")
+
+
+def in_processes(work: Callable[..., _Result], shares: Sequence[tuple[Any, ...]]) -> list[_Result]:
+    """Does the shares of a work at the same time, each in a process of its own, and waits for the last of them.
+
+    Ctrl-C in the terminal reaches this process alone, which then ends the others.
+
+    Args:
+        work: what is done; a function of a module, so that other processes find it.
+        shares: the arguments of each process.
+
+    Returns:
+        What came of each share, in order.
+    """
+    context = multiprocessing.get_context("spawn")
+    others = set(multiprocessing.active_children())
+    with ProcessPoolExecutor(len(shares), mp_context=context, initializer=_obey, initargs=(os.getpid(),)) as pool:
+        try:
+            # Processes inherit what is blocked, so that none of them is interrupted while it still starts.
+            blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                futures = [pool.submit(work, *share) for share in shares]
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+            for future in wait(futures, return_when=FIRST_EXCEPTION).done:
+                future.result()
+            return [future.result() for future in futures]
+        except BaseException:
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
+            raise
+
+
+def _obey(parent: int) -> None:
+    """Runs in each process: it ends with its parent, which may have ended already."""
+    if sys.platform == "linux":
+        die_with_parent()
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGTERM)

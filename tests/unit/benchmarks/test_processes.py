@@ -1,0 +1,90 @@
+"""Work in processes of their own: none of them outlives the benchmark."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from benchmarks.processes import in_processes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROGRAM = """
+from benchmarks.processes import in_processes
+from tests.unit.benchmarks.test_processes import wait_for_a_signal
+in_processes(wait_for_a_signal, [(), ()])
+"""
+
+
+def wait_for_a_signal() -> None:
+    os.write(1, b"at work\n")
+    signal.pause()
+
+
+def double(number: int, more: int) -> int:
+    return 2 * number + more
+
+
+def fail_or_wait(fails) -> None:
+    if fails:
+        raise ValueError("it cannot be done")
+    wait_for_a_signal()
+
+
+def test_what_came_of_each_share_is_returned_in_order():
+    assert in_processes(double, [(1, 0), (2, 5)]) == [2, 9]
+
+
+def test_an_error_ends_the_others():
+    with pytest.raises(ValueError, match="it cannot be done"):
+        in_processes(fail_or_wait, [(False,), (True,)])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_when_the_benchmark_is_ended_nothing_of_it_is_left(number: signal.Signals):
+    with subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert [process.stdout.readline() for _ in range(2)] == [b"at work\n"] * 2
+        process.send_signal(number)
+        # Every process of it holds the pipe, which ends with the last of them.
+        process.communicate(timeout=5)
+    assert process.returncode
+
+
+def test_a_server_does_not_outlive_who_started_it(tmp_path: Path):
+    server = "import os, signal; print('listening on', os.getpid(), flush=True); signal.pause()"
+    program = f"""
+from pathlib import Path
+from tests.processes import listening
+with listening(["-c", {server!r}], Path({str(tmp_path / "log")!r})) as (process, address):
+    print(address, flush=True)
+    process.wait()
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        left = psutil.Process(int(process.stdout.readline()))
+        process.kill()
+    left.wait(5)
+
+
+def test_ctrl_c_while_the_processes_start_shows_no_trace_of_theirs():
+    with subprocess.Popen(
+        [sys.executable, "-c", f"print(flush=True){PROGRAM}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        assert [process.stdout.readline() for _ in range(2)] == ["\n", "at work\n"]
+        os.killpg(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=5)
+    assert said.count("KeyboardInterrupt") == 1
+    assert "SpawnProcess" not in said

@@ -1,0 +1,34 @@
+"""How a service that cannot start says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service import main
+from service.main import ServeOptions, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def test_settings_that_cannot_be_read_end_the_start_with_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "file").touch()
+    assert run(ServeOptions(settings=tmp_path / "file" / "settings.toml")) == 1
+    assert capsys.readouterr().err == (
+        f"vivavoce serve: {tmp_path}/file/settings.toml cannot be read: Not a directory\n"
+    )
+
+
+def test_what_the_system_refuses_ends_the_start_with_one_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(main, "composed", refuse)
+    assert run(ServeOptions()) == 1
+    assert capsys.readouterr().err == "vivavoce serve: [Errno 28] No space left on device\n"
