@@ -37,7 +37,7 @@ def speak(utterance: Utterance) -> NDArray[np.float32]:
         raise FileNotFoundError("flite is not installed; `apt-get install flite` brings it.")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "speech.wav"
-        command = [flite, "-voice", utterance.voice, "-t", utterance.text, "-o", path]
+        command = [flite, "-voice", utterance.voice, "-t", utterance.text, "-o", str(path)]
         subprocess.run(command, check=True)  # noqa: S603 - the words are our own
         samples, sample_rate_hz = soundfile.read(path, dtype="float32")
     if sample_rate_hz != SAMPLE_RATE_HZ:

@@ -29,7 +29,9 @@ _LONGEST = Calibration().max_answer_tokens
 class Session(Protocol):
     """A question answering network: :class:`engines.bert.session.BertSession`, or another that runs likewise."""
 
-    inputs: tuple[str, ...]
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the network's inputs."""
 
     def run(self, requests: Sequence[Mapping[str, npt.NDArray[np.int64]]]) -> list[dict[str, npt.NDArray[np.float32]]]:
         """Runs all rows of all requests."""
@@ -142,5 +144,5 @@ def report(answered: npt.NDArray[np.bool_], judged: Sequence[Judged]) -> dict[st
     }
 
 
-def _sigmoid(logits: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _sigmoid(logits: npt.ArrayLike) -> npt.NDArray[np.float64]:
     return np.asarray(1 / (1 + np.exp(-np.clip(logits, -30, 30))))

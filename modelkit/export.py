@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from torch import nn
     from transformers import PretrainedConfig
 
+    from modelkit.networks import EncoderNetwork
+
 NLU_INPUTS = ("input_ids", "attention_mask")
 NLU_OUTPUTS = {"intent_logits": False, "tag_logits": True}
 PUNCTUATION_INPUTS = NLU_INPUTS
@@ -29,8 +31,8 @@ QA_OUTPUTS = {"start_logits": True, "end_logits": True}
 _OPSET = 17
 
 
-def export(network: nn.Module, target: Path, inputs: Sequence[str], outputs: Mapping[str, bool]) -> None:
-    """Writes a network with an ``encoder`` as float32 ONNX, fused as far as onnxruntime knows its architecture.
+def export(network: EncoderNetwork, target: Path, inputs: Sequence[str], outputs: Mapping[str, bool]) -> None:
+    """Writes a network as float32 ONNX, fused as far as onnxruntime knows its architecture.
 
     Args:
         network: takes ``inputs``, each ``[rows, tokens]`` int64, in that order.

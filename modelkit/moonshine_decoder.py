@@ -31,7 +31,7 @@ SCORED_CANDIDATES = 16
 
 
 def _cache_values(prefix: str) -> list[ValueInfoProto]:
-    shape = ["batch", HEADS, "capacity", CACHE_HEAD_SIZE]
+    shape: list[str | int | None] = ["batch", HEADS, "capacity", CACHE_HEAD_SIZE]
     return [
         helper.make_tensor_value_info(f"{prefix}_{kind}_{layer}", TensorProto.FLOAT, shape)
         for layer, kind in itertools.product(range(LAYERS), ("key", "value"))
@@ -47,7 +47,7 @@ def _predictions(token: str, candidates: str, log_probabilities: str) -> list[Va
 
 
 def _cross_queries() -> list[ValueInfoProto]:
-    shape = ["batch", "steps", HEADS * HEAD_SIZE]
+    shape: list[str | int | None] = ["batch", "steps", HEADS * HEAD_SIZE]
     return [helper.make_tensor_value_info(f"cross_query_{layer}", TensorProto.FLOAT, shape) for layer in range(LAYERS)]
 
 

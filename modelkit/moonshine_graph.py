@@ -6,10 +6,10 @@ Operators of the domain ``com.microsoft`` are documented in onnxruntime's ``Cont
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto, checker, helper, numpy_helper
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, checker, helper, numpy_helper
 
 from modelkit.moonshine_weights import LAYERS, QuantizedMatrix
 
@@ -32,7 +32,7 @@ class GraphBuilder:
     """Collects nodes and initializers; every method returns the name of the value that it adds."""
 
     def __init__(self) -> None:
-        self._nodes: list[object] = []
+        self._nodes: list[NodeProto] = []
         self._initializers: dict[str, NDArray[np.generic]] = {}
         self._ids = itertools.count()
 
@@ -50,14 +50,26 @@ class GraphBuilder:
         """Adds an int64 vector."""
         return self.constant(np.array(values, np.int64))
 
-    def op(self, kind: str, *inputs: str, domain: str = "", output: str | None = None, **attributes: object) -> str:
+    def op(
+        self,
+        kind: str,
+        *inputs: str,
+        domain: str = "",
+        output: str | None = None,
+        **attributes: Any,  # noqa: ANN401 - as onnx has it
+    ) -> str:
         """Adds a node with one output."""
         output = output or f"{kind}_{next(self._ids)}"
         self._nodes.append(helper.make_node(kind, list(inputs), [output], domain=domain, **attributes))
         return output
 
     def ops(
-        self, kind: str, inputs: Sequence[str], outputs: Sequence[str], domain: str = "", **attributes: object
+        self,
+        kind: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        domain: str = "",
+        **attributes: Any,  # noqa: ANN401 - as onnx has it
     ) -> None:
         """Adds a node with several outputs."""
         self._nodes.append(helper.make_node(kind, list(inputs), list(outputs), domain=domain, **attributes))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -13,12 +13,18 @@ from transformers.utils import logging
 from engines.bert.punctuating import CASES, MARKS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from transformers import PretrainedConfig
 
 Encoder: TypeAlias = "BertModel | MPNetModel"
 
 BERT, MPNET = "bert", "mpnet"
-_ENCODERS = {BERT: (BertConfig, BertModel), MPNET: (MPNetConfig, MPNetModel)}
+_ENCODERS: dict[str, tuple[type[PretrainedConfig], type[Encoder]]] = {
+    BERT: (BertConfig, BertModel),
+    MPNET: (MPNetConfig, MPNetModel),
+}
 
 
 def encoder_kind(directory: Path) -> str:
@@ -32,14 +38,8 @@ def load_encoder(directory: Path, dropout: float = 0.0) -> Encoder:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     _, encoder = _ENCODERS[encoder_kind(directory)]
-    return cast(
-        "Encoder",
-        encoder.from_pretrained(
-            str(directory),
-            add_pooling_layer=False,
-            hidden_dropout_prob=dropout,
-            attention_probs_dropout_prob=dropout,
-        ),
+    return encoder.from_pretrained(
+        str(directory), add_pooling_layer=False, hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout
     )
 
 
@@ -52,14 +52,23 @@ def new_encoder(directory: Path, *, traceable: bool = True, dropout: float = 0.0
         dropout: in training.
     """
     config, encoder = _ENCODERS[encoder_kind(directory)]
-    attention = {"attn_implementation": "eager"} if traceable else {}
+    attention: dict[str, Any] = {"attn_implementation": "eager"} if traceable else {}
     shape = config.from_pretrained(
         str(directory), hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout, **attention
     )
-    return encoder(shape, add_pooling_layer=False)
+    make: Callable[..., Encoder] = encoder
+    return make(shape, add_pooling_layer=False)
 
 
-class SpanNetwork(nn.Module):
+class EncoderNetwork(nn.Module):
+    """An encoder, to which each kind of network adds its heads."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        super().__init__()
+        self.encoder = encoder
+
+
+class SpanNetwork(EncoderNetwork):
     """Extractive question answering: one start and one end logit a token (Devlin et al., 2019, section 4.2).
 
     A window that does not hold the answer points both at ``[CLS]``, as the paper does for SQuAD 2.0. MPNet knows no
@@ -67,8 +76,7 @@ class SpanNetwork(nn.Module):
     """
 
     def __init__(self, encoder: Encoder) -> None:
-        super().__init__()
-        self.encoder = encoder
+        super().__init__(encoder)
         self.span = nn.Linear(encoder.config.hidden_size, 2)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> tuple[Tensor, Tensor]:
@@ -79,7 +87,7 @@ class SpanNetwork(nn.Module):
         return start, end
 
 
-class IntentSlotNetwork(nn.Module):
+class IntentSlotNetwork(EncoderNetwork):
     """Joint intent classification and slot filling.
 
     The intent is read off ``[CLS]`` beside the mean of all tokens, a BIO tag off every token, after "BERT for Joint
@@ -87,9 +95,8 @@ class IntentSlotNetwork(nn.Module):
     """
 
     def __init__(self, encoder: Encoder, intents: int, tags: int) -> None:
-        super().__init__()
+        super().__init__(encoder)
         size = encoder.config.hidden_size
-        self.encoder = encoder
         self.dropout = nn.Dropout(0.1)
         self.intent = nn.Linear(2 * size, intents)
         self.tag = nn.Linear(size, tags)
@@ -103,16 +110,15 @@ class IntentSlotNetwork(nn.Module):
         return self.intent(self.dropout(pooled)), self.tag(self.dropout(hidden))
 
 
-class PunctuationNetwork(nn.Module):
+class PunctuationNetwork(EncoderNetwork):
     """Labels each word, at its first token, with the mark that follows it and with its case.
 
     Two linear heads on one encoder, as in NeMo's "Punctuation and Capitalization Model".
     """
 
     def __init__(self, encoder: Encoder) -> None:
-        super().__init__()
+        super().__init__(encoder)
         size = encoder.config.hidden_size
-        self.encoder = encoder
         self.mark = nn.Linear(size, len(MARKS))
         self.case = nn.Linear(size, len(CASES))
 

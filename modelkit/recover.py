@@ -98,7 +98,7 @@ class QuantizedGraph:
             max_position_embeddings=shapes["position_embeddings"][0],
             type_vocab_size=shapes["token_type_embeddings"][0],
             num_hidden_layers=len(self._attentions),
-            num_attention_heads=_attribute(self._attentions[0], "num_heads"),
+            num_attention_heads=int(_attribute(self._attentions[0], "num_heads")),
             intermediate_size=self.state["encoder.encoder.layer.0.intermediate.dense.weight"].shape[0],
             layer_norm_eps=_attribute(self._embedding, "epsilon"),
         )
@@ -147,7 +147,7 @@ def _weight_name(node: onnx.NodeProto) -> str:
 
 
 def _attribute(node: onnx.NodeProto, name: str) -> float:
-    return next(helper.get_attribute_value(attribute) for attribute in node.attribute if attribute.name == name)
+    return float(next(helper.get_attribute_value(each) for each in node.attribute if each.name == name))
 
 
 def main() -> None:

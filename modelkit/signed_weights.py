@@ -34,7 +34,8 @@ def steps(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     even = np.pad(weights, [(0, len(weights) % 2), (0, 0)])
     pairs = even[0::2] + even[1::2]
     greatest = np.maximum(np.abs(weights).max(axis=0), np.abs(pairs).max(axis=0))
-    return np.maximum(greatest / LARGEST, 1e-8).astype(np.float32)
+    widths: npt.NDArray[np.float32] = np.maximum(greatest / LARGEST, 1e-8).astype(np.float32)
+    return widths
 
 
 def round_weights(quantized: onnx.ModelProto, original: onnx.ModelProto) -> None:

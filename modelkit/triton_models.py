@@ -124,17 +124,6 @@ def check_target(directory: Path, *, replace: bool = False) -> None:
         )
 
 
-def install(directory: Path, repository: Path = MODEL_REPOSITORY) -> None:
-    """Puts the models of an engine directory in the place of those of a model repository.
-
-    Raises:
-        EngineError: ``directory`` is no engine directory.
-    """
-    for model in served_models(directory):
-        with whole_directory(repository / model.name) as target:
-            shutil.copytree(model, target, dirs_exist_ok=True)
-
-
 def served_models(directory: Path) -> list[Path]:
     """Lists the Triton models of an engine directory.
 

@@ -4,6 +4,7 @@
 ``decoding`` turns its predictions into hypotheses, ``tokenizer`` turns hypotheses into text.
 
 Where phrases are hinted at or alternatives wanted, ``beams`` searches instead: ``hints`` says what is preferred,
-``biasing`` follows it letter by letter, ``vocabulary`` and ``spelling`` tell what tokens spell, and ``alternatives``
-what callers get to see. ``word_times`` tells when words were said, by ``alignment``.
+``biasing`` follows it letter by letter, ``boosts`` finds the tokens that go on with it, ``vocabulary`` and ``spelling``
+tell what tokens spell, and ``alternatives`` what callers get to see. ``word_times`` tells when words
+were said, by ``alignment``.
 """

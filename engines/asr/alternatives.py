@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engines.asr.errors import InvalidHintsError
-from engines.asr.spelling import words
+from engines.asr.spelling import spell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,9 +48,9 @@ def rank_texts(found: Sequence[tuple[str, Alternative]], wanted: int) -> tuple[S
     """
     best = max(alternative.score for _, alternative in found)
     weights = [math.exp(alternative.score - best) for _, alternative in found]
-    distinct: dict[str, ScoredText] = {}
+    distinct: dict[bytes, ScoredText] = {}
     for (text, alternative), weight in zip(found, weights, strict=True):
-        key = " ".join(words(text)).lower()
+        key = b" ".join(spell(text).split())
         known = distinct.get(key)
         share = weight / sum(weights) + (known.confidence if known else 0.0)
         chosen = known or ScoredText(text, alternative.log_probability, 0.0)

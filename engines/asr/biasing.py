@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 ROOT = 0
 
+BiasState = tuple[int, int]
+"""Where a text stands among the phrases, and among the pairs of words."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
@@ -154,3 +157,33 @@ class PhraseAutomaton:
         for _ in range(steps):
             node = self._parents[node]
         return node
+
+
+class BiasAutomaton:
+    """Follows a text among phrases and among pairs of words at once."""
+
+    def __init__(self, phrases: Iterable[Pattern], pairs: Iterable[Pattern]) -> None:
+        self._phrases = PhraseAutomaton(phrases)
+        self._pairs = PhraseAutomaton(pairs)
+
+    def __len__(self) -> int:
+        """Returns the number of nodes, of both together."""
+        return len(self._phrases) + len(self._pairs)
+
+    def after(self, phrases: bytes, pairs: bytes) -> BiasState:
+        """Returns where a text stands that begins with these letters, as phrases and as pairs see it."""
+        return self._phrases.advance(ROOT, phrases)[0], self._pairs.advance(ROOT, pairs)[0]
+
+    def advance(self, state: BiasState, spelling: bytes) -> tuple[BiasState, float]:
+        """Reads letters; returns the state reached and what they earn, negative when a bonus is given back."""
+        phrase, by_phrases = self._phrases.advance(state[0], spelling)
+        pair, by_pairs = self._pairs.advance(state[1], spelling)
+        return (phrase, pair), by_phrases + by_pairs
+
+    def pending(self, state: BiasState) -> float:
+        """Returns what is given back if the text leaves all patterns at ``state``."""
+        return self._phrases.pending(state[0]) + self._pairs.pending(state[1])
+
+    def continuations(self, state: BiasState) -> set[int]:
+        """Returns the letters that keep the text inside some pattern."""
+        return self._phrases.continuations(state[0]) | self._pairs.continuations(state[1])

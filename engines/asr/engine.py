@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from engines.asr.alternatives import check_alternatives, rank_texts
 from engines.asr.errors import AsrError
+from engines.asr.hints import HINTS_SECONDS
 from engines.asr.requests import AsrRequest, AsrResult, AsrSettings
 from engines.asr.sequences import SequenceStore
 from engines.asr.thinning import PartialTexts, Wish
@@ -34,10 +36,13 @@ class Recognizer(Protocol):
         The hypothesis and the features that an utterance brings along make it faster and change nothing else.
         """
 
-    def search(self, utterances: Sequence[Utterance], *, thorough: bool) -> list[list[Alternative]]:
+    def search(
+        self, utterances: Sequence[Utterance], *, thorough: bool, hints_seconds: float
+    ) -> list[list[Alternative]]:
         """Returns what each utterance may be, the best first, by its bias and the number of alternatives wanted.
 
-        Without ``thorough`` only the best is wanted, and an approximation will do.
+        Without ``thorough`` only the best is wanted, and an approximation will do. Biases that are not ready are waited
+        for, ``hints_seconds`` in all, and then left out.
         """
 
     def bias(self, hints: tuple[Hint, ...]) -> Future[PhraseBias]:
@@ -73,8 +78,29 @@ class _Job:
         return self.new_samples > 0 or self.utterance.approximate
 
     @property
+    def wants_words(self) -> bool:
+        """Whether it is to be told when the words were said, now that the text is known."""
+        return self.request.end and self.utterance.timed and bool(self.utterance.tokens)
+
+    @property
     def seconds(self) -> float:
         return len(self.utterance) / SAMPLE_RATE
+
+    def result(self, compute_ms: float, words: tuple[TimedWord, ...] = ()) -> AsrResult:
+        """Returns the answer, once the utterance is decoded as far as it will be."""
+        utterance = self.utterance
+        return AsrResult(
+            utterance.transcript,
+            self.request.end,
+            utterance.decoded_samples,
+            compute_ms,
+            utterance.alternatives,
+            words,
+        )
+
+
+_Decoded = tuple[_Job, float]
+"""A job whose text is known, and the milliseconds that this took."""
 
 
 class AsrEngine:
@@ -106,21 +132,25 @@ class AsrEngine:
         """Answers a batch of requests.
 
         All audio of the batch is taken in first. What needs no decoding is answered at once, then comes what was asked
-        for (DECODE, END), that which is searched with beams last, and then the texts that may still change.
+        for (DECODE, END), that which is searched with beams last, and then the texts that may still change. When words
+        were said is worked out after all texts that were asked for, but before hints are waited for.
 
         Yields:
             The index of a request and its answer, as soon as it is known; each request exactly once.
         """
         self._sequences.drop_idle()
+        hints_due = self._clock() + HINTS_SECONDS
         with self.partials.load.working():
             for first, batch in _split_at_repeats(requests):
-                for index, answer in self._process_distinct(batch):
+                for index, answer in self._process_distinct(batch, hints_due):
                     yield first + index, answer
 
-    def _process_distinct(self, requests: Sequence[AsrRequest]) -> Iterator[tuple[int, AsrResult | AsrError]]:
-        """Answers requests of sequences that are all different."""
+    def _process_distinct(
+        self, requests: Sequence[AsrRequest], hints_due: float
+    ) -> Iterator[tuple[int, AsrResult | AsrError]]:
+        """Answers requests of sequences that are all different; those that begin wait for hints until ``hints_due``."""
         try:
-            accepted = [self._accept(request) for request in requests]
+            accepted = [self._accept(request, hints_due) for request in requests]
             jobs = [
                 _Job(index, request, utterance)
                 for index, (request, utterance) in enumerate(zip(requests, accepted, strict=True))
@@ -129,34 +159,36 @@ class AsrEngine:
             wanted = [job for job in jobs if job.is_asked and job.is_new]
             waiting = [job for job in jobs if not job.is_asked and job.utterance.hints_are_ready]
             partial = self._choose_partials(waiting, after_asked=bool(wanted))
+            unready = {job.index for job in wanted if not job.utterance.hints_are_ready}
             computed = {job.index for job in (*wanted, *partial)}
-            for index, (request, utterance) in enumerate(zip(requests, accepted, strict=True)):
-                if isinstance(utterance, AsrError):
-                    yield index, utterance
-                elif index not in computed:
-                    yield index, self._finish(_Job(index, request, utterance), 0.0)
-            for group, thorough in ((wanted, True), (partial, False)):
-                for searched in (False, True):
-                    same = [job for job in group if job.utterance.searched == searched]
-                    yield from self._decode(same, searched=searched, thorough=thorough)
+            yield from ((index, error) for index, error in enumerate(accepted) if isinstance(error, AsrError))
+            known = [(job, 0.0) for job in jobs if job.index not in computed]
+            ready = self._decode([job for job in wanted if job.index not in unready], thorough=True)
+            yield from self._answer(itertools.chain(known, ready))
+            yield from self._answer(self._decode([job for job in wanted if job.index in unready], thorough=True))
+            yield from self._answer(self._decode(partial, thorough=False))
         finally:
             for request in requests:
                 if request.end:
                     self._sequences.end(request.sequence_id)
 
-    def _accept(self, request: AsrRequest) -> Utterance | AsrError:
+    def _accept(self, request: AsrRequest, hints_due: float) -> Utterance | AsrError:
         """Takes in the audio of a request; returns its utterance, or why the request is refused."""
         try:
-            utterance = self._start(request) if request.start else self._sequences.get(request.sequence_id)
+            utterance = self._start(request, hints_due) if request.start else self._sequences.get(request.sequence_id)
             self._sequences.append(utterance, request.audio)
         except AsrError as error:
             return error
         return utterance
 
-    def _start(self, request: AsrRequest) -> Utterance:
-        """Opens a sequence with its hints."""
+    def _start(self, request: AsrRequest, hints_due: float) -> Utterance:
+        """Opens a sequence with its hints. Also a START that is refused ends what was open under its ID."""
+        self._sequences.end(request.sequence_id)
+        if request.refusal:
+            raise request.refusal
         check_alternatives(request.alternatives)
         utterance = self._sequences.start(request.sequence_id)
+        utterance.hints_due_seconds = hints_due
         utterance.wanted = request.alternatives
         utterance.timed = request.word_times
         utterance.bias = self._recognizer.bias(request.hints) if request.hints else None
@@ -176,46 +208,46 @@ class AsrEngine:
         ]
         return [jobs[index] for index in self.partials.choose(wishes, after_asked=after_asked)]
 
-    def _decode(self, jobs: Sequence[_Job], *, searched: bool, thorough: bool) -> Iterator[tuple[int, AsrResult]]:
-        """Decodes utterances in one batch, all with a search or none, and answers for them."""
-        if not jobs:
-            return
-        started = time.perf_counter()
-        utterances = [job.utterance for job in jobs]
+    def _answer(self, decoded: Iterable[_Decoded]) -> Iterator[tuple[int, AsrResult]]:
+        """Answers as texts become known, and last those that are to tell when their words were said."""
+        timed: list[_Decoded] = []
+        for job, compute_ms in decoded:
+            if job.wants_words:
+                timed.append((job, compute_ms))
+            else:
+                yield job.index, job.result(compute_ms)
+        for job, compute_ms in timed:
+            started = time.perf_counter()
+            (words,) = self._recognizer.time_words([job.utterance])
+            yield job.index, job.result(compute_ms + 1000 * (time.perf_counter() - started), words)
+
+    def _decode(self, jobs: Sequence[_Job], *, thorough: bool) -> Iterator[_Decoded]:
+        """Decodes utterances in two batches: those that greedy decoding will do for, then those that are searched."""
+        for searched in (False, True):
+            same = [job for job in jobs if job.utterance.searched == searched]
+            if not same:
+                continue
+            started = time.perf_counter()
+            self._decode_batch([job.utterance for job in same], searched=searched, thorough=thorough)
+            seconds = time.perf_counter() - started
+            if not thorough:
+                self.partials.learn(seconds, [job.seconds for job in same], searched=searched)
+            yield from ((job, 1000 * seconds) for job in same)
+
+    def _decode_batch(self, utterances: Sequence[Utterance], *, searched: bool, thorough: bool) -> None:
         if searched:
             self._search(utterances, thorough=thorough)
         else:
             for utterance, tokens in zip(utterances, self._recognizer.transcribe(utterances), strict=True):
                 self._note(utterance, tokens)
-        seconds = time.perf_counter() - started
-        if not thorough:
-            self.partials.learn(seconds, [job.seconds for job in jobs], searched=searched)
-        for job in jobs:
-            yield job.index, self._finish(job, 1000 * seconds)
 
     def _search(self, utterances: Sequence[Utterance], *, thorough: bool) -> None:
-        found = self._recognizer.search(utterances, thorough=thorough)
+        due = max(utterance.hints_due_seconds for utterance in utterances)
+        found = self._recognizer.search(utterances, thorough=thorough, hints_seconds=max(0.0, due - self._clock()))
         for utterance, alternatives in zip(utterances, found, strict=True):
             self._note(utterance, list(alternatives[0].tokens))
             utterance.approximate = not thorough
             utterance.alternatives = self._texts(alternatives, utterance.wanted) if thorough else ()
-
-    def _finish(self, job: _Job, compute_ms: float) -> AsrResult:
-        """Answers for an utterance that is decoded as far as it will be; tells when its words were said if it ended."""
-        utterance = job.utterance
-        words: tuple[TimedWord, ...] = ()
-        if job.request.end and utterance.timed and utterance.tokens:
-            started = time.perf_counter()
-            (words,) = self._recognizer.time_words([utterance])
-            compute_ms += 1000 * (time.perf_counter() - started)
-        return AsrResult(
-            utterance.transcript,
-            job.request.end,
-            utterance.decoded_samples,
-            compute_ms,
-            utterance.alternatives,
-            words,
-        )
 
     def _note(self, utterance: Utterance, tokens: list[int]) -> None:
         utterance.tokens = tokens

@@ -13,11 +13,11 @@ from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
+from threading import Lock
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from engines.asr.biasing import Pattern, PhraseAutomaton
+from engines.asr.biasing import BiasAutomaton, Pattern
+from engines.asr.boosts import BoostFinder
 from engines.asr.errors import InvalidHintsError
 from engines.asr.spelling import SPACE, words
 from engines.asr.vocabulary import Spelling
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from concurrent.futures import Future
 
-    from numpy.typing import NDArray
-
+    from engines.asr.biasing import BiasState
+    from engines.asr.search_ports import Boosted
     from engines.asr.vocabulary import Vocabulary
 
 logger = logging.getLogger(__name__)
@@ -53,9 +53,13 @@ be heard in anything that begins like it."""
 PAIR_SHARE = 0.5
 """Share of a phrase's boost that the pairs of words in it get."""
 
-# What is remembered of a set of hints: some megabytes at most.
+HINTS_SECONDS = 0.3
+"""A final text waits so long, counted from START, for hints that are not ready, and is then searched without them."""
+MOST_NODES = 300_000
+"""Of the automata of all sets of hints that are kept: some 100 MB. A set of 60,000 characters has up to 150,000."""
+
+# Steps of an automaton that are remembered: some megabytes.
 _MOST_STEPS = 20_000
-_MOST_BOOSTS = 500
 _NATS_PER_DECIBEL = math.log(10) / 10
 # Stands before the first word of a text: sentences also tell how they begin.
 _BEGINNING = Spelling(b"\n", 0.0, (0.0,), 1)
@@ -102,10 +106,6 @@ def check_hints(texts: Sequence[str], boosts: Sequence[float]) -> tuple[Hint, ..
     return tuple(Hint(text, float(boost)) for text, boost in zip(texts, boosts, strict=True))
 
 
-BiasState = tuple[int, int]
-"""Where a text stands among the phrases, and among the pairs of words."""
-
-
 class PhraseBias:
     """What the tokens of a text earn by a set of hints (``engines.asr.search_ports.Bias``)."""
 
@@ -124,17 +124,23 @@ class PhraseBias:
             for pair in pairwise(said if is_phrase else [_BEGINNING, *said]):
                 pairs[pair] = max(pairs.get(pair, 0.0), boost)
         self._vocabulary = vocabulary
-        self._phrases = PhraseAutomaton(pattern for pattern in phrases if pattern.words)
-        self._pairs = PhraseAutomaton(Pattern(pair, [0.0, boost * pair[1].pieces]) for pair, boost in pairs.items())
+        self._automaton = BiasAutomaton(
+            (pattern for pattern in phrases if pattern.words),
+            (Pattern(pair, [0.0, boost * pair[1].pieces]) for pair, boost in pairs.items()),
+        )
         self._steps: dict[tuple[BiasState, int], tuple[BiasState, float]] = {}
-        self._boosts: dict[BiasState, tuple[NDArray[np.int64], NDArray[np.float32]]] = {}
+        self._boosts = BoostFinder(self._automaton, vocabulary)
         self.closing = vocabulary.closing
         blank = bytes([SPACE])
-        self.initial: BiasState = (
-            self._phrases.advance(0, blank)[0],
-            self._pairs.advance(0, blank + _BEGINNING.letters + blank)[0],
-        )
-        self.initial_bonus = self._pending(self.initial)
+        self.initial: BiasState = self._automaton.after(blank, blank + _BEGINNING.letters + blank)
+        self.initial_bonus = self._automaton.pending(self.initial)
+        # The long walks are those from the beginning of a text and of any other word; all others come upon these.
+        self.boosted(self.initial)
+        self.boosted(self._automaton.after(blank, blank))
+
+    def __len__(self) -> int:
+        """Returns the number of nodes that the hints take: what they cost in memory."""
+        return len(self._automaton)
 
     def spelling(self, token: int) -> bytes:
         """Returns the letters that a token spells."""
@@ -146,75 +152,67 @@ class PhraseBias:
         if step is None:
             if len(self._steps) >= _MOST_STEPS:
                 self._steps.clear()
-            step = self._advance(state, self._vocabulary.spelling(token))
+            step = self._automaton.advance(state, self._vocabulary.spelling(token))
             self._steps[state, token] = step
         return step
 
     def finish(self, state: BiasState) -> float:
         """Returns what the end of the text earns: it completes phrases, and gives back what is unfinished."""
-        after, earned = self._advance(state, bytes([SPACE]))
-        return earned - self._pending(after)
+        after, earned = self._automaton.advance(state, bytes([SPACE]))
+        return earned - self._automaton.pending(after)
 
-    def _pending(self, state: BiasState) -> float:
-        return self._phrases.pending(state[0]) + self._pairs.pending(state[1])
-
-    def boosted(self, state: BiasState) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def boosted(self, state: BiasState) -> Boosted:
         """Returns the tokens that go on with a phrase or a pair, and what they earn more than others."""
-        found = self._boosts.get(state)
-        if found is None:
-            if len(self._boosts) >= _MOST_BOOSTS:
-                self._boosts.clear()
-            found = self._boosts[state] = self._find_boosted(state)
-        return found
-
-    def _advance(self, state: BiasState, spelling: bytes) -> tuple[BiasState, float]:
-        phrase, by_phrases = self._phrases.advance(state[0], spelling)
-        pair, by_pairs = self._pairs.advance(state[1], spelling)
-        return (phrase, pair), by_phrases + by_pairs
-
-    def _find_boosted(self, state: BiasState) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        pending = self._pending(state)
-        tokens: list[int] = []
-        bonuses: list[float] = []
-        open_spellings = [(b"", state, 0.0)]
-        while open_spellings:
-            spelling, node, earned = open_spellings.pop()
-            if earned + pending > 0:
-                same = self._vocabulary.tokens(spelling)
-                tokens += same
-                bonuses += [earned + pending] * len(same)
-            letters = self._phrases.continuations(node[0]) | self._pairs.continuations(node[1])
-            for letter in letters:
-                longer = spelling + bytes([letter])
-                if self._vocabulary.has_prefix(longer):
-                    after, more = self._advance(node, bytes([letter]))
-                    open_spellings.append((longer, after, earned + more))
-        return np.array(tokens, np.int64), np.array(bonuses, np.float32)
+        return self._boosts.boosted(state)
 
 
 class BiasCache:
     """The biases that were used last: the turns of a conversation, and conversations of one application, share one.
 
-    They are made in a thread of their own, one after the other: a thousand sentences take half a second, in which
-    others are to be recognized.
+    They are made in a thread of their own, one after the other: a thousand sentences take a second, in which others
+    are to be recognized. Those that were used longest ago make room for others: large sets for each other, small ones
+    hardly ever.
     """
 
     def __init__(self, vocabulary: Vocabulary, capacity: int = 32) -> None:
         self._vocabulary = vocabulary
         self._capacity = capacity
         self._biases: OrderedDict[tuple[Hint, ...], Future[PhraseBias]] = OrderedDict()
+        # Of the biases that are made.
+        self._nodes: dict[tuple[Hint, ...], int] = {}
+        self._lock = Lock()
         self._maker = ThreadPoolExecutor(1, "hints")
+
+    @property
+    def nodes(self) -> int:
+        """The nodes of all that is kept."""
+        with self._lock:
+            return sum(self._nodes.values())
 
     def get(self, hints: tuple[Hint, ...]) -> Future[PhraseBias]:
         """Returns the bias of ``hints``, which may not be ready yet."""
-        bias = self._biases.pop(hints, None)
-        if bias is None:
-            bias = self._maker.submit(PhraseBias, hints, self._vocabulary)
-            bias.add_done_callback(_log_failure)
-        self._biases[hints] = bias
-        if len(self._biases) > self._capacity:
-            self._biases.popitem(last=False)
+        with self._lock:
+            bias = self._biases.pop(hints, None)
+            if bias is None:
+                bias = self._maker.submit(self._make, hints)
+                bias.add_done_callback(_log_failure)
+            self._biases[hints] = bias
+            self._make_room()
         return bias
+
+    def _make(self, hints: tuple[Hint, ...]) -> PhraseBias:
+        bias = PhraseBias(hints, self._vocabulary)
+        with self._lock:
+            if hints in self._biases:
+                self._nodes[hints] = len(bias)
+                self._make_room()
+        return bias
+
+    def _make_room(self) -> None:
+        """Forgets what was used longest ago; what was used last stays, whatever its size."""
+        while len(self._biases) > 1 and (len(self._biases) > self._capacity or sum(self._nodes.values()) > MOST_NODES):
+            hints, _ = self._biases.popitem(last=False)
+            self._nodes.pop(hints, None)
 
 
 def _log_failure(bias: Future[PhraseBias]) -> None:

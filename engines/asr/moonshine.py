@@ -21,7 +21,7 @@ from engines.asr.batching import group_by_length
 from engines.asr.beams import search
 from engines.asr.decoder import BeamBatch, DecoderBatch, EncodedBatch, cross_queries
 from engines.asr.decoding import decode_greedily
-from engines.asr.hints import BiasCache
+from engines.asr.hints import HINTS_SECONDS, BiasCache
 from engines.asr.search_ports import NOTHING, SearchTask
 from engines.asr.tokenizer import END_TOKEN, START_TOKEN, load_tokenizer
 from engines.asr.utterance import SAMPLE_RATE, Utterance
@@ -44,8 +44,6 @@ FILES = ("front_end.onnx", "encoder.onnx", "decoder.onnx", "tokenizer.bin")
 
 _BEAMS = 4
 _PARTIAL_BEAMS = 2
-# A final text waits so long for hints that are not ready, and is then searched without them.
-_HINTS_SECONDS = 0.3
 # Tokens at the end of a text that may still change, which are searched again: about three words.
 _OPEN_TOKENS = 6
 # Speech has fewer tokens than this; more are a sign of a loop (the bound that Moonshine's authors recommend).
@@ -98,14 +96,19 @@ class MoonshineRecognizer:
         """
         return self._in_batches(utterances, self._transcribe_batch, [])
 
-    def search(self, utterances: Sequence[Utterance], *, thorough: bool) -> list[list[Alternative]]:
+    def search(
+        self, utterances: Sequence[Utterance], *, thorough: bool, hints_seconds: float = HINTS_SECONDS
+    ) -> list[list[Alternative]]:
         """Returns what each utterance may be, the best first, by its own bias.
 
         Args:
             utterances: only what was made of them so far decides, without ``thorough``, what is questioned again.
             thorough: look at everything anew, with as many beams as it takes; otherwise with two, and only at the end
                 of what was recognized before, as is enough for a text that may still change.
+            hints_seconds: how long to wait for what is not ready of the biases; they are left out then.
         """
+        # One caller's hints must not keep those waiting who are recognized with him, nor fail what they said.
+        wait([utterance.bias for utterance in utterances if utterance.bias], hints_seconds)
         found: list[list[Alternative]] = [[] for _ in utterances]
         widths = [max(_BEAMS, utterance.wanted) if thorough else _PARTIAL_BEAMS for utterance in utterances]
         for width in set(widths):
@@ -154,11 +157,9 @@ class MoonshineRecognizer:
 
     def _search_batch(self, utterances: Sequence[Utterance], width: int, *, thorough: bool) -> list[list[Alternative]]:
         """Searches utterances that fit into one decoder batch."""
-        # One caller's hints must not keep those waiting who are recognized with him, nor fail what they said.
-        made = wait([utterance.bias for utterance in utterances if utterance.bias], _HINTS_SECONDS).done
         tasks = [
             SearchTask(
-                utterance.bias.result() if utterance.bias in made and not utterance.bias.exception() else self._no_bias,
+                self._ready_bias(utterance),
                 token_limit(len(utterance)),
                 utterance.wanted if thorough else 1,
                 () if thorough else tuple(utterance.tokens[:-_OPEN_TOKENS]),
@@ -167,6 +168,10 @@ class MoonshineRecognizer:
         ]
         capacity = max(task.limit for task in tasks) + 1
         return search(BeamBatch(self._decoder, self._encode(utterances), capacity, width), tasks, width)
+
+    def _ready_bias(self, utterance: Utterance) -> PhraseBias:
+        bias = utterance.bias
+        return bias.result() if bias and bias.done() and not bias.exception() else self._no_bias
 
     def _time_batch(self, utterances: Sequence[Utterance]) -> list[tuple[TimedWord, ...]]:
         """Finds when words were said, in utterances that fit into one decoder batch."""

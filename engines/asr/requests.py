@@ -11,8 +11,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engines.asr.alternatives import ScoredText
+    from engines.asr.errors import AsrError
     from engines.asr.hints import Hint
     from engines.asr.word_times import TimedWord
+
+
+LONGEST_UTTERANCE_SECONDS = 48.0
+"""With the margin, what the graphs have positions for (``modelkit.moonshine_graph.MAX_POSITIONS``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +27,8 @@ class AsrSettings:
     Attributes:
         partial_interval_seconds: New audio after which a sequence is decoded without being asked to, while there is
             time enough; see :mod:`engines.asr.thinning`.
-        max_utterance_seconds: The longest utterance; a margin of one second is added before audio is refused.
+        max_utterance_seconds: The longest utterance, at most ``LONGEST_UTTERANCE_SECONDS``; a margin of one second is
+            added before audio is refused.
         idle_timeout_seconds: A sequence of which nothing was heard for so long is forgotten.
     """
 
@@ -35,6 +41,11 @@ class AsrSettings:
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):
                 raise ValueError(f"{name} must be a positive number of seconds, not {value}.")
+        if self.max_utterance_seconds > LONGEST_UTTERANCE_SECONDS:
+            raise ValueError(
+                f"max_utterance_seconds must be at most {LONGEST_UTTERANCE_SECONDS:g}, not "
+                f"{self.max_utterance_seconds:g}: the model hears no more at a time."
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +61,7 @@ class AsrRequest:
         hints: What is likely to be said in this sequence; read at START.
         alternatives: How many alternatives are wanted, at least 1; read at START.
         word_times: It is wanted when the words were said; read at START.
+        refusal: Why this START is refused, where that shows before the engine reads it.
     """
 
     sequence_id: int
@@ -60,6 +72,7 @@ class AsrRequest:
     hints: tuple[Hint, ...] = ()
     alternatives: int = 1
     word_times: bool = False
+    refusal: AsrError | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ class Utterance:
     Attributes:
         last_used_seconds: The clock when it was last heard of.
         bias: What is likely to be said, as soon as that is ready; None when nobody knows.
+        hints_due_seconds: The clock from which on a final text does without what is not ready.
         wanted: How many alternatives are wanted.
         timed: Whether it is wanted when its words were said.
         tokens: Hypothesis over the first ``decoded_samples`` samples; the draft of the next.
@@ -41,6 +42,7 @@ class Utterance:
 
     last_used_seconds: float = 0.0
     bias: Future[PhraseBias] | None = None
+    hints_due_seconds: float = 0.0
     wanted: int = 1
     timed: bool = False
     tokens: list[int] = field(default_factory=list)

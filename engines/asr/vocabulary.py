@@ -65,7 +65,14 @@ class Vocabulary:
         return position < len(self._sorted) and self._sorted[position].startswith(prefix)
 
     def spell_word(self, word: str) -> Spelling:
-        """Returns how a word is spelled, whatever its case: as it is given, in lower case, or with a capital."""
+        """Returns how a word is spelled, whatever its case: as it is given, in lower case, or with a capital.
+
+        Punctuation around it is no part of the word, as little as case; inside ("don't") it is.
+        """
+        while word and not spell(word[0]):
+            word = word[1:]
+        while word and not spell(word[-1]):
+            word = word[:-1]
         letters = spell(word)
         shares = [0.0] * (1 + len(letters))
         pieces = self.segment(word.lower())

@@ -75,13 +75,13 @@ class Architecture:
         config: Mapping[str, Any],
         state: State,
         name: str,
-        options: Mapping[str, bool],
+        options: Mapping[str, Any],
     ) -> transformers.PreTrainedModel:
         settings = _settings(kind, config, name)
         _check_embeddings(settings, state, name)
         try:
             with _quietly():
-                network, report = kind.from_pretrained(
+                loaded: Any = kind.from_pretrained(
                     None,
                     config=settings,
                     state_dict=dict(state),
@@ -93,8 +93,11 @@ class Architecture:
                 )
         except Exception as error:
             raise CheckpointError(f"{name}: its configuration makes no network ({error}): get it again") from error
+        network: transformers.PreTrainedModel
+        network, report = loaded
         _check_complete(report, name)
-        return network.eval()
+        network.eval()
+        return network
 
 
 ARCHITECTURES = {
@@ -135,6 +138,7 @@ def positions(config: transformers.PretrainedConfig) -> int:
 def _settings(
     kind: type[transformers.PreTrainedModel], config: Mapping[str, Any], name: str
 ) -> transformers.PretrainedConfig:
+    assert kind.config_class is not None
     try:
         return kind.config_class.from_dict(dict(config))
     except Exception as error:

@@ -107,6 +107,13 @@ def perceptron(state: State, prefix: str, activation: type[nn.Module] = nn.ReLU)
     return nn.Sequential(*layers[1:])
 
 
+def output_size(head: nn.Sequential) -> int:
+    """Number of values that the layers of :func:`perceptron` give."""
+    last = head[-1]
+    assert isinstance(last, nn.Linear)
+    return last.out_features
+
+
 def linear(state: State, name: str) -> nn.Linear:
     """Builds the linear layer whose tensors are ``name.weight`` and ``name.bias``.
 

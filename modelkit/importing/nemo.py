@@ -21,7 +21,7 @@ from modelkit.importing.architectures import architecture_of
 from modelkit.importing.archive import unpack
 from modelkit.importing.assembly import Labels, Source, assemble_answers, assemble_understanding
 from modelkit.importing.engine import FORCED, UNCALIBRATED_ANSWERS, digests
-from modelkit.importing.heads import EncoderWithIntentsAndTags, EncoderWithSpans, perceptron
+from modelkit.importing.heads import EncoderWithIntentsAndTags, EncoderWithSpans, output_size, perceptron
 from modelkit.importing.labels import check_count, checked_labels, split_labels
 from modelkit.importing.lines import split_lines
 from modelkit.importing.vocabulary import wordpiece
@@ -148,7 +148,7 @@ def _understanding(
     heads = perceptron(state, "classifier.intent_mlp"), perceptron(state, "classifier.slot_mlp")
     intents, slots = (_labels(archive, kind) for kind in ("intent", "slot"))
     for labels, head, kind in zip((intents, slots), heads, ("intent", "slot"), strict=True):
-        check_count(labels, head[-1].out_features, f"{archive.path}, {kind} labels")
+        check_count(labels, output_size(head), f"{archive.path}, {kind} labels")
     network = EncoderWithIntentsAndTags(encoder, *heads)
     return assemble_understanding(network, Labels(intents, slots, scheme), source, scratch)
 
@@ -166,10 +166,8 @@ def _answers(
     if archive.get("token_classifier.log_softmax") or activation not in _ACTIVATIONS:
         raise CheckpointError(f"{archive.path} has a head with {activation} or log_softmax, which cannot be imported")
     head = perceptron(state, "classifier.mlp", _ACTIVATIONS[activation])
-    if head[-1].out_features != 2:
-        raise CheckpointError(
-            f"{archive.path} gives {head[-1].out_features} values a token: answers have start and end"
-        )
+    if output_size(head) != 2:
+        raise CheckpointError(f"{archive.path} gives {output_size(head)} values a token: answers have start and end")
     inputs = ("input_ids", "attention_mask", *(["token_type_ids"] if segments else []))
     network = EncoderWithSpans(encoder, head, inputs)
     return assemble_answers(network, inputs, source, scratch, _calibration(archive))

@@ -184,5 +184,9 @@ def _constant(name: str, value: int) -> onnx.NodeProto:
 
 def _declared(ours: str) -> onnx.ValueInfoProto:
     """Declares an output; a vector a token has a last axis of any length."""
-    shapes = {"start_logits": ["rows", "tokens"], "end_logits": ["rows", "tokens"], "intent_logits": ["rows", None]}
-    return helper.make_tensor_value_info(ours, TensorProto.FLOAT, shapes.get(ours, ["rows", "tokens", None]))
+    shapes: dict[str, tuple[str | None, ...]] = {
+        "start_logits": ("rows", "tokens"),
+        "end_logits": ("rows", "tokens"),
+        "intent_logits": ("rows", None),
+    }
+    return helper.make_tensor_value_info(ours, TensorProto.FLOAT, shapes.get(ours, ("rows", "tokens", None)))

@@ -18,8 +18,9 @@ from modelkit.optimize.teacher import at, run_watched
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from torch import Tensor, nn
+    from torch import Tensor
 
+    from modelkit.networks import EncoderNetwork
     from modelkit.optimize.teacher import Lesson, Teacher
 
 TEMPERATURE = 2.0
@@ -38,7 +39,7 @@ class Distillation:
         outputs: names of the outputs of both, and whether each has a value or vector a token.
     """
 
-    def __init__(self, network: nn.Module, teacher: Teacher, outputs: Mapping[str, bool]) -> None:
+    def __init__(self, network: EncoderNetwork, teacher: Teacher, outputs: Mapping[str, bool]) -> None:
         self.network, self._teacher, self._outputs = network, teacher, outputs
         self._held_out = max(1, int(HELD_OUT * len(teacher)))
 

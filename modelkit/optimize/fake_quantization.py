@@ -18,6 +18,8 @@ from modelkit.signed_weights import LARGEST, steps
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from torch.utils.hooks import RemovableHandle
+
 _ACTIVATION_STEPS = 255
 _PERCENTILE = 0.9999
 _MOST_VALUES = 100_000
@@ -35,10 +37,15 @@ class RoundedWeights(nn.Module):
 
 
 class RoundedInput(nn.Module):
-    """Rounds what goes into a matrix to 8 bits over a fixed range; while ``observing`` it widens the range instead."""
+    """Rounds what goes into a matrix to 8 bits over a fixed range; while ``observing`` it widens the range instead.
+
+    Attributes:
+        hook: puts it before its matrix.
+    """
 
     low: Tensor
     high: Tensor
+    hook: RemovableHandle
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,12 +77,13 @@ def prepare(network: nn.Module, observe: Callable[[], object]) -> None:
         observe: runs the network over a few inputs, on which the ranges of activations are measured.
     """
     for linear in _linears(network):
-        linear.rounded_input = RoundedInput()
-        linear.rounding = linear.register_forward_pre_hook(_round_input)
+        rounded = RoundedInput()
+        rounded.hook = linear.register_forward_pre_hook(_round_input)
+        linear.rounded_input = rounded
     with torch.no_grad():
         observe()
     for linear in _linears(network):
-        linear.rounded_input.observing = False  # type: ignore[union-attr]
+        _rounded_input(linear).observing = False
         parametrize.register_parametrization(linear, "weight", RoundedWeights())
 
 
@@ -83,12 +91,18 @@ def settle(network: nn.Module) -> None:
     """Ends what :func:`prepare` began: the trained float32 weights remain, ready to be rounded once and for all."""
     for linear in _linears(network):
         parametrize.remove_parametrizations(linear, "weight", leave_parametrized=False)
-        linear.rounding.remove()  # type: ignore[operator, union-attr]
-        del linear.rounded_input, linear.rounding
+        _rounded_input(linear).hook.remove()
+        del linear.rounded_input
 
 
 def _round_input(linear: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    return (linear.rounded_input(inputs[0]),)  # type: ignore[operator]
+    return (_rounded_input(linear)(inputs[0]),)
+
+
+def _rounded_input(linear: nn.Module) -> RoundedInput:
+    found = linear.rounded_input
+    assert isinstance(found, RoundedInput)
+    return found
 
 
 def _linears(network: nn.Module) -> Iterator[nn.Linear]:

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from torch import nn
+    from modelkit.networks import EncoderNetwork
 
 
-def trace(network: nn.Module, target: Path, inputs: Sequence[str], outputs: Mapping[str, bool]) -> None:
-    """Writes a network with a BERT ``encoder`` as float32 ONNX, operator by operator.
+def trace(network: EncoderNetwork, target: Path, inputs: Sequence[str], outputs: Mapping[str, bool]) -> None:
+    """Writes a network as float32 ONNX, operator by operator.
 
     Args:
         network: takes ``inputs``, each ``[rows, tokens]`` int64, in that order.
@@ -25,6 +25,6 @@ def trace(network: nn.Module, target: Path, inputs: Sequence[str], outputs: Mapp
     """
     network = copy.deepcopy(network).eval()
     # Of other forms of attention than the plain one the tracer makes a graph that onnxruntime cannot fuse.
-    network.encoder.set_attn_implementation("eager")  # type: ignore[operator, union-attr]
-    example = export.example(inputs, network.encoder.config.vocab_size)  # type: ignore[union-attr, arg-type]
+    network.encoder.set_attn_implementation("eager")
+    example = export.example(inputs, network.encoder.config.vocab_size)
     export.trace(network, target, inputs, outputs, example)

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from torch import nn
-
+    from modelkit.networks import EncoderNetwork
     from modelkit.optimize.tasks import Task
     from modelkit.quantize import Feeds
     from modelkit.training.progress import Display
@@ -43,13 +42,13 @@ class Change(Protocol):
     def learning_rate(self) -> float:
         """How fast the changed network learns."""
 
-    def apply(self, network: nn.Module, workshop: Workshop) -> nn.Module:
+    def apply(self, network: EncoderNetwork, workshop: Workshop) -> EncoderNetwork:
         """Returns the changed network; the one given may be changed in place."""
 
-    def shape(self, network: nn.Module, workshop: Workshop) -> nn.Module:
+    def shape(self, network: EncoderNetwork, workshop: Workshop) -> EncoderNetwork:
         """Returns a network with the tensors of one that was settled, whatever their values; in place as well."""
 
-    def settle(self, network: nn.Module) -> None:
+    def settle(self, network: EncoderNetwork) -> None:
         """Makes plain weights of what was trained, in place."""
 
 
@@ -60,13 +59,13 @@ class FewerLayers:
     layers: tuple[int, ...]
     learning_rate: float = _RATE
 
-    def apply(self, network: nn.Module, workshop: Workshop) -> nn.Module:  # noqa: ARG002 - the protocol's
+    def apply(self, network: EncoderNetwork, workshop: Workshop) -> EncoderNetwork:  # noqa: ARG002 - the protocol's
         """Copies the network with these layers."""
         return keep_layers(network, self.layers)
 
     shape = apply
 
-    def settle(self, network: nn.Module) -> None:
+    def settle(self, network: EncoderNetwork) -> None:
         """Has nothing to do: the weights are plain."""
 
 
@@ -77,14 +76,14 @@ class FewerNeurons:
     share: float
     learning_rate: float = _RATE
 
-    def apply(self, network: nn.Module, workshop: Workshop) -> nn.Module:
+    def apply(self, network: EncoderNetwork, workshop: Workshop) -> EncoderNetwork:
         """Copies the network with the neurons that matter most."""
-        width = int(self.share * network.encoder.config.intermediate_size) // 8 * 8  # type: ignore[union-attr, operator]
+        width = int(self.share * network.encoder.config.intermediate_size) // 8 * 8
         return keep_neurons(network, max(8, width), workshop.show)
 
     shape = apply
 
-    def settle(self, network: nn.Module) -> None:
+    def settle(self, network: EncoderNetwork) -> None:
         """Has nothing to do: the weights are plain."""
 
 
@@ -94,16 +93,16 @@ class TwoOfFour:
 
     learning_rate: float = _AGAIN_RATE
 
-    def apply(self, network: nn.Module, workshop: Workshop) -> nn.Module:
+    def apply(self, network: EncoderNetwork, workshop: Workshop) -> EncoderNetwork:
         """Prunes the network in place."""
         sparsity.prune(network, lambda: workshop.show(network))
         return network
 
-    def shape(self, network: nn.Module, workshop: Workshop) -> nn.Module:  # noqa: ARG002 - the protocol's
+    def shape(self, network: EncoderNetwork, workshop: Workshop) -> EncoderNetwork:  # noqa: ARG002 - the protocol's
         """Returns the network: zeros are weights like others."""
         return network
 
-    def settle(self, network: nn.Module) -> None:
+    def settle(self, network: EncoderNetwork) -> None:
         """Leaves plain weights with their zeros."""
         sparsity.settle(network)
 
@@ -114,16 +113,16 @@ class Rounding:
 
     learning_rate: float = _GENTLE_RATE
 
-    def apply(self, network: nn.Module, workshop: Workshop) -> nn.Module:
+    def apply(self, network: EncoderNetwork, workshop: Workshop) -> EncoderNetwork:
         """Makes the network round, in place."""
         fake_quantization.prepare(network, lambda: workshop.show(network))
         return network
 
-    def shape(self, network: nn.Module, workshop: Workshop) -> nn.Module:  # noqa: ARG002 - the protocol's
+    def shape(self, network: EncoderNetwork, workshop: Workshop) -> EncoderNetwork:  # noqa: ARG002 - the protocol's
         """Returns the network: what is left are weights that have not been rounded."""
         return network
 
-    def settle(self, network: nn.Module) -> None:
+    def settle(self, network: EncoderNetwork) -> None:
         """Leaves plain float32 weights."""
         fake_quantization.settle(network)
 
@@ -163,7 +162,7 @@ class Workshop:
         self._shown: list[Feeds] = task.samples()[:_SHOWN]
         self._teacher: Teacher | None = None
 
-    def network(self, name: str) -> nn.Module:
+    def network(self, name: str) -> EncoderNetwork:
         """Makes a network, or loads it where it was made before; what it starts from is made first."""
         if name == ORIGINAL:
             return self._copy_of_original()
@@ -180,16 +179,16 @@ class Workshop:
             folder.end(network.state_dict())
         return network.eval()
 
-    def show(self, network: nn.Module) -> None:
+    def show(self, network: EncoderNetwork) -> None:
         """Runs a network over a few inputs of the task."""
         with torch.no_grad():
             for feeds in self._shown:
                 network(*(torch.from_numpy(feeds[name]) for name in self._task.inputs))
 
-    def _copy_of_original(self) -> nn.Module:
-        return keep_layers(self._task.network, range(self._task.network.encoder.config.num_hidden_layers))  # type: ignore[arg-type, union-attr]
+    def _copy_of_original(self) -> EncoderNetwork:
+        return keep_layers(self._task.network, range(self._task.network.encoder.config.num_hidden_layers))
 
-    def _train(self, network: nn.Module, change: Change, folder: RunFolder, name: str) -> None:
+    def _train(self, network: EncoderNetwork, change: Change, folder: RunFolder, name: str) -> None:
         self._display.say(f"{name}: training for {self._minutes:g} minutes")
         folder.begin({"minutes": self._minutes, "rows": self._rows})
         schedule = Schedule(

@@ -91,7 +91,7 @@ class NluTask:
             directory,
             onnx=onnx,
             tokenizer=self._tokenizer_path,
-            labels=IntentLabels(**decoding | {part: tuple(decoding[part]) for part in ("intents", "tags")}),
+            labels=IntentLabels(**{**decoding, "intents": tuple(decoding["intents"]), "tags": tuple(decoding["tags"])}),
             card=card,
             slot_values=self._slot_values,
             priors=self._priors,

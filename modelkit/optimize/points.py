@@ -17,15 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from transformers import BertConfig
+    from transformers import PretrainedConfig
 
     from modelkit.quantize import Feeds
+
+    Samples = Callable[[], Sequence[Feeds]]
 
 
 class Form(Protocol):
     """Writes the graph in which a network runs."""
 
-    def write(self, traced: Path, target: Path, config: BertConfig, samples: Callable[[], Sequence[Feeds]]) -> None:
+    def write(self, traced: Path, target: Path, config: PretrainedConfig, samples: Samples) -> None:
         """Makes the graph.
 
         Args:
@@ -40,7 +42,7 @@ class Form(Protocol):
 class Unfused:
     """The graph as it was traced."""
 
-    def write(self, traced: Path, target: Path, config: BertConfig, samples: Callable[[], Sequence[Feeds]]) -> None:  # noqa: ARG002 - the protocol's
+    def write(self, traced: Path, target: Path, config: PretrainedConfig, samples: Samples) -> None:  # noqa: ARG002 - the protocol's
         """Copies the graph."""
         target.write_bytes(traced.read_bytes())
 
@@ -59,7 +61,7 @@ class Fused:
     clipped: bool = False
     lean: bool = False
 
-    def write(self, traced: Path, target: Path, config: BertConfig, samples: Callable[[], Sequence[Feeds]]) -> None:
+    def write(self, traced: Path, target: Path, config: PretrainedConfig, samples: Samples) -> None:
         """Fuses the graph, rewrites and quantizes it."""
         fuse_all(traced, target, config)
         model = onnx.load(target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from engines.bert.session import BertSession
 from modelkit.cards import name_data
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from torch import nn
-
+    from modelkit.networks import EncoderNetwork
     from modelkit.optimize.points import Point
     from modelkit.optimize.sessions import Session
     from modelkit.optimize.tasks import Task
@@ -80,7 +79,7 @@ class Outcome:
 def open_task(options: OptimizeOptions) -> Task:
     """Tells by its labels what kind an engine is, and reads its data."""
     is_nlu = (options.engine / "training" / "labels.json").exists()
-    kind = NluTask if is_nlu else QaTask
+    kind: type[NluTask | QaTask] = NluTask if is_nlu else QaTask
     return kind(options.engine, options.data, options.evaluation, options.limit)
 
 
@@ -173,7 +172,7 @@ class _Bench:
         decoding = json.loads((folder / "decoding.json").read_text(encoding="utf-8"))
         self._task.write(self._options.out, folder / _FILE, decoding, card)
 
-    def _measure(self, point: Point, network: nn.Module, folder: Path) -> Result:
+    def _measure(self, point: Point, network: EncoderNetwork, folder: Path) -> Result:
         session, megabytes = self._session(point, network, folder)
         judged = self._task.judge(session)
         write_whole(folder / "decoding.json", json.dumps(judged.decoding) + "\n")
@@ -191,19 +190,18 @@ class _Bench:
         rows = self._task.timed()
         return measure_latency(session, self._original, rows), measure_throughput(session, self._original, rows)
 
-    def _session(self, point: Point, network: nn.Module, folder: Path) -> tuple[Session, float]:
+    def _session(self, point: Point, network: EncoderNetwork, folder: Path) -> tuple[Session, float]:
         if point.form is None:
             size = sum(parameter.numel() * parameter.element_size() for parameter in network.parameters())
             return EagerSession(network, self._task.inputs, self._task.outputs), size / 1e6
         traced, made = folder / "traced.onnx", folder / _FILE
         trace(network, traced, self._task.inputs, self._task.outputs)
-        config = network.encoder.config  # type: ignore[union-attr]
-        point.form.write(traced, made, config, self._task.samples)  # type: ignore[arg-type]
+        point.form.write(traced, made, network.encoder.config, self._task.samples)
         traced.unlink()
         return self._load(made), made.stat().st_size / 1e6
 
     def _load(self, graph: Path) -> Session:
-        return cast("Session", BertSession(graph, self._options.threads))
+        return BertSession(graph, self._options.threads)
 
     def _folder(self, name: str) -> Path:
         return self._options.out / "points" / name

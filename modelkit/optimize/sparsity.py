@@ -19,6 +19,7 @@ from modelkit.optimize.watching import sum_inputs
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from modelkit.networks import EncoderNetwork
 
 _DAMPING = 0.01
 """Share of their mean that is added to the squares of the inputs: some inputs never change."""
@@ -65,22 +66,22 @@ def two_of_four(weight: Tensor, moments: Tensor) -> Tensor:
     return made.to(weight.dtype)
 
 
-def encoder_linears(network: nn.Module) -> Iterator[nn.Linear]:
+def encoder_linears(network: EncoderNetwork) -> Iterator[nn.Linear]:
     """Yields the matrices of the encoder's layers, which hold almost all the arithmetic."""
-    for module in network.encoder.encoder.modules():  # type: ignore[union-attr]
+    for module in network.encoder.encoder.modules():
         if isinstance(module, nn.Linear):
             yield module
 
 
-def prune(network: nn.Module, run: Callable[[], object]) -> None:
+def prune(network: EncoderNetwork, run: Callable[[], object]) -> None:
     """Prunes the encoder's matrices 2:4, in place, and keeps them so in training.
 
     Args:
-        network: with an ``encoder``.
+        network: is pruned.
         run: runs the network over a few inputs without padding. It is called once a layer, so that each is fitted to
             what the pruned ones before it give.
     """
-    for layer in network.encoder.encoder.layer:  # type: ignore[union-attr]
+    for layer in network.encoder.encoder.layer:
         linears = [module for module in layer.modules() if isinstance(module, nn.Linear)]
         for linear, moments in zip(linears, sum_inputs(linears, lambda rows: rows.T @ rows, run), strict=True):
             weight = two_of_four(linear.weight, moments)
@@ -88,7 +89,7 @@ def prune(network: nn.Module, run: Callable[[], object]) -> None:
             parametrize.register_parametrization(linear, "weight", Masked((weight != 0).to(weight.dtype)))
 
 
-def settle(network: nn.Module) -> None:
+def settle(network: EncoderNetwork) -> None:
     """Ends what :func:`prune` began: plain weights remain, with their zeros."""
     for linear in encoder_linears(network):
         parametrize.remove_parametrizations(linear, "weight", leave_parametrized=True)

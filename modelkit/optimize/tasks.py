@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from torch import nn
-
+    from engines.bert.tokenizing import TokenBatch
+    from modelkit.networks import EncoderNetwork
     from modelkit.optimize.sessions import Session
     from modelkit.quantize import Feeds
 
@@ -34,21 +34,27 @@ class Judged:
 
 
 class Task(Protocol):
-    """An engine to optimize, with its data.
+    """An engine to optimize, with its data."""
 
-    Attributes:
-        name: ``qa`` or ``nlu``.
-        network: as it was trained, float32, in evaluation mode.
-        inputs: names of its inputs.
-        outputs: names of its outputs, and whether each has a value or vector a token.
-        criterion: the score that a smaller network may lose little of.
-    """
+    @property
+    def name(self) -> str:
+        """``qa`` or ``nlu``."""
 
-    name: str
-    network: nn.Module
-    inputs: tuple[str, ...]
-    outputs: Mapping[str, bool]
-    criterion: str
+    @property
+    def network(self) -> EncoderNetwork:
+        """As it was trained, float32, in evaluation mode."""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the network's inputs."""
+
+    @property
+    def outputs(self) -> Mapping[str, bool]:
+        """Names of the network's outputs, and whether each has a value or vector a token."""
+
+    @property
+    def criterion(self) -> str:
+        """The score that a smaller network may lose little of."""
 
     def rows(self, count: int) -> list[Feeds]:
         """Gives inputs of one row each to train students on."""
@@ -66,7 +72,7 @@ class Task(Protocol):
         """Writes an engine directory, given the ``decoding`` of what :meth:`judge` said of the network."""
 
 
-def row_of(batch: object, row: int, inputs: Sequence[str]) -> Feeds:
-    """Takes one row of a :class:`engines.bert.tokenizing.TokenBatch`, without its padding."""
-    length = int(batch.attention_mask[row].sum())  # type: ignore[attr-defined]
+def row_of(batch: TokenBatch, row: int, inputs: Sequence[str]) -> Feeds:
+    """Takes one row of a batch, without its padding."""
+    length = int(batch.attention_mask[row].sum())
     return {name: getattr(batch, name)[row : row + 1, :length] for name in inputs}

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from torch import Tensor, nn
+    import numpy.typing as npt
+    from torch import Tensor
 
+    from modelkit.networks import EncoderNetwork
     from modelkit.quantize import Feeds
 
 BATCH_TOKENS = 2048
@@ -54,7 +56,7 @@ class Teacher:
         directory: keeps what was said.
     """
 
-    def __init__(self, network: nn.Module, outputs: Sequence[str], rows: Sequence[Feeds], directory: Path) -> None:
+    def __init__(self, network: EncoderNetwork, outputs: Sequence[str], rows: Sequence[Feeds], directory: Path) -> None:
         self._network, self._outputs, self._directory = network, tuple(outputs), directory
         self._batches = group(rows)
         directory.mkdir(parents=True, exist_ok=True)
@@ -91,14 +93,14 @@ class Teacher:
         sibling.replace(path)
 
 
-def run_watched(network: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
+def run_watched(network: EncoderNetwork, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
     """Runs a network; returns its outputs, and what each layer returned, ``[layers, rows, tokens, channels]``."""
     seen: list[Tensor] = []
     hooks = [
         layer.register_forward_hook(
             lambda _, __, output: seen.append(output[0] if isinstance(output, tuple) else output)
         )
-        for layer in network.encoder.encoder.layer  # type: ignore[union-attr]
+        for layer in network.encoder.encoder.layer
     ]
     try:
         outputs = network(*inputs)
@@ -114,7 +116,7 @@ def at(hidden: Tensor, places: Tensor) -> Tensor:
     return hidden.gather(2, index)
 
 
-def group(rows: Sequence[Feeds], seed: int = 7) -> list[dict[str, np.ndarray]]:
+def group(rows: Sequence[Feeds], seed: int = 7) -> list[dict[str, npt.NDArray[np.int64]]]:
     """Groups rows of like length into padded batches of about :data:`BATCH_TOKENS` tokens, in random order.
 
     Of few rows there are smaller batches, so that some can be held out.
@@ -131,7 +133,7 @@ def group(rows: Sequence[Feeds], seed: int = 7) -> list[dict[str, np.ndarray]]:
     return [_pad(members) for members in groups]
 
 
-def _pad(rows: Sequence[Feeds]) -> dict[str, np.ndarray]:
+def _pad(rows: Sequence[Feeds]) -> dict[str, npt.NDArray[np.int64]]:
     width = max(row[MASK].shape[1] for row in rows)
     return {
         name: np.concatenate([np.pad(row[name], [(0, 0), (0, width - row[name].shape[1])]) for row in rows])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -46,14 +46,14 @@ class Average:
         finally:
             _copy(own, learning)
 
-    def state(self) -> dict[str, object]:
+    def state(self) -> dict[str, Any]:
         """Gives what :meth:`restore` needs."""
         return {"mean": self._mean, "steps": self._steps}
 
-    def restore(self, state: dict[str, object]) -> None:
+    def restore(self, state: dict[str, Any]) -> None:
         """Goes on from :meth:`state`."""
-        _copy(state["mean"], self._mean)  # type: ignore[arg-type]
-        self._steps = int(state["steps"])  # type: ignore[call-overload]
+        _copy(state["mean"], self._mean)
+        self._steps = int(state["steps"])
 
 
 @torch.no_grad()

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from torch import Tensor, nn
 
+    from modelkit.networks import Encoder
+
 TOKENIZER, CONFIG, LABELS = "tokenizer.json", "config.json", "labels.json"
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
@@ -60,7 +62,7 @@ class Base:
         network = IntentSlotNetwork(self._encoder(dropout), len(labels.intents), len(labels.tags))
         if self.trained is not None:
             before = IntentLabels.load(self.directory / LABELS)
-            state = dict(_state(self.trained))
+            state = load_tensors(self.trained)
             fresh = network.state_dict()
             for head, old, new in (("intent", before.intents, labels.intents), ("tag", before.tags, labels.tags)):
                 for part in (f"{head}.weight", f"{head}.bias"):
@@ -72,14 +74,14 @@ class Base:
         """Makes a network for answers."""
         network = SpanNetwork(self._encoder(0.0))
         if self.trained is not None:
-            _load(network, _state(self.trained), self.trained)
+            _load(network, load_tensors(self.trained), self.trained)
         return network
 
     def punctuation_network(self) -> PunctuationNetwork:
         """Makes a network for punctuation."""
         network = PunctuationNetwork(self._encoder(0.0))
         if self.trained is not None:
-            _load(network, _state(self.trained), self.trained)
+            _load(network, load_tensors(self.trained), self.trained)
         return network
 
     def keep(self, folder: Path) -> None:
@@ -89,7 +91,7 @@ class Base:
             if (self.directory / name).resolve() != (folder / name).resolve():
                 shutil.copy(self.directory / name, folder / name)
 
-    def _encoder(self, dropout: float):  # noqa: ANN202 - transformers is imported by modelkit.networks alone
+    def _encoder(self, dropout: float) -> Encoder:
         if self.trained is None:
             return load_encoder(self.directory, dropout)
         return new_encoder(self.directory, traceable=False, dropout=dropout)
@@ -127,10 +129,6 @@ def find_base(given: Path | None, kinds: Sequence[str] = (BERT,)) -> Base:
             "as they are"
         )
     return Base(given.resolve().name, given, None)
-
-
-def _state(path: Path) -> dict[str, Tensor]:
-    return load_tensors(path)  # type: ignore[return-value]
 
 
 def _load(network: nn.Module, state: dict[str, Tensor], path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pickle import UnpicklingError
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -68,7 +68,7 @@ class RunFolder:
         torch.save(state, new)
         new.replace(self.path / name)
 
-    def load(self, name: str) -> dict[str, object]:
+    def load(self, name: str) -> dict[str, Any]:
         """Reads a file of tensors.
 
         Raises:
@@ -83,7 +83,7 @@ class RunFolder:
             (self.path / name).unlink(missing_ok=True)
 
 
-def load_tensors(path: Path) -> dict[str, object]:
+def load_tensors(path: Path) -> dict[str, Any]:
     """Reads tensors that ``torch.save`` wrote; a pickle that would run code is refused.
 
     Raises:

@@ -25,8 +25,9 @@ from modelkit.training.schedule import new_optimizer, set_rates
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from torch import Tensor, nn
+    from torch import Tensor
 
+    from modelkit.networks import EncoderNetwork
     from modelkit.training.checkpoint import RunFolder
     from modelkit.training.progress import Display
     from modelkit.training.schedule import Schedule
@@ -37,7 +38,9 @@ _CHECKPOINT_SECONDS = 300.0
 class Task(Protocol):
     """What is trained."""
 
-    network: nn.Module
+    @property
+    def network(self) -> EncoderNetwork:
+        """Learns, in place."""
 
     def batches(self, epoch: int) -> Sequence[Any]:
         """Makes the batches of an epoch, the same ones whenever it is asked for that epoch."""

@@ -127,7 +127,8 @@ def split(utterances: Sequence[Utterance], share: float, rng: random.Random) -> 
     shuffled = list(utterances)
     rng.shuffle(shuffled)
     left = Counter(utterance.intent for utterance in shuffled)
-    training, validating = [], []
+    training: list[Utterance] = []
+    validating: list[Utterance] = []
     wanted = max(1, round(share * len(shuffled)))
     for utterance in shuffled:
         if len(validating) < wanted and left[utterance.intent] > 1:

@@ -10,6 +10,7 @@ import torch
 
 from engines.bert.intent_decoding import NO_INTENT
 from engines.bert.tokenizing import NO_OFFSET
+from modelkit.training.padding import pad
 
 if TYPE_CHECKING:
     import random
@@ -88,11 +89,6 @@ def _tag_targets(
 
 
 def _collate(group: Sequence[Row]) -> Batch:
-    width = max(len(row.input_ids) for row in group)
-    ids, mask = (np.zeros((len(group), width), np.int64) for _ in range(2))
-    tags = np.full((len(group), width), IGNORED, np.int64)
-    for index, row in enumerate(group):
-        length = len(row.input_ids)
-        ids[index, :length], mask[index, :length], tags[index, :length] = row.input_ids, 1, row.tags
-    intents = np.array([row.intent for row in group], np.int64)
-    return Batch(*(torch.from_numpy(array) for array in (ids, mask, tags, intents)))
+    ids = [row.input_ids for row in group]
+    intents = torch.tensor([row.intent for row in group])
+    return Batch(pad(ids), pad([np.ones_like(row) for row in ids]), pad([row.tags for row in group], IGNORED), intents)

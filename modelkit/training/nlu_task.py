@@ -114,7 +114,7 @@ class NluTask:
         ids, mask, tags, intents = (t.to(device) for t in (batch.ids, batch.mask, batch.tags, batch.intents))
         intent_logits, tag_logits = (logits.float() for logits in self.network(ids, mask))
         inside = intents != OUTLIER
-        total = tag_logits.sum() * 0.0
+        total: Tensor = tag_logits.sum() * 0.0
         if inside.any():
             smoothing = self._recipe.label_smoothing
             total = total + functional.cross_entropy(intent_logits[inside], intents[inside], label_smoothing=smoothing)

@@ -20,6 +20,8 @@ from modelkit.triton_models import write_punctuation
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy.typing as npt
+
     from modelkit.training.punctuation_data import Passage, PunctuationData
     from modelkit.training.saved import SavedPunctuation
 
@@ -61,7 +63,7 @@ def finish(
     return scores
 
 
-def _samples(tokenizer: WordTokenizer, passages: Sequence[Passage]) -> list[dict[str, np.ndarray]]:
+def _samples(tokenizer: WordTokenizer, passages: Sequence[Passage]) -> list[dict[str, npt.NDArray[np.int64]]]:
     encoded = tokenizer.encode([[word.text for word in passage.words[:_SAMPLE_WORDS]] for passage in passages])
     rows = [tokenizer.frame(words)[0][np.newaxis] for words in encoded]
     return [{"input_ids": row, "attention_mask": np.ones_like(row)} for row in rows]

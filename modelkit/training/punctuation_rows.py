@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from engines.bert.session import group_rows
 from modelkit.punctuation import IGNORED, PERIOD
+from modelkit.training.padding import pad
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
 
     import numpy.typing as npt
+    import torch
 
     from engines.bert.punctuator import WordTokenizer
     from modelkit.training.punctuation_data import Passage
@@ -87,10 +88,6 @@ def make_batches(rows: Sequence[Row], tokens: int, rng: random.Random) -> list[B
 
 
 def _collate(group: Sequence[Row]) -> Batch:
-    width = max(len(row.input_ids) for row in group)
-    ids, mask = (np.zeros((len(group), width), np.int64) for _ in range(2))
-    targets = np.full((len(group), width, 2), IGNORED, np.int64)
-    for index, row in enumerate(group):
-        length = len(row.input_ids)
-        ids[index, :length], mask[index, :length], targets[index, :length] = row.input_ids, 1, row.targets
-    return Batch(*(torch.from_numpy(array) for array in (ids, mask, targets[..., 0].copy(), targets[..., 1].copy())))
+    ids = [row.input_ids for row in group]
+    marks, cases = pad([row.targets for row in group], IGNORED).unbind(-1)
+    return Batch(pad(ids), pad([np.ones_like(row) for row in ids]), marks, cases)

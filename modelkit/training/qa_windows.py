@@ -10,6 +10,7 @@ import torch
 
 from engines.bert.tokenizing import NO_OFFSET
 from modelkit.squad import Question
+from modelkit.training.padding import pad
 
 if TYPE_CHECKING:
     import random
@@ -120,10 +121,7 @@ def _token_span(offsets: npt.NDArray[np.int64], answer: tuple[int, int]) -> tupl
 
 
 def _collate(group: Sequence[Window]) -> Batch:
-    width = max(len(window.input_ids) for window in group)
-    ids, mask, types = (np.zeros((len(group), width), np.int64) for _ in range(3))
-    for row, window in enumerate(group):
-        length = len(window.input_ids)
-        ids[row, :length], types[row, :length], mask[row, :length] = window.input_ids, window.token_type_ids, 1
-    spans = np.array([(window.start, window.end) for window in group], np.int64)
-    return Batch(*(torch.from_numpy(array) for array in (ids, mask, types, spans[:, 0].copy(), spans[:, 1].copy())))
+    ids = [window.input_ids for window in group]
+    types = [window.token_type_ids for window in group]
+    start, end = (torch.tensor(places) for places in zip(*((w.start, w.end) for w in group), strict=True))
+    return Batch(pad(ids), pad([np.ones_like(row) for row in ids]), pad(types), start, end)

@@ -85,7 +85,7 @@ def _training(directory: Path, *more: str) -> Path:
 
 def _fill(network: nn.Module, folder: Path) -> None:
     try:
-        network.load_state_dict(load_tensors(folder / NETWORK))  # type: ignore[arg-type]
+        network.load_state_dict(load_tensors(folder / NETWORK))
     except RuntimeError as error:
         raise EngineError(f"{folder / NETWORK} holds another kind of network than its folder says") from error
     network.eval()

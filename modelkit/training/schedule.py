@@ -11,6 +11,8 @@ import torch
 if TYPE_CHECKING:
     from torch import nn
 
+    from modelkit.networks import EncoderNetwork
+
 _LAYER = re.compile(r"\.layer\.(\d+)\.")
 
 
@@ -56,13 +58,13 @@ class Schedule:
         return max(0.0, min(rising, falling, 1.0))
 
 
-def new_optimizer(network: nn.Module, schedule: Schedule) -> torch.optim.AdamW:
+def new_optimizer(network: EncoderNetwork, schedule: Schedule) -> torch.optim.AdamW:
     """Makes an optimizer of all weights that learn, each layer with a rate of its own.
 
     The word embeddings do not learn: their gradient is dense over the vocabulary, of which a batch touches little.
     """
-    network.encoder.embeddings.word_embeddings.weight.requires_grad_(False)  # type: ignore[union-attr]
-    layers = int(network.encoder.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
+    network.encoder.embeddings.word_embeddings.weight.requires_grad_(False)
+    layers = network.encoder.config.num_hidden_layers
     groups: dict[float, list[nn.Parameter]] = {}
     for name, parameter in network.named_parameters():
         if parameter.requires_grad:

@@ -35,6 +35,8 @@ class Translated(nn.Module):
         ids: int64, for every id of the other vocabulary the network's own.
     """
 
+    _ids: Tensor
+
     def __init__(self, network: nn.Module, ids: Tensor) -> None:
         super().__init__()
         self._network = network

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.processes import listening
+from service.child_process import listening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,10 +23,10 @@ class Triton:
     metrics_url: str
 
     def open_sequences(self) -> int:
-        """How many sequences the model ``asr`` holds, as Triton's own statistics tell it."""
+        """How many sequences the instances of the model ``asr`` hold, as Triton's own statistics tell it."""
         with urllib.request.urlopen(self.metrics_url, timeout=5) as response:
-            found = re.search(r"^vivavoce_asr_open_sequences\{.*\} (\S+)$", response.read().decode(), re.MULTILINE)
-        return int(float(found[1])) if found else 0
+            held = re.findall(r"^vivavoce_asr_open_sequences\{.*\} (\S+)$", response.read().decode(), re.MULTILINE)
+        return int(sum(map(float, held)))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -48,11 +48,6 @@ class PackedRows:
         """Number of rows."""
         return len(self.offsets) - 1
 
-    @property
-    def row_of_token(self) -> npt.NDArray[np.int32]:
-        """Row of each token, ``[tokens]`` int32."""
-        return np.repeat(np.arange(self.rows, dtype=np.int32), np.diff(self.offsets))
-
     def split(self, most_tokens: int, most_rows: int) -> Iterator[PackedRows]:
         """Cuts between rows, so that no part has more than ``most_tokens`` tokens or ``most_rows`` rows.
 

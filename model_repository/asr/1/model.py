@@ -46,16 +46,19 @@ class TritonPythonModel:
             idle_timeout_seconds=int(config["sequence_batching"]["max_sequence_idle_microseconds"]) / 1e6,
         )
         self._engine = AsrEngine(MoonshineRecognizer(folder, threads=int(parameters["threads"])), settings)
-        self._metrics = _Metrics({"model": args["model_name"], "version": args["model_version"]})
+        self._metrics = _Metrics(
+            {
+                "model": args["model_name"],
+                "version": args["model_version"],
+                "instance": args["model_instance_name"],
+            }
+        )
 
     def execute(self, requests: Sequence[pb_utils.InferenceRequest]) -> list[None]:
         """Answers one batch: requests of different sequences, each as soon as its answer is known."""
         senders = [request.get_response_sender() for request in requests]
         read = [_read(request) for request in requests]
-        accepted = [index for index, request in enumerate(read) if isinstance(request, AsrRequest)]
-        for sender, request in zip(senders, read, strict=True):
-            if isinstance(request, AsrError):
-                _send(sender, _response(request))
+        accepted = [index for index, request in enumerate(read) if request]
         unanswered = set(accepted)
         try:
             for position, answer in self._engine.process([read[index] for index in accepted]):
@@ -93,27 +96,33 @@ class _Metrics:
         self._open, self._busy, self._decoded, self._thinned = (
             family.Metric(labels=labels) for family in self._families
         )
+        # Told so far. What a metric holds is no measure: others with the same labels may count in it.
+        self._decoded_told = self._thinned_told = 0
 
     def show(self, engine: AsrEngine) -> None:
         """Tells what the engine has counted."""
+        partials = engine.partials
         self._open.set(engine.open_sequences)
-        self._busy.set(engine.partials.load.share)
-        self._decoded.increment(engine.partials.decoded - self._decoded.value())
-        self._thinned.increment(engine.partials.thinned - self._thinned.value())
+        self._busy.set(partials.load.share)
+        self._decoded.increment(partials.decoded - self._decoded_told)
+        self._thinned.increment(partials.thinned - self._thinned_told)
+        self._decoded_told, self._thinned_told = partials.decoded, partials.thinned
 
 
-def _read(request: pb_utils.InferenceRequest) -> AsrRequest | AsrError | None:
-    """Reads a request; returns why it is refused if its hints are out of bounds.
+def _read(request: pb_utils.InferenceRequest) -> AsrRequest | None:
+    """Reads a request.
 
     With the strategy ``direct`` Triton fills the places of sequences that send nothing now: None for these.
     """
     if not _input(request, "READY").item():
         return None
     start = bool(_input(request, "START").item())
+    hints: tuple[Hint, ...] = ()
+    refusal = None
     try:
         hints = _hints(request) if start else ()
     except InvalidHintsError as error:
-        return error
+        refusal = error
     return AsrRequest(
         sequence_id=int(_input(request, "CORRID").item()),
         audio=_input(request, "AUDIO").reshape(-1),
@@ -123,6 +132,7 @@ def _read(request: pb_utils.InferenceRequest) -> AsrRequest | AsrError | None:
         hints=hints,
         alternatives=next(iter(_optional(request, "ALTERNATIVES")), 1),
         word_times=next(iter(_optional(request, "WORD_TIMES")), False),
+        refusal=refusal,
     )
 
 
@@ -145,9 +155,7 @@ def _send(sender: pb_utils.InferenceResponseSender, response: pb_utils.Inference
     sender.send(response, flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
 
 
-def _response(answer: AsrResult | AsrError | None) -> pb_utils.InferenceResponse:
-    if answer is None:
-        return pb_utils.InferenceResponse([])
+def _response(answer: AsrResult | AsrError) -> pb_utils.InferenceResponse:
     if isinstance(answer, AsrError):
         return pb_utils.InferenceResponse(error=pb_utils.TritonError(str(answer), pb_utils.TritonError.INVALID_ARG))
     outputs = {

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from engines.asr.moonshine import MoonshineRecognizer, token_limit
+from engines.asr.search_ports import NOTHING
+from engines.asr.utterance import Utterance
 from modelkit import moonshine
 from modelkit.moonshine_weights import QuantizedMatrix, join, pad_head_inputs, pad_head_outputs
 
@@ -75,6 +78,16 @@ def test_the_package_is_found_without_being_imported() -> None:
 def test_a_model_that_was_not_built_says_how(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"python -m modelkit\.moonshine"):
         MoonshineRecognizer(tmp_path)
+
+
+def test_hints_that_are_not_ready_are_waited_for_once_whatever_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = []
+    monkeypatch.setattr("engines.asr.moonshine.wait", lambda biases, seconds: waits.append((len(biases), seconds)))
+    recognizer = object.__new__(MoonshineRecognizer)
+    recognizer._in_batches = lambda utterances, decode, silence: [silence for _ in utterances]
+    utterances = [Utterance(bias=Future(), wanted=1), Utterance(), Utterance(bias=Future(), wanted=9)]
+    assert recognizer.search(utterances, thorough=True, hints_seconds=0.2) == [[NOTHING]] * 3
+    assert waits == [(2, 0.2)]
 
 
 def test_the_token_limit_grows_with_the_audio() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from engines.asr import boosts, hints
 from engines.asr.biasing import Pattern, PhraseAutomaton
 from engines.asr.errors import InvalidHintsError
 from engines.asr.hints import (
@@ -32,6 +35,8 @@ PIECES = [b"", b"", b"", SPACE.encode(), *(c.encode() for c in LETTERS), *(piece
 VOCABULARY = Vocabulary(PIECES)
 DECIBELS = 10 / np.log(10)
 """A boost of so many decibels is 1 in natural logarithms."""
+LARGE = [[f"{first}{second} {second}{first}"] for first in LETTERS[:8] for second in LETTERS[8:12]]
+"""Sets of hints of the same size."""
 
 
 def tokens_of(text: str) -> list[int]:
@@ -58,9 +63,15 @@ def whole(letters: bytes) -> Spelling:
     return Spelling(letters, 0.0, (*[0.0] * (len(letters) - 1), 1.0), 1)
 
 
+@pytest.mark.parametrize("hint", ["latte", "Latte", "latte.", '"latte"', "Latte,"])
 @pytest.mark.parametrize("text", ["latte", "Latte", "LATTE", "lat.te", "x latte y", "a, latte?"])
-def test_a_phrase_earns_its_pieces_in_any_case_and_punctuation(text: str) -> None:
-    assert earned(phrases("latte"), text) == pytest.approx(pieces("latte"))
+def test_a_phrase_earns_its_pieces_in_any_case_and_punctuation(text: str, hint: str) -> None:
+    assert earned(phrases(hint), text) == pytest.approx(pieces("latte"))
+
+
+def test_punctuation_around_a_word_is_no_part_of_it_and_inside_it_is() -> None:
+    assert VOCABULARY.spell_word("don't,") == VOCABULARY.spell_word("don't")
+    assert VOCABULARY.spell_word("don't").pieces == pieces("don't") > pieces("dont")
 
 
 @pytest.mark.parametrize("text", ["", "latt", "lattes", "xlatte", "la tte", "something else"])
@@ -119,6 +130,58 @@ def test_boosted_tokens_are_those_that_earn_more_than_any_other() -> None:
     assert tokens_of("latte")[0] in tokens
     best = max(range(3, len(PIECES)), key=lambda token: bias.advance(state, token)[1])
     assert best in tokens
+
+
+def varied_sentences(count: int, seed: int = 0) -> tuple[list[str], Vocabulary]:
+    """Sentences of nine words that mostly follow other words than before, and tokens that spell their beginnings."""
+    rng = random.Random(seed)
+    syllables = [consonant + vowel for consonant in "bdfgklmnprst" for vowel in "aeiou"]
+    lexicon = ["".join(rng.choices(syllables, k=rng.randint(1, 4))) for _ in range(1000)]
+    beginnings = {SPACE + word[:end] for word in lexicon for end in range(1, len(word) + 1)}
+    tokens = [*PIECES, *(piece.encode() for piece in sorted(beginnings, key=lambda piece: (len(piece), piece)))]
+    return [" ".join(rng.choices(lexicon, k=9)) for _ in range(count)], Vocabulary(tokens)
+
+
+def test_what_goes_on_with_a_large_set_is_walked_through_once_and_not_for_every_state(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sentences, vocabulary = varied_sentences(1000)
+    calls = [0]
+    advance = PhraseAutomaton.advance
+
+    def counted(self: PhraseAutomaton, node: int, spelling: bytes) -> tuple[int, float]:
+        calls[0] += 1
+        return advance(self, node, spelling)
+
+    monkeypatch.setattr(PhraseAutomaton, "advance", counted)
+    bias = PhraseBias([Hint(sentence) for sentence in sentences], vocabulary)
+    bias.boosted(bias.initial)
+    first, calls[0] = calls[0], 0
+    state, states = bias.initial, []
+    for word in " ".join(random.Random(1).sample(sentences, 4)).split()[:30]:
+        (token, *_) = vocabulary.tokens(f" {word}".encode())
+        state, _ = bias.advance(state, token)
+        states.append(state)
+    calls[0] = 0
+    assert all(len(bias.boosted(state)[0]) for state in states)
+    assert len(set(states)) > 20
+    assert first > 1000
+    assert calls[0] <= 2 * first
+
+
+def test_what_is_remembered_of_boosted_tokens_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boosts, "MOST_BOOSTED", 20)
+    bias = phrases("iced latte", "a latte iced", "tea ice")
+    state = bias.initial
+    seen = {}
+    for token in tokens_of("iced latte a latte tea"):
+        state, _ = bias.advance(state, token)
+        seen[state] = bias.boosted(state)
+        assert sum(len(tokens) for tokens, _ in bias._boosts._boosted.values()) <= max(20, len(seen[state][0]))
+    for known, (tokens, bonuses) in seen.items():
+        again = bias.boosted(known)
+        np.testing.assert_array_equal(again[0], tokens)
+        np.testing.assert_array_equal(again[1], bonuses)
 
 
 def score_by_hand(text: str, patterns: dict[str, float]) -> float:
@@ -198,6 +261,27 @@ def test_equal_hints_are_compiled_once_and_old_ones_are_forgotten() -> None:
     cache.get((Hint("a"),))
     cache.get((Hint("b"),))
     assert cache.get((Hint("latte"),)) is not first
+
+
+def test_large_sets_make_room_for_one_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = len(phrases(*LARGE[0]))
+    monkeypatch.setattr(hints, "MOST_NODES", 3 * size + size // 2)
+    cache = BiasCache(VOCABULARY)
+    sets = [tuple(Hint(text, DECIBELS) for text in texts) for texts in LARGE]
+    made = [cache.get(one) for one in sets]
+    assert all(len(bias.result(timeout=10)) == size for bias in made)
+    assert cache.nodes == 3 * size
+    assert cache.get(sets[-1]) is made[-1]
+    assert cache.get(sets[0]) is not made[0]
+
+
+def test_the_newest_set_is_kept_whatever_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hints, "MOST_NODES", 1)
+    cache = BiasCache(VOCABULARY)
+    made = [cache.get((Hint(text),)) for text in ("iced", "latte")]
+    newest = made[1].result(timeout=10)
+    assert cache.nodes == len(newest)
+    assert cache.get((Hint("latte"),)) is made[1]
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,13 @@ from engines.asr.errors import (
     UnknownSequenceError,
     UtteranceTooLongError,
 )
+from engines.asr.features import SAMPLES_PER_FRAME, encoder_frames
 from engines.asr.hints import Hint
-from engines.asr.requests import AsrRequest, AsrResult, AsrSettings
+from engines.asr.requests import LONGEST_UTTERANCE_SECONDS, AsrRequest, AsrResult, AsrSettings
 from engines.asr.search_ports import Alternative
+from engines.asr.utterance import SAMPLE_RATE
 from engines.asr.word_times import TimedWord
+from modelkit.moonshine_graph import MAX_POSITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +36,8 @@ class CountingRecognizer:
         self.batches: list[list[int]] = []
         self.drafts: list[list[list[int]]] = []
         self.searches: list[tuple[list[int], bool]] = []
+        self.patience: list[float] = []
+        self.log: list[str] = []
         self.biased: list[tuple[Hint, ...]] = []
         self.made: Future[object] = Future()
         self.timed: list[list[int]] = []
@@ -44,7 +49,11 @@ class CountingRecognizer:
             self.made.set_result(object())
         return self.made
 
-    def search(self, utterances: Sequence[Utterance], *, thorough: bool) -> list[list[Alternative]]:
+    def search(
+        self, utterances: Sequence[Utterance], *, thorough: bool, hints_seconds: float
+    ) -> list[list[Alternative]]:
+        self.log.append("search")
+        self.patience.append(hints_seconds)
         self.searches.append(([len(utterance.audio) for utterance in utterances], thorough))
         return [
             [Alternative((len(utterance.audio) + i,), -1.0 - i, -float(i)) for i in range(utterance.wanted + 1)]
@@ -54,11 +63,13 @@ class CountingRecognizer:
     def transcribe(self, utterances: Sequence[Utterance]) -> list[list[int]]:
         if self.failing:
             raise RuntimeError("the model broke")
+        self.log.append("transcribe")
         self.batches.append([len(utterance.audio) for utterance in utterances])
         self.drafts.append([list(utterance.tokens) for utterance in utterances])
         return [[len(utterance.audio)] for utterance in utterances]
 
     def time_words(self, utterances: Sequence[Utterance]) -> list[tuple[TimedWord, ...]]:
+        self.log.append("time_words")
         self.timed.append([len(utterance) for utterance in utterances])
         return [(TimedWord(str(len(utterance)), 0, len(utterance)),) for utterance in utterances]
 
@@ -304,6 +315,55 @@ def test_a_number_of_alternatives_out_of_bounds_is_refused(engine: AsrEngine, wa
     assert "ALTERNATIVES" in str(answer)
 
 
+@pytest.mark.parametrize(
+    "refused",
+    [{"alternatives": 11}, {"refusal": InvalidHintsError("PHRASE_HINTS holds 1,001 phrases.")}],
+    ids=["alternatives", "hints"],
+)
+def test_a_refused_start_ends_what_was_open_under_its_id(engine: AsrEngine, refused: dict[str, object]) -> None:
+    ask(engine, request(1, 7000, start=True))
+    [answer] = answers(engine, [AsrRequest(1, np.zeros(100, np.float32), start=True, **refused)])
+    assert isinstance(answer, InvalidHintsError)
+    assert engine.open_sequences == 0
+    [answer] = answers(engine, [request(1, 100, end=True)])
+    assert isinstance(answer, UnknownSequenceError)
+
+
+def test_who_waits_for_hints_keeps_nobody_waiting_and_all_wait_once(
+    engine: AsrEngine, recognizer: CountingRecognizer, clock: Clock
+) -> None:
+    ready: Future[object] = Future()
+    ready.set_result(object())
+    biases = iter([Future(), ready, Future()])
+    recognizer.bias = lambda _: next(biases)
+    for index, _ in engine.process(
+        [hinted(1, 100, end=True), hinted(2, 200, end=True), hinted(3, 300, alternatives=7, end=True)]
+    ):
+        recognizer.log.append(f"answer {index}")
+    assert recognizer.log == ["search", "answer 1", "search", "answer 0", "answer 2"]
+    assert recognizer.searches == [([200], True), ([100, 300], True)]
+    assert recognizer.patience[1] == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(("passed", "left"), [(0.1, 0.2), (5.0, 0.0)])
+def test_hints_are_waited_for_from_the_start_on(
+    engine: AsrEngine, recognizer: CountingRecognizer, clock: Clock, passed: float, left: float
+) -> None:
+    recognizer.bias = lambda _: Future()
+    ask(engine, hinted(1, 100))
+    clock.seconds += passed
+    ask(engine, request(1, 0, end=True))
+    assert recognizer.patience == [pytest.approx(left)]
+
+
+def test_an_utterance_is_at_most_what_the_graphs_have_positions_for() -> None:
+    settings = AsrSettings(max_utterance_seconds=LONGEST_UTTERANCE_SECONDS)
+    longest = round((settings.max_utterance_seconds + 1) * SAMPLE_RATE)
+    assert encoder_frames(longest // SAMPLES_PER_FRAME) <= MAX_POSITIONS
+    with pytest.raises(ValueError, match="max_utterance_seconds must be at most 48, not 60"):
+        AsrSettings(max_utterance_seconds=60)
+
+
 @pytest.mark.parametrize("name", ["partial_interval_seconds", "max_utterance_seconds", "idle_timeout_seconds"])
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
 def test_settings_are_positive(name: str, value: float) -> None:
@@ -323,3 +383,21 @@ def test_words_are_timed_once_the_text_is_final_and_only_where_that_is_wanted(
     assert timed.words == (TimedWord("16000", 0, 16_000),)
     assert timed.compute_ms > 0
     assert (plain.words, plain.compute_ms) == ((), 0)
+
+
+@pytest.mark.parametrize("new", [0, 50])
+def test_words_are_timed_after_the_texts_that_others_wait_for(
+    engine: AsrEngine, recognizer: CountingRecognizer, new: int
+) -> None:
+    ask(engine, request(1, 16_000, start=True, decode=True, word_times=True))
+    recognizer.log.clear()
+    for index, _ in engine.process([request(1, new, end=True), request(2, 100, start=True, decode=True)]):
+        recognizer.log.append(f"answer {index}")
+    assert recognizer.log == ["transcribe", "answer 1", "time_words", "answer 0"]
+
+
+def test_words_are_timed_before_texts_that_may_still_change(engine: AsrEngine, recognizer: CountingRecognizer) -> None:
+    ask(engine, request(1, 100, start=True, decode=True, word_times=True))
+    recognizer.log.clear()
+    answers(engine, [request(2, 16_000, start=True), request(1, 0, end=True)])
+    assert recognizer.log == ["time_words", "transcribe"]

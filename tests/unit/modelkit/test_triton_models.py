@@ -1,9 +1,8 @@
-"""Engine directories: written as a whole, laid over the shipped models, installed in their place."""
+"""Engine directories: written as a whole, laid over the shipped models."""
 
 from __future__ import annotations
 
 import json
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +15,7 @@ from engines.bert.span_decoding import Calibration
 from modelkit.cards import name_data
 from modelkit.errors import EngineError
 from modelkit.files import whole_directory, write_whole
-from modelkit.triton_models import MODEL_REPOSITORY, NLU_MODELS, QA_MODELS, install, served_models, write_nlu, write_qa
+from modelkit.triton_models import MODEL_REPOSITORY, NLU_MODELS, QA_MODELS, served_models, write_nlu, write_qa
 from service.triton.repository import NoEngineError, overlaid
 
 if TYPE_CHECKING:
@@ -60,6 +59,11 @@ def test_an_engine_directory_has_models_that_triton_can_read(engine):
     assert set(json.loads((engine / "card.json").read_text())) == {"date", "task"}
 
 
+def test_what_is_no_engine_directory_is_refused(tmp_path):
+    with pytest.raises(EngineError, match="is no engine directory: it needs triton/"):
+        served_models(tmp_path)
+
+
 def test_an_engine_for_answers(tmp_path, network, tokenizer):
     calibration = Calibration(0.1, 0.2, 0.3, 0.4)
     write_qa(tmp_path / "qa", onnx=network, tokenizer=tokenizer, calibration=calibration, card={"date": "2020-01-01"})
@@ -82,16 +86,6 @@ def test_writing_again_replaces_the_models_alone(engine, network, tokenizer):
     write_nlu(engine, onnx=network, tokenizer=tokenizer, labels=LABELS, card={})
     assert not (engine / "triton" / "intent_slot_decode" / "1" / "slot_values.json").exists()
     assert {path.name for path in engine.iterdir()} == {"card.json", "training", "triton"}
-
-
-def test_an_engine_is_installed_in_a_repository(tmp_path, engine):
-    repository = tmp_path / "repository"
-    shutil.copytree(MODEL_REPOSITORY / "intent_slot_bert", repository / "intent_slot_bert")
-    install(engine, repository)
-    assert network_file(repository / "intent_slot_bert" / "1").name == "mine.onnx"
-    assert {path.name for path in repository.iterdir()} == set(NLU_MODELS)
-    with pytest.raises(EngineError, match="is no engine directory: it needs triton/"):
-        install(tmp_path, repository)
 
 
 def test_the_later_engine_is_laid_over_the_shipped_models(tmp_path, engine):
