@@ -10,11 +10,11 @@ import grpc
 
 from vivavoce._config import DEFAULT_STOP_WINDOW_SECONDS, AudioFormat, Document, Endpointing, PhraseHints
 from vivavoce._connection import open_channel, reach, stub
-from vivavoce._conversation import Conversation, Server
-from vivavoce._reply_clock import ReplyClock
+from vivavoce._conversation import Conversation
 from vivavoce._requests import Utterable, ask_request, conversation_config
 from vivavoce._responses import reply_event
 from vivavoce._status import error_from_rpc
+from vivavoce._stream import Server
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Iterable, Sequence
@@ -80,6 +80,7 @@ class Client:
         phrase_hints: Sequence[PhraseHints] = (),
         reply_budget_seconds: float | None = None,
         max_alternatives: int = 0,
+        reconnect_seconds: float = 0.0,
     ) -> Conversation:
         """Holds a conversation: `async for event in client.converse(...)`.
 
@@ -94,12 +95,15 @@ class Client:
             audio: Format of the audio; None when only typed turns are sent.
             interim_results: Whether transcripts that may still change are wanted.
             endpointing: When an utterance begins and ends; None leaves it to the server.
-            documents: Texts that answers are looked for in, at most 32; several plain strings get their places, from "1"
-                on, as ids.
+            documents: Texts that answers are looked for in, at most 32; several plain strings get their places as ids,
+                from "1" on.
             phrase_hints: Words that are likely to be said.
             reply_budget_seconds: Time from the end of an utterance within which its reply is sent, 0.02 to 60; None
                 leaves it to the server (0.3).
             max_alternatives: How many texts final transcripts tell that may have been said, 0 to 10.
+            reconnect_seconds: How long a connection that was lost, or whose server shut down, is tried to be made anew;
+                0 for not at all. What was said and not answered yet is sent again, up to 30 s of audio (8 MiB), and
+                what is said meanwhile is kept. Only for audio that can be cut anywhere, and for typed turns.
 
         Returns:
             The events, as they arrive.
@@ -117,8 +121,16 @@ class Client:
             max_alternatives=max_alternatives,
         )
         stop_window_seconds = None if endpointing is None else endpointing.stop_window_seconds
-        clock = ReplyClock(DEFAULT_STOP_WINDOW_SECONDS if stop_window_seconds is None else stop_window_seconds)
-        conversation = Conversation(self._server(), config, audio_chunks, audio, clock)
+        if stop_window_seconds is None:
+            stop_window_seconds = DEFAULT_STOP_WINDOW_SECONDS
+        conversation = Conversation(
+            self._server(),
+            config,
+            audio_chunks,
+            audio,
+            stop_window_seconds=stop_window_seconds,
+            reconnect_seconds=reconnect_seconds,
+        )
         self._conversations = {one for one in self._conversations if not one.closed} | {conversation}
         return conversation
 

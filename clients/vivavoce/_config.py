@@ -70,7 +70,7 @@ class Document:
     """A text that answers are looked for in."""
 
     text: str
-    """The text itself, plain, at most 100,000 code points in all documents of a request together, which are 32 at most."""
+    """The text itself, plain. A request has 32 documents at most, with 100,000 code points together."""
     id: str = ""
     """The caller's own name for it, handed back in `Answer.document_id`."""
 

@@ -4,47 +4,41 @@ Three tasks share the work. The *listener* takes what the caller says, from the 
 nothing that is said while the connection is made is lost. The *sender* writes the config and then the backlog, as
 fast as the connection's flow control lets it. The caller's own task reads the events. When the backlog is full, the
 listener waits: the pressure reaches the caller's iterator.
+
+A stream that is lost may be followed by another one. The listener goes on meanwhile; the new stream's sender writes the
+config and, once the server has let it in, what of the old one was not answered, and then the backlog.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Coroutine, Iterable
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import grpc
 
-from vivavoce._connection import reach, stub
-from vivavoce._errors import ResponseOverdue, ServerUnavailable
-from vivavoce._events import Event, Notice, Reply, SpeechEnded
+from vivavoce._connection import reach
+from vivavoce._errors import Overloaded, ResponseOverdue, ServerUnavailable, VivavoceError
+from vivavoce._events import Event, GoingAwayReason, Reply
+from vivavoce._look_back import LookBack
+from vivavoce._outage import Outage, has_gone, retry_after_seconds, unavailable
 from vivavoce._requests import Utterable, utterance_requests
-from vivavoce._responses import event_from_response
-from vivavoce._status import error_from_rpc
+from vivavoce._stream import Stream
+from vivavoce._tasks import cancel, each, stop
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Coroutine, Iterable
+
     from vivavoce._config import AudioFormat
-    from vivavoce._reply_clock import ReplyClock
+    from vivavoce._stream import Server
 
 _T = TypeVar("_T")
-_Call: TypeAlias = "grpc.aio.StreamStreamCall[pb.ConverseRequest, pb.ConverseResponse]"
 
 # With chunks of 100 ms, 25 s of speech are kept; messages being at most 32 KiB long, 8 MiB of memory.
 BACKLOG_MESSAGES = 256
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """A server, and how patient its client is."""
-
-    channel: grpc.aio.Channel
-    target: str
-    connect_timeout_seconds: float
-    response_timeout_seconds: float
 
 
 class _ClosedError(Exception):
@@ -60,19 +54,24 @@ class Conversation:
         config: pb.ConversationConfig,
         said: AsyncIterable[Utterable] | Iterable[Utterable],
         audio: AudioFormat | None,
-        clock: ReplyClock,
+        *,
+        stop_window_seconds: float,
+        reconnect_seconds: float,
     ) -> None:
         self._server = server
         self._config = config
         self._said = said
         self._audio = audio
-        self._clock = clock
+        self._stop_window_seconds = stop_window_seconds
+        self._look_back = LookBack(audio) if reconnect_seconds > 0 else None
+        self._outage = Outage(reconnect_seconds)
         self._backlog: asyncio.Queue[pb.ConverseRequest | None] = asyncio.Queue(BACKLOG_MESSAGES)
+        self._all_taken = False
         self._begun = False
-        self._all_said = False
         self._closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._uplink: list[asyncio.Task[None]] = []
-        self._call: _Call | None = None
+        self._listener: asyncio.Task[None] | None = None
+        self._sender: asyncio.Task[None] | None = None
+        self._stream: Stream | None = None
 
     def __aiter__(self) -> AsyncIterator[Event]:
         # The generator is not kept: with the last reference to it, an iteration that was left early closes itself.
@@ -90,153 +89,179 @@ class Conversation:
         """Ends the conversation, whatever it is doing. May be called several times, and from any task."""
         if not self._closed.done():
             self._closed.set_result(None)
-        if self._call is not None:
-            self._call.cancel()
-        await _stop(self._uplink)
+        if self._stream is not None:
+            self._stream.cancel()
+        await stop(self._uplink())
 
     async def _hold(self) -> AsyncGenerator[Event, None]:
         try:
-            self._start(self._listen())
-            server = self._server
-            await self._wait_for(reach(server.channel, server.target, server.connect_timeout_seconds))
-            self._call = stub(server.channel).Converse()
-            sending = self._start(self._send(self._call))
-            # A write that fails because the server has ended the call must not get to run on: gRPC would replace the
-            # server's status by an internal error (https://github.com/grpc/grpc/issues/36066).
-            self._call.add_done_callback(partial(_cancel, sending))
-            while (response := await self._read(self._call)) is not None:
-                event = event_from_response(response)
-                if event is not None:
-                    yield self._timed(event)
-            if not self._all_said:
-                raise ServerUnavailable(f"The server at {server.target} ended the conversation early; connect again.")
+            self._listener = asyncio.create_task(self._listen())
+            stream = await self._open()
+            stream.go_on_with([])
+            while events := await self._events():
+                for event in events:
+                    yield event
         except _ClosedError:
             return
         finally:
             await self.aclose()
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.create_task(work)
-        self._uplink.append(task)
-        return task
-
     async def _listen(self) -> None:
-        async with aclosing(_each(self._said)) as said:
+        async with aclosing(each(self._said)) as said:
             async for something in said:
                 for request in utterance_requests(something, self._audio):
                     await self._backlog.put(request)
         await self._backlog.put(None)
 
-    async def _send(self, call: _Call) -> None:
+    async def _open(self) -> Stream:
+        """Opens a stream and sends the config; what follows waits for `Stream.go_on_with`."""
+        server = self._server
+        await self._wait_for(reach(server.channel, server.target, server.connect_timeout_seconds))
+        stream = self._stream = Stream(server, self._audio, self._stop_window_seconds)
+        self._sender = asyncio.create_task(self._send(stream))
+        # A write that fails because the server has ended the call must not get to run on: gRPC would replace the
+        # server's status by an internal error (https://github.com/grpc/grpc/issues/36066).
+        stream.when_done(partial(cancel, self._sender))
+        return stream
+
+    async def _send(self, stream: Stream) -> None:
         try:
-            await call.write(pb.ConverseRequest(config=self._config))
-            while (request := await self._backlog.get()) is not None:
-                self._note(request)
-                await call.write(request)
-            self._clock.half_closed(time.monotonic())
-            self._all_said = True
-            await call.done_writing()
+            await stream.write(pb.ConverseRequest(config=self._config))
+            for request in await stream.unanswered():
+                await stream.write(request)
+            while (said := await self._take()) is not None:
+                await stream.write(said)
+            await stream.half_close()
         except (grpc.aio.AioRpcError, asyncio.InvalidStateError, asyncio.CancelledError):
-            if not call.done():
+            if not stream.done():
                 raise
             # The call is over: reading tells how it ended, writing needs only to stop.
 
-    def _note(self, request: pb.ConverseRequest) -> None:
-        moment = time.monotonic()
-        match request.WhichOneof("request"):
-            case "audio":
-                seconds = None if self._audio is None else self._audio.duration_seconds(len(request.audio))
-                if seconds is not None:
-                    self._clock.audio_sent(seconds, moment)
-            case "end_of_utterance":
-                self._clock.end_requested(moment)
-            case "text":
-                self._clock.typed(moment)
+    async def _take(self) -> pb.ConverseRequest | None:
+        """Takes the next request out of the backlog, into what is looked back at; None when everything was said."""
+        if self._all_taken:
+            return None
+        request = await self._backlog.get()
+        self._all_taken = request is None
+        if request is not None and self._look_back is not None:
+            self._look_back.sent(request)
+        return request
 
-    async def _read(self, call: _Call) -> pb.ConverseResponse | None:
-        """Returns the next response, or None when the server has ended the conversation."""
+    async def _events(self) -> list[Event]:
+        """Returns what happens next; nothing when the conversation has come to its end."""
+        stream = self._stream
+        assert stream is not None
         try:
-            response = await self._wait_for(_read(call))
-        except grpc.aio.AioRpcError as error:
-            raise error_from_rpc(error, self._server.target) from error
-        return response
+            event = await self._next(stream)
+        except VivavoceError as error:
+            if not self._can_go_on(stream, error):
+                raise
+            return await self._reconnect(error)
+        return [] if event is None else [event]
 
-    async def _wait_for(self, work: Coroutine[Any, Any, _T]) -> _T:
+    async def _next(self, stream: Stream) -> Event | None:
+        """Returns the next event, or None when the server has ended the conversation."""
+        patience_seconds = self._server.response_timeout_seconds
+        while (response := await self._wait_for(stream.read(), patience_seconds)) is not None:
+            event = stream.event(response)
+            if event is not None:
+                return self._placed(event)
+        if not stream.half_closed or (stream.leaving is GoingAwayReason.SHUTDOWN and self._unanswered()):
+            target = self._server.target
+            raise ServerUnavailable(f"The server at {target} ended the conversation early; connect again.")
+        return None
+
+    def _placed(self, event: Event) -> Event:
+        """Notes what `event` answers, and returns it with its position and its turn in the whole conversation."""
+        if isinstance(event, Reply):
+            self._outage.forget()
+        if self._look_back is None:
+            return event
+        self._look_back.heard(event)
+        return self._look_back.placed(event)
+
+    def _can_go_on(self, stream: Stream, error: VivavoceError) -> bool:
+        """Returns whether a new stream may follow the one that failed with `error`."""
+        if self._look_back is None or not stream.accepted or not has_gone(error):
+            return False
+        if stream.leaving is GoingAwayReason.IDLE:
+            return self._look_back.owed
+        return not stream.half_closed or self._unanswered()
+
+    def _unanswered(self) -> bool:
+        return self._look_back is not None and not self._look_back.empty
+
+    async def _reconnect(self, error: VivavoceError) -> list[Event]:
+        """Tries to open a stream that goes on from the one that failed with `error`, and returns its first events."""
+        self._outage.lost(time.monotonic())
+        while True:
+            await self._leave()
+            pause_seconds = self._outage.pause_seconds(time.monotonic(), retry_after_seconds(error))
+            if pause_seconds is None:
+                raise unavailable(error)
+            await self._wait_for(asyncio.sleep(pause_seconds))
+            try:
+                async with asyncio.timeout(self._outage.left_seconds(time.monotonic())) as limit:
+                    return await self._go_on()
+            except TimeoutError:
+                if not limit.expired():
+                    raise  # It is the caller's own.
+                target = self._server.target
+                error = ServerUnavailable(f"The server at {target} did not take the conversation up again; try later.")
+            except VivavoceError as failure:
+                if not has_gone(failure) and not isinstance(failure, Overloaded):
+                    raise
+                error = failure
+
+    async def _leave(self) -> None:
+        """Gives the present stream up. Until the next one there is no sender: nothing is taken out of the backlog."""
+        if self._stream is not None:
+            self._stream.cancel()
+        sender, self._sender = self._sender, None
+        if sender is not None:
+            await stop([sender])
+
+    async def _go_on(self) -> list[Event]:
+        """Opens the next stream and, once the server has let it in, sends what was not answered."""
+        assert self._look_back is not None
+        stream = await self._open()
+        started = await self._next(stream)
+        reconnected, requests = self._look_back.begin_anew()
+        stream.go_on_with(requests)
+        self._outage.over(time.monotonic())
+        return [reconnected] if started is None else [reconnected, started]
+
+    def _uplink(self) -> list[asyncio.Task[None]]:
+        return [task for task in (self._listener, self._sender) if task is not None]
+
+    async def _wait_for(self, work: Coroutine[Any, Any, _T], patience_seconds: float | None = None) -> _T:
         """Waits for `work`, unless the uplink fails first: then its error is raised.
 
         Patience is limited only once everything was sent: as long as the caller may speak, the server may listen.
 
         Raises:
-            ResponseOverdue: Everything was sent, and `work` took longer than the server is given.
+            ResponseOverdue: Everything was sent, and `work` took longer than `patience_seconds`.
             _ClosedError: The conversation was closed meanwhile.
         """
         task = asyncio.create_task(work)
         try:
-            self._check(timed_out=False)  # The uplink may have failed while the caller was busy with the last event.
+            self._check()  # The uplink may have failed while the caller was busy with the last event.
             while not task.done():
-                sending = [one for one in self._uplink if not one.done()]
-                patience = None if sending else self._server.response_timeout_seconds
+                sending = [one for one in self._uplink() if not one.done()]
+                patience = None if sending else patience_seconds
                 awaited: set[asyncio.Future[Any]] = {task, self._closed, *sending}
                 done, _ = await asyncio.wait(awaited, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
-                self._check(timed_out=not done)
+                self._check()
+                if not done:
+                    message = f"The server at {self._server.target} has said nothing for {patience:g} s; try again."
+                    raise ResponseOverdue(message)
             return task.result()
         finally:
-            await _stop([task])
+            await stop([task])
 
-    def _check(self, *, timed_out: bool) -> None:
+    def _check(self) -> None:
         if self._closed.done():
             raise _ClosedError
-        for one in self._uplink:
+        for one in self._uplink():
             if one.done():
                 one.result()
-        if timed_out:
-            seconds, target = self._server.response_timeout_seconds, self._server.target
-            raise ResponseOverdue(f"The server at {target} has said nothing for {seconds:g} s; try again.")
-
-    def _timed(self, event: Event) -> Event:
-        match event:
-            case SpeechEnded():
-                self._clock.speech_ended(event)
-            case Notice():
-                self._clock.notice(event)
-            case Reply():
-                return replace(event, client_latency_seconds=self._clock.latency_seconds(event, time.monotonic()))
-        return event
-
-
-def _cancel(task: asyncio.Task[None], _call: _Call) -> None:
-    if task is not asyncio.current_task():  # There it is the task itself that has just learned of the end.
-        task.cancel()
-
-
-async def _read(call: _Call) -> pb.ConverseResponse | None:
-    response = await call.read()
-    return response if isinstance(response, pb.ConverseResponse) else None
-
-
-async def _stop(tasks: list[asyncio.Task[_T]]) -> None:
-    """Cancels what still runs and waits for its end; what failed has been told, or does not matter any more.
-
-    The task that asks for this, or waits for who asks, may be one of them. The former is left out: the caller's own
-    task stops it. Because of the latter the wait is shielded: its being cancelled must not cancel `tasks` once more.
-    """
-    others = [task for task in tasks if task is not asyncio.current_task()]
-    for task in others:
-        task.cancel()
-    await asyncio.shield(asyncio.gather(*others, return_exceptions=True))
-
-
-async def _each(said: AsyncIterable[Utterable] | Iterable[Utterable]) -> AsyncGenerator[Utterable, None]:
-    """Iterates over what the caller says, and closes a generator of theirs behind it."""
-    if not isinstance(said, AsyncIterable):
-        for something in said:
-            yield something
-            await asyncio.sleep(0)  # The other tasks get their turn.
-        return
-    iterator = aiter(said)
-    try:
-        async for something in iterator:
-            yield something
-    finally:
-        if isinstance(iterator, AsyncGenerator):
-            await iterator.aclose()

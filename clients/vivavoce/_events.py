@@ -257,5 +257,19 @@ class GoingAway:
     """Time left before the conversation is ended."""
 
 
-Event: TypeAlias = Started | SpeechBegan | Transcript | SpeechEnded | Reply | Notice | GoingAway
+@dataclass(frozen=True, slots=True)
+class Reconnected:
+    """The connection was lost and made anew; a `Started` follows.
+
+    Positions and numbers of turns go on from before. A turn that was not answered yet begins again, as a rule under its
+    number: what is told of it now replaces what was told before.
+    """
+
+    lost_seconds: float
+    """How much of an unanswered utterance is lost, because it lasted longer than what is kept; 0 as a rule."""
+    replayed_seconds: float
+    """How much audio is sent again."""
+
+
+Event: TypeAlias = Started | SpeechBegan | Transcript | SpeechEnded | Reply | Notice | GoingAway | Reconnected
 """Everything that a conversation tells its caller."""

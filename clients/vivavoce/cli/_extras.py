@@ -24,7 +24,8 @@ def extra(name: str, purpose: str) -> Iterator[None]:
         purpose: what needs it, as the beginning of a sentence.
 
     Raises:
-        click.ClickException: a package of others, or an optional one of ours, is missing. Any other module of ours that is missing is a bug, and stays one.
+        click.ClickException: a package of others, or an optional one of ours, is missing. Any other module of ours that
+            is missing is a bug, and stays one.
     """
     try:
         yield

@@ -12,6 +12,7 @@ from vivavoce import (
     GoingAway,
     Latency,
     Notice,
+    Reconnected,
     Reply,
     SpeechBegan,
     SpeechEnded,
@@ -72,6 +73,9 @@ def _event(event: Event) -> _Object:
         case GoingAway():
             grace_s = _rounded(event.grace_seconds)
             said = {"event": "going_away", "reason": event.reason.value, "grace_s": grace_s}
+        case Reconnected():
+            lost_s, replayed_s = _rounded(event.lost_seconds), _rounded(event.replayed_seconds)
+            said = {"event": "reconnected", "lost_s": lost_s, "replayed_s": replayed_s}
     return said
 
 

@@ -10,8 +10,8 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from vivavoce import Event, GoingAway, Notice, Reply, SpeechBegan, Transcript
-from vivavoce.cli._rows import Row, printable, reply_rows
+from vivavoce import Event, GoingAway, Notice, Reconnected, Reply, SpeechBegan, Transcript
+from vivavoce.cli._rows import Row, printable, reconnection, reply_rows
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -68,6 +68,9 @@ class LiveView(AbstractContextManager["LiveView"]):
             case GoingAway():
                 warning = f"The server ends the conversation in {event.grace_seconds:.0f} s."
                 self._console.print(Text(warning, style="yellow"))
+            case Reconnected():
+                self._clear_words()
+                self._console.print(Text(reconnection(event), style="yellow"))
         self._refresh()
 
     def level(self, peak: float) -> None:
@@ -93,7 +96,7 @@ class LiveView(AbstractContextManager["LiveView"]):
 
     def _clear_words(self) -> None:
         self._last_partial, self._words = "", Text()
-        self._live.update(self._region())  # What is printed next must not bring them back below it.
+        self._refresh()  # What is printed next must not bring them back below it.
 
     def _refresh(self) -> None:
         self._live.update(self._region(), refresh=True)

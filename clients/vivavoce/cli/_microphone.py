@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 PREFERRED_SAMPLE_RATE_HZ = 16_000
 BLOCK_SECONDS = 0.05
-QUEUE_BLOCKS = 200
-"""10 s of speech."""
+QUEUE_BLOCKS = 600
+"""30 s of speech: what is said while a lost connection is made anew."""
 PATIENCE_SECONDS = 3.0
 """A device that says nothing for so long, not even silence, is gone."""
 

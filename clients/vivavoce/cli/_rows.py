@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vivavoce import Answer, Intent, Reply, ReplyStatus, Stage, StageLatency
+from vivavoce import Answer, Intent, Reconnected, Reply, ReplyStatus, Stage, StageLatency
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +45,12 @@ def reply_rows(reply: Reply, budget_seconds: float) -> Iterator[Row]:
         took = reply.latency.of(stage)
         if took is not None:
             yield Row(stage.value.lower(), _stage(took), is_detail=True)
+
+
+def reconnection(reconnected: Reconnected) -> str:
+    """Writes what a lost connection came to."""
+    told = f"Connected again; {reconnected.replayed_seconds:.1f} s of audio are sent once more"
+    return f"{told}, {reconnected.lost_seconds:.1f} s are lost." if reconnected.lost_seconds else f"{told}."
 
 
 def printable(text: str) -> str:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+_RECONNECT_SECONDS = 30.0
+
 
 @click.command()
 @click.option("--device", metavar="N", type=int, help="Number of the input device.")
@@ -75,6 +77,7 @@ def mic(
                     phrase_hints=phrase_hints,
                     reply_budget_seconds=seconds(budget_ms),
                     max_alternatives=alternatives,
+                    reconnect_seconds=_RECONNECT_SECONDS,
                 )
                 await show_conversation(conversation, view)
         return microphone.lost_blocks
@@ -85,7 +88,8 @@ def mic(
     if lost_blocks:
         lost_seconds = lost_blocks * BLOCK_SECONDS
         click.echo(
-            f"At least {lost_seconds:g} s of speech were lost: this computer or the server is too slow.", err=True
+            f"At least {lost_seconds:g} s of speech were lost: this computer or the server is too slow, or was away.",
+            err=True,
         )
 
 

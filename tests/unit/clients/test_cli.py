@@ -20,6 +20,7 @@ from tests.unit.clients.fake_service import FakeService, make_answer, make_reply
 from vivavoce import DEFAULT_STOP_WINDOW_SECONDS
 from vivavoce.cli import run
 from vivavoce.cli._json_view import JsonView
+from vivavoce.cli._plain_view import PlainView
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
 
@@ -359,3 +360,14 @@ def test_alternatives_are_printed_where_there_are_some(capsys: Capture) -> None:
         {"text": "turn on", "confidence": 0.8123}, {"text": "turn in", "confidence": 0.1},
     ]  # fmt: skip
     assert "alternatives" not in second
+
+
+def test_a_connection_that_was_made_anew_is_told(capsys: Capture) -> None:
+    reconnected = vivavoce.Reconnected(lost_seconds=1.25, replayed_seconds=30.0)
+
+    JsonView(sys.stdout).show(reconnected)
+    PlainView(sys.stdout, budget_seconds=0.3).show(reconnected)
+
+    as_json, plain = capsys.readouterr().out.splitlines()
+    assert json.loads(as_json) == {"event": "reconnected", "lost_s": 1.25, "replayed_s": 30.0}
+    assert plain == "! Connected again; 30.0 s of audio are sent once more, 1.2 s are lost."

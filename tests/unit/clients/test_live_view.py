@@ -59,6 +59,19 @@ def test_words_firm_up_in_place_and_the_reply_stays() -> None:
     assert shown.rstrip("\r").endswith("\x1b[?25h"), "the cursor is back"
 
 
+def test_a_connection_that_was_made_anew_is_told_and_words_that_were_not_final_go() -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=100, highlight=False, color_system=None)
+    with LiveView(console, budget_seconds=0.3) as view:
+        view.begin("")
+        view.show(_transcript("turn on the"))
+        view.show(vivavoce.Reconnected(lost_seconds=0.0, replayed_seconds=2.25))
+
+    shown = screen.getvalue()
+    assert "Connected again; 2.2 s of audio are sent once more." in shown
+    assert "turn on the" not in shown[shown.index("Connected again") :]
+
+
 def test_nothing_said_is_told() -> None:
     screen = io.StringIO()
     with LiveView(Console(file=screen, force_terminal=True), budget_seconds=0.3) as view:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+import vivavoce
 from vivavoce.cli import _microphone, run
-from vivavoce.cli._microphone import QUEUE_BLOCKS, Microphone, choose_device, list_devices
+from vivavoce.cli._microphone import BLOCK_SECONDS, QUEUE_BLOCKS, Microphone, choose_device, list_devices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,6 +147,28 @@ def test_speaking_until_interrupted(portaudio: FakePortAudio, service: FakeServi
     assert portaudio.opened["device"] == 2
     assert "Listening to Headset" in captured.err
     assert "At least 0.05 s of speech were lost" in captured.err
+
+
+def test_a_lost_connection_is_made_anew(
+    portaudio: FakePortAudio, service: FakeService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[str, Any] = {}
+    converse = vivavoce.Client.converse
+
+    def remembered(client: vivavoce.Client, blocks: Any, **chosen: Any) -> vivavoce.Conversation:
+        options.update(chosen)
+        return converse(client, blocks, **chosen)
+
+    def play(_callback: Callable[..., None]) -> None:
+        service.config_arrived.wait(10)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    portaudio.play = play
+    monkeypatch.setattr(vivavoce.Client, "converse", remembered)
+
+    assert run(["mic", "--server", service.address, "--json"]) == 0
+    assert options["reconnect_seconds"] == 30.0
+    assert QUEUE_BLOCKS * BLOCK_SECONDS >= 30.0, "what is said meanwhile is kept"
 
 
 def test_a_device_that_cannot_record_at_16_khz_records_at_its_own_rate(portaudio: FakePortAudio) -> None:

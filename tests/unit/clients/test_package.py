@@ -15,9 +15,9 @@ EXPORTS = {
     "DEFAULT_TARGET", "Document", "Encoding", "EndOfUtterance", "EndReason", "Endpointing", "Event", "GoingAway",
     "GoingAwayReason", "Incompatible", "Intent", "InvalidRequest", "Latency", "ModelAdmin",
     "ModelState", "ModelVersion", "NotAudio", "Notice", "NoticeCode",
-    "Overloaded", "PhraseHints", "Recording", "Reply", "ReplyStatus", "ResponseOverdue", "ServerError", "ServerFailed",
-    "ServerUnavailable", "Slot", "SpeechBegan", "SpeechEnded", "Stage", "StageLatency", "Started", "Transcript",
-    "TypedTurn", "Utterable", "VivavoceError", "connect", "pace", "read_audio",
+    "Overloaded", "PhraseHints", "Reconnected", "Recording", "Reply", "ReplyStatus", "ResponseOverdue", "ServerError",
+    "ServerFailed", "ServerUnavailable", "Slot", "SpeechBegan", "SpeechEnded", "Stage", "StageLatency", "Started",
+    "Transcript", "TypedTurn", "Utterable", "VivavoceError", "connect", "pace", "read_audio",
 }  # fmt: skip
 
 

@@ -1,0 +1,244 @@
+"""What would have to be said again if the connection were lost now: everything that was sent and not answered yet.
+
+Positions are in bytes of audio from the start of the present stream, and turns have that stream's numbers.
+`LookBack.placed` makes both those of the whole conversation: a new stream goes on where the kept audio begins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from vivavoce._config import Encoding
+from vivavoce._errors import InvalidRequest
+from vivavoce._events import (
+    EndReason,
+    Event,
+    Notice,
+    NoticeCode,
+    Reconnected,
+    Reply,
+    SpeechBegan,
+    SpeechEnded,
+    Transcript,
+)
+from vivavoce._requests import MAX_AUDIO_MESSAGE_BYTES
+from vivavoce.v1 import conversation_pb2 as pb
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from vivavoce._config import AudioFormat
+
+MAX_SECONDS = 30.0
+MAX_BYTES = 8 * 1024 * 1024
+
+_SILENCE = {
+    Encoding.LINEAR_PCM: b"\x00",
+    Encoding.LINEAR_PCM_FLOAT32: b"\x00",
+    Encoding.MULAW: b"\xff",
+    Encoding.ALAW: b"\xd5",
+}
+
+
+@dataclass(slots=True)
+class _Mark:
+    """A typed turn or an end of utterance that was sent when so much audio had been."""
+
+    position: int
+    request: pb.ConverseRequest
+    turn: int = 0
+    """The turn that it is, or ends; 0 while the server has not told."""
+
+
+@dataclass(slots=True)
+class _Utterance:
+    """A spoken turn, and the audio that it covers."""
+
+    turn: int
+    start: int
+    end: int
+    answered: bool = False
+
+
+class LookBack:
+    """Keeps what was sent until it is answered, as much of it as the bound allows."""
+
+    def __init__(self, audio: AudioFormat | None) -> None:
+        """Begins to look back.
+
+        Args:
+            audio: Format of the audio; None when only typed turns are sent.
+
+        Raises:
+            InvalidRequest: Audio in this format cannot be cut.
+        """
+        self._sample_rate_hz, self._frame_bytes, self._silence = _layout(audio)
+        bytes_per_second = self._sample_rate_hz * self._frame_bytes
+        self._max_bytes = min(round(MAX_SECONDS * self._sample_rate_hz) * self._frame_bytes, MAX_BYTES)
+        self._bytes_per_second = max(bytes_per_second, 1)
+        self._audio = bytearray()
+        self._kept_from = 0
+        self._marks: list[_Mark] = []
+        self._utterances: list[_Utterance] = []
+        self._last_turn = 0
+        self._last_answered = 0
+        self._earlier_bytes = 0
+        self._earlier_turns = 0
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing would have to be said again."""
+        return not self._audio and not self._marks
+
+    @property
+    def owed(self) -> bool:
+        """Whether the server is known to owe a reply."""
+        return bool(self._marks) or any(not one.answered for one in self._utterances)
+
+    def sent(self, request: pb.ConverseRequest) -> None:
+        """Keeps what was sent. Of too much audio the oldest is dropped."""
+        if not request.HasField("audio"):
+            self._marks.append(_Mark(self._end, request))
+            return
+        self._audio += request.audio
+        if len(self._audio) > self._max_bytes:
+            self._drop_to(self._end - self._max_bytes)
+
+    def heard(self, event: Event) -> None:
+        """Drops what `event` answers; its position and its turn are those of the present stream."""
+        match event:
+            case SpeechBegan():
+                self._number_typed_turns(event.turn - 1)
+                self._last_turn = max(self._last_turn, event.turn)
+                start = self._position(event.start_seconds)
+                self._utterances.append(_Utterance(event.turn, start, start))
+            case SpeechEnded():
+                end = self._end_of(event)
+                for utterance in self._utterances_of(event.turn):
+                    utterance.end = end
+            case Notice(code=NoticeCode.NO_SPEECH):
+                mark = self._end_requested()
+                if mark is not None:
+                    self._marks.remove(mark)
+            case Reply():
+                self._answered(event.turn)
+
+    def placed(self, event: Event) -> Event:
+        """Returns `event` of the present stream with its position and its turn in the whole conversation."""
+        seconds, turns = self._earlier_bytes / self._bytes_per_second, self._earlier_turns
+        match event:
+            case SpeechBegan():
+                return replace(event, turn=event.turn + turns, start_seconds=event.start_seconds + seconds)
+            case Transcript():
+                start_seconds, end_seconds = event.start_seconds + seconds, event.end_seconds + seconds
+                return replace(event, turn=event.turn + turns, start_seconds=start_seconds, end_seconds=end_seconds)
+            case SpeechEnded():
+                return replace(event, turn=event.turn + turns, end_seconds=event.end_seconds + seconds)
+            case Reply():
+                return replace(event, turn=event.turn + turns)
+            case Notice(turn=int(turn)):
+                return replace(event, turn=turn + turns)
+        return event
+
+    def begin_anew(self) -> tuple[Reconnected, list[pb.ConverseRequest]]:
+        """Goes over to a new stream.
+
+        Returns:
+            What it means for the caller, and the requests that the new stream begins with.
+        """
+        spoken_from = min((one.start for one in self._utterances if not one.answered), default=self._kept_from)
+        lost_bytes = max(0, self._kept_from - spoken_from)
+        told = Reconnected(lost_bytes / self._bytes_per_second, len(self._audio) / self._bytes_per_second)
+        requests = list(self._requests())
+        self._marks = [_Mark(max(0, one.position - self._kept_from), one.request) for one in self._marks]
+        self._earlier_bytes += self._kept_from
+        self._earlier_turns += self._last_answered
+        self._kept_from = self._last_turn = self._last_answered = 0
+        self._utterances.clear()
+        return told, requests
+
+    @property
+    def _end(self) -> int:
+        return self._kept_from + len(self._audio)
+
+    def _position(self, seconds: float) -> int:
+        return round(seconds * self._sample_rate_hz) * self._frame_bytes
+
+    def _utterances_of(self, turn: int) -> list[_Utterance]:
+        return [one for one in self._utterances if one.turn == turn]
+
+    def _end_of(self, ended: SpeechEnded) -> int:
+        """Returns up to where the server took the audio as part of an utterance that has ended."""
+        match ended.reason:
+            case EndReason.REQUESTED:
+                mark = self._end_requested()
+                if mark is not None:
+                    mark.turn = ended.turn
+                    return mark.position
+            case EndReason.HALF_CLOSE:
+                return self._end
+        return self._position(ended.end_seconds)
+
+    def _end_requested(self) -> _Mark | None:
+        """Returns the first end of utterance that the server has said nothing about."""
+        open_ends = (one for one in self._marks if not one.turn and one.request.HasField("end_of_utterance"))
+        return next(open_ends, None)
+
+    def _answered(self, turn: int) -> None:
+        if turn > self._last_turn:  # Nobody spoke in it.
+            self._number_typed_turns(turn)
+        self._last_answered = max(self._last_answered, turn)
+        self._marks = [one for one in self._marks if one.turn != turn]
+        for utterance in self._utterances_of(turn):
+            utterance.answered = True
+        while self._utterances and self._utterances[0].answered:
+            self._drop_to(self._utterances.pop(0).end)
+        for utterance in self._utterances_of(turn):  # One that was said before it is still open.
+            self._blank(utterance.start, utterance.end)
+
+    def _number_typed_turns(self, last: int) -> None:
+        """Numbers typed turns up to `last`: turns are counted as they come, and spoken ones have told theirs."""
+        typed = (one for one in self._marks if not one.turn and one.request.HasField("text"))
+        for turn, mark in zip(range(self._last_turn + 1, last + 1), typed, strict=False):
+            mark.turn = turn
+        self._last_turn = max(self._last_turn, last)
+
+    def _drop_to(self, position: int) -> None:
+        count = min(position - self._kept_from, len(self._audio))
+        if count > 0:
+            del self._audio[:count]
+            self._kept_from += count
+
+    def _blank(self, start: int, end: int) -> None:
+        """Puts silence in the place of audio: what follows keeps its position."""
+        first, last = max(0, start - self._kept_from), min(end - self._kept_from, len(self._audio))
+        if last > first:
+            self._audio[first:last] = self._silence * (last - first)
+
+    def _requests(self) -> Iterator[pb.ConverseRequest]:
+        sent = 0
+        for mark in self._marks:
+            upto = max(sent, mark.position - self._kept_from)
+            yield from self._audio_requests(sent, upto)
+            yield mark.request
+            sent = upto
+        yield from self._audio_requests(sent, len(self._audio))
+
+    def _audio_requests(self, start: int, end: int) -> Iterator[pb.ConverseRequest]:
+        for offset in range(start, end, MAX_AUDIO_MESSAGE_BYTES):
+            yield pb.ConverseRequest(audio=bytes(self._audio[offset : min(offset + MAX_AUDIO_MESSAGE_BYTES, end)]))
+
+
+def _layout(audio: AudioFormat | None) -> tuple[int, int, bytes]:
+    """Returns the sample rate, the bytes of a sample of all channels, and the byte that silence is made of."""
+    if audio is None:
+        return 0, 0, b""
+    byte_seconds = audio.duration_seconds(1)
+    if byte_seconds is None:
+        raise InvalidRequest(
+            "Only audio that can be cut anywhere can be sent again after a lost connection: send LINEAR_PCM, "
+            "LINEAR_PCM_FLOAT32, MULAW or ALAW with their sample rate and channels, or leave reconnect_seconds at 0.",
+            field="config.audio",
+        )
+    return audio.sample_rate_hz, round(1 / byte_seconds) // audio.sample_rate_hz, _SILENCE[audio.encoding]

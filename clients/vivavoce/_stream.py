@@ -1,0 +1,130 @@
+"""One stream to the server: a conversation has one at a time, and another one after a lost connection."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import grpc
+
+from vivavoce._connection import stub
+from vivavoce._events import Event, GoingAway, GoingAwayReason, Notice, Reply, SpeechEnded
+from vivavoce._reply_clock import ReplyClock
+from vivavoce._responses import event_from_response
+from vivavoce._status import error_from_rpc
+from vivavoce.v1 import conversation_pb2 as pb
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from vivavoce._config import AudioFormat
+
+_Call: TypeAlias = "grpc.aio.StreamStreamCall[pb.ConverseRequest, pb.ConverseResponse]"
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server, and how patient its client is."""
+
+    channel: grpc.aio.Channel
+    target: str
+    connect_timeout_seconds: float
+    response_timeout_seconds: float
+
+
+class Stream:
+    """A call of `Converse`, and how long its replies take.
+
+    Attributes:
+        accepted: Whether the server has answered at all.
+        half_closed: Whether everything was sent.
+        leaving: Why the server will end the stream; None while it has not said that it will.
+    """
+
+    def __init__(self, server: Server, audio: AudioFormat | None, stop_window_seconds: float) -> None:
+        self.accepted = False
+        self.half_closed = False
+        self.leaving: GoingAwayReason | None = None
+        self._target = server.target
+        self._audio = audio
+        self._clock = ReplyClock(stop_window_seconds)
+        self._call: _Call = stub(server.channel).Converse()
+        self._unanswered: Sequence[pb.ConverseRequest] = ()
+        self._may_go_on = asyncio.Event()
+
+    def go_on_with(self, unanswered: Sequence[pb.ConverseRequest]) -> None:
+        """Lets the sender go on after the config, with what an earlier stream has left unanswered."""
+        self._unanswered = unanswered
+        self._may_go_on.set()
+
+    async def unanswered(self) -> Sequence[pb.ConverseRequest]:
+        """Waits for `go_on_with`, and returns what it was given."""
+        await self._may_go_on.wait()
+        requests, self._unanswered = self._unanswered, ()
+        return requests
+
+    def when_done(self, callback: Callable[[], None]) -> None:
+        """Calls `callback` once the call is over."""
+        self._call.add_done_callback(lambda _: callback())
+
+    def done(self) -> bool:
+        """Whether the call is over."""
+        return self._call.done()
+
+    def cancel(self) -> None:
+        """Gives the call up."""
+        self._call.cancel()
+
+    async def write(self, request: pb.ConverseRequest) -> None:
+        """Sends `request` as soon as flow control lets it."""
+        self._note(request)
+        await self._call.write(request)
+
+    async def half_close(self) -> None:
+        """Tells the server that nothing more will be sent."""
+        self._clock.half_closed(time.monotonic())
+        self.half_closed = True
+        await self._call.done_writing()
+
+    async def read(self) -> pb.ConverseResponse | None:
+        """Returns the next response, or None when the server has ended the stream.
+
+        Raises:
+            VivavoceError: The stream has failed.
+        """
+        try:
+            response = await self._call.read()
+        except grpc.aio.AioRpcError as error:
+            raise error_from_rpc(error, self._target) from error
+        if not isinstance(response, pb.ConverseResponse):
+            return None
+        self.accepted = True
+        return response
+
+    def event(self, response: pb.ConverseResponse) -> Event | None:
+        """Makes the event that `response` is, or None when a newer server sent what this version does not know."""
+        event = event_from_response(response)
+        match event:
+            case SpeechEnded():
+                self._clock.speech_ended(event)
+            case Notice():
+                self._clock.notice(event)
+            case GoingAway():
+                self.leaving = event.reason
+            case Reply():
+                return replace(event, client_latency_seconds=self._clock.latency_seconds(event, time.monotonic()))
+        return event
+
+    def _note(self, request: pb.ConverseRequest) -> None:
+        moment = time.monotonic()
+        match request.WhichOneof("request"):
+            case "audio":
+                seconds = None if self._audio is None else self._audio.duration_seconds(len(request.audio))
+                if seconds is not None:
+                    self._clock.audio_sent(seconds, moment)
+            case "end_of_utterance":
+                self._clock.end_requested(moment)
+            case "text":
+                self._clock.typed(moment)
