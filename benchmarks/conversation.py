@@ -27,10 +27,12 @@ from benchmarks.sla.report import percentiles
 from benchmarks.words import WORDS
 from demo.manifest import utterances
 from modelkit.moonshine import find_assets
-from tests.processes import listening
+from service.child_process import SERVE, listening
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
+
+    import numpy.typing as npt
 
 RATE = 16_000
 CHUNK = RATE // 10
@@ -62,7 +64,7 @@ async def _latency(address: str, *, push_to_talk: bool) -> dict[str, object]:
     chosen = (commands + questions + questions)[:20]
     documents = questions[0].documents()
 
-    async def speak() -> AsyncIterator[object]:
+    async def speak() -> AsyncIterator[vivavoce.Utterable]:
         for utterance in chosen:
             samples, _ = soundfile.read(utterance.path, dtype="int16")
             if push_to_talk:
@@ -75,9 +77,11 @@ async def _latency(address: str, *, push_to_talk: bool) -> dict[str, object]:
                 for _ in range(5):
                     yield bytes(2 * CHUNK)
 
-    options = {"endpointing": vivavoce.Endpointing(disabled=True)} if push_to_talk else {}
+    endpointing = vivavoce.Endpointing(disabled=True) if push_to_talk else None
     async with vivavoce.connect(address) as client:
-        events = client.converse(_paced(speak()), audio=PCM, interim_results=True, documents=documents, **options)
+        events = client.converse(
+            _paced(speak()), audio=PCM, interim_results=True, endpointing=endpointing, documents=documents
+        )
         replies = [event async for event in events if isinstance(event, vivavoce.Reply)]
     server = [reply.latency.total_seconds for reply in replies]
     client_side = [reply.client_latency_seconds for reply in replies if reply.client_latency_seconds is not None]
@@ -94,7 +98,7 @@ async def _latency(address: str, *, push_to_talk: bool) -> dict[str, object]:
     }
 
 
-async def _paced(chunks: AsyncIterator[object]) -> AsyncIterator[object]:
+async def _paced(chunks: AsyncIterator[vivavoce.Utterable]) -> AsyncIterator[vivavoce.Utterable]:
     """Yields audio when it would have been recorded; the schedule is absolute, so that delays do not add up."""
     loop = asyncio.get_running_loop()
     due = loop.time()
@@ -111,7 +115,7 @@ async def accuracy(address: str, _: psutil.Process) -> dict[str, object]:
     samples, rate = soundfile.read(weights.parent / "two_cities.wav", dtype="float32")
     samples = soxr.resample(samples, rate, RATE)
 
-    async def speak() -> AsyncIterator[object]:
+    async def speak() -> AsyncIterator[vivavoce.Utterable]:
         for start in range(0, len(samples), CHUNK):
             yield (samples[start : start + CHUNK] * 32767).astype("<i2").tobytes()
 
@@ -124,7 +128,7 @@ async def accuracy(address: str, _: psutil.Process) -> dict[str, object]:
     }
 
 
-def _transcriber_text(weights: Path, samples: np.ndarray) -> str:
+def _transcriber_text(weights: Path, samples: npt.NDArray[np.float32]) -> str:
     """Transcribes with moonshine-voice's own library, in one go."""
     import moonshine_voice  # noqa: PLC0415 - loads a native library, which only this comparison needs
 
@@ -136,7 +140,7 @@ def _transcriber_text(weights: Path, samples: np.ndarray) -> str:
 async def idle(address: str, service: psutil.Process) -> dict[str, object]:
     """CPU of all the service's processes while twenty conversations say nothing, as a share of one core."""
 
-    async def hold(chunks: Callable[[], AsyncIterator[object]], seconds: float) -> float:
+    async def hold(chunks: Callable[[], AsyncIterator[vivavoce.Utterable]], seconds: float) -> float:
         async def one() -> None:
             async with vivavoce.connect(address, response_timeout_seconds=600) as client:
                 async for _ in client.converse(chunks(), audio=PCM):
@@ -156,14 +160,14 @@ async def idle(address: str, service: psutil.Process) -> dict[str, object]:
             raise RuntimeError(f"{over} of {len(tasks)} conversations were not held to the end: {why}")
         return round(100 * share, 2)
 
-    async def nothing() -> AsyncIterator[object]:
+    async def nothing() -> AsyncIterator[vivavoce.Utterable]:
         await asyncio.sleep(600)
         yield b""
 
-    def noise_of(deviation: float) -> Callable[[], AsyncIterator[object]]:
+    def noise_of(deviation: float) -> Callable[[], AsyncIterator[vivavoce.Utterable]]:
         noise = np.random.default_rng(1).normal(0, deviation, CHUNK).astype("<i2").tobytes()
 
-        async def chunks() -> AsyncIterator[object]:
+        async def chunks() -> AsyncIterator[vivavoce.Utterable]:
             while True:
                 yield noise
 
@@ -233,7 +237,7 @@ def main() -> None:
     names = sys.argv[1:] or list(MEASUREMENTS)
     with (
         tempfile.TemporaryDirectory() as directory,
-        listening(["-m", "vivavoce", "serve", "--port", "0", *UNGUARDED], Path(directory) / "log.txt") as (
+        listening([*SERVE, *UNGUARDED], Path(directory) / "log.txt") as (
             process,
             address,
         ),

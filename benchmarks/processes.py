@@ -9,7 +9,7 @@ import sys
 from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
 from typing import TYPE_CHECKING, TypeVar
 
-from modelkit.evaluation.service_process import die_with_parent
+from service.child_process import die_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

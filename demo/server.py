@@ -10,14 +10,15 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from service import child_process
+
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import AsyncIterator, Callable, Sequence
 
-START_SECONDS = 180.0
 STOP_SECONDS = 20.0
 REAP_SECONDS = 2.0
-READY = "listening on "
-SERVE = (sys.executable, "-m", "vivavoce", "serve", "--port", "0")
+SERVE = (sys.executable, *child_process.SERVE)
 LOG_LINES = 15
 
 
@@ -41,13 +42,13 @@ async def running_server(
     Raises:
         ServerError: It does not come up, or leaves a process behind.
     """
-    process = await asyncio.create_subprocess_exec(
-        *command, stdout=asyncio.subprocess.PIPE, stderr=log, start_new_session=True
-    )
+    process = child_process.start(command, log, own_session=True)
     family = {process.pid}
     try:
         async with progress("Starting Triton and the service"):
-            address = await _address(process, Path(log.name))
+            address = await child_process.address_of(process)
+            if address is None:
+                raise ServerError(f"The server did not come up. The end of its log:\n{_tail(Path(log.name))}")
         family |= _descendants(process.pid)
         yield address
         family |= _descendants(process.pid)
@@ -56,37 +57,22 @@ async def running_server(
             await _stop(process, family)
 
 
-async def _address(process: asyncio.subprocess.Process, log: Path) -> str:
-    """Waits until the server says where it listens."""
-    if process.stdout is None:
-        raise ServerError("The output of the server cannot be read.")
-    with suppress(TimeoutError):
-        async with asyncio.timeout(START_SECONDS):
-            async for line in process.stdout:
-                if line.decode().startswith(READY):
-                    return line.decode().removeprefix(READY).strip()
-    raise ServerError(f"The server did not come up. The end of its log:\n{_tail(log)}")
-
-
 def _tail(log: Path) -> str:
     return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:])
 
 
-async def _stop(process: asyncio.subprocess.Process, family: set[int]) -> None:
+async def _stop(process: subprocess.Popen[str], family: set[int]) -> None:
     """Asks the server to stop, and makes sure that all of its family has.
 
     Raises:
         ServerError: A process had to be killed.
     """
-    with suppress(ProcessLookupError):
-        process.terminate()
-    with suppress(TimeoutError):
-        async with asyncio.timeout(STOP_SECONDS):
-            await process.wait()
+    await asyncio.to_thread(child_process.ask_to_stop, process, STOP_SECONDS)
     left = await _left(family)
     for pid in left:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+    child_process.stop(process)
     if left:
         raise ServerError(f"The server left the processes {left} behind; they were killed.")
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
@@ -77,7 +77,7 @@ class Utterance:
 
     def __init__(self, models: AfternoonModels) -> None:
         self._models = models
-        self._taking: asyncio.Future[bool] | None = None
+        self._taking: asyncio.Future[Literal[True]] | None = None
         self._released = False
 
     @property

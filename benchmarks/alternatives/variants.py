@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.processes import listening
+from service.child_process import SERVE, listening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,7 +53,7 @@ class Served:
 
 def ours(*flags: str) -> Variant:
     """The service as it is shipped, or with other flags."""
-    return Variant(OURS, ("-m", "vivavoce", "serve", "--port", "0", "--log-level", "WARNING", *flags))
+    return Variant(OURS, (*SERVE, "--log-level", "WARNING", *flags))
 
 
 def all_variants(nlu_engine: Path | None = None, qa_engine: Path | None = None) -> list[Variant]:
@@ -74,6 +74,6 @@ def running(variants: Sequence[Variant], logs: Path) -> Iterator[list[Served]]:
     with contextlib.ExitStack() as cleanup:
         served = []
         for number, variant in enumerate(variants):
-            process, address = cleanup.enter_context(listening(list(variant.arguments), logs / f"{number}.log"))
+            process, address = cleanup.enter_context(listening(variant.arguments, logs / f"{number}.log"))
             served.append(Served(variant.name, address, process.pid, variant.keeps_budget))
         yield served

@@ -18,7 +18,7 @@ from benchmarks.gpu.device_check import DeviceError, describe_device
 from benchmarks.gpu.plan import DRY, FULL
 from benchmarks.gpu.report import write_report
 from benchmarks.gpu.sheet import Sheet, read_error
-from modelkit.evaluation.service_process import die_with_parent
+from service.child_process import die_with_parent
 
 
 def main() -> None:

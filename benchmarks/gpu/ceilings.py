@@ -5,6 +5,7 @@ Matrices are random: on zeros a card draws less power, and is faster than on any
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
@@ -57,7 +58,7 @@ def products(rows: int, inputs: int, outputs: int, device: torch.device) -> dict
     found: dict[str, Callable[[], object]] = {}
     for name, dtype in (("float16", torch.float16), ("bfloat16", torch.bfloat16)):
         linear, operand = PlainLinear(weight.to(dtype), bias.to(dtype)), values.to(dtype)
-        found[name] = lambda linear=linear, operand=operand: linear(operand, None)
+        found[name] = partial(linear, operand, None)
     rounded = round_rows(values, torch.float8_e4m3fn)
     by_rows = Fp8Linear(weight, bias)
     found["fp8"] = lambda: by_rows(rounded.values, rounded)

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import subprocess
-import sys
 import tempfile
-from contextlib import contextmanager
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,14 +13,12 @@ from benchmarks.sla.load import run_load
 from benchmarks.sla.material import DEMONSTRATION, read_items
 from benchmarks.sla.report import make_report
 from benchmarks.sla.scripts import Mix, write_scripts
-from modelkit.evaluation.service_process import die_with_parent
 from modelkit.gpu import write_gpu_network
 from modelkit.recover import recover
 from modelkit.triton_models import MODEL_REPOSITORY, NLU_MODELS, QA_MODELS
+from service.child_process import SERVE, listening
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from benchmarks.gpu.plan import Plan
     from benchmarks.gpu.sheet import Sheet
     from benchmarks.sla.report import Report
@@ -42,7 +36,7 @@ def hold_conversations(plan: Plan, sheet: Sheet) -> None:
         settings = folder / "settings.toml"
         instances = max(1, (os.cpu_count() or 2) // _CORES_AN_INSTANCE)
         settings.write_text(f"[asr]\ninstances = {instances}\nthreads = {_THREADS}\n", encoding="utf-8")
-        with _service(engines, settings, plan.streams, folder / "service.log") as address:
+        with listening(_arguments(engines, settings, plan.streams), folder / "service.log") as (_, address):
             items = read_items(DEMONSTRATION)
             scripts = write_scripts(items, plan.streams, plan.chain_seconds, Mix(listeners=0.1, questions=0.3), seed=1)
             found = make_report(run_load(address, scripts))
@@ -75,33 +69,7 @@ def _engine(folder: Path, names: tuple[str, ...], device: str) -> Path:
     return folder
 
 
-@contextmanager
-def _service(engines: list[Path], settings: Path, streams: int, log: Path) -> Iterator[str]:
-    """Runs the service while the body runs; yields its address.
-
-    Raises:
-        RuntimeError: it did not come up.
-    """
-    command = [sys.executable, "-m", "vivavoce", "serve", "--port", "0", "--settings", str(settings)]
-    command += [part for engine in engines for part in ("--engine", str(engine))]
-    command += ["--max-conversations", str(max(64, streams))]
-    with log.open("w") as errors:
-        process = subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-            preexec_fn=die_with_parent,  # noqa: PLW1509 - a system call, no more
-        )
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        if not line.startswith("listening on "):
-            raise RuntimeError(f"the service did not come up: {log.read_text(encoding='utf-8')[-1500:]}")
-        yield line.split()[-1]
-    finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
+def _arguments(engines: list[Path], settings: Path, streams: int) -> list[str]:
+    """Puts together what starts the service on the engines, with room for everybody."""
+    flags = [part for engine in engines for part in ("--engine", str(engine))]
+    return [*SERVE, "--settings", str(settings), *flags, "--max-conversations", str(max(64, streams))]

@@ -23,7 +23,8 @@ def median_seconds(work: Callable[[], object], device: torch.device, seconds: fl
     for _ in range(3):
         work()
     _wait(device)
-    began, times = time.monotonic(), []
+    times: list[float] = []
+    began = time.monotonic()
     while time.monotonic() - began < seconds or len(times) < 5:
         times.append(_once(work, device))
     return statistics.median(times)
@@ -39,7 +40,7 @@ def _once(work: Callable[[], object], device: torch.device) -> float:
     work()
     last.record()
     last.synchronize()
-    return first.elapsed_time(last) / 1000
+    return float(first.elapsed_time(last)) / 1000
 
 
 def _wait(device: torch.device) -> None:

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from benchmarks.gpu.plan import Plan
     from benchmarks.gpu.sheet import Sheet
     from engines.bert.gpu.network import State
-
-    Request = dict[str, npt.NDArray[np.integer]]
+    from engines.bert.gpu.session import Request
 
 _MIXED = (1, 7, 64, 33, 128, 2, 65, 127, 20, 90)
 """Lengths of rows: short, long, and on both sides of what kernels take at a time."""

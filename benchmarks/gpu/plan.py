@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from engines.bert.gpu.network import NetworkShape
 from engines.bert.gpu.precision import Precision
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 LOGIT_LIMITS = {
     Precision.FLOAT32: 1e-3,
@@ -86,7 +90,7 @@ class Plan:
     streams: int
     chain_seconds: float
     chain_p99_ms: float
-    limits: dict[str, float]
+    limits: Mapping[str, float]
 
     @property
     def phases(self) -> tuple[str, ...]:

@@ -64,7 +64,7 @@ def _is_right(row: Row) -> bool:
 def _case_tables(case: Case, rows: Sequence[Row], ceilings: list[Row]) -> list[str]:
     inside = [_with_share(row, ceilings) for row in rows if row["what"] == "in process"]
     served = [_with_share(_flat(row), ceilings) for row in rows if row["what"] == "served"]
-    columns = (
+    inside_columns = (
         "precision",
         "rows_per_second",
         "milliseconds",
@@ -75,11 +75,11 @@ def _case_tables(case: Case, rows: Sequence[Row], ceilings: list[Row]) -> list[s
         "right",
         "error",
     )
-    lines = [f"In process, batches of {case.batch} rows:", "", *_table(inside, columns), ""]
+    lines = [f"In process, batches of {case.batch} rows:", "", *_table(inside, inside_columns), ""]
     lines += [f"Through Triton's gRPC, {case.rows} rows a request:", ""]
-    columns = ("precision", "instances", "callers", "padded", "batch", "rows_per_second", "p50", "p99", "compute_p99",
-               "of_ceiling", "client_cpu", "goal_met", "error")  # fmt: skip
-    return lines + _table(served, columns)
+    served_columns = ("precision", "instances", "callers", "padded", "batch", "rows_per_second", "p50", "p99",
+                      "compute_p99", "of_ceiling", "client_cpu", "goal_met", "error")  # fmt: skip
+    return lines + _table(served, served_columns)
 
 
 def _flat(row: Row) -> Row:

@@ -20,7 +20,7 @@ START_SECONDS = 90.0
 
 
 class StartError(RuntimeError):
-    """Triton did not come up; the message holds what it complained of."""
+    """Triton did not come up; the message holds why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,8 @@ async def serving(repository: Path, model: str) -> AsyncIterator[str]:
         for task in (ended, ready):
             task.cancel()
         if not came_up:
-            raise StartError(f"Triton did not serve {model}: {process.complaints[-1500:]}")
+            await process.stop()  # Then all that it said has been read.
+            raise StartError(f"Triton did not serve {model}: {process.reason}")
         yield process.address
     finally:
         await process.stop()

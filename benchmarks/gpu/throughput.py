@@ -22,10 +22,13 @@ from engines.bert.gpu.network import random_state
 from engines.bert.gpu.session import GpuBertSession, GpuOptions
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from benchmarks.gpu.plan import Case, Plan
     from benchmarks.gpu.sheet import Sheet
     from engines.bert.gpu.network import State
     from engines.bert.gpu.precision import Precision
+    from engines.bert.gpu.session import Request
 
 _CHECKED_ROWS = 8
 _ENGINE_SECONDS = 1.5
@@ -83,7 +86,7 @@ def _choose_precision(plan: Plan, case: Case, state: State, sheet: Sheet) -> Pre
     return max(rates, key=rates.__getitem__)
 
 
-def _checked_requests(case: Case) -> list[dict[str, np.ndarray]]:
+def _checked_requests(case: Case) -> list[Request]:
     lengths = np.linspace(1, case.length, _CHECKED_ROWS).astype(int).tolist()
     return mixed_requests(case.shape, lengths, np.random.default_rng(2))
 
@@ -136,9 +139,7 @@ async def _check_served(case: Case, address: str) -> dict[str, object]:
     return compare(answers, expected)
 
 
-async def ask(
-    client: triton.InferenceServerClient, model: str, request: dict[str, np.ndarray]
-) -> dict[str, np.ndarray]:
+async def ask(client: triton.InferenceServerClient, model: str, request: Request) -> dict[str, npt.NDArray[np.float32]]:
     """Sends one request to a served network, and returns its logits."""
     inputs = []
     for name, kind in (("input_ids", "INT32"), ("attention_mask", "BOOL")):

@@ -20,8 +20,8 @@ from engines.asr.errors import AsrError
 from engines.asr.moonshine import MoonshineRecognizer
 from engines.asr.requests import AsrRequest, AsrSettings
 from modelkit.moonshine import TARGET, find_assets
+from service.child_process import listening
 from service.main import DEFAULT_MODEL_REPOSITORY
-from tests.processes import listening
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,8 +21,8 @@ from benchmarks.sla.load import processes_for, run_load
 from benchmarks.sla.material import DEMONSTRATION, RATE_HZ, read_items
 from benchmarks.sla.report import percentiles
 from benchmarks.sla.scripts import Mix, Script, spoken, write_scripts
+from service.child_process import SERVE, listening
 from tests.integrations.environments import python_for, run_alone
-from tests.processes import listening
 
 CALLER = Path(__file__).with_name("streams.py")
 ENVIRONMENT = Path(__file__).parents[2] / "tests" / "integrations" / "riva_client"
@@ -41,7 +41,7 @@ def main(streams: int, seconds: float, rounds: int) -> None:
     theirs: list[list[float]] = []
     with (
         tempfile.TemporaryDirectory() as directory,
-        listening(["-m", "vivavoce", "serve", "--port", "0", *UNGUARDED], Path(directory, "log.txt")) as (_, address),
+        listening([*SERVE, *UNGUARDED], Path(directory, "log.txt")) as (_, address),
     ):
         for number in range(rounds):
             scripts = write_scripts(items, streams, seconds, Mix(listeners=0, questions=0), seed=number)

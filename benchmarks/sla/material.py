@@ -87,5 +87,5 @@ def samples(path: Path) -> npt.NDArray[np.int16]:
         audio, rate = soundfile.read(path, dtype="float32", always_2d=True)
     except soundfile.LibsndfileError as error:
         raise NotAudio(f"{path} cannot be read as audio; choose a WAV or FLAC file") from error
-    mono = soxr.resample(audio.mean(axis=1), rate, RATE_HZ)
+    mono: npt.NDArray[np.float32] = soxr.resample(audio.mean(axis=1), rate, RATE_HZ)
     return (np.clip(mono, -1, 1) * 32767).astype(np.int16)

@@ -24,7 +24,7 @@ from benchmarks.speechsquad.questions import Ending, choose, deal, record
 from benchmarks.speechsquad.report import Report, make_report, table, within_budget
 from benchmarks.speechsquad.voices import Recordings, SynthesizerMissingError, recipe
 from modelkit.errors import DataError
-from tests.processes import listening
+from service.child_process import SERVE, listening
 from vivavoce.cli._options import FileToWrite
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _service(server: str | None) -> Iterator[str]:
         return
     with (
         tempfile.TemporaryDirectory() as directory,
-        listening(["-m", "vivavoce", "serve", "--port", "0"], Path(directory, "log.txt")) as (_, address),
+        listening(SERVE, Path(directory, "log.txt")) as (_, address),
     ):
         yield address
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pipelines.triton import ModelSettings
 
@@ -49,7 +49,8 @@ class Candidate:
         models: dict[str, ModelSettings] = {}
         for move in self.moves:
             known = models.get(move.model, ModelSettings())
-            models[move.model] = replace(known, **move.settings.given())
+            given: dict[str, Any] = move.settings.given()
+            models[move.model] = replace(known, **given)
         return models
 
     def with_move(self, move: Move) -> Candidate:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import collections
 import contextlib
-import ctypes
 import logging
 import os
 import shutil
@@ -16,6 +15,7 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from service.child_process import die_with_parent
 from service.triton.installation import TritonInstallation
 from service.triton.logs import reason, relay
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _STOP_GRACE_SECONDS = 15.0
-_PR_SET_PDEATHSIG = 1
 _BLOCK_BYTES, _MAX_LINE_BYTES = 65_536, 8_192
 _NICENESS = 5
 """A third of the weight that the service has, where both want a core."""
@@ -199,7 +198,7 @@ def _prepare_child() -> None:
     The service takes in audio, refuses callers and keeps the budgets: a little work that must never wait for the cores
     while the models use all of them.
     """
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    die_with_parent()
     os.nice(_NICENESS)
     # Where Linux shares the cores among sessions first (sched(7), "The autogroup feature"), only this counts.
     with contextlib.suppress(OSError):

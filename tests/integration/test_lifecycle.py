@@ -14,8 +14,8 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import vivavoce
+from service.child_process import listening, stop
 from service.main import DEFAULT_MODEL_REPOSITORY
-from tests.processes import listening, stop
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,7 +19,7 @@ from pipelines.errors import ModelUnavailableError
 from pipelines.ports import AnswerSpan
 from pipelines.triton import TritonClient, TritonModels
 from service.capacity import NEWCOMER
-from tests.processes import listening
+from service.child_process import listening
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

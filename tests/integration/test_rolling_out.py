@@ -15,7 +15,7 @@ import pytest
 
 import vivavoce
 from demo.manifest import utterances
-from tests.processes import listening
+from service.child_process import listening
 from vivavoce import ModelState
 
 if TYPE_CHECKING:

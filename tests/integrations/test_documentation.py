@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from service.child_process import listening
 from tests.integrations.environments import HERE, python_for, run_alone
 from tests.integrations.recordings import LIGHTS, words
-from tests.processes import listening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from service.main import DEFAULT_MODEL_REPOSITORY
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import numpy.typing as npt
 
     from benchmarks.triton.load import Batch
     from engines.bert.tokenizing import TokenBatch
@@ -34,7 +36,7 @@ def windows(size: int) -> list[Batch]:
     documents = sorted((DEMONSTRATION.parent / "documents").iterdir())
     text = "\n".join(path.read_text(encoding="utf-8") for path in documents)
     tokenizer = DocumentTokenizer(_tokenizer("qa_tokenize"))
-    batches = []
+    batches: list[Batch] = []
     for item in read_items(DEMONSTRATION):
         if item.document is not None:
             encoded = tokenizer.encode(item.text, text)
@@ -56,7 +58,7 @@ def speech() -> list[Batch]:
 REQUESTS = {INTENT: utterances, QA: windows}
 
 
-def _feeds(tokens: TokenBatch) -> dict[str, np.ndarray]:
+def _feeds(tokens: TokenBatch) -> dict[str, npt.NDArray[Any]]:
     return {"INPUT_IDS": tokens.input_ids, "ATTENTION_MASK": tokens.attention_mask}
 
 

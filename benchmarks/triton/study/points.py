@@ -10,7 +10,7 @@ from benchmarks.markdown import table
 from benchmarks.triton.study.plan import BASE, DESCRIPTIONS, MIX_RATES, MIXES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from benchmarks.triton.report import Row
 
@@ -80,8 +80,15 @@ class Summary:
 def summarize(points: Sequence[Point], bases: Sequence[Point]) -> Summary:
     """Sums the rounds of a variant up, beside those of the base. Both are in the order of their rounds."""
     pairs = list(zip(points, bases, strict=True))
+
+    def middle(measured: Callable[[Point], float]) -> float:
+        return round(median(measured(point) for point in points), 2)
+
     return Summary(
-        *(round(median(getattr(point, name) for point in points), 2) for name in _MEASURED),
+        throughput=middle(lambda point: point.throughput),
+        p50_ms=middle(lambda point: point.p50_ms),
+        p95_ms=middle(lambda point: point.p95_ms),
+        server_batch=middle(lambda point: point.server_batch),
         faster=round(median(mine.throughput / base.throughput for mine, base in pairs), 3),
         sooner=round(median(base.p95_ms / mine.p95_ms for mine, base in pairs), 3),
         won=sum(beats(mine, base) for mine, base in pairs),
@@ -121,7 +128,6 @@ _HEADS = (
     "p95 of base against it",
     "won",
 )
-_MEASURED = ("throughput", "p50_ms", "p95_ms", "server_batch")
 
 
 def _table(title: str, rows: dict[str, list[Point]], bases: Iterable[Point]) -> str:

@@ -31,7 +31,7 @@ async def serving_variants() -> AsyncIterator[triton.InferenceServerClient]:
     """Runs a Triton with every variant while the body runs; yields a connection to it.
 
     Raises:
-        RuntimeError: it does not come up; the message holds what it complained of.
+        RuntimeError: it does not come up; the message holds why.
     """
     with tempfile.TemporaryDirectory(prefix="vivavoce-study-") as directory:
         names = lay_out(Path(directory))
@@ -70,7 +70,7 @@ async def _until_ready(client: triton.InferenceServerClient, names: list[str], p
                     return
                 await asyncio.sleep(_PROBE_PAUSE_SECONDS)
     except TimeoutError:
-        raise RuntimeError(f"Triton did not come up with the variants: {process.complaints}") from None
+        raise RuntimeError(f"Triton did not come up with the variants: {process.reason}") from None
 
 
 async def _ready(client: triton.InferenceServerClient, names: list[str]) -> bool:

@@ -62,7 +62,7 @@ def test_a_server_does_not_outlive_who_started_it(tmp_path: Path):
     server = "import os, signal; print('listening on', os.getpid(), flush=True); signal.pause()"
     program = f"""
 from pathlib import Path
-from tests.processes import listening
+from service.child_process import listening
 with listening(["-c", {server!r}], Path({str(tmp_path / "log")!r})) as (process, address):
     print(address, flush=True)
     process.wait()

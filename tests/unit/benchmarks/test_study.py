@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from unittest.mock import AsyncMock, Mock
 
 import numpy as np
+import pytest
 from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
 
+from benchmarks.triton.study import serving
 from benchmarks.triton.study.material import speech, utterances, windows
 from benchmarks.triton.study.plan import BASE, INTENT, LOADS, MIXES, NETWORKS, QA, VARIANTS, served_name
 from benchmarks.triton.study.points import Point, beats, summarize, tables
 from benchmarks.triton.study.serving import lay_out
+from service.triton.process import TritonProcess
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +35,14 @@ def test_all_variants_stand_side_by_side(tmp_path: Path):
     delay = configs[served_name(INTENT, "delay_5ms")].dynamic_batching.max_queue_delay_microseconds
     assert delay == 5000
     assert (tmp_path / names[0] / "1" / "model.py").is_file()
+
+
+async def test_why_triton_does_not_come_up_is_told(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(serving, "_START_SECONDS", 0.0)
+    client = Mock(is_model_ready=AsyncMock(return_value=False))
+    process = Mock(spec=TritonProcess, reason="no such model")
+    with pytest.raises(RuntimeError, match=r"with the variants: no such model$"):
+        await serving._until_ready(client, ["qa_bert"], process)
 
 
 def test_every_mix_names_variants_that_are_there():
