@@ -196,10 +196,15 @@ def _models(
         settings = read_settings(options.settings) if options.settings else Settings()
         repository = cleanup.enter_context(composed(default, options.engines, settings))
         supervisor, store = TritonSupervisor(repository), EngineStore(repository, settings)
-    if supervisor is None:
-        client = TritonClient(str(options.triton))
-    else:
-        client = TritonClient(supervisor.address, on_dead_model=supervisor.restart)
+
+    def revive(model: str) -> bool:
+        """Has Triton started again for a model whose process has ended, unless it is one that is only being tried."""
+        if supervisor is None or model not in rollout.models_to_load():
+            return False
+        supervisor.restart()
+        return True
+
+    client = TritonClient(supervisor.address if supervisor else str(options.triton), on_dead_model=revive)
     cleanup.push_async_callback(client.close)
     rollout = Rollout(client, store, lambda engine, model: connect(client, engine, model))
     return supervisor, rollout, client

@@ -38,11 +38,11 @@ class TritonClient:
 
     Args:
         address: ``host:port`` of its gRPC endpoint.
-        on_dead_model: called when the process of a model has ended, after which Triton refuses whatever the model is
-            asked until it is started again itself.
+        on_dead_model: called with the name of a model whose process has ended, after which Triton refuses whatever the
+            model is asked until it is started again itself; returns whether it is.
     """
 
-    def __init__(self, address: str, on_dead_model: Callable[[], None] | None = None) -> None:
+    def __init__(self, address: str, on_dead_model: Callable[[str], bool] = lambda _: False) -> None:
         self._on_dead_model = on_dead_model
         self._client = triton.InferenceServerClient(address, channel_args=_CHANNEL_OPTIONS)
         self._abandoned: set[asyncio.Task[triton.InferResult]] = set()
@@ -108,12 +108,10 @@ class TritonClient:
         try:
             return await self._unless_abandoned(asyncio.ensure_future(call))
         except InferenceServerException as error:
-            if not _tells_of_dead_model(error):
-                raise _model_error(model, error) from error
-            logger.error("the process of the model %s has ended: %s", model, error.message())  # noqa: TRY400 - no bug
-            if self._on_dead_model is not None:
-                self._on_dead_model()
-            raise ModelUnavailableError(f"the process of the model {model} has ended: try again soon") from error
+            failure = _model_error(model, error)
+            if _tells_of_dead_model(error) and self._on_dead_model(model):
+                failure = ModelUnavailableError(f"the process of the model {model} has ended: try again soon")
+            raise failure from error
 
     async def _unless_abandoned(self, call: asyncio.Task[triton.InferResult]) -> triton.InferResult:
         """Waits for a call, which goes on to its end when the waiting is cancelled."""

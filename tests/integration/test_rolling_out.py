@@ -44,6 +44,10 @@ class Running:
         (repository,) = self.temporary.glob("vivavoce-models-*")
         return {path.name for path in repository.iterdir()}
 
+    def tritonserver(self) -> psutil.Process:
+        family = psutil.Process(self.process.pid).children(recursive=True)
+        return next(child for child in family if child.name() == "tritonserver")
+
     async def active(self) -> dict[str, int]:
         async with vivavoce.ModelAdmin(self.address) as models:
             return {one.name: one.version for one in await models.list() if one.state is ModelState.ACTIVE}
@@ -227,6 +231,13 @@ def without_answers(folder: Path) -> None:
     )
 
 
+def without_a_process(folder: Path) -> None:
+    """Loads, but its process ends at the first request."""
+    code = folder / "triton" / "intent_slot_decode" / "1" / "model.py"
+    code.unlink()
+    code.write_text("import os\n\nclass TritonPythonModel:\n    def execute(self, requests):\n        os._exit(1)\n")
+
+
 def with_wrong_answers(folder: Path) -> None:
     """Its smoke evaluation knows the intents by other names."""
     example = {"text": "turn off the lights in the bedroom", "intent": "iot_hue_lightoff"}
@@ -238,12 +249,14 @@ def with_wrong_answers(folder: Path) -> None:
     [
         (without_weights, "LOAD_FAILED"),
         (without_answers, "WARM_UP_FAILED"),
+        (without_a_process, "WARM_UP_FAILED"),
         (with_wrong_answers, "SMOKE_EVALUATION_FAILED"),
     ],
 )
 async def test_a_broken_version_never_takes_traffic(running: Running, tmp_path: Path, spoil, reason: str):
     await running.settled()
     before, stored = await running.active(), running.stored()
+    triton = running.tritonserver().pid
     spoil(intents(tmp_path / "broken", "broken"))
     async with vivavoce.ModelAdmin(running.address) as models:
         with pytest.raises(vivavoce.InvalidRequest) as refused:
@@ -254,6 +267,7 @@ async def test_a_broken_version_never_takes_traffic(running: Running, tmp_path: 
     assert await running.active() == before
     assert not (await running.ask()).intent.name.startswith("broken.")
     assert running.stored() == stored
+    assert running.tritonserver().pid == triton, "nobody else may notice"
 
 
 async def test_what_cannot_be_done_is_refused(running: Running, tmp_path: Path):
@@ -279,8 +293,7 @@ async def test_the_same_versions_come_back_when_triton_was_lost(running: Running
     async with vivavoce.ModelAdmin(running.address) as models:
         loaded = await models.load(intents(tmp_path / "kept", "kept"))
         before = await running.settled()
-        family = psutil.Process(running.process.pid).children(recursive=True)
-        next(child for child in family if child.name() == "tritonserver").kill()
+        running.tritonserver().kill()
         async with asyncio.timeout(60):
             while True:
                 with contextlib.suppress(vivavoce.ServerUnavailable):

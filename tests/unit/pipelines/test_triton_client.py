@@ -198,22 +198,33 @@ async def test_a_lost_triton_is_told_from_one_that_refuses(
 
 
 @pytest.mark.parametrize(
-    ("message", "told", "error"),
+    ("message", "dead", "error"),
     [
-        ("Stub process 'asr_0_0' is not healthy.", 1, ModelUnavailableError),
-        ("in ensemble 'qa', Stub process 'qa_bert_0_0' is not healthy.", 1, ModelUnavailableError),
-        ("Failed to process the request(s) for model instance 'asr_0_0'", 0, ModelError),
+        ("Stub process 'asr_0_0' is not healthy.", ["asr"], ModelUnavailableError),
+        ("in ensemble 'asr', Stub process 'asr_bert_0_0' is not healthy.", ["asr"], ModelUnavailableError),
+        ("Failed to process the request(s) for model instance 'asr_0_0'", [], ModelError),
     ],
 )
+@pytest.mark.parametrize("comes_back", [True, False])
 async def test_a_model_whose_process_is_gone_is_told(
-    triton: SlowTriton, monkeypatch: pytest.MonkeyPatch, message: str, told: int, error: type[Exception]
+    triton: SlowTriton,
+    monkeypatch: pytest.MonkeyPatch,
+    message: str,
+    dead: list[str],
+    error: type[Exception],
+    comes_back: bool,
 ):
-    dead: list[None] = []
-    client = TritonClient("127.0.0.1:1", lambda: dead.append(None))
+    told: list[str] = []
+
+    def on_dead_model(model: str) -> bool:
+        told.append(model)
+        return comes_back
+
+    client = TritonClient("127.0.0.1:1", on_dead_model)
     monkeypatch.setattr(client, "_client", triton)
     triton.error = InferenceServerException(message, "StatusCode.INTERNAL")
     triton.answers.set()
     with pytest.raises(ModelError) as raised:
         await client.infer("asr", [])
-    assert type(raised.value) is error
-    assert len(dead) == told
+    assert type(raised.value) is (error if comes_back else ModelError)
+    assert told == dead
