@@ -231,13 +231,6 @@ def without_answers(folder: Path) -> None:
     )
 
 
-def without_a_process(folder: Path) -> None:
-    """Loads, but its process ends at the first request."""
-    code = folder / "triton" / "intent_slot_decode" / "1" / "model.py"
-    code.unlink()
-    code.write_text("import os\n\nclass TritonPythonModel:\n    def execute(self, requests):\n        os._exit(1)\n")
-
-
 def with_wrong_answers(folder: Path) -> None:
     """Its smoke evaluation knows the intents by other names."""
     example = {"text": "turn off the lights in the bedroom", "intent": "iot_hue_lightoff"}
@@ -249,7 +242,6 @@ def with_wrong_answers(folder: Path) -> None:
     [
         (without_weights, "LOAD_FAILED"),
         (without_answers, "WARM_UP_FAILED"),
-        (without_a_process, "WARM_UP_FAILED"),
         (with_wrong_answers, "SMOKE_EVALUATION_FAILED"),
     ],
 )
