@@ -237,10 +237,7 @@ def main() -> None:
     names = sys.argv[1:] or list(MEASUREMENTS)
     with (
         tempfile.TemporaryDirectory() as directory,
-        listening([*SERVE, *UNGUARDED], Path(directory) / "log.txt") as (
-            process,
-            address,
-        ),
+        listening([*SERVE, *UNGUARDED], Path(directory) / "log.txt") as (process, address),
     ):
         service = psutil.Process(process.pid)
         found = {name: asyncio.run(MEASUREMENTS[name](address, service)) for name in names}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,11 +12,12 @@ from engines.bert.span_decoding import Calibration, Candidate, best_span
 from modelkit.scoring import answer_f1
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
     from engines.bert.tokenizing import DocumentTokenizer
+    from modelkit.sessions import Session
     from modelkit.squad import Question
 
 _AS_GOOD = 0.01
@@ -24,17 +25,6 @@ RIGHT_F1 = 0.5
 """A span with at least this F1 against a reference counts as right."""
 _TOGETHER = 16
 _LONGEST = Calibration().max_answer_tokens
-
-
-class Session(Protocol):
-    """A question answering network: :class:`engines.bert.session.BertSession`, or another that runs likewise."""
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Names of the network's inputs."""
-
-    def run(self, requests: Sequence[Mapping[str, npt.NDArray[np.int64]]]) -> list[dict[str, npt.NDArray[np.float32]]]:
-        """Runs all rows of all requests."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from modelkit.optimize.sessions import Session
     from modelkit.quantize import Feeds
+    from modelkit.sessions import Session
 
 SEED = 7
 _DECODED = "triton/intent_slot_decode/1"

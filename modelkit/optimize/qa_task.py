@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from modelkit.optimize.sessions import Session
     from modelkit.quantize import Feeds
+    from modelkit.sessions import Session
     from modelkit.squad import Question
 
 SEED = 7

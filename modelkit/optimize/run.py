@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from modelkit.networks import EncoderNetwork
     from modelkit.optimize.points import Point
-    from modelkit.optimize.sessions import Session
     from modelkit.optimize.tasks import Task
     from modelkit.optimize.timing import Latency, Throughput
+    from modelkit.sessions import Session
     from modelkit.training.progress import Display
 
 BASELINE = "eager"

@@ -1,8 +1,8 @@
-"""Networks that answer requests: on onnxruntime, as they are served, and in PyTorch, as they were trained."""
+"""Networks that answer requests in PyTorch, as they were trained."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,17 +16,6 @@ if TYPE_CHECKING:
     from torch import nn
 
     from modelkit.quantize import Feeds
-
-
-class Session(Protocol):
-    """What runs a network; :class:`engines.bert.session.BertSession` is one."""
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Names of the network's inputs."""
-
-    def run(self, requests: Sequence[Feeds]) -> list[dict[str, npt.NDArray[np.float32]]]:
-        """Gives for each request the network's outputs."""
 
 
 class EagerSession:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from engines.bert.tokenizing import TokenBatch
     from modelkit.networks import EncoderNetwork
-    from modelkit.optimize.sessions import Session
     from modelkit.quantize import Feeds
+    from modelkit.sessions import Session
 
 SAMPLES = 200
 """Inputs on which the ranges of activations are measured."""

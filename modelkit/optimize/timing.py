@@ -13,8 +13,8 @@ from engines.bert.session import MASK
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from modelkit.optimize.sessions import Session
     from modelkit.quantize import Feeds
+    from modelkit.sessions import Session
 
 BATCHES = (1, 2, 4, 8, 16)
 _ROUNDS = 5

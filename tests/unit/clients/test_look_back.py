@@ -157,7 +157,7 @@ def test_positions_and_turns_go_on() -> None:
     assert look_back.placed(vivavoce.Transcript(1, "a", True, 0.75, 1.0)) == vivavoce.Transcript(
         2, "a", True, 2.25, 2.5
     )
-    assert look_back.placed(reply(1)).turn == 2  # type: ignore[union-attr]
+    assert look_back.placed(reply(1)).turn == 2
     code = vivavoce.NoticeCode.STAGE_FAILED
     assert look_back.placed(vivavoce.Notice(code, "", 1)) == vivavoce.Notice(code, "", 2)
     assert look_back.placed(vivavoce.Notice(code, "", None)) == vivavoce.Notice(code, "", None)
@@ -212,7 +212,7 @@ def test_typed_turns_need_no_audio() -> None:
 
     assert reconnected == vivavoce.Reconnected(0.0, 0.0)
     assert [request.text for request in requests] == ["two"]
-    assert look_back.placed(reply(1)).turn == 2  # type: ignore[union-attr]
+    assert look_back.placed(reply(1)).turn == 2
 
 
 @pytest.mark.parametrize("encoding", [vivavoce.Encoding.FLAC, vivavoce.Encoding.OGGOPUS])

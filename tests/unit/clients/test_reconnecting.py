@@ -335,11 +335,16 @@ async def test_what_a_server_that_shuts_down_did_not_hear_is_said_again(servers:
     assert _replies(events) == [(1, "1")]
 
 
+def _tired(requests: Iterator[pb.ConverseRequest], _context: grpc.ServicerContext) -> Iterator[pb.ConverseResponse]:
+    """Lets a conversation begin, and says that it was idle for too long."""
+    next(requests)
+    yield pb.ConverseResponse(started=pb.Started(conversation_id="idle"))
+    yield pb.ConverseResponse(going_away=pb.GoingAway(reason=pb.GOING_AWAY_REASON_IDLE))
+
+
 async def test_a_conversation_that_was_idle_goes_on_where_a_reply_is_owed(servers: Servers) -> None:
-    def idle(requests: Iterator[pb.ConverseRequest], _context: grpc.ServicerContext) -> Iterator[pb.ConverseResponse]:
-        next(requests)
-        yield pb.ConverseResponse(started=pb.Started(conversation_id="idle"))
-        yield pb.ConverseResponse(going_away=pb.GoingAway(reason=pb.GOING_AWAY_REASON_IDLE))
+    def idle(requests: Iterator[pb.ConverseRequest], context: grpc.ServicerContext) -> Iterator[pb.ConverseResponse]:
+        yield from _tired(requests, context)
         next(requests)
         service.script = hearing("second")
 
@@ -356,12 +361,7 @@ async def test_a_conversation_that_was_idle_goes_on_where_a_reply_is_owed(server
 
 
 async def test_a_conversation_that_was_idle_for_too_long_ends(servers: Servers) -> None:
-    def idle(requests: Iterator[pb.ConverseRequest], _context: grpc.ServicerContext) -> Iterator[pb.ConverseResponse]:
-        next(requests)
-        yield pb.ConverseResponse(started=pb.Started(conversation_id="idle"))
-        yield pb.ConverseResponse(going_away=pb.GoingAway(reason=pb.GOING_AWAY_REASON_IDLE))
-
-    service = servers.start(idle)
+    service = servers.start(_tired)
     async with vivavoce.connect(servers.address) as client, asyncio.timeout(20):
         with pytest.raises(vivavoce.ServerUnavailable, match="early"):
             await _collect(client.converse(Speaker().speech(), reconnect_seconds=10))

@@ -66,13 +66,19 @@ def test_a_failure_after_the_text_is_final_costs_the_reply_nothing():
     assert reply.status is Status.COMPLETE
 
 
-def test_a_failed_guess_that_more_speech_replaces_is_not_told():
+def failed_to_understand(text: str) -> tuple[Driver, int]:
+    """A pause in which a text was guessed and not understood, of which nothing is told yet; and the guess's number."""
     driver = Driver()
     driver.speak(1)
     driver.pause(0.2)
-    driver.recognize("turn on", settled=True)
+    driver.recognize(text, settled=True)
     guess = driver.of(effects.Understand)[-1].guess
     assert driver(events.StageFailed(1, guess, Stage.NLU, "out of order")) == []
+    return driver, guess
+
+
+def test_a_failed_guess_that_more_speech_replaces_is_not_told():
+    driver, _ = failed_to_understand("turn on")
     driver.speak(0.5)
     driver.pause(0.2)
     driver.recognize("turn on the lights", settled=True)
@@ -84,12 +90,7 @@ def test_a_failed_guess_that_more_speech_replaces_is_not_told():
 
 
 def test_a_failed_guess_that_becomes_the_reply_is_told_before_it():
-    driver = Driver()
-    driver.speak(1)
-    driver.pause(0.2)
-    driver.recognize("turn on the lights", settled=True)
-    guess = driver.of(effects.Understand)[-1].guess
-    assert driver(events.StageFailed(1, guess, Stage.NLU, "out of order")) == []
+    driver, guess = failed_to_understand("turn on the lights")
     driver(events.StageFinished(1, guess, AnswerSearch()))
     ended = driver.pause(0.5)
     told = [each.message for each in ended if isinstance(each, effects.Emit)]

@@ -26,6 +26,20 @@ class Ending:
         pass
 
 
+class Starts:
+    """Starts what ends at once, and counts that; the ``broken`` ones of the attempts the system refuses."""
+
+    def __init__(self, broken: tuple[int, ...] = ()) -> None:
+        self.count = 0
+        self._broken = broken
+
+    async def __call__(self, *_: object) -> Ending:
+        self.count += 1
+        if self.count in self._broken:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return Ending()
+
+
 @pytest.mark.parametrize(
     ("served", "starts", "message"), [(False, 1, "could not start"), (True, 6, "ended 6 times in a row")]
 )
@@ -33,20 +47,15 @@ def test_who_has_served_is_started_again_a_few_times(
     served: bool, starts: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     async def main() -> None:
-        started = 0
-
-        async def start(*_: object) -> Ending:
-            nonlocal started
-            started += 1
-            return Ending()
+        start = Starts()
 
         async def on_lost() -> bool:
-            return served and started == 1
+            return served and start.count == 1
 
         monkeypatch.setattr(supervisor.TritonProcess, "start", start)
         with pytest.raises(TritonGaveUpError, match=rf"{message}(.|\n)*out of memory"):
             await TritonSupervisor(tmp_path).run(tuple, on_lost)
-        assert started == starts
+        assert start.count == starts
 
     virtual_time.run(main())
 
@@ -96,22 +105,15 @@ def test_a_start_that_the_system_refuses_counts_as_one_that_failed(
     broken: tuple[int, ...], starts: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     async def main() -> None:
-        started = 0
-
-        async def start(*_: object) -> Ending:
-            nonlocal started
-            started += 1
-            if started in broken:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            return Ending()
+        start = Starts(broken)
 
         async def on_lost() -> bool:
-            return started == 1
+            return start.count == 1
 
         monkeypatch.setattr(supervisor.TritonProcess, "start", start)
         with pytest.raises(TritonGaveUpError, match=rf"(.|\n)*{message}"):
             await TritonSupervisor(tmp_path).run(tuple, on_lost)
-        assert started == starts
+        assert start.count == starts
 
     virtual_time.run(main())
 
