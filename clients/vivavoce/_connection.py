@@ -24,7 +24,6 @@ _OPTIONS = (
     ("grpc.keepalive_permit_without_calls", 0),
     # A server that comes back is found within half a second. Each client counts its own failures.
     ("grpc.initial_reconnect_backoff_ms", 200),
-    ("grpc.min_reconnect_backoff_ms", 200),
     ("grpc.max_reconnect_backoff_ms", 400),
     ("grpc.use_local_subchannel_pool", 1),
 )

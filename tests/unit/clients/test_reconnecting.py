@@ -175,7 +175,11 @@ async def test_an_utterance_survives_the_server(servers: Servers) -> None:
     assert first.audio() == word(1) + SILENCE + word(2)
     assert second.received[0] == first.received[0], "the config"
     assert second.audio() == SILENCE + word(2) + word(3) + SILENCE + word(4)
-    after = events[events.index(vivavoce.Reconnected(lost_seconds=0.0, replayed_seconds=1.0)) + 1 :]
+    [reconnected] = [event for event in events if isinstance(event, vivavoce.Reconnected)]
+    # The word that nobody heard waits for the new stream, or was still written to the old one before its end was known.
+    assert reconnected.lost_seconds == 0.0
+    assert reconnected.replayed_seconds in {2 * WORD_SECONDS, 3 * WORD_SECONDS}
+    after = events[events.index(reconnected) + 1 :]
     assert [event for event in after if not isinstance(event, vivavoce.Transcript | vivavoce.Reply)] == [
         vivavoce.Started("second"),
         vivavoce.SpeechBegan(2, 1.0),
@@ -401,7 +405,6 @@ async def _collect(conversation: vivavoce.Conversation) -> list[Event]:
 
 async def _lose(servers: Servers, client: vivavoce.Client, reconnect_seconds: float, then: Script | None) -> None:
     """Speaks to a server that dies, and is replaced by another one where there is a script for it."""
-    servers.start(hearing("first"))
     async with asyncio.timeout(20):
         async for event in client.converse(Speaker(word(1)).speech(), reconnect_seconds=reconnect_seconds):
             if isinstance(event, vivavoce.SpeechBegan):
@@ -410,25 +413,24 @@ async def _lose(servers: Servers, client: vivavoce.Client, reconnect_seconds: fl
                     servers.start(then)
 
 
-async def _silent(servers: Servers) -> vivavoce.Client:
-    servers.start(hearing("nobody"))
-    await servers.stop()
+def _connected(servers: Servers) -> vivavoce.Client:
+    servers.start(hearing("first"))
     return vivavoce.connect(servers.address)
 
 
 async def test_when_the_time_is_over_the_server_is_unavailable(servers: Servers) -> None:
-    async with await _silent(servers) as client:
+    async with _connected(servers) as client:
         began = time.monotonic()
         with pytest.raises(vivavoce.ServerUnavailable, match="No server answers"):
             await _lose(servers, client, 1.0, None)
 
-    assert 0.4 < time.monotonic() - began < 5
+    assert 0.4 < time.monotonic() - began < 10
 
 
 async def test_a_server_that_stays_full_is_unavailable(servers: Servers) -> None:
     details = error_info("TOO_MANY_CONVERSATIONS"), error_details_pb2.RetryInfo(retry_delay=seconds(2.5))
     full = refusing(grpc.StatusCode.RESOURCE_EXHAUSTED, "The server is full.", *details)
-    async with await _silent(servers) as client:
+    async with _connected(servers) as client:
         with pytest.raises(vivavoce.ServerUnavailable, match=r"made anew: The server is full\.") as caught:
             await _lose(servers, client, 1.0, full)
 
@@ -440,40 +442,46 @@ async def test_a_server_that_takes_the_call_and_says_nothing_is_unavailable(serv
     def mute(requests: Iterator[pb.ConverseRequest], _context: grpc.ServicerContext) -> Iterator[pb.ConverseResponse]:
         yield from (pb.ConverseResponse() for _ in requests if False)
 
-    async with await _silent(servers) as client:
+    async with _connected(servers) as client:
         with pytest.raises(vivavoce.ServerUnavailable, match="did not take the conversation up again"):
             await _lose(servers, client, 1.0, mute)
 
 
 async def test_a_refusal_of_what_was_sent_is_final(servers: Servers) -> None:
     refusal = refusing(grpc.StatusCode.INVALID_ARGUMENT, "Send something else.", error_info("EMPTY_AUDIO"))
-    async with await _silent(servers) as client:
+    async with _connected(servers) as client:
         with pytest.raises(vivavoce.InvalidRequest, match="something else"):
             await _lose(servers, client, 10.0, refusal)
 
 
 async def test_without_being_asked_to_nothing_is_made_anew(servers: Servers) -> None:
-    async with await _silent(servers) as client:
-        began = time.monotonic()
+    calls: list[str] = []
+
+    def second(requests: Iterator[pb.ConverseRequest], context: grpc.ServicerContext) -> Iterator[pb.ConverseResponse]:
+        calls.append("again")
+        yield from hearing("second")(requests, context)
+
+    async with _connected(servers) as client:
         with pytest.raises(vivavoce.VivavoceError) as caught:
-            await _lose(servers, client, 0.0, hearing("second"))
+            await _lose(servers, client, 0.0, second)
 
     assert caught.value.retryable
-    assert time.monotonic() - began < 2
+    assert not calls
 
 
 async def test_a_server_that_never_was_there_is_told_at_once(servers: Servers) -> None:
-    async with await _silent(servers) as client:
+    servers.start(hearing("nobody"))
+    await servers.stop()
+    async with vivavoce.connect(servers.address) as client:
         began = time.monotonic()
         with pytest.raises(vivavoce.ServerUnavailable, match="No server answers"):
             await _collect(client.converse([word(1)], reconnect_seconds=30))
 
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 10
 
 
 async def test_closing_ends_the_waiting_for_a_server(servers: Servers) -> None:
-    async with await _silent(servers) as client:
-        servers.start(hearing("first"))
+    async with _connected(servers) as client:
         conversation = client.converse(Speaker(word(1)).speech(), reconnect_seconds=30)
         began = asyncio.Event()
 
@@ -495,7 +503,7 @@ async def test_closing_ends_the_waiting_for_a_server(servers: Servers) -> None:
 
 
 async def test_cancelling_ends_the_waiting_for_a_server(servers: Servers) -> None:
-    async with await _silent(servers) as client:
+    async with _connected(servers) as client:
         losing = asyncio.create_task(_lose(servers, client, 30.0, None))
         await asyncio.sleep(1)
         losing.cancel()
@@ -516,7 +524,7 @@ async def test_an_error_of_the_callers_audio_ends_the_waiting_for_a_server(serve
 
 
 async def test_a_container_cannot_be_said_again(servers: Servers) -> None:
-    async with await _silent(servers) as client:
+    async with _connected(servers) as client:
         flac = vivavoce.AudioFormat(vivavoce.Encoding.FLAC)
         with pytest.raises(vivavoce.InvalidRequest, match="send LINEAR_PCM"):
             client.converse([], audio=flac, reconnect_seconds=10)
