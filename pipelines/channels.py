@@ -33,6 +33,11 @@ class Channels:
         self.conversations = tuple(conversations)
         self._decoder = decoder
 
+    @property
+    def phase(self) -> str:
+        """One word for what goes on: ``idle``, or what the first channel does on which something goes on."""
+        return next((one.phase for one in self.conversations if one.phase != "idle"), "idle")
+
     async def add_audio(self, data: bytes) -> None:
         """Takes the next piece of audio in, and waits while too much of it is not recognized yet.
 

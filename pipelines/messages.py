@@ -50,6 +50,7 @@ class AwayReason(enum.Enum):
 
     SHUTDOWN = "SHUTDOWN"
     IDLE = "IDLE"
+    AGE = "AGE"
 
 
 @dataclass(frozen=True, slots=True)

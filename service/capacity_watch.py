@@ -121,6 +121,23 @@ class CapacityWatch:
             return {}
 
 
+class RecognizerRoom:
+    """The room that the recognizer has, however fast the machine is.
+
+    Args:
+        open_conversations: what is said.
+    """
+
+    limit = float(RECOGNIZER_PLACES)
+
+    def __init__(self, open_conversations: OpenConversations) -> None:
+        self._open = open_conversations
+
+    def has_room(self, taken: int) -> bool:
+        """Whether one more can come in where ``taken`` places are taken."""
+        return self._open.utterances(taken) + NEWCOMER <= self.limit
+
+
 class MeasuredModels:
     """Models that are measured when they are warm, once.
 

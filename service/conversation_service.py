@@ -15,7 +15,7 @@ from pipelines.messages import Reply
 from pipelines.typed_turn import answer_typed
 from service import wire
 from service.errors import reported_to
-from service.idle import IdleWatch
+from service.lifetime import LifetimeWatch
 from service.malformed import refuse_malformed
 from service.writing import write
 from vivavoce.v1 import conversation_pb2 as pb
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pipelines.voice_activity import SileroModel
     from service.admission import Admission
     from service.errors import Context
-    from service.idle import Limits
+    from service.lifetime import Limits
     from service.open_conversations import OpenConversations
 
 logger = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class ConversationServicer:
         models: recognition, understanding, answering.
         voice: voice activity, shared by all conversations.
         admission: who is let in.
-        limits: how long a conversation may be silent.
+        limits: how long a conversation may be silent, and how long it may last.
         open_conversations: knows those that are held.
         speculates: whether replies are worked out during the trailing silence.
     """
@@ -126,10 +126,10 @@ class ConversationServicer:
 
     async def _read(self, conversation: Conversation, requests: AsyncIterator[pb.ConverseRequest]) -> None:
         """Hands what the caller sends on; what is wrong with it ends the conversation through its outbox."""
-        with IdleWatch(conversation, self._limits) as idle:
+        with LifetimeWatch(conversation, self._limits) as lifetime:
             try:
                 async for request in requests:
-                    idle.touch()
+                    lifetime.touch()
                     await _hand_on(conversation, request)
                 await conversation.half_close()
             except Exception as error:  # noqa: BLE001 - the writer reports it to the caller

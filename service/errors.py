@@ -119,6 +119,16 @@ class IdleStreamError(ServiceError):
         super().__init__("nothing was sent for too long: open another stream when there is something to say")
 
 
+class OldStreamError(ServiceError):
+    """A stream whose API has no message that says so has lasted as long as one may."""
+
+    code = grpc.StatusCode.UNAVAILABLE
+    reason = "AGE"
+
+    def __init__(self) -> None:
+        super().__init__("the stream has lasted as long as one may: open another one, and go on there")
+
+
 class AdminDeniedError(ServiceError):
     """Who asks may not manage the server."""
 

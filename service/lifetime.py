@@ -1,4 +1,4 @@
-"""How long a caller may be silent."""
+"""How long a caller may be silent, and how long a conversation may last."""
 
 from __future__ import annotations
 
@@ -11,24 +11,35 @@ from pipelines.messages import AwayReason
 if TYPE_CHECKING:
     from typing import Self
 
+_POLL_SECONDS = 0.05
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long a conversation may be silent.
+    """How long a conversation may be silent, and how long it may last.
 
     Attributes:
         idle_seconds: a conversation in which nothing was sent for so long is told that it ends.
         grace_seconds: time from then until it is ended.
         config_seconds: a stream whose config has not come by then is refused.
+        longest_seconds: a conversation that has lasted so long is told that it ends, whatever is sent: callers of one
+            server never come to another one, or to a newer one, as long as their streams go on.
+        turn_seconds: time from then for the turn under way; without one the conversation is ended at once.
     """
 
     idle_seconds: float = 900.0
     grace_seconds: float = 5.0
     config_seconds: float = 10.0
+    longest_seconds: float = 86_400.0
+    turn_seconds: float = 60.0
 
 
 class Endable(Protocol):
-    """What is ended when nobody says anything any more."""
+    """What is ended when nobody says anything any more, or when it has lasted long enough."""
+
+    @property
+    def phase(self) -> str:
+        """What goes on; ``idle`` between two turns."""
 
     def announce_end(self, reason: AwayReason, grace_seconds: float) -> None:
         """Tells the caller that the end comes."""
@@ -37,8 +48,8 @@ class Endable(Protocol):
         """Says nothing more."""
 
 
-class IdleWatch:
-    """Ends a conversation in which nothing was sent for too long, as long as it is entered.
+class LifetimeWatch:
+    """Ends a conversation in which nothing was sent for too long, or that lasts too long, as long as it is entered.
 
     Args:
         conversation: what is ended.
@@ -50,27 +61,42 @@ class IdleWatch:
         self._limits = limits
         self._loop = asyncio.get_running_loop()
         self._touched = self._loop.time()
-        self._timer: asyncio.TimerHandle | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self._age_timer: asyncio.TimerHandle | None = None
 
     def __enter__(self) -> Self:
-        self._arm()
+        self._await_silence()
+        self._age_timer = self._loop.call_later(self._limits.longest_seconds, self._grow_old)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+        for timer in (self._idle_timer, self._age_timer):
+            if timer is not None:
+                timer.cancel()
 
     def touch(self) -> None:
         """Says that something was sent."""
         self._touched = self._loop.time()
 
-    def _arm(self) -> None:
+    def _await_silence(self) -> None:
         # One timer a period, however many messages come: re-arming at each would cost more than they do.
-        self._timer = self._loop.call_at(self._touched + self._limits.idle_seconds, self._check)
+        self._idle_timer = self._loop.call_at(self._touched + self._limits.idle_seconds, self._check_silence)
 
-    def _check(self) -> None:
+    def _check_silence(self) -> None:
         if self._loop.time() < self._touched + self._limits.idle_seconds:
-            self._arm()
+            self._await_silence()
             return
         self._conversation.announce_end(AwayReason.IDLE, self._limits.grace_seconds)
-        self._timer = self._loop.call_later(self._limits.grace_seconds, self._conversation.finish)
+        self._idle_timer = self._loop.call_later(self._limits.grace_seconds, self._conversation.finish)
+
+    def _grow_old(self) -> None:
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+        self._conversation.announce_end(AwayReason.AGE, self._limits.turn_seconds)
+        self._end_between_turns(self._loop.time() + self._limits.turn_seconds)
+
+    def _end_between_turns(self, until: float) -> None:
+        if self._conversation.phase == "idle" or self._loop.time() >= until:
+            self._conversation.finish()
+        else:
+            self._age_timer = self._loop.call_later(_POLL_SECONDS, self._end_between_turns, until)

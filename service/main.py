@@ -24,11 +24,11 @@ from pipelines.versions.rollout import Rollout
 from pipelines.voice_activity import SileroModel
 from pipelines.workload import Workload
 from service.admission import Admission, RecordingMemory
-from service.capacity_watch import UNMEASURED_SPEAKERS, CapacityWatch, MeasuredModels
+from service.capacity_watch import UNMEASURED_SPEAKERS, CapacityWatch, MeasuredModels, RecognizerRoom
 from service.conversation_service import ConversationServicer
 from service.errors import SHUTTING_DOWN
 from service.handlers import conversation_handler, model_handler
-from service.idle import Limits
+from service.lifetime import Limits
 from service.model_service import SERVICE_NAME as MODEL_SERVICE_NAME
 from service.model_service import ModelServicer
 from service.open_conversations import OpenConversations
@@ -79,7 +79,7 @@ class ServeOptions:
         admin: whether callers on this machine may manage the models.
         log_level: one of Python's level names.
         max_conversations: conversations at a time; None for as many as can be answered in time on this machine.
-        limits: how long a conversation may be silent.
+        limits: how long a conversation may be silent, and how long it may last.
     """
 
     host: str = "127.0.0.1"
@@ -154,10 +154,11 @@ async def serving(options: ServeOptions) -> AsyncIterator[Server]:
         speakers = options.max_conversations or UNMEASURED_SPEAKERS
         capacity = CapacityWatch(open_conversations, workload, client.busy_seconds, speakers)
         model_server: ModelServer = rollout
-        admission = Admission(options.max_conversations or MOST_CONVERSATIONS)
         if options.max_conversations is None:
             model_server = MeasuredModels(rollout, lambda: measure(rollout.active, voice), capacity)
             admission = Admission(MOST_CONVERSATIONS, capacity)
+        else:
+            admission = Admission(options.max_conversations, RecognizerRoom(open_conversations))
         cleanup.callback(_log_sums, workload, admission)
         readiness = Readiness(model_server, health_servicer, admission)
         if supervisor is not None:

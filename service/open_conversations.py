@@ -69,6 +69,15 @@ class OpenConversations:
         known = sum(stream.share.expected for stream in self._streams.values())
         return known + NEWCOMER * max(0, places - len(self._streams))
 
+    def utterances(self, places: int) -> float:
+        """Returns how many utterances are expected to be under way at a time, however fast their audio comes.
+
+        Args:
+            places: see :meth:`speakers`.
+        """
+        known = sum(min(stream.share.expected, len(stream.conversations)) for stream in self._streams.values())
+        return known + NEWCOMER * max(0, places - len(self._streams))
+
     async def drain(self, grace_seconds: float) -> None:
         """Announces the shutdown to every conversation, and ends each as soon as it has no turn under way.
 

@@ -65,6 +65,7 @@ _NOTICES = {
 _AWAY = {
     messages.AwayReason.SHUTDOWN: pb.GOING_AWAY_REASON_SHUTDOWN,
     messages.AwayReason.IDLE: pb.GOING_AWAY_REASON_IDLE,
+    messages.AwayReason.AGE: pb.GOING_AWAY_REASON_AGE,
 }
 
 

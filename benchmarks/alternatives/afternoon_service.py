@@ -23,7 +23,7 @@ from pipelines.voice_activity import SileroModel
 from service.admission import Admission
 from service.conversation_service import ConversationServicer
 from service.handlers import conversation_handler
-from service.idle import Limits
+from service.lifetime import Limits
 from service.open_conversations import OpenConversations
 
 if TYPE_CHECKING:

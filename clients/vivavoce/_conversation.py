@@ -40,6 +40,8 @@ _T = TypeVar("_T")
 # With chunks of 100 ms, 25 s of speech are kept; messages being at most 32 KiB long, 8 MiB of memory.
 BACKLOG_MESSAGES = 256
 
+_OTHERS_GO_ON = {GoingAwayReason.SHUTDOWN, GoingAwayReason.AGE}
+
 
 class _ClosedError(Exception):
     """The conversation was closed while somebody waited for its next event."""
@@ -166,7 +168,7 @@ class Conversation:
             event = stream.event(response)
             if event is not None:
                 return self._placed(event)
-        if not stream.half_closed or (stream.leaving is GoingAwayReason.SHUTDOWN and self._unanswered()):
+        if not stream.half_closed or (stream.leaving in _OTHERS_GO_ON and self._unanswered()):
             target = self._server.target
             raise ServerUnavailable(f"The server at {target} ended the conversation early; connect again.")
         return None

@@ -73,6 +73,8 @@ class GoingAwayReason(Enum):
     """The server shuts down."""
     IDLE = "IDLE"
     """Nothing was sent for too long."""
+    AGE = "AGE"
+    """The conversation has lasted as long as one may."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import grpc
 from vivavoce._client import DEFAULT_TARGET
 from vivavoce._connection import open_channel, reach
 from vivavoce._errors import Incompatible
-from vivavoce._requests import _refusing
+from vivavoce._requests import refusing
 from vivavoce._status import error_from_rpc
 from vivavoce.v1 import models_pb2 as pb
 from vivavoce.v1.models_pb2_grpc import ModelServiceStub
@@ -119,16 +119,16 @@ class ModelAdmin:
         Returns:
             The new version, active now. When it fails, or when this call is cancelled, everything stays as it was.
         """
-        with _refusing("path"):
+        with refusing("path"):
             request = pb.LoadModelRequest(path=str(path))
         response = await self._call(lambda stub: stub.LoadModel(request, timeout=self._load_timeout_seconds))
         return _version(response.version)
 
     async def unload(self, name: str, version: int) -> None:
         """Unloads a version that is not active, as soon as no turn uses it, or forgets one that failed."""
-        with _refusing("name"):
+        with refusing("name"):
             request = pb.UnloadModelRequest(name=name)
-        with _refusing("version"):
+        with refusing("version"):
             request.version = version
         await self._call(lambda stub: stub.UnloadModel(request, timeout=30))
 
@@ -138,7 +138,7 @@ class ModelAdmin:
         Returns:
             The version that serves now.
         """
-        with _refusing("name"):
+        with refusing("name"):
             request = pb.RollBackModelRequest(name=name)
         response = await self._call(lambda stub: stub.RollBackModel(request, timeout=30))
         return _version(response.version)

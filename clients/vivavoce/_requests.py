@@ -48,21 +48,21 @@ def conversation_config(
     Raises:
         InvalidRequest: The message cannot hold a value, such as a time that is not a number.
     """
-    with _refusing("config"):
+    with refusing("config"):
         config = pb.ConversationConfig(interim_results=interim_results, documents=_documents(documents))
         config.phrase_hints.extend(pb.PhraseHints(phrases=h.phrases, boost=h.boost) for h in phrase_hints)
-    with _refusing("config.max_alternatives"):
+    with refusing("config.max_alternatives"):
         config.max_alternatives = max_alternatives
     if audio is not None:
-        with _refusing("config.audio"):
+        with refusing("config.audio"):
             config.audio.encoding = audio.encoding.value
             config.audio.sample_rate_hz = audio.sample_rate_hz
             config.audio.channel_count = audio.channel_count
     if endpointing is not None:
-        with _refusing("config.endpointing"):
+        with refusing("config.endpointing"):
             config.endpointing.CopyFrom(_endpointing(endpointing))
     if reply_budget_seconds is not None:
-        with _refusing("config.reply_budget"):
+        with refusing("config.reply_budget"):
             config.reply_budget.CopyFrom(_duration(reply_budget_seconds))
     return config
 
@@ -73,12 +73,12 @@ def ask_request(text: str, documents: Iterable[Document | str], reply_budget_sec
     Raises:
         InvalidRequest: The message cannot hold a value, such as a text with half a surrogate pair.
     """
-    with _refusing("text"):
+    with refusing("text"):
         request = pb.AskRequest(text=text)
-    with _refusing("documents"):
+    with refusing("documents"):
         request.documents.extend(_documents(documents))
     if reply_budget_seconds is not None:
-        with _refusing("reply_budget"):
+        with refusing("reply_budget"):
             request.reply_budget.CopyFrom(_duration(reply_budget_seconds))
     return request
 
@@ -98,7 +98,7 @@ def utterance_requests(said: Utterable, audio: AudioFormat | None) -> Iterator[p
         case EndOfUtterance():
             yield pb.ConverseRequest(end_of_utterance=pb.EndOfUtterance())
         case TypedTurn(text):
-            with _refusing("text"):
+            with refusing("text"):
                 request = pb.ConverseRequest(text=text)
             yield request
         case _:
@@ -171,7 +171,7 @@ def _duration(seconds: float) -> duration_pb2.Duration:
 
 
 @contextmanager
-def _refusing(field: str) -> Iterator[None]:
+def refusing(field: str) -> Iterator[None]:
     """Turns what protobuf says about a value that it cannot hold into a sentence."""
     try:
         yield

@@ -14,7 +14,7 @@ from pipelines.deadline import deadline
 from pipelines.errors import ModelControlError, ModelError, ModelUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from tritonclient.grpc import model_config_pb2
 
@@ -30,7 +30,8 @@ _MAX_ABANDONED = 256
 """Requests that nobody waits for any more and Triton has not answered yet; beyond that new ones wait."""
 # A Triton that starts again is found again within half a second; gRPC's own pauses grow to two minutes.
 _CHANNEL_OPTIONS = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 500)]
-_UNREACHABLE = {"StatusCode.UNAVAILABLE", "StatusCode.DEADLINE_EXCEEDED", "StatusCode.CANCELLED"}
+_LATE = "StatusCode.DEADLINE_EXCEEDED"
+_UNREACHABLE = {"StatusCode.UNAVAILABLE", _LATE, "StatusCode.CANCELLED"}
 
 
 class TritonClient:
@@ -38,8 +39,8 @@ class TritonClient:
 
     Args:
         address: ``host:port`` of its gRPC endpoint.
-        on_dead_model: called with the name of a model whose process has ended, after which Triton refuses whatever the
-            model is asked until it is started again itself; returns whether it is.
+        on_dead_model: called with the name of a model whose process has ended or hangs, after which Triton refuses
+            whatever the model is asked, or waits for ever, until it is started again itself; returns whether it is.
     """
 
     def __init__(self, address: str, on_dead_model: Callable[[str], bool] = lambda _: False) -> None:
@@ -47,6 +48,7 @@ class TritonClient:
         self._client = triton.InferenceServerClient(address, channel_args=_CHANNEL_OPTIONS)
         self._abandoned: set[asyncio.Task[triton.InferResult]] = set()
         self._instances: dict[str, int] = {}
+        self._answered_at: dict[str, float] = {}
 
     async def close(self) -> None:
         """Closes the connection, once Triton has answered what nobody waits for or has taken too long for it."""
@@ -90,7 +92,8 @@ class TritonClient:
         whole server may end (triton-inference-server/server, issues 7368 and 8034; seen here with 2.51).
 
         Raises:
-            ModelUnavailableError: Triton cannot be reached or did not answer in time, or the model's process has ended.
+            ModelUnavailableError: Triton cannot be reached or did not answer in time, or the model's process has ended
+                or hangs.
             ModelError: the model refused the request or failed.
         """
         if not correlation_id:
@@ -105,13 +108,32 @@ class TritonClient:
             client_timeout=_REQUEST_TIMEOUT_SECONDS,
             parameters=None if correlation_id else _parameters(),
         )
+        return await self._unless_abandoned(asyncio.create_task(self._answer(model, call)))
+
+    async def _answer(self, model: str, call: Awaitable[triton.InferResult]) -> triton.InferResult:
+        """Waits for Triton's answer, also where nobody else does any more: it may tell that the model is dead."""
+        loop = asyncio.get_running_loop()
+        asked_at = loop.time()
         try:
-            return await self._unless_abandoned(asyncio.ensure_future(call))
+            result = await call
         except InferenceServerException as error:
-            failure = _model_error(model, error)
-            if _tells_of_dead_model(error) and self._on_dead_model(model):
-                failure = ModelUnavailableError(f"the process of the model {model} has ended: try again soon")
-            raise failure from error
+            if error.status() not in _UNREACHABLE:
+                self._answered_at[model] = loop.time()
+            raise self._failure(model, error, asked_at) from error
+        self._answered_at[model] = loop.time()
+        return result
+
+    def _failure(self, model: str, error: InferenceServerException, asked_at: float) -> ModelError:
+        """Makes of what Triton says our own error, and has Triton started again where the model is dead."""
+        # A model that is slow has answered somebody else meanwhile; one that never has may only be slow to start.
+        was_silent = self._answered_at.get(model, asked_at) < asked_at
+        if was_silent and error.status() == _LATE and self._on_dead_model(model):
+            logger.error("the model %s has answered nobody for %g s", model, _REQUEST_TIMEOUT_SECONDS)
+            return ModelUnavailableError(f"the process of the model {model} hangs: try again soon")
+        failure = _model_error(model, error)
+        if _tells_of_dead_model(error) and self._on_dead_model(model):
+            return ModelUnavailableError(f"the process of the model {model} has ended: try again soon")
+        return failure
 
     async def _unless_abandoned(self, call: asyncio.Task[triton.InferResult]) -> triton.InferResult:
         """Waits for a call, which goes on to its end when the waiting is cancelled."""

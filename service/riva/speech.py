@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pipelines.voice_activity import SileroModel
     from service.admission import Admission, RecordingMemory
     from service.errors import Context
-    from service.idle import Limits
+    from service.lifetime import Limits
     from service.open_conversations import OpenConversations
 
 
@@ -36,7 +36,7 @@ class SpeechServicer:
         voice: voice activity, shared by all streams.
         admission: who is let in; a stream or a recording takes the place of a conversation.
         memory: holds the recordings.
-        limits: how long a stream may be silent.
+        limits: how long a stream may be silent, and how long it may last.
         open_conversations: knows those that are held.
     """
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
 from pipelines.messages import AwayReason, GoingAway, Transcript
-from service.errors import SHUTTING_DOWN, IdleStreamError, NotReadyError
-from service.idle import IdleWatch
+from service.errors import SHUTTING_DOWN, IdleStreamError, NotReadyError, OldStreamError
+from service.lifetime import LifetimeWatch
 from service.malformed import refuse_malformed
 from service.riva.fields import renamed
 from service.riva.ordering import InTurnOrder
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pipelines.conversation import Conversation
     from service.errors import Context
-    from service.idle import Limits
+    from service.lifetime import Limits
     from service.riva.recognizing import Recognition
     from service.riva.results import ResultWriter
 
@@ -34,7 +34,7 @@ class RecognitionStream:
     Args:
         recognition: recognizes the audio.
         context: the call.
-        limits: how long it may be silent.
+        limits: how long it may be silent, and how long it may last.
         first: the first request: the caller's name for the stream is in it.
         tells_states: whether what goes on inside is told after every audio.
     """
@@ -64,6 +64,7 @@ class RecognitionStream:
             ModelError: the recognizer failed.
             NotReadyError: the server shuts down.
             IdleStreamError: nothing was sent for too long.
+            OldStreamError: the stream has lasted as long as one may.
             SlowReaderError: the caller does not read.
         """
         channels, writers = self._recognition.channels, self._recognition.writers
@@ -99,9 +100,9 @@ class RecognitionStream:
         """Hands what the caller sends on; what is wrong with it ends the stream through the outboxes."""
         channels = self._recognition.channels
         try:
-            with IdleWatch(channels, self._limits) as idle, renamed({"audio": "audio_content"}):
+            with LifetimeWatch(channels, self._limits) as lifetime, renamed({"audio": "audio_content"}):
                 async for request in requests:
-                    idle.touch()
+                    lifetime.touch()
                     refuse_malformed(request)
                     await self._hand_on(request)
                 self._half_closed = True
@@ -148,6 +149,9 @@ def _ends_utterance(request: pb.StreamingRecognizeRequest) -> bool:
 
 
 def _end(reason: AwayReason) -> Exception:
-    if reason is AwayReason.IDLE:
-        return IdleStreamError()
+    match reason:
+        case AwayReason.IDLE:
+            return IdleStreamError()
+        case AwayReason.AGE:
+            return OldStreamError()
     return NotReadyError(SHUTTING_DOWN)

@@ -39,7 +39,7 @@ def relay(line: str) -> int:
     kept as a warning, since models are silent unless something is wrong.
     """
     match = _LINE.match(line)
-    text = _text(line)
+    text = _text(line, match)
     level = _LEVELS[match["level"]] if match else _level_of_other(text)
     if match and level in {logging.WARNING, logging.ERROR} and _NO_GPU.match(text):
         level = logging.DEBUG
@@ -50,11 +50,10 @@ def relay(line: str) -> int:
 def reason(lines: Sequence[str]) -> str:
     """Picks from Triton's complaints the one that says why it ended: its own last word, else the last of all."""
     said = [line for line in lines if line.startswith("error:")] or lines
-    return _text(said[-1]) if said else "it gave no reason"
+    return _text(said[-1], _LINE.match(said[-1])) if said else "it gave no reason"
 
 
-def _text(line: str) -> str:
-    match = _LINE.match(line)
+def _text(line: str, match: re.Match[str] | None) -> str:
     return match["text"].strip('"') if match else line.rstrip()
 
 

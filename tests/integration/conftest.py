@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import urllib.request
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
 from service.child_process import listening
@@ -17,16 +19,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Triton:
-    """A running Triton: where it listens, and where it tells its statistics."""
+    """A running Triton: where it listens, where it tells its statistics, and the process that has started it."""
 
     address: str
     metrics_url: str
+    pid: int
 
     def open_sequences(self) -> int:
         """How many sequences the instances of the model ``asr`` hold, as Triton's own statistics tell it."""
         with urllib.request.urlopen(self.metrics_url, timeout=5) as response:
             held = re.findall(r"^vivavoce_asr_open_sequences\{.*\} (\S+)$", response.read().decode(), re.MULTILINE)
         return int(sum(map(float, held)))
+
+    def shared_memory_bytes(self) -> int:
+        """How much shared memory it has for what its Python models are sent, and for what they answer."""
+        processes = psutil.Process(self.pid).children(recursive=True)
+        regions = {Path(region.path) for process in processes for region in process.memory_maps()}
+        return sum(region.stat().st_size for region in regions if region.parent == Path("/dev/shm"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -39,7 +48,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def triton(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Triton]:
     log = tmp_path_factory.mktemp("triton") / "log.txt"
     with listening(["-m", "service.triton"], log) as (process, address):
-        yield Triton(address, process.stdout.readline().split()[-1])
+        yield Triton(address, process.stdout.readline().split()[-1], process.pid)
 
 
 @pytest.fixture(scope="session")

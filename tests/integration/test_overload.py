@@ -128,6 +128,31 @@ async def test_a_file_that_is_sent_at_once_with_all_the_trimmings_holds_nobody_u
     await until_no_sequence_is_open(triton)
 
 
+async def test_shared_memory_does_not_grow_with_what_is_said(server_address: str, triton: Triton):
+    """Triton would run out of it some day (triton-inference-server/server#7481)."""
+    chosen = [(utterance, vivavoce.read_audio(utterance.path)) for utterance in utterances()[:8]]
+
+    async def say_all() -> None:
+        async with vivavoce.connect(server_address) as client, asyncio.TaskGroup() as speaking:
+            for utterance, recording in chosen:
+                documents = utterance.documents()
+                conversation = client.converse(recording.chunks(), audio=recording.format, documents=documents)
+                speaking.create_task(_to_the_end(conversation))
+
+    await say_all()
+    before = triton.shared_memory_bytes()
+    for _ in range(6):
+        await say_all()
+    # What was sent to the recognizer since is several times as long; regions grow by a megabyte at a time.
+    sent = 6 * sum(4 * 16_000 * recording.duration_seconds for _, recording in chosen)
+    assert triton.shared_memory_bytes() - before <= 1 << 20 < sent / 4
+
+
+async def _to_the_end(conversation: vivavoce.Conversation) -> None:
+    async for _ in conversation:
+        pass
+
+
 async def test_triton_hears_of_no_cancellation(triton: Triton):
     """It may not survive one: what nobody waits for is answered, and the answer left aside."""
     models, statistics = TritonModels(triton.address), triton_client.InferenceServerClient(triton.address)

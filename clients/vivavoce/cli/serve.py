@@ -9,6 +9,8 @@ import click
 from vivavoce.cli._extras import extra
 from vivavoce.cli._options import check_address, engine_option
 
+_WEEK_MINUTES = 7 * 24 * 60
+
 
 def _number_or_auto(_context: click.Context, _parameter: click.Parameter, value: str) -> int | None:
     """Reads ``auto``, for which it returns None, or a number from 1 on."""
@@ -62,6 +64,13 @@ def _number_or_auto(_context: click.Context, _parameter: click.Parameter, value:
     help="Let in as many as this machine answers in time, which it measures, or N.",
 )
 @click.option(
+    "--longest-minutes",
+    type=click.FloatRange(min=1, max=_WEEK_MINUTES),
+    default=1440.0,
+    show_default=True,
+    help="End a conversation that lasts longer, between two turns: the caller goes on in another one.",
+)
+@click.option(
     "--log-level",
     type=click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"], case_sensitive=False),
     default="INFO",
@@ -79,6 +88,7 @@ def serve(
     speculates: bool,
     admin: bool,
     max_conversations: int | None,
+    longest_minutes: float,
     log_level: str,
 ) -> int:
     """Serve conversations, until interrupted. Prints the address on stdout when ready."""
@@ -87,7 +97,8 @@ def serve(
     if triton and settings:
         raise click.UsageError("Give the settings to the Triton that has the models: leave out --settings or --triton.")
     with extra("serve", "The server"):
-        from service.main import ServeOptions, run  # noqa: PLC0415 - integrators install the client alone
+        from service.lifetime import Limits  # noqa: PLC0415 - integrators install the client alone
+        from service.main import ServeOptions, run  # noqa: PLC0415
     return run(
         ServeOptions(
             host=host,
@@ -99,6 +110,7 @@ def serve(
             speculates=speculates,
             admin=admin,
             max_conversations=max_conversations,
+            limits=Limits(longest_seconds=60 * longest_minutes),
             log_level=log_level,
         )
     )

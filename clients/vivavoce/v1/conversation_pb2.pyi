@@ -39,6 +39,7 @@ class GoingAwayReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     GOING_AWAY_REASON_UNSPECIFIED: _ClassVar[GoingAwayReason]
     GOING_AWAY_REASON_SHUTDOWN: _ClassVar[GoingAwayReason]
     GOING_AWAY_REASON_IDLE: _ClassVar[GoingAwayReason]
+    GOING_AWAY_REASON_AGE: _ClassVar[GoingAwayReason]
 AUDIO_ENCODING_UNSPECIFIED: AudioEncoding
 AUDIO_ENCODING_LINEAR_PCM: AudioEncoding
 AUDIO_ENCODING_FLAC: AudioEncoding
@@ -56,6 +57,7 @@ NOTICE_CODE_NO_SPEECH: NoticeCode
 GOING_AWAY_REASON_UNSPECIFIED: GoingAwayReason
 GOING_AWAY_REASON_SHUTDOWN: GoingAwayReason
 GOING_AWAY_REASON_IDLE: GoingAwayReason
+GOING_AWAY_REASON_AGE: GoingAwayReason
 
 class ConverseRequest(_message.Message):
     __slots__ = ("config", "audio", "text", "end_of_utterance")

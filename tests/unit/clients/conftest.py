@@ -12,6 +12,7 @@ import soundfile
 
 import vivavoce
 from tests.unit.clients.fake_service import FakeService, serving
+from tests.unit.clients.lost_servers import Servers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -28,6 +29,13 @@ def service() -> Iterator[FakeService]:
 async def client(service: FakeService) -> AsyncIterator[vivavoce.Client]:
     async with vivavoce.connect(service.address, response_timeout_seconds=5) as client:
         yield client
+
+
+@pytest.fixture
+async def servers() -> AsyncIterator[Servers]:
+    servers = Servers()
+    yield servers
+    await servers.stop()
 
 
 @pytest.fixture

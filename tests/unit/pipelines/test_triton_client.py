@@ -197,6 +197,64 @@ async def test_a_lost_triton_is_told_from_one_that_refuses(
         await client.unload(["x"])
 
 
+LATE = InferenceServerException("Deadline Exceeded", "StatusCode.DEADLINE_EXCEEDED")
+
+
+@pytest.mark.parametrize("comes_back", [True, False])
+@pytest.mark.parametrize("abandoned", [True, False])
+async def test_a_model_that_answers_nobody_for_as_long_as_a_request_may_take_hangs(
+    triton: SlowTriton, monkeypatch: pytest.MonkeyPatch, abandoned: bool, comes_back: bool
+):
+    told: list[str] = []
+    client = TritonClient("127.0.0.1:1", lambda model: told.append(model) or comes_back)
+    monkeypatch.setattr(client, "_client", triton)
+    triton.answers.set()
+    await client.infer("qa", [])
+    triton.answers.clear()
+    triton.error = LATE
+    if abandoned:
+        await abandon(client)
+        triton.answers.set()
+        await client.close()
+    else:
+        triton.answers.set()
+        with pytest.raises(ModelUnavailableError, match="hangs" if comes_back else "cannot be reached"):
+            await client.infer("qa", [])
+    assert told == ["qa"]
+
+
+async def test_a_model_that_answers_somebody_else_meanwhile_is_slow(
+    triton: SlowTriton, monkeypatch: pytest.MonkeyPatch
+):
+    told: list[str] = []
+    client = TritonClient("127.0.0.1:1", lambda model: told.append(model) or True)
+    monkeypatch.setattr(client, "_client", triton)
+    late, held = asyncio.create_task(client.infer("qa", [])), triton.answers
+    while not triton.asked:
+        await asyncio.sleep(0)
+    triton.answers = asyncio.Event()
+    triton.answers.set()
+    await client.infer("qa", [])
+    triton.error = LATE
+    held.set()
+    with pytest.raises(ModelUnavailableError, match="cannot be reached"):
+        await late
+    assert not told
+
+
+async def test_a_model_that_has_never_answered_is_only_slow_to_start(
+    triton: SlowTriton, monkeypatch: pytest.MonkeyPatch
+):
+    told: list[str] = []
+    client = TritonClient("127.0.0.1:1", lambda model: told.append(model) or True)
+    monkeypatch.setattr(client, "_client", triton)
+    triton.error = LATE
+    triton.answers.set()
+    with pytest.raises(ModelUnavailableError, match="cannot be reached"):
+        await client.infer("qa", [])
+    assert not told
+
+
 @pytest.mark.parametrize(
     ("message", "dead", "error"),
     [

@@ -13,7 +13,7 @@ import numpy as np
 from service.admission import Admission, RecordingMemory
 from service.conversation_service import ConversationServicer
 from service.handlers import conversation_handler
-from service.idle import Limits
+from service.lifetime import Limits
 from service.open_conversations import OpenConversations
 from service.riva.handlers import MAX_RECORDING_BYTES, riva_handlers
 from service.riva.language import LanguageServicer
@@ -75,6 +75,8 @@ class Harness:
         max_conversations: int = 8,
         idle_seconds: float = 60,
         grace_seconds: float = 5,
+        longest_seconds: float = 600,
+        turn_seconds: float = 60,
         *,
         ready: bool = True,
         speculates: bool = True,
@@ -86,7 +88,7 @@ class Harness:
         port = server.add_insecure_port("127.0.0.1:0")
         async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
             harness = cls(channel, admission, f"127.0.0.1:{port}")
-            limits = Limits(idle_seconds, grace_seconds, config_seconds=idle_seconds)
+            limits = Limits(idle_seconds, grace_seconds, idle_seconds, longest_seconds, turn_seconds)
             shared = (harness.models, harness.voice, admission)
             servicer = ConversationServicer(*shared, limits, harness.open_conversations, speculates=speculates)
             speech = SpeechServicer(*shared, harness.memory, limits, harness.open_conversations)

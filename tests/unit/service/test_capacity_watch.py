@@ -12,7 +12,7 @@ from pipelines.errors import ModelUnavailableError
 from pipelines.messages import Reply, Status
 from pipelines.turns.state import TurnSettings
 from pipelines.workload import Workload
-from service.capacity_watch import RECOGNIZER_PLACES, CapacityWatch, MeasuredModels, busiest_share
+from service.capacity_watch import RECOGNIZER_PLACES, CapacityWatch, MeasuredModels, RecognizerRoom, busiest_share
 from service.open_conversations import OpenConversations
 from tests import virtual_time
 from tests.unit.pipelines.fakes import FakeModels
@@ -87,6 +87,23 @@ def test_newcomers_fill_the_room_and_those_who_only_listen_make_room_again():
             assert not service.watch.has_room(20)
             await service.talk(60)
             assert service.watch.has_room(30)
+
+    virtual_time.run(main())
+
+
+def test_the_recognizer_has_as_many_places_whoever_is_let_in():
+    async def main() -> None:
+        async with watched() as service, contextlib.AsyncExitStack() as held:
+            room = RecognizerRoom(service.open)
+            assert room.has_room(2 * RECOGNIZER_PLACES - 1)
+            assert not room.has_room(2 * RECOGNIZER_PLACES)
+            hasty = [FakeConversation() for _ in range(RECOGNIZER_PLACES - 1)]
+            for conversation in hasty:
+                await held.enter_async_context(service.open.holding(conversation))
+            await service.talk(60, *hasty, share=10.0)
+            assert service.open.speakers(0) > 2 * RECOGNIZER_PLACES
+            assert room.has_room(RECOGNIZER_PLACES)
+            assert not room.has_room(RECOGNIZER_PLACES + 1)
 
     virtual_time.run(main())
 

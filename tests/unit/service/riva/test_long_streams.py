@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from service.admission import Admission, RecordingMemory
-from service.idle import Limits
+from service.lifetime import Limits
 from service.open_conversations import OpenConversations
 from service.riva.proto import riva_asr_pb2 as pb
 from service.riva.speech import SpeechServicer

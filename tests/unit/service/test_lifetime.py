@@ -1,0 +1,107 @@
+"""Conversations that last as long as one may, through a real socket; the models behind are fakes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import grpc
+import pytest
+
+from tests.unit.pipelines.fakes import ScriptedVoice
+from tests.unit.service.harness import SPEECH, Harness, speaking, voiced
+from tests.unit.service.refusals import details_of
+from tests.unit.service.riva import calls as riva
+from vivavoce.v1 import conversation_pb2 as pb
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    Call = grpc.aio.StreamStreamCall[pb.ConverseRequest, pb.ConverseResponse]
+
+PCM = pb.AudioConfig(encoding=pb.AUDIO_ENCODING_LINEAR_PCM, sample_rate_hz=16_000)
+CONFIG = pb.ConverseRequest(config=pb.ConversationConfig(audio=PCM))
+
+
+async def _begun(harness: Harness, requests: Iterable[pb.ConverseRequest]) -> Call:
+    """Says the beginning of an utterance, and returns when it is under recognition."""
+    call = harness.stub.Converse()
+    for request in (CONFIG, *requests):
+        await call.write(request)
+    await harness.until(lambda: harness.models.open_sequences)
+    return call
+
+
+async def test_a_stream_on_which_nothing_but_silence_comes_ends_some_day():
+    async with Harness.running(longest_seconds=0.3) as harness:
+        harness.voice.probability = 0.0
+        call = harness.stub.Converse()
+        await call.write(CONFIG)
+
+        async def silence() -> None:
+            while True:
+                await call.write(pb.ConverseRequest(audio=SPEECH))
+                await asyncio.sleep(0.02)
+
+        sending = asyncio.create_task(silence())
+        responses = [response async for response in call]
+        sending.cancel()
+        await asyncio.gather(sending, return_exceptions=True)
+
+    assert [response.WhichOneof("response") for response in responses] == ["started", "going_away"]
+    away = responses[-1].going_away
+    assert (away.reason, away.grace.seconds) == (pb.GOING_AWAY_REASON_AGE, 60)
+    assert await call.code() is grpc.StatusCode.OK
+
+
+async def test_the_turn_under_way_is_answered_first():
+    async with Harness.running(longest_seconds=1.5) as harness:
+        harness.voice.new_stream = lambda: ScriptedVoice((1.0, voiced), (1.0, 0.0))
+        call = await _begun(harness, speaking(0.9))
+        kinds = []
+        async for response in call:
+            kinds.append(response.WhichOneof("response"))
+            if kinds[-1] == "going_away":
+                for request in speaking(1.1):
+                    await call.write(request)
+
+    assert kinds.index("going_away") < kinds.index("reply")
+    assert kinds[-1] == "reply"
+    assert await call.code() is grpc.StatusCode.OK
+
+
+async def test_a_turn_that_does_not_end_is_not_waited_for():
+    async with Harness.running(longest_seconds=1.0, turn_seconds=0.2) as harness:
+        call = await _begun(harness, speaking(1))
+        kinds = [response.WhichOneof("response") async for response in call]
+        await harness.until(lambda: not harness.models.open_sequences)
+
+    assert kinds[-1] == "going_away"
+    assert await call.code() is grpc.StatusCode.OK
+
+
+async def test_what_was_said_before_the_half_close_is_answered_whatever_the_age():
+    patient = pb.ConverseRequest()
+    patient.CopyFrom(CONFIG)
+    patient.config.reply_budget.FromSeconds(5)
+    async with Harness.running(longest_seconds=1.0, turn_seconds=0.0) as harness:
+        harness.models.understanding_seconds = 1.5
+        kinds = [response.WhichOneof("response") for response in await harness.converse([patient, *speaking(1)])]
+
+    assert "going_away" not in kinds
+    assert kinds[-1] == "reply"
+
+
+@pytest.mark.parametrize("voice", [0.0, voiced])
+async def test_a_stream_of_rivas_is_ended_with_a_sentence(voice: float):
+    async with Harness.running(longest_seconds=0.3, turn_seconds=0.1) as harness:
+        harness.voice.probability = voice
+        call = riva.speech(harness).StreamingRecognize()
+        for request in (riva.config(), *riva.speaking(1)):
+            await call.write(request)
+        with pytest.raises(grpc.RpcError) as ended:
+            await call.read()
+        await harness.until(lambda: not harness.models.open_sequences)
+
+    assert ended.value.code() is grpc.StatusCode.UNAVAILABLE
+    assert details_of(ended.value)["ErrorInfo"].reason == "AGE"
