@@ -6,6 +6,8 @@ import hashlib
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from modelkit.domain import SENTENCES, SLOT_VALUES
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
@@ -23,9 +25,9 @@ def name_data(paths: Iterable[Path]) -> dict[str, dict[str, str]]:
     """Names data files by folder and file, each with its data set, authors and licence, and its SHA-256 digest.
 
     Args:
-        paths: files, or folders of which every file is named.
+        paths: files, or folders of domains, of which nothing is named but what is read of them.
     """
-    files = [file for path in paths for file in (sorted(path.glob("*.*")) if path.is_dir() else [path])]
+    files = [file for path in paths for file in (_read_of(path) if path.is_dir() else [path])]
     return {name: {"source": _source(name), "sha256": sha256(file)} for file in files if (name := _name(file))}
 
 
@@ -38,6 +40,10 @@ def sha256(path: Path) -> str:
 def dated(fields: Mapping[str, object]) -> dict[str, object]:
     """Puts today's date (UTC) before the fields of a card, unless they have one."""
     return {"date": datetime.now(UTC).date().isoformat(), **fields}
+
+
+def _read_of(domain: Path) -> list[Path]:
+    return [domain / name for name in (SENTENCES, SLOT_VALUES)]
 
 
 def _name(file: Path) -> str:

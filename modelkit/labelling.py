@@ -48,7 +48,7 @@ def label_sentences(domain: Domain, intent: str, folder: Path) -> list[Utterance
         if not marked:
             _check_unshared(text, shared, place)
         found = marked or closed.settle(text, ())
-        utterances.append(Utterance(text, intent, tuple(Slot(s.name, s.start, s.end) for s in found)))
+        utterances.append(Utterance(text, intent, tuple(Slot(s.name, s.start, s.end) for s in found), place))
     return utterances
 
 

@@ -39,11 +39,17 @@ def _plain(text: str) -> str:
 
 def _name(match: re.Match[str]) -> str:
     if match["name"]:
-        return str(match["name"].split(":")[0].strip())
+        name = str(match["name"].split(":")[0].strip())
+        if not name:
+            raise ValueError(f"the parentheses after [{match['value']}] name no slot: write [value](slot)")
+        return name
     try:
         fields = json.loads(match["fields"])
     except json.JSONDecodeError as error:
         raise ValueError(f"the braces after [{match['value']}] hold no JSON ({error.msg})") from error
-    if not isinstance(fields.get("entity"), str) or not fields["entity"]:
+    entity, role = fields.get("entity"), fields.get("role")
+    if not isinstance(entity, str) or not entity.strip():
         raise ValueError(f'the braces after [{match["value"]}] name no entity: write {{"entity": "slot"}}')
-    return ".".join(filter(None, (fields["entity"], fields.get("role"))))
+    if role is not None and not isinstance(role, str):
+        raise ValueError(f'the role after [{match["value"]}] is no text: write {{"entity": "slot", "role": "role"}}')
+    return ".".join(filter(None, (entity.strip(), (role or "").strip())))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel, MPNetConfig, MPNetModel
-from transformers.utils import logging
 
 from engines.bert.punctuating import CASES, MARKS
+from modelkit.errors import ModelkitError, TrainingError
+from modelkit.loading import check_complete, quietly
+from modelkit.text_files import read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from transformers import PretrainedConfig
@@ -28,19 +31,62 @@ _ENCODERS: dict[str, tuple[type[PretrainedConfig], type[Encoder]]] = {
 
 
 def encoder_kind(directory: Path) -> str:
-    """Returns the ``model_type`` of ``config.json``."""
-    return str(json.loads((directory / "config.json").read_text(encoding="utf-8")).get("model_type"))
+    """Returns the ``model_type`` of ``config.json``.
+
+    Raises:
+        DataError: there is no such file, or it is no text.
+        TrainingError: it is no configuration.
+    """
+    path = directory / "config.json"
+    try:
+        fields = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise TrainingError(f"{path}, line {error.lineno}: {error.msg}: get it again") from error
+    if not isinstance(fields, dict):
+        raise TrainingError(f"{path} is no configuration of a network: get it again")
+    return str(fields.get("model_type"))
+
+
+def encoder_config(directory: Path, changes: Mapping[str, Any] | None = None) -> PretrainedConfig:
+    """Reads the ``config.json`` of a BERT or MPNet.
+
+    Args:
+        directory: holds it.
+        changes: settings that are to have other values.
+
+    Raises:
+        DataError: there is no such file, or it is no text.
+        TrainingError: it is of another kind, or no configuration.
+    """
+    kind = encoder_kind(directory)
+    if kind not in _ENCODERS:
+        raise TrainingError(f"{directory} is a {kind}: take a {' or '.join(_ENCODERS)}")
+    with _reading(directory):
+        return _ENCODERS[kind][0].from_pretrained(str(directory), **changes or {})
 
 
 def load_encoder(directory: Path, dropout: float = 0.0) -> Encoder:
-    """Loads a BERT or MPNet encoder without pooler from a Hugging Face directory."""
-    # Its report on a pooler that nobody asked for would only alarm.
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    _, encoder = _ENCODERS[encoder_kind(directory)]
-    return encoder.from_pretrained(
-        str(directory), add_pooling_layer=False, hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout
-    )
+    """Loads a BERT or MPNet encoder without pooler, in float32, from a Hugging Face directory.
+
+    Raises:
+        DataError: there is no ``config.json``, or it is no text.
+        TrainingError: a file is damaged, or a tensor is missing or has another shape than the configuration says.
+    """
+    config = encoder_config(directory, _dropouts(dropout))
+    _, encoder = _ENCODERS[config.model_type]
+    with _reading(directory), quietly():
+        loaded: Any = encoder.from_pretrained(
+            str(directory),
+            config=config,
+            dtype=torch.float32,
+            add_pooling_layer=False,
+            ignore_mismatched_sizes=True,
+            output_loading_info=True,
+        )
+    made: Encoder
+    made, report = loaded
+    check_complete(report, str(directory), TrainingError)
+    return made
 
 
 def new_encoder(directory: Path, *, traceable: bool = True, dropout: float = 0.0) -> Encoder:
@@ -50,14 +96,31 @@ def new_encoder(directory: Path, *, traceable: bool = True, dropout: float = 0.0
         directory: holds ``config.json``.
         traceable: compute attention in the form that the exporter and the fusion understand, not in the fastest one.
         dropout: in training.
+
+    Raises:
+        DataError: there is no ``config.json``, or it is no text.
+        TrainingError: it makes no such encoder.
     """
-    config, encoder = _ENCODERS[encoder_kind(directory)]
     attention: dict[str, Any] = {"attn_implementation": "eager"} if traceable else {}
-    shape = config.from_pretrained(
-        str(directory), hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout, **attention
-    )
-    make: Callable[..., Encoder] = encoder
-    return make(shape, add_pooling_layer=False)
+    shape = encoder_config(directory, _dropouts(dropout) | attention)
+    make: Callable[..., Encoder] = _ENCODERS[shape.model_type][1]
+    with _reading(directory):
+        return make(shape, add_pooling_layer=False)
+
+
+def _dropouts(share: float) -> dict[str, Any]:
+    return {"hidden_dropout_prob": share, "attention_probs_dropout_prob": share}
+
+
+@contextlib.contextmanager
+def _reading(directory: Path) -> Iterator[None]:
+    """Makes one error of all that transformers raises about a directory's files."""
+    try:
+        yield
+    except ModelkitError:
+        raise
+    except Exception as error:
+        raise TrainingError(f"{directory} holds no network that can be loaded ({error}): get it again") from error
 
 
 class EncoderNetwork(nn.Module):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from engines.bert.slots import Slot
@@ -21,11 +21,16 @@ _FORM = (
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """An utterance with what it asks for; the slots stand in the order of the text and do not overlap."""
+    """An utterance with what it asks for; the slots stand in the order of the text and do not overlap.
+
+    Attributes:
+        place: file and line, for messages; "" where the utterance was made and not read.
+    """
 
     text: str
     intent: str
     slots: tuple[Slot, ...]
+    place: str = field(default="", compare=False)
 
     @property
     def key(self) -> str:
@@ -46,10 +51,11 @@ def read_utterances(path: Path) -> list[Utterance]:
     # Only line feeds end a line: a text may hold other separators, which ``splitlines`` would cut at.
     for number, line in enumerate(read_text(path).split("\n"), 1):
         if line.strip():
+            place = f"{path}, line {number}"
             try:
-                utterances.append(_parse(line))
+                utterances.append(_parse(line, place))
             except (ValueError, KeyError, TypeError) as error:
-                raise DataError(f"{path}, line {number}: {_reason(error)}; {_FORM}") from error
+                raise DataError(f"{place}: {_reason(error)}; {_FORM}") from error
     return utterances
 
 
@@ -77,14 +83,14 @@ def collect_labels(utterances: Sequence[Utterance]) -> tuple[tuple[str, ...], tu
     return intents, ("O", *(f"{edge}-{name}" for name in names for edge in "BI"))
 
 
-def _parse(line: str) -> Utterance:
+def _parse(line: str, place: str) -> Utterance:
     fields = json.loads(line)
     if not isinstance(fields, dict):
         raise TypeError("it holds no object")
     text, intent = _text(fields, "text"), _text(fields, "intent")
     if not isinstance(fields["slots"], list):
         raise TypeError("slots must be a list")
-    return Utterance(text, intent, place_slots(text, (_slot(entry) for entry in fields["slots"])))
+    return Utterance(text, intent, place_slots(text, (_slot(entry) for entry in fields["slots"])), place)
 
 
 def _slot(entry: object) -> Slot:

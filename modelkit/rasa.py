@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import yaml
+from yaml.reader import ReaderError
 
 from modelkit.errors import DataError
 from modelkit.markup import parse_marks
@@ -41,6 +42,10 @@ def read_rasa(path: Path) -> RasaData:
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         entries = _child(root, "nlu")
+    except ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        character = f"U+{ord(text[error.position]):04X}"
+        raise DataError(f"{path}, line {line}: no YAML ({character} may not stand in it): take it out") from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise DataError(f"{path}, line {line}: no YAML ({error.problem}): {_FORM}") from error
@@ -63,11 +68,12 @@ def read_rasa(path: Path) -> RasaData:
 
 def _utterances(path: Path, intent: str, entry: yaml.Node) -> Iterator[Utterance]:
     for line, example in _examples(path, entry):
+        place = f"{path}, line {line}"
         try:
             text, slots = parse_marks(example)
         except ValueError as error:
-            raise DataError(f"{path}, line {line}: {error}") from error
-        yield Utterance(text, intent, slots)
+            raise DataError(f"{place}: {error}") from error
+        yield Utterance(text, intent, slots, place)
 
 
 def _examples(path: Path, entry: yaml.Node) -> Iterator[tuple[int, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from modelkit.errors import DataError
 from modelkit.text_files import read_text
@@ -38,42 +38,59 @@ def read_squad(path: Path) -> list[Question]:
     """Reads every question of a SQuAD file.
 
     Raises:
-        DataError: the file cannot be read, is no SQuAD JSON, holds no question, or an answer does not stand at its
-            offset.
+        DataError: the file cannot be read, is no SQuAD JSON, holds no question, a question or a paragraph is empty, or
+            an answer does not stand at its offset; the message names the question or the paragraph.
     """
     text = read_text(path)
     try:
-        questions = list(_questions(json.loads(text)["data"], path, text))
-    except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
-        reason = f"line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else repr(error)
+        questions = list(_questions(json.loads(text), path, text))
+    except (json.JSONDecodeError, TypeError) as error:
+        reason = f"line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else str(error)
         raise DataError(f"{path} is no SQuAD file ({reason}): it needs data/paragraphs/qas as in SQuAD 1.1") from error
     if not questions:
         raise DataError(f"{path} holds no question: give a SQuAD file with questions")
     return questions
 
 
-def _questions(articles: list[dict[str, object]], path: Path, text: str) -> Iterator[Question]:
-    for article in articles:
+def _questions(root: object, path: Path, text: str) -> Iterator[Question]:
+    for number, article in enumerate(_objects(root, "data"), 1):
         title = str(article.get("title", ""))
-        for paragraph in cast("list[dict[str, object]]", article["paragraphs"]):
-            context = paragraph["context"]
-            if not isinstance(context, str):
-                raise TypeError("a context must be a text")
-            for entry in cast("list[dict[str, object]]", paragraph["qas"]):
-                answers = tuple(_answer(answer) for answer in cast("list[object]", entry["answers"]))
-                for start, answer in answers:
-                    if not answer or start < 0 or context[start : start + len(answer)] != answer:
-                        raise DataError(
-                            f"{path}, {_line(text, str(entry['id']))}question {entry['id']}: "
-                            f"no {answer!r} at offset {start} of its paragraph"
-                        )
-                yield Question(str(entry["id"]), str(entry["question"]).strip(), context, answers, title)
+        for count, paragraph in enumerate(_objects(article, "paragraphs", f"article {number}: "), 1):
+            place = f"article {number}, paragraph {count}: "
+            context = _text(paragraph, "context", place)
+            for entry in _objects(paragraph, "qas", place):
+                if "id" not in entry:
+                    raise TypeError(f"{place}a question has no id")
+                name = str(entry["id"])
+                try:
+                    asked = _text(entry, "question").strip()
+                    answers = tuple(_answer(answer, context) for answer in _objects(entry, "answers"))
+                except (TypeError, ValueError) as error:
+                    raise DataError(f"{path}, {_line(text, name)}question {name}: {error}") from error
+                yield Question(name, asked, context, answers, title)
 
 
-def _answer(answer: object) -> tuple[int, str]:
-    if not isinstance(answer, dict) or type(answer["answer_start"]) is not int or not isinstance(answer["text"], str):
+def _objects(fields: object, name: str, place: str = "") -> list[dict[str, object]]:
+    listed = fields.get(name) if isinstance(fields, dict) else None
+    if not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):
+        raise TypeError(f"{place}{name} must be a list of objects")
+    return listed
+
+
+def _text(fields: dict[str, object], name: str, place: str = "") -> str:
+    value = fields.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise TypeError(f"{place}{name} must be a text that is not empty")
+    return value
+
+
+def _answer(answer: dict[str, object], context: str) -> tuple[int, str]:
+    start, text = answer.get("answer_start"), answer.get("text")
+    if not isinstance(start, int) or isinstance(start, bool) or not isinstance(text, str):
         raise TypeError("an answer needs answer_start, a whole number, and a text")
-    return answer["answer_start"], answer["text"]
+    if not text or start < 0 or context[start : start + len(text)] != text:
+        raise ValueError(f"no {text!r} at offset {start} of its paragraph")
+    return start, text
 
 
 def _line(text: str, identifier: str) -> str:

@@ -114,7 +114,7 @@ class ClosedSlots:
         return tuple(sorted((*opened, *settled), key=lambda slot: slot.start))
 
     def resolve(self, slot: str, text: str) -> str | None:
-        """Finds the value of ``slot`` that ``text`` is most like; None where it is like none."""
+        """Finds the value of ``slot`` that ``text`` is most like; None where it is like none, or the slot is open."""
         found = self._most_like(slot, spoken_form(text))
         return found[0].text if found else None
 
@@ -146,7 +146,7 @@ class ClosedSlots:
 
     def _most_like(self, slot: str, spoken: str) -> tuple[_Value, float] | None:
         """Finds the most similar value with its likeness; cheap spelling first, then sound for the best of it."""
-        values = self._values[slot]
+        values = self._values.get(slot, [])
         nearest = process.extract(spoken, [value.spoken for value in values], scorer=fuzz.ratio, limit=8)
         best = max(
             ((values[index], _likeness(spoken, values[index])) for _, _, index in nearest),

@@ -97,18 +97,19 @@ def _read_manifest(path: Path) -> list[Spoken]:
     if isinstance(array, list):
         entries = [(f"{path}, entry {number}", entry) for number, entry in enumerate(array, 1)]
     else:
-        lines = [(f"{path}, line {number}", line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-        entries = [(place, _load(place, line)) for place, line in lines]
+        lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        entries = [(f"{path}, line {number}", _load(path, line, number)) for number, line in lines]
     if not entries:
         raise DataError(f"{path} holds no recordings: {_FORM}")
     return [_spoken(path, place, entry) for place, entry in entries]
 
 
-def _load(place: Path | str, text: str) -> object:
+def _load(path: Path, text: str, first: int = 1) -> object:
+    """Reads JSON that begins in line ``first`` of a file."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise DataError(f"{place}: {error.msg}; {_FORM}") from error
+        raise DataError(f"{path}, line {first + error.lineno - 1}: {error.msg}; {_FORM}") from error
 
 
 def _spoken(manifest: Path, place: str, entry: object) -> Spoken:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +9,10 @@ import torch
 import transformers
 
 from modelkit.errors import CheckpointError
+from modelkit.loading import check_complete, quietly
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from modelkit.importing.weights import State
 
@@ -21,7 +21,6 @@ SUPPORTED = (
     "token classification"
 )
 _WORD_EMBEDDINGS = "embeddings.word_embeddings.weight"
-_MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ class Architecture:
         settings = _settings(kind, config, name)
         _check_embeddings(settings, state, name)
         try:
-            with _quietly():
+            with quietly():
                 loaded: Any = kind.from_pretrained(
                     None,
                     config=settings,
@@ -95,7 +94,7 @@ class Architecture:
             raise CheckpointError(f"{name}: its configuration makes no network ({error}): get it again") from error
         network: transformers.PreTrainedModel
         network, report = loaded
-        _check_complete(report, name)
+        check_complete(report, name, CheckpointError)
         network.eval()
         return network
 
@@ -115,7 +114,7 @@ def architecture_of(config: Mapping[str, Any], name: str) -> Architecture:
         CheckpointError: it is none of those that can be imported, or is one in a form that cannot.
     """
     kind = config.get("model_type")
-    if kind not in ARCHITECTURES:
+    if not isinstance(kind, str) or kind not in ARCHITECTURES:
         shown = kind or ", ".join(config.get("architectures") or ()) or "nothing"
         raise CheckpointError(f"{name} is of the architecture {shown}, which cannot be imported: take {SUPPORTED}")
     if config.get("is_decoder") or config.get("add_cross_attention"):
@@ -130,8 +129,8 @@ def architecture_of(config: Mapping[str, Any], name: str) -> Architecture:
 
 
 def positions(config: transformers.PretrainedConfig) -> int:
-    """Longest row that a network can read, in tokens; RoBERTa counts on from its padding."""
-    reserved = config.pad_token_id + 1 if config.model_type == "roberta" else 0
+    """Longest row that a network can read, in tokens; RoBERTa and MPNet count on from their padding."""
+    reserved = config.pad_token_id + 1 if config.model_type in ("roberta", "mpnet") else 0
     return int(config.max_position_embeddings) - reserved
 
 
@@ -157,34 +156,3 @@ def _check_embeddings(config: transformers.PretrainedConfig, state: State, name:
             f"{name}: its configuration says {rows} by {width} for {found}, which is {shape}: "
             "give the configuration and vocabulary that it was trained with"
         )
-
-
-def _check_complete(report: Mapping[str, Any], name: str) -> None:
-    missing = sorted(report["missing_keys"])
-    if missing:
-        shown = ", ".join(missing[:_MOST_NAMED]) + (
-            f" and {len(missing) - _MOST_NAMED} more" * (len(missing) > _MOST_NAMED)
-        )
-        raise CheckpointError(f"{name} lacks the tensors {shown}: give the whole checkpoint, heads included")
-    for key, found, expected in sorted(report["mismatched_keys"]):
-        wanted = " by ".join(map(str, expected))
-        shape = " by ".join(map(str, found))
-        reason = "as many labels as outputs" if key.startswith(("classifier", "qa_outputs")) else "the same sizes"
-        raise CheckpointError(
-            f"{name}: {key} is {shape}, but its configuration wants {wanted}: both must have {reason}"
-        )
-
-
-@contextlib.contextmanager
-def _quietly() -> Iterator[None]:
-    """Keeps transformers from reporting on stderr what is an error of ours, or none."""
-    logging = transformers.logging
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()

@@ -43,13 +43,14 @@ class Imported:
 
     Attributes:
         task: ``qa`` or ``nlu``.
-        onnx: the float32 network, called ``model.onnx``, with the inputs and outputs of
+        onnx: the network, called ``model.onnx``, with the inputs and outputs of
             :func:`modelkit.triton_models.write_qa` or :func:`modelkit.triton_models.write_nlu`.
         tokenizer: ready for the engines: see :func:`modelkit.importing.vocabulary.prepare`.
         settings: what the network wants of the tokenizer besides.
         card: where it comes from and what was found out about it.
         labels: of ``nlu``.
         calibration: of ``qa``.
+        precision: of the network's weights.
     """
 
     task: Task
@@ -59,6 +60,7 @@ class Imported:
     card: Mapping[str, object]
     labels: IntentLabels | None = None
     calibration: Calibration = FORCED
+    precision: str = "float32"
 
 
 def write_engine(imported: Imported, directory: Path, refinement: Refinement | None = None) -> dict[str, object]:
@@ -81,7 +83,7 @@ def write_engine(imported: Imported, directory: Path, refinement: Refinement | N
         imported.tokenizer.save(str(tokenizer))
         tokenizer.with_name(SETTINGS).write_text(json.dumps(asdict(imported.settings)), encoding="utf-8")
         check_served(imported, tokenizer)
-        network, card = imported.onnx, {**imported.card, "precision": "float32"}
+        network, card = imported.onnx, {**imported.card, "precision": imported.precision}
         if wanted.int8:
             network = in_8_bits(imported.task, network, Path(scratch, "model.int8.onnx"), tokenizer, wanted.int8)
             card["precision"] = "INT8, static ranges"
@@ -108,7 +110,12 @@ def readable(longest: int, name: str, *, split_at_spaces: bool = False) -> Token
 
 def digests(paths: Iterable[Path]) -> dict[str, str]:
     """Names files with their SHA-256, for the card."""
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths)}
+    return {path.name: _digest(path) for path in sorted(paths)}
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_served(imported: Imported, tokenizer: Path) -> None:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor, nn
 
+from modelkit.errors import CheckpointError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -88,22 +90,29 @@ class EncoderWithIntentsAndTags(nn.Module):
         return self.intents(first), self.tags(hidden)
 
 
-def perceptron(state: State, prefix: str, activation: type[nn.Module] = nn.ReLU) -> nn.Sequential:
+def perceptron(
+    state: State, prefix: str, inputs: int, name: str, activation: type[nn.Module] = nn.ReLU
+) -> nn.Sequential:
     """Builds NeMo's layers: linear ones called ``prefix.layer0``, ``.layer2``, …, with an activation between each two.
 
     Args:
         state: the tensors, those of other layers too.
         prefix: of the layers' names.
+        inputs: values that the first layer reads.
+        name: what to call the checkpoint in errors.
         activation: what stands between two layers.
 
     Raises:
-        KeyError: a tensor is missing; the error holds its name.
+        CheckpointError: a tensor is missing, or its shape does not fit to what its layer reads.
     """
     start, end = f"{prefix}.layer", ".weight"
-    numbers = [int(key[len(start) : -len(end)]) for key in state if key.startswith(start) and key.endswith(end)]
+    found = [key[len(start) : -len(end)] for key in state if key.startswith(start) and key.endswith(end)]
+    last = max((int(number) for number in found if number.isdecimal()), default=0)
     layers: list[nn.Module] = []
-    for number in range(0, max(numbers, default=0) + 1, 2):
-        layers += [activation(), linear(state, f"{start}{number}")]
+    for number in range(0, last + 1, 2):
+        layer = linear(state, f"{start}{number}", inputs, name)
+        layers += [activation(), layer]
+        inputs = layer.out_features
     return nn.Sequential(*layers[1:])
 
 
@@ -114,13 +123,27 @@ def output_size(head: nn.Sequential) -> int:
     return last.out_features
 
 
-def linear(state: State, name: str) -> nn.Linear:
-    """Builds the linear layer whose tensors are ``name.weight`` and ``name.bias``.
+def linear(state: State, layer: str, inputs: int, name: str) -> nn.Linear:
+    """Builds the linear layer whose tensors are ``layer.weight`` and ``layer.bias``.
+
+    Args:
+        state: the tensors, those of other layers too.
+        layer: its name.
+        inputs: values that it reads.
+        name: what to call the checkpoint in errors.
 
     Raises:
-        KeyError: one of them is missing.
+        CheckpointError: one of the tensors is missing, or its shape does not fit to ``inputs``.
     """
-    weight, bias = state[f"{name}.weight"].float(), state[f"{name}.bias"].float()
-    layer = nn.Linear(weight.shape[1], weight.shape[0])
-    layer.load_state_dict({"weight": weight, "bias": bias})
-    return layer
+    missing = [key for key in (f"{layer}.weight", f"{layer}.bias") if key not in state]
+    if missing:
+        raise CheckpointError(f"{name} lacks the tensor {missing[0]}: give the whole checkpoint")
+    weight, bias = state[f"{layer}.weight"].float(), state[f"{layer}.bias"].float()
+    outputs = len(weight) if weight.dim() else 0
+    for key, tensor, fitting in ((f"{layer}.weight", weight, (outputs, inputs)), (f"{layer}.bias", bias, (outputs,))):
+        if tensor.shape != fitting:
+            shape, wanted = (" by ".join(map(str, sizes)) or "one number" for sizes in (tensor.shape, fitting))
+            raise CheckpointError(f"{name}: {key} is {shape}, and {wanted} would fit: give heads of the same encoder")
+    made = nn.Linear(inputs, outputs)
+    made.load_state_dict({"weight": weight, "bias": bias})
+    return made

@@ -168,15 +168,13 @@ def _read_joint(directory: Directory, scratch: Path, scheme: Scheme | None) -> I
     names, slots = (read_labels(directory.path / name) for name in _LABEL_FILES)
     state = directory.state()
     encoder = directory.architecture.build_encoder(directory.config, state, "bert.", str(directory.path), pooled=True)
-    try:
-        heads = linear(state, "intent_classifier.linear"), linear(state, "slot_classifier.linear")
-    except KeyError as error:
-        raise CheckpointError(
-            f"{directory.path} lacks the tensor {error.args[0]}: give the whole checkpoint"
-        ) from error
-    for labels, head, file in zip((names, slots), heads, _LABEL_FILES, strict=True):
+    intent_head, slot_head = (
+        linear(state, f"{kind}_classifier.linear", encoder.config.hidden_size, str(directory.path))
+        for kind in ("intent", "slot")
+    )
+    for labels, head, file in zip((names, slots), (intent_head, slot_head), _LABEL_FILES, strict=True):
         check_count(labels, head.out_features, str(directory.path / file))
-    network = EncoderWithIntentsAndTags(encoder, *heads, pooled=True)
+    network = EncoderWithIntentsAndTags(encoder, intent_head, slot_head, pooled=True)
     return assemble_understanding(
         network, Labels(names, slots, scheme), _source([directory], [encoder.config]), scratch
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
@@ -10,6 +12,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 from google.protobuf.message import DecodeError
+from onnx import TensorProto
 from onnx.external_data_helper import load_external_data_for_model, uses_external_data
 
 from engines.bert.intent_decoding import IntentLabels
@@ -19,7 +22,7 @@ from modelkit.importing.labels import check_count, read_labels
 from modelkit.importing.onnx_graph import adapt, recognize_inputs, recognize_outputs
 from modelkit.importing.tag_graph import arrange_tags
 from modelkit.importing.tags import plan_tags
-from modelkit.importing.vocabulary import load_tokenizer, prepare, read_tokenizer
+from modelkit.importing.vocabulary import load_tokenizer, prepare, read_tokenizer, tokenizer_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,6 +36,18 @@ if TYPE_CHECKING:
 _INTENT_FILES = ("intent_labels.csv", "intent_labels.txt", "intent_label.txt", "dict.intents.csv")
 _SLOT_FILES = ("slot_labels.csv", "slot_labels.txt", "slot_label.txt", "dict.slots.csv")
 _ROW_LENGTHS = (512, 256, 128, 64, 32)
+_PRECISIONS: dict[int, str] = {
+    TensorProto.FLOAT: "float32",
+    TensorProto.DOUBLE: "float64",
+    TensorProto.FLOAT16: "float16",
+    TensorProto.BFLOAT16: "bfloat16",
+    TensorProto.INT8: "int8",
+    TensorProto.UINT8: "uint8",
+    TensorProto.INT4: "int4",
+    TensorProto.UINT4: "uint4",
+}
+"""Types that weights are kept in; those of ids and shapes are none of them."""
+_SMALL_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +87,25 @@ def read_onnx(path: Path, scratch: Path, options: OnnxOptions | None = None) -> 
         DataError: a file beside it is no text.
     """
     given = options or OnnxOptions()
-    model = _load(path)
+    model, data = _load(path)
     inputs = recognize_inputs(model, given.inputs, str(path))
     outputs = recognize_outputs(model, given.task, given.outputs, str(path))
     target = scratch / "model.onnx"
     onnx.save(adapt(model, inputs, outputs), target)
     session = _session(target, path)
-    tokenizer = _tokenizer(given.tokenizer or path.parent)
+    tokenizer, vocabulary = _tokenizer(given.tokenizer or path.parent)
     rows = _embeddings(model, inputs["input_ids"]) or _highest(tokenizer) + 1
     prepare(tokenizer, rows, str(path))
     settings = readable(_longest(session, _highest(tokenizer)), str(path))
-    origin = {"format": "ONNX", "inputs": inputs, "outputs": outputs, "files": digests([path])}
-    if "intent_logits" not in outputs:
+    label_files = _label_files(path, given) if "intent_logits" in outputs else ()
+    labels = [read_labels(file) for file in label_files]
+    read = digests({path, *data, *vocabulary, *label_files})
+    origin = {"format": "ONNX", "inputs": inputs, "outputs": outputs, "files": read}
+    precision = _precision(model)
+    if not labels:
         card = {"task": "question answering", "imported": origin, "calibration": UNCALIBRATED_ANSWERS}
-        return Imported("qa", target, tokenizer, settings, card, calibration=FORCED)
-    intents = read_labels(given.intent_labels or _beside(path, _INTENT_FILES, "--intent-labels"))
-    slots = read_labels(given.slot_labels or _beside(path, _SLOT_FILES, "--slot-labels"))
+        return Imported("qa", target, tokenizer, settings, card, calibration=FORCED, precision=precision)
+    intents, slots = labels
     results = _run(session, _highest(tokenizer), 8)
     check_count(intents, results["intent_logits"].shape[-1], f"{path}, intent labels")
     check_count(slots, results["tag_logits"].shape[-1], f"{path}, slot labels")
@@ -95,34 +113,35 @@ def read_onnx(path: Path, scratch: Path, options: OnnxOptions | None = None) -> 
     arrange_tags(target, plan)
     origin["slot_scheme"] = plan.scheme
     card = {"task": "joint intent and slots", "imported": origin, "calibration": UNCALIBRATED_INTENTS}
-    return Imported("nlu", target, tokenizer, settings, card, labels=IntentLabels(tuple(intents), plan.tags))
+    names = IntentLabels(tuple(intents), plan.tags)
+    return Imported("nlu", target, tokenizer, settings, card, labels=names, precision=precision)
 
 
-def _load(path: Path) -> onnx.ModelProto:
-    """Loads a model with the data that it keeps in other files, which must lie beside it."""
+def _load(path: Path) -> tuple[onnx.ModelProto, set[Path]]:
+    """Loads a model with the data that it keeps in other files, which must lie beside it; returns those, too."""
     try:
         model = onnx.load(path, load_external_data=False)
     except (DecodeError, OSError) as error:
         raise CheckpointError(f"{path} is truncated or no ONNX file: get it again") from error
     if not model.graph.node:
         raise CheckpointError(f"{path} is truncated or no ONNX file: get it again")
-    for initializer in model.graph.initializer:
-        if uses_external_data(initializer):
-            _check_external(path, initializer)
+    kept_elsewhere = [each for each in model.graph.initializer if uses_external_data(each)]
+    data = {_external_file(path, initializer) for initializer in kept_elsewhere}
     try:
         load_external_data_for_model(model, str(path.parent))
     except (ValueError, OSError, onnx.checker.ValidationError) as error:
         raise CheckpointError(f"{path}: its weights in other files are truncated ({error}): get them again") from error
-    return model
+    return model, data
 
 
-def _check_external(path: Path, initializer: onnx.TensorProto) -> None:
+def _external_file(path: Path, initializer: TensorProto) -> Path:
     name = next((entry.value for entry in initializer.external_data if entry.key == "location"), "")
     location = PurePath(name)
     if not name or location.is_absolute() or ".." in location.parts or (path.parent / location).is_symlink():
         raise CheckpointError(f"{path} keeps weights in {name!r}, which does not lie beside it: do not trust it")
     if not (path.parent / location).is_file():
         raise CheckpointError(f"{path} keeps weights in {name}, which is missing: put that file beside it")
+    return path.parent / location
 
 
 def _session(network: Path, path: Path) -> ort.InferenceSession:
@@ -132,8 +151,18 @@ def _session(network: Path, path: Path) -> ort.InferenceSession:
         raise CheckpointError(f"{path} cannot be loaded by onnxruntime ({error}): export it again") from error
 
 
-def _tokenizer(place: Path) -> Tokenizer:
-    return read_tokenizer(place) if place.is_dir() else load_tokenizer(place)
+def _tokenizer(place: Path) -> tuple[Tokenizer, list[Path]]:
+    """Reads a tokenizer; returns its files, too."""
+    if place.is_dir():
+        return read_tokenizer(place), tokenizer_files(place)
+    return load_tokenizer(place), [place]
+
+
+def _label_files(path: Path, given: OnnxOptions) -> tuple[Path, Path]:
+    return (
+        given.intent_labels or _beside(path, _INTENT_FILES, "--intent-labels"),
+        given.slot_labels or _beside(path, _SLOT_FILES, "--slot-labels"),
+    )
 
 
 def _beside(path: Path, names: Sequence[str], option: str) -> Path:
@@ -157,6 +186,16 @@ def _embeddings(model: onnx.ModelProto, input_ids: str) -> int | None:
         if node.op_type in ("Cast", "Identity"):
             names.update(node.output)
     return None
+
+
+def _precision(model: onnx.ModelProto) -> str:
+    """Says what types most of the weights have, the commonest first."""
+    sizes: Counter[str] = Counter()
+    for weights in model.graph.initializer:
+        if len(weights.dims) > 1 and weights.data_type in _PRECISIONS:
+            sizes[_PRECISIONS[weights.data_type]] += math.prod(weights.dims)
+    kept = [name for name, size in sizes.most_common() if size >= _SMALL_SHARE * sizes.total()]
+    return " and ".join(kept) or "unknown"
 
 
 def _highest(tokenizer: Tokenizer) -> int:

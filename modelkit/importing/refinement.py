@@ -63,11 +63,13 @@ def calibrated(network: Path, tokenizer: Path, questions: Path) -> tuple[Calibra
         The calibration, and for the card on what it was fitted with the scores there.
 
     Raises:
-        DataError: the questions cannot be read, or there are too few.
+        DataError: the questions cannot be read, there are too few, or none has an answer.
     """
     asked = read_squad(questions)
     if len({question.context for question in asked}) < 2:
         raise DataError(f"{questions} has questions about one paragraph or none: calibrate on many paragraphs")
+    if not any(question.answers for question in asked):
+        raise DataError(f"{questions} has no question with an answer: calibrate on data with answers")
     fitted, report = calibrate(BertSession(network), DocumentTokenizer(tokenizer), asked, _SEED)
     return fitted, {"fitted_on": questions.name, "scores": report}
 

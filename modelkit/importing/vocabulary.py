@@ -49,22 +49,39 @@ def read_tokenizer(directory: Path) -> Tokenizer:
     return tokenizer
 
 
+def tokenizer_files(directory: Path) -> list[Path]:
+    """Lists the files that a directory's tokenizer is read from."""
+    sets = (("tokenizer.json",), ("vocab.txt",), ("vocab.json", "merges.txt"))
+    found = next((names for names in sets if all((directory / name).is_file() for name in names)), ())
+    return [path for name in (*found, "tokenizer_config.json") if (path := directory / name).is_file()]
+
+
 def load_tokenizer(path: Path) -> Tokenizer:
     """Reads a ``tokenizer.json`` of WordPiece or byte-level BPE.
 
     Raises:
         CheckpointError: it is none.
     """
-    text = read_text(path)
-    try:
-        tokenizer = Tokenizer.from_str(text)
-    except Exception as error:
-        raise CheckpointError(f"{path} is no tokenizer of the tokenizers library ({error}): get it again") from error
+    tokenizer = parse_tokenizer(path)
     kind = type(tokenizer.model).__name__
     byte_level_pieces = '"ByteLevel"' in json.dumps(json.loads(tokenizer.to_str())["pre_tokenizer"])
     if kind != "WordPiece" and not (kind == "BPE" and byte_level_pieces):
         raise CheckpointError(f"{path} splits words by {kind}: only WordPiece and byte-level BPE can be imported")
     return tokenizer
+
+
+def parse_tokenizer(path: Path) -> Tokenizer:
+    """Reads a ``tokenizer.json``, however it splits words.
+
+    Raises:
+        CheckpointError: it is none.
+        DataError: it is no text.
+    """
+    text = read_text(path)
+    try:
+        return Tokenizer.from_str(text)
+    except Exception as error:
+        raise CheckpointError(f"{path} is no tokenizer of the tokenizers library ({error}): get it again") from error
 
 
 def wordpiece(tokens: Sequence[str], name: str, *, lowercase: bool | None = None) -> Tokenizer:
@@ -122,7 +139,7 @@ def prepare(tokenizer: Tokenizer, embeddings: int, name: str) -> None:
     Raises:
         CheckpointError: its vocabulary is that of another network, or it has no special tokens.
     """
-    _check_size(tokenizer, embeddings, name)
+    check_size(tokenizer, embeddings, name)
     tokenizer.no_truncation()
     tokenizer.no_padding()
     if tokenizer.num_special_tokens_to_add(is_pair=True) < 3:
@@ -133,7 +150,17 @@ def prepare(tokenizer: Tokenizer, embeddings: int, name: str) -> None:
         tokenizer.post_processor = processors.Sequence([trimming, tokenizer.post_processor])
 
 
-def _check_size(tokenizer: Tokenizer, embeddings: int, name: str) -> None:
+def check_size(tokenizer: Tokenizer, embeddings: int, name: str) -> None:
+    """Checks that a vocabulary has as many tokens as a network knows, or a few less.
+
+    Args:
+        tokenizer: whose vocabulary is checked.
+        embeddings: rows of the network's word embeddings.
+        name: what to call it in errors.
+
+    Raises:
+        CheckpointError: it is the vocabulary of another network.
+    """
     ids = tokenizer.get_vocab(with_added_tokens=True).values()
     highest = max(ids, default=-1)
     if highest >= embeddings or embeddings - highest - 1 > _SPARE_ROWS:

@@ -59,11 +59,14 @@ def read_pickled(file: Path | BinaryIO, name: str) -> State:
                 f"{name} holds more than tensors, and reading it could run code: save its state_dict as safetensors"
             ) from error
         raise CheckpointError(f"{name} is no file of PyTorch, or damaged: get it again") from error
-    except (RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
+    except Exception as error:
+        # The unpickler raises whatever it happens to meet in damaged bytes: IndexError, struct.error, AssertionError.
         raise CheckpointError(f"{name} is truncated or damaged: get it again") from error
     if isinstance(state, dict) and isinstance(state.get("state_dict"), dict):
         state = state["state_dict"]
-    if not isinstance(state, dict) or not all(isinstance(tensor, torch.Tensor) for tensor in state.values()):
+    if not isinstance(state, dict) or not all(
+        isinstance(key, str) and isinstance(tensor, torch.Tensor) for key, tensor in state.items()
+    ):
         raise CheckpointError(f"{name} is no mapping of names to tensors: save the network's state_dict")
     return dict(state)
 

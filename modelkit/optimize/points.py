@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import onnx
 
-from modelkit.export import fuse_all
+from modelkit.export import fuse, fuse_all
+from modelkit.networks import BERT
 from modelkit.operators import clip_gelus, make_lean
 from modelkit.optimize import calibrators
 from modelkit.optimize.networks import ORIGINAL, FewerLayers, FewerNeurons, Recipe, Rounding, TwoOfFour
@@ -63,7 +64,8 @@ class Fused:
 
     def write(self, traced: Path, target: Path, config: PretrainedConfig, samples: Samples) -> None:
         """Fuses the graph, rewrites and quantizes it."""
-        fuse_all(traced, target, config)
+        # Attention with a bias by distance, as MPNet's, is none that onnxruntime fuses.
+        (fuse_all if config.model_type == BERT else fuse)(traced, target, config)
         model = onnx.load(target)
         if self.clipped:
             clip_gelus(model)
@@ -72,7 +74,8 @@ class Fused:
         onnx.checker.check_model(model)
         onnx.save(model, target)
         if self.int8 is not None:
-            quantize(target, target, samples(), self.int8)
+            inputs = [node.name for node in model.graph.input]  # A network that knows no token types lost their input.
+            quantize(target, target, [{name: row[name] for name in inputs} for row in samples()], self.int8)
 
 
 @dataclass(frozen=True, slots=True)

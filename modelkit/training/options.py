@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -19,6 +20,19 @@ if TYPE_CHECKING:
     from modelkit.training.bases import Base
 
 Recipe = TypeVar("Recipe", bound="DataclassInstance")
+
+_SHARES = (
+    *("average", "dropout", "label_smoothing", "mishearing", "questions", "substitution", "teacher_weight", "warmup"),
+    *("whole", "wrong_paragraph"),
+)
+_RANGES: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(_SHARES, (0.0, 1.0)),
+    "epochs": (0.001, math.inf),
+    "outliers_per_epoch": (0, math.inf),
+    "overlap": (0, math.inf),
+    "seed": (-(2**63), 2**63 - 1),
+}
+"""Least and greatest values of settings. Of the others whole numbers begin at 1, and fractions at 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +97,7 @@ def adjust(recipe: Recipe, options: TrainOptions) -> Recipe:
     """Puts the options' values into a recipe and its schedule.
 
     Raises:
-        TrainingError: a setting has no such name, or a value of another type.
+        TrainingError: a setting has no such name, or a value of another type or outside of its range.
     """
     wanted: dict[str, str] = {"seed": str(options.seed)}
     if options.epochs is not None:
@@ -122,6 +136,11 @@ def _replaced(recipe: Recipe, wanted: Mapping[str, str]) -> Recipe:
 def _parse(name: str, text: str, kind: type) -> float | int:
     try:
         # A whole number may stand for a fraction, but not the other way round.
-        return int(text) if kind is int and name != "epochs" else float(text)
+        value = int(text) if kind is int and name != "epochs" else float(text)
     except ValueError as error:
         raise TrainingError(f"{name}={text}: give a {'whole ' if kind is int else ''}number") from error
+    least, most = _RANGES.get(name, (int(isinstance(value, int)), math.inf))
+    if not least <= value <= most or value == math.inf:
+        bounds = f"{least:g} or more" if most == math.inf else f"{least:g} to {most:g}"
+        raise TrainingError(f"{name}={value} cannot be: give {bounds}")
+    return value

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import torch
 
 from engines.bert.tokenizing import DocumentTokenizer
-from modelkit.networks import BERT, MPNET
+from modelkit.errors import TrainingError
+from modelkit.importing.architectures import positions
+from modelkit.networks import BERT, MPNET, encoder_config
 from modelkit.training import qa_data, qa_engine
 from modelkit.training.bases import find_base
 from modelkit.training.devices import choose_device
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from modelkit.training.bases import Base
     from modelkit.training.progress import Display
     from modelkit.training.qa_data import QaData
 
@@ -57,6 +60,7 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
     seed = recipe.schedule.seed
     data = qa_data.gather(common.data, test=options.test, validation=common.validation, seed=seed)
     base = find_base(common.base, (BERT, MPNET))
+    tokenizer = _tokenizer(base, recipe)
     folder = common.folder
     given = common.describe(base, options.test, recipe)
     if not common.export_only:
@@ -67,7 +71,6 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
         torch.manual_seed(seed)
         network = base.span_network().to(device)
         teachers = _teachers(common.teachers, base.tokenizer, data, device)
-        tokenizer = DocumentTokenizer(base.tokenizer, recipe.window, recipe.overlap)
         task = QaTask(network, data, tokenizer, recipe, teachers)
         train_to_end(task, recipe.schedule, folder, display, common.minutes)
     display.say("exporting, compressing and calibrating")
@@ -79,6 +82,16 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
         card={"task": "extractive question answering", **given},
         seed=seed,
     )
+
+
+def _tokenizer(base: Base, recipe: QaRecipe) -> DocumentTokenizer:
+    longest = positions(encoder_config(base.directory))
+    if recipe.window > longest:
+        raise TrainingError(f"window={recipe.window} cannot be: {base.name} reads {longest} tokens at most: set fewer")
+    try:
+        return DocumentTokenizer(base.tokenizer, recipe.window, recipe.overlap)
+    except ValueError as error:
+        raise TrainingError(f"window={recipe.window}, overlap={recipe.overlap}: {error}") from error
 
 
 def _teachers(directories: Sequence[Path], tokenizer: Path, data: QaData, device: torch.device) -> Teachers:

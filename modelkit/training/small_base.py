@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from modelkit.files import write_whole
+from modelkit.loading import quietly
 from modelkit.networks import load_encoder
 from modelkit.training.bases import TOKENIZER, Base
 
@@ -33,8 +34,9 @@ def cut(base: Base, folder: Path, layers: int, pieces: int) -> Base:
     stack = encoder.encoder.layer
     encoder.encoder.layer = nn.ModuleList(stack[:layers])
     encoder.config.num_hidden_layers = len(encoder.encoder.layer)
-    _cut_vocabulary(encoder, base.tokenizer, folder / TOKENIZER, pieces)
-    encoder.save_pretrained(folder)
+    with quietly():
+        _cut_vocabulary(encoder, base.tokenizer, folder / TOKENIZER, pieces)
+        encoder.save_pretrained(folder)
     return Base(base.name, folder, None)
 
 

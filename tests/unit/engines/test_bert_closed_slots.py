@@ -62,6 +62,10 @@ def test_a_value_reaches_beyond_what_the_tagger_marked(closed):
     assert values_of(closed.settle(text, mark(text, topping="cheese"))) == {"topping": "a little bit of cheese"}
 
 
+def test_an_open_slot_has_no_value_to_be_like(closed):
+    assert closed.resolve("person", "smoked ham lovers") is None
+
+
 def test_open_slots_stay_and_keep_their_words(closed):
     text = "a small pizza for smoked ham lovers"
     slots = closed.settle(text, mark(text, person="smoked ham lovers"))

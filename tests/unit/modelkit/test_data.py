@@ -67,6 +67,47 @@ def test_what_is_no_squad_file_is_refused_by_name(tmp_path, content):
         read_squad(path)
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"question": None}, "question must be a text that is not empty"),
+        ({"question": " "}, "question must be a text that is not empty"),
+        ({"answers": None}, "answers must be a list of objects"),
+        ({"answers": [{"text": "cat"}]}, "an answer needs answer_start"),
+        ({"answers": [{"text": "", "answer_start": 0}]}, "no '' at offset 0"),
+    ],
+)
+def test_a_question_that_is_wrong_is_named_with_its_line(tmp_path, changes, message):
+    data = squad()
+    data["data"][0]["paragraphs"][0]["qas"][0] |= changes
+    path = tmp_path / "squad.json"
+    path.write_text(json.dumps(data, indent=0))
+    line = path.read_text().splitlines().index('"id": "q1",') + 1
+    with pytest.raises(DataError, match=rf"squad\.json, line {line}, question q1: {message}"):
+        read_squad(path)
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "message"),
+    [
+        ({"context": " ", "qas": []}, "article 2, paragraph 1: context must be a text that is not empty"),
+        ({"context": "x"}, "article 2, paragraph 1: qas must be a list of objects"),
+        (
+            {"context": "x", "qas": [{"question": "who?", "answers": []}]},
+            "article 2, paragraph 1: a question has no id",
+        ),
+        ([], "article 2: paragraphs must be a list of objects"),
+    ],
+)
+def test_a_paragraph_that_is_wrong_is_named(tmp_path, paragraph, message):
+    data = squad()
+    data["data"].append({"paragraphs": [paragraph]})
+    path = tmp_path / "squad.json"
+    path.write_text(json.dumps(data))
+    with pytest.raises(DataError, match=rf"squad\.json is no SQuAD file \({message}\)"):
+        read_squad(path)
+
+
 def labelled(text: str, *values: str) -> Utterance:
     return Utterance(text, "x", tuple(Slot("s", text.index(v), text.index(v) + len(v)) for v in values))
 

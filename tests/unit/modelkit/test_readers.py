@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from codecs import BOM_UTF8
 from typing import TYPE_CHECKING
 
 import pytest
@@ -78,6 +79,11 @@ def test_rasa_is_read(tmp_path):
         ("- intent: greet", "- indent: greet", r"line 8: neither intent nor lookup"),
         ("nlu:", "stories:", r"line 1: no NLU data of Rasa"),
         ("    - hello", "    - text:", r"line 10: an example needs a text"),
+        ("- hello", "- hel\u0092lo", r"nlu\.yml, line 10: no YAML \(U\+0092 may not stand in it\): take it out"),
+        ("[Rome](city)", "[Rome]( )", r"line 5: the parentheses after \[Rome\] name no slot"),
+        ("[Rome](city)", "[Rome](:Roma)", r"line 5: the parentheses after \[Rome\] name no slot"),
+        ("[NYC](city:New York)", '[NYC]{"entity": " "}', r"line 6: the braces .* name no entity"),
+        ("[NYC](city:New York)", '[NYC]{"entity": "city", "role": 1}', r"line 6: the role after \[NYC\] is no text"),
     ],
 )
 def test_what_is_wrong_in_rasas_data_is_named_with_its_line(tmp_path, old, new, message):
@@ -119,7 +125,11 @@ def test_a_value_of_two_slots_must_be_marked(tmp_path):
 
 @pytest.mark.parametrize(
     ("sentence", "message"),
-    [("[huge](size) pizza", "'huge' is no value of size"), ("a [small pizza", "a bracket belongs to no mark")],
+    [
+        ("[huge](size) pizza", "'huge' is no value of size"),
+        ("[small](sise) pizza", "'small' is no value of sise"),
+        ("a [small pizza", "a bracket belongs to no mark"),
+    ],
 )
 def test_a_wrong_mark_is_named_with_its_sentence(tmp_path, sentence, message):
     folder = domain(tmp_path, f"pizza\n{sentence}\n")
@@ -150,7 +160,11 @@ def test_wrong_values_are_refused(tmp_path, values, message):
     [
         (b"", "is empty"),
         (b" \n", "is empty"),
+        (BOM_UTF8, "is empty"),
+        (BOM_UTF8 + b"\n \n", "is empty"),
+        ("\u00a0\n".encode(), "is empty"),
         ("one\ntwo\ncaf\u00e9\n".encode("latin-1"), r"line 3: not UTF-8 \(byte 11\): save the file as UTF-8"),
+        (BOM_UTF8 + b"one\ncaf\xe9", r"line 2: not UTF-8 \(byte 10\): save the file as UTF-8"),
         ("text".encode("utf-16"), "line 1: not UTF-8"),
     ],
 )
@@ -158,6 +172,17 @@ def test_files_that_are_no_text_are_named(tmp_path, content, message):
     path = write(tmp_path / "data.jsonl", content)
     with pytest.raises(DataError, match=rf"data\.jsonl.*{message}"):
         read_text(path)
+
+
+def test_a_byte_order_mark_is_dropped(tmp_path):
+    assert read_text(write(tmp_path / "data.jsonl", BOM_UTF8 + b"one")) == "one"
+
+
+@pytest.mark.parametrize("content", [None, b"", b"caf\xe9"])
+def test_a_member_of_an_archive_is_named_by_its_own_name(tmp_path, content):
+    path = tmp_path / "3" if content is None else write(tmp_path / "3", content)
+    with pytest.raises(DataError, match=r"^m\.nemo: labels\.csv"):
+        read_text(path, name="m.nemo: labels.csv")
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):

@@ -120,7 +120,15 @@ def test_data_is_named_with_its_licence_and_digest(tmp_path):
     (tmp_path / "home").mkdir()
     for path in (tmp_path / "home" / "train.jsonl", tmp_path / "mine.json"):
         path.write_text("x")
-    named = name_data([tmp_path / "home", tmp_path / "mine.json"])
+    named = name_data([tmp_path / "home" / "train.jsonl", tmp_path / "mine.json"])
     assert "CC BY 4.0" in named["home/train.jsonl"]["source"]
     own = named[f"{tmp_path.name}/mine.json"]
     assert own == {"source": "own data", "sha256": "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"}
+
+
+def test_of_a_domain_only_what_is_read_of_it_is_named(tmp_path):
+    for name in (".git", "v1.0"):
+        (tmp_path / "pizza" / name).mkdir(parents=True)
+    for name in ("sentences.txt", "slot_values.json", ".DS_Store", "notes.md"):
+        (tmp_path / "pizza" / name).write_text(name)
+    assert list(name_data([tmp_path / "pizza"])) == ["pizza/sentences.txt", "pizza/slot_values.json"]

@@ -65,6 +65,12 @@ def test_a_manifest_of_nothing_is_refused(tmp_path, content, message):
         read_spoken(tmp_path / "m.json")
 
 
+def test_a_bad_line_of_an_array_is_named(tmp_path):
+    (tmp_path / "m.json").write_text('[{"audio_filepath": "a.wav", "text": "one"},\n {"audio_filepath": }]')
+    with pytest.raises(DataError, match=r"m\.json, line 2: Expecting value"):
+        read_spoken(tmp_path / "m.json")
+
+
 def test_a_recording_that_is_missing_or_no_audio_is_named(folder):
     (folder / "m.jsonl").write_text('{"audio_filepath": "c.wav", "text": "one"}')
     with pytest.raises(FileNotFoundError, match=r"c\.wav"):

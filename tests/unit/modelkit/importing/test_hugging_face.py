@@ -154,6 +154,27 @@ def test_a_joint_directory_has_the_logits_of_the_original(tmp_path):
     assert greatest_difference(got["tag_logits"], expected["tags"][..., rows], batch["attention_mask"]) <= 1e-4
 
 
+@pytest.mark.parametrize(
+    ("name", "shape", "match"),
+    [
+        ("slot_classifier.linear.weight", (7, 64), "is 7 by 64, and 7 by 32 would fit: give heads of the same encoder"),
+        ("slot_classifier.linear.weight", (7,), "is 7, and 7 by 32 would fit"),
+        ("slot_classifier.linear.weight", (), "is one number, and 0 by 32 would fit"),
+        ("intent_classifier.linear.bias", (4,), "is 4, and 3 would fit"),
+    ],
+)
+def test_heads_of_another_encoder_are_refused(tmp_path, name, shape, match):
+    save_joint(tmp_path / "joint", JointBert().state_dict() | {name: torch.zeros(shape)})
+    refused([tmp_path / "joint"], tmp_path / "engine", f"joint: {name} {match}")
+
+
+def test_a_missing_head_is_named(tmp_path):
+    state = JointBert().state_dict()
+    del state["slot_classifier.linear.bias"]
+    save_joint(tmp_path / "joint", state)
+    refused([tmp_path / "joint"], tmp_path / "engine", r"joint lacks the tensor slot_classifier\.linear\.bias")
+
+
 def test_a_crf_is_refused_rather_than_left_out(tmp_path):
     tags = 2 + len(SLOTS)
     crf = {"crf.start_transitions": torch.zeros(tags), "crf.transitions": torch.zeros(tags, tags)}
@@ -210,12 +231,13 @@ def test_shards_are_joined(tmp_path):
     assert network_in(tmp_path / "engine", "qa").exists()
 
 
-def test_a_network_of_few_positions_gets_windows_that_it_can_read(tmp_path):
-    hugging_face(tmp_path / "qa", "bert", ANSWERS, max_position_embeddings=64)
+@pytest.mark.parametrize("positions", [32, 64])
+def test_a_network_of_few_positions_gets_windows_that_it_can_read(positions, tmp_path):
+    hugging_face(tmp_path / "qa", "bert", ANSWERS, max_position_embeddings=positions)
     make([tmp_path / "qa"], tmp_path / "engine")
     tokenizer = DocumentTokenizer(tmp_path / "engine/triton/qa_tokenize/1/tokenizer.json")
     batch = tokenizer.encode("who " * 50, "the tower is named after eiffel . " * 30)
-    assert batch.input_ids.shape[1] == 64
+    assert batch.input_ids.shape[1] == positions
     served(BertSession(network_in(tmp_path / "engine", "qa")), vars_of(batch))
 
 
@@ -293,6 +315,29 @@ def test_truncated_weights_are_refused(answers, tmp_path, name):
     content = (answers / name).read_bytes()
     (answers / name).write_bytes(content[: len(content) // 2])
     refused([answers], tmp_path / "engine", f"{name}.* truncated")
+
+
+@pytest.mark.parametrize("content", [b"Repository not found", b"\x80\x02.", b""])
+def test_weights_that_are_no_file_of_pytorch_are_refused(answers, tmp_path, content):
+    (answers / "model.safetensors").unlink()
+    (answers / "pytorch_model.bin").write_bytes(content)
+    refused([answers], tmp_path / "engine", "pytorch_model.bin is")
+
+
+@pytest.mark.parametrize("length", [30, 60, 90, 120, 150, 200, 1000, 5000])
+def test_a_pickle_of_the_old_format_cut_short_is_refused(answers, tmp_path, length):
+    torch.save(
+        load_file(answers / "model.safetensors"), answers / "pytorch_model.bin", _use_new_zipfile_serialization=False
+    )
+    (answers / "model.safetensors").unlink()
+    (answers / "pytorch_model.bin").write_bytes((answers / "pytorch_model.bin").read_bytes()[:length])
+    refused([answers], tmp_path / "engine", "pytorch_model.bin (is|holds)")
+
+
+def test_tensors_without_names_are_refused(answers, tmp_path):
+    (answers / "model.safetensors").unlink()
+    torch.save({0: torch.zeros(3)}, answers / "pytorch_model.bin")
+    refused([answers], tmp_path / "engine", "is no mapping of names to tensors")
 
 
 def test_shards_outside_of_the_directory_are_refused(answers, tmp_path):

@@ -13,8 +13,8 @@ from engines.bert.intent_decoding import IntentLabels
 from engines.bert.session import BertSession
 from engines.bert.span_decoding import Calibration
 from engines.bert.tokenizing import UtteranceTokenizer
-from modelkit.errors import CheckpointError
-from modelkit.importing import archive
+from modelkit.errors import CheckpointError, DataError
+from modelkit.importing import archive, nemo_archive
 from modelkit.importing.checkpoint import read_checkpoint
 from modelkit.importing.engine import write_engine
 from tests.unit.modelkit.importing.checkpoints import (
@@ -108,6 +108,12 @@ def test_a_model_that_abstained_goes_on_abstaining(tmp_path):
     assert "null_score_diff_threshold" in card["calibration"]
 
 
+@pytest.mark.parametrize("longest", ["long", [1], float("inf")])
+def test_a_setting_that_is_no_number_is_refused(longest, tmp_path):
+    _, members = nemo_answers(max_answer_length=longest)
+    refused(pack(tmp_path / "model.nemo", members), tmp_path / "engine", r"no number for dataset\.max_answer_length")
+
+
 def test_labels_may_stand_in_the_configuration(tmp_path):
     _, members = nemo_intent_slot(PLAIN_SLOTS)
     description = {
@@ -135,6 +141,10 @@ def members() -> dict[str, bytes]:
         ({"language_model": {"config": {"model_type": "megatron"}}}, "architecture megatron"),
         ({"language_model": {}}, "does not say what its encoder is like"),
         ({"tokenizer": {"vocab_file": None}}, "no WordPiece vocabulary"),
+        ({"target": ["a", "b"]}, "gives no text for target"),
+        ({"nemo_version": [1, 23]}, "gives no text for nemo_version"),
+        ({"class_labels": {"intent_labels_file": {"a": 1}}}, "gives no text for class_labels.intent_labels_file"),
+        ({"language_model": {"config": {"model_type": ["bert"]}}}, "which cannot be imported"),
     ],
 )
 def test_a_configuration_that_does_not_fit_is_refused(members, fields, match, tmp_path):
@@ -179,6 +189,47 @@ def test_missing_tensors_are_named(members, missing, tmp_path):
     torch.save(state, weights)
     name = missing.removeprefix("bert_model.").replace(".", r"\.")
     refused(pack(tmp_path / "model.nemo", members | {WEIGHTS: weights.getvalue()}), tmp_path / "engine", name)
+
+
+def reshaped(members: dict[str, bytes], name: str, shape: tuple[int, ...]) -> dict[str, bytes]:
+    state = torch.load(io.BytesIO(members[WEIGHTS]), weights_only=True)
+    weights = io.BytesIO()
+    torch.save(state | {name: torch.zeros(shape)}, weights)
+    return members | {WEIGHTS: weights.getvalue()}
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "match"),
+    [
+        ("slot_mlp.layer0.weight", (32, 64), "is 32 by 64, and 32 by 32 would fit: give heads of the same encoder"),
+        ("slot_mlp.layer2.weight", (3, 31), "is 3 by 31, and 3 by 32 would fit"),
+        ("intent_mlp.layer0.weight", (32,), "is 32, and 32 by 32 would fit"),
+        ("intent_mlp.layer2.bias", (4,), "is 4, and 3 would fit"),
+    ],
+)
+def test_heads_of_another_encoder_are_refused(members, name, shape, match, tmp_path):
+    path = pack(tmp_path / "model.nemo", reshaped(members, f"classifier.{name}", shape))
+    refused(path, tmp_path / "engine", rf"model\.nemo: classifier\.{name} {match}")
+
+
+def test_a_member_that_is_no_text_is_named_as_in_the_archive(members, tmp_path):
+    members["./0b_slot_labels.csv"] = "date\nStraße\nO\n".encode("latin-1")
+    path = pack(tmp_path / "model.nemo", members)
+    with pytest.raises(DataError, match=r"model\.nemo: 0b_slot_labels\.csv, line 2: not UTF-8"):
+        make(path, tmp_path / "engine")
+
+
+def test_a_member_too_long_for_a_text_is_not_read(members, tmp_path, monkeypatch):
+    monkeypatch.setattr(nemo_archive, "_MOST_TEXT", 10)
+    refused(
+        pack(tmp_path / "model.nemo", members), tmp_path / "engine", r"model\.nemo: model_config\.yaml has more than"
+    )
+
+
+def test_aliases_that_stand_for_gigabytes_are_refused(members, tmp_path):
+    levels = ["a0: &a0 [nemo, nemo]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30))]
+    members[CONFIG] = "\n".join([*levels, "target: *a29"]).encode()
+    refused(pack(tmp_path / "model.nemo", members), tmp_path / "engine", r"no plain YAML \(it has aliases\)")
 
 
 class Runs:

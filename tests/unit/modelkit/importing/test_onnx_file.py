@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -160,12 +161,38 @@ def test_a_folder_with_one_network_and_its_weights_in_another_file(exporter, tmp
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    write_engine(read_checkpoint([tmp_path], scratch), tmp_path / "engine")
+    card = write_engine(read_checkpoint([tmp_path], scratch), tmp_path / "engine")
+    files = card["imported"]["files"]
+    assert files.keys() == {"qa.onnx", "qa.data", "vocab.txt", "tokenizer_config.json"}
+    assert files["qa.data"] == hashlib.sha256((tmp_path / "qa.data").read_bytes()).hexdigest()
+    assert card["precision"] == "float32"
     (tmp_path / "qa.data").unlink()
     batch = padded_batch(len(VOCABULARY), segments=True)
     got = served(BertSession(network_in(tmp_path / "engine", "qa")), batch)
     expected = (exporter.hidden(batch) @ exporter.heads["spans"])[..., 0]
     assert greatest_difference(got["start_logits"], expected, batch["attention_mask"]) <= 1e-4
+
+
+def test_labels_and_tokenizer_are_among_the_files_of_the_card(exporter, tmp_path):
+    path = exporter.understanding(tmp_path / "nlu.onnx")
+    (tmp_path / "elsewhere").mkdir()
+    labels = (tmp_path / "slot_labels.csv").rename(tmp_path / "elsewhere" / "slots.txt")
+    card = json.loads((make(path, slot_labels=labels) / "card.json").read_text())
+    files = {"nlu.onnx", "vocab.txt", "tokenizer_config.json", "intent_labels.csv", "slots.txt"}
+    assert card["imported"]["files"].keys() == files
+
+
+def test_the_card_tells_the_precision_of_the_weights(exporter, tmp_path):
+    path = exporter.spans(tmp_path / "qa.onnx")
+    model = onnx.load(path)
+    for number, weights in enumerate(model.graph.initializer):
+        if len(weights.dims) == 2:
+            values = numpy_helper.to_array(weights).astype(np.float16)
+            cast = helper.make_node("Cast", [f"half_{number}"], [weights.name], to=TensorProto.FLOAT)
+            weights.CopyFrom(numpy_helper.from_array(values, f"half_{number}"))
+            model.graph.node.insert(0, cast)
+    onnx.save(model, path)
+    assert json.loads((make(path) / "card.json").read_text())["precision"] == "float16"
 
 
 def test_weights_in_a_missing_file_are_refused(exporter, tmp_path):

@@ -90,3 +90,15 @@ def test_too_little_to_calibrate_on_is_refused(contexts, tmp_path):
     with pytest.raises(DataError, match=r"squad\.json"):
         make([tmp_path / "qa"], tmp_path / "engine", Refinement(calibrate=data))
     assert not (tmp_path / "engine").exists()
+
+
+def test_questions_without_answers_are_nothing_to_calibrate_on(tmp_path):
+    hugging_face(tmp_path / "qa", "bert", "ForQuestionAnswering")
+    data = squad(tmp_path / "squad.json", ["the tower", "the lights"])
+    fields = json.loads(data.read_text())
+    for paragraph in fields["data"][0]["paragraphs"]:
+        paragraph["qas"][0]["answers"] = []
+    data.write_text(json.dumps(fields))
+    with pytest.raises(DataError, match=r"squad\.json has no question with an answer: calibrate on data with answers"):
+        make([tmp_path / "qa"], tmp_path / "engine", Refinement(calibrate=data))
+    assert not (tmp_path / "engine").exists()

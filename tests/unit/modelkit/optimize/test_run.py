@@ -109,6 +109,16 @@ def test_results_of_something_else_are_not_mixed_in(options):
         optimize(replace(options, limit=11), Listener())
 
 
+def test_results_on_data_that_were_changed_are_not_mixed_in(options):
+    options = replace(options, points=("eager",))
+    optimize(options, Listener())
+    fields = json.loads(options.evaluation.read_text())
+    fields["data"][0]["title"] = "another bridge"
+    options.evaluation.write_text(json.dumps(fields))
+    with pytest.raises(TrainingError, match="another --out"):
+        optimize(options, Listener())
+
+
 def test_a_point_that_is_not_there():
     with pytest.raises(EngineError, match=r"no point int9: choose of eager, onnx, "):
         choose_points(("fused", "int9"))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import random
 import signal
 import threading
@@ -227,6 +228,11 @@ def test_a_loss_that_is_no_number_ends_the_run_with_a_sentence(tmp_path):
         run(Diverging(), tmp_path)
 
 
+def test_a_score_that_is_no_number_ends_the_run_with_a_sentence(tmp_path):
+    with pytest.raises(TrainingError, match="the validation gives nan: hold out more data"):
+        run(Sum(scores=iter([float("nan")])), tmp_path)
+
+
 def test_rates_rise_and_fall_and_lower_layers_learn_slower():
     schedule = Schedule(learning_rate=1.0, head_learning_rate=5.0, layer_decay=0.5, warmup=0.2)
     assert [round(schedule.factor(p), 3) for p in (0, 0.1, 0.2, 0.6, 1)] == [0, 0.5, 1, 0.5, 0]
@@ -273,10 +279,25 @@ class Code:
         return (print, ("run",))
 
 
-@pytest.mark.parametrize("content", [b"PK", b"", b"no checkpoint"])
+@pytest.mark.parametrize("content", [b"PK", b"", b"no checkpoint", b"Repository not found"])
 def test_a_damaged_checkpoint_is_refused(tmp_path, content):
     (tmp_path / "checkpoint.pt").write_bytes(content)
     with pytest.raises(TrainingError, match=r"checkpoint\.pt cannot be read"):
+        run(Sum(), tmp_path)
+
+
+@pytest.mark.parametrize("length", [30, 60, 90, 120, 150, 200])
+def test_a_checkpoint_of_the_old_format_cut_short_is_refused(tmp_path, length):
+    whole = io.BytesIO()
+    torch.save({"network": torch.zeros(3)}, whole, _use_new_zipfile_serialization=False)
+    (tmp_path / "checkpoint.pt").write_bytes(whole.getvalue()[:length])
+    with pytest.raises(TrainingError, match=r"checkpoint\.pt cannot be read"):
+        run(Sum(), tmp_path)
+
+
+def test_tensors_without_names_are_refused(tmp_path):
+    torch.save({0: torch.zeros(3)}, tmp_path / "checkpoint.pt")
+    with pytest.raises(TrainingError, match="holds no tensors by their names"):
         run(Sum(), tmp_path)
 
 

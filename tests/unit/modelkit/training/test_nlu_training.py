@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import random
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
+import numpy as np
 import pytest
 
 from engines.bert.closed_slots import ClosedSlots
-from engines.bert.intent_decoding import IntentDecoder, IntentLabels
+from engines.bert.intent_decoding import IntentDecoder, IntentLabels, Understanding
 from engines.bert.network_files import network_file
 from engines.bert.session import BertSession
 from engines.bert.slots import Slot
@@ -18,9 +20,11 @@ from modelkit.errors import DataError, EngineError, TrainingError
 from modelkit.nlu import Utterance
 from modelkit.sound_alikes import SoundAlikes
 from modelkit.substitution import collect_values, substitute_values
+from modelkit.training import nlu_engine
 from modelkit.training.nlu import NluOptions, train
-from modelkit.training.nlu_data import gather, split
+from modelkit.training.nlu_data import NluData, gather, split
 from modelkit.training.nlu_recipe import NluRecipe
+from modelkit.training.nlu_task import Logits
 from modelkit.training.options import TrainOptions, adjust
 
 if TYPE_CHECKING:
@@ -132,6 +136,27 @@ def test_an_engine_can_be_gone_on_from_with_more_intents_and_be_a_teacher(engine
         train(NluOptions(other, ("order",)), Silent())
 
 
+def test_a_domain_may_have_open_slots_beside_it(tiny_base, tmp_path):
+    rows = [
+        {"text": f"play {song}", "intent": "music", "slots": [{"start": 5, "end": 5 + len(song), "name": "song"}]}
+        for song in (f"song {number}" for number in range(20))
+    ]
+    (tmp_path / "music.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    given = options(write_domain(tmp_path / "pizza"), tmp_path / "engine", tiny_base)
+    data = (*given.common.data, tmp_path / "music.jsonl")
+    scores = train(NluOptions(TrainOptions(**{**fields(given.common), "data": data})), Silent())
+    assert scores["validation_accepted"] > 0.9
+
+
+@pytest.mark.parametrize(("end", "share"), [(14, 1.0), (9, 0.0)])
+def test_an_open_slot_is_accepted_with_the_words_that_are_labelled(monkeypatch, end, share):
+    utterance = Utterance("play blue moon", "music", (Slot("song", 5, 14),))
+    data = NluData((), (utterance,), (), {}, (), {"size": ("small",)}, {}, of_sentences=True)
+    monkeypatch.setattr(nlu_engine, "predict", lambda *_: Logits(*(np.zeros(0),) * 3))
+    decoder = Mock(decode=Mock(return_value=[Understanding("music", 0.9, (Slot("song", 5, end),))]))
+    assert nlu_engine.accepted(Mock(), data, decoder, Mock()) == share
+
+
 def test_an_engine_can_be_written_again_from_its_weights(engine, tiny_base, tmp_path):
     given = options(write_domain(tmp_path / "pizza"), engine, tiny_base, intents=("order",))
     before = network_file(engine / "triton" / "intent_slot_bert" / "1").read_bytes()
@@ -156,6 +181,15 @@ def test_one_class_alone_needs_outliers(tmp_path):
     assert set(gathered(path, outliers=(str(tmp_path / "talk.txt"),)).outliers) == {"hello", "bye"}
 
 
+def test_outliers_of_files_of_one_name_are_put_together(tmp_path):
+    path = write_jsonl(tmp_path / "one.jsonl", *((f"play {n}", "music") for n in range(9)))
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "talk.txt").write_text(f"hello {folder}\n")
+    outliers = tuple(str(tmp_path / folder / "talk.txt") for folder in ("a", "b"))
+    assert set(gathered(path, outliers=outliers).outliers) == {"hello a", "hello b"}
+
+
 def test_what_is_tested_with_must_not_be_trained_on(tmp_path):
     data = write_jsonl(tmp_path / "train.jsonl", ("play jazz", "a"), ("stop", "b"), ("go", "b"), ("wait", "a"))
     test = write_jsonl(tmp_path / "test.jsonl", ("Play  JAZZ", "a"), ("other", "b"))
@@ -169,6 +203,17 @@ def test_what_is_tested_with_must_not_be_trained_on(tmp_path):
 def test_one_text_with_two_intents_is_refused(tmp_path):
     with pytest.raises(DataError, match="'stop' has the intent a and again b"):
         gathered(write_jsonl(tmp_path / "x.jsonl", ("stop", "a"), ("stop", "b")))
+
+
+def test_both_places_of_a_text_with_two_intents_are_named(tmp_path):
+    one = write_jsonl(tmp_path / "one.jsonl", ("go", "a"), ("stop", "a"))
+    (tmp_path / "two.yml").write_text("nlu:\n- intent: b\n  examples: |\n    - Stop\n")
+    with pytest.raises(DataError, match=r"keep the right one of .*one\.jsonl, line 2 and .*two\.yml, line 4"):
+        gathered(one, tmp_path / "two.yml")
+    folder = write_domain(tmp_path / "pizza")
+    (folder / "sentences.txt").write_text("a small pizza\nstop\n")
+    with pytest.raises(DataError, match=r"one\.jsonl, line 2 and .*sentences\.txt, sentence 2"):
+        gathered(one, folder)
 
 
 def test_what_is_said_twice_is_not_on_both_sides(tmp_path):

@@ -1,0 +1,54 @@
+"""Has transformers load networks without a word, and says what their files lack."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import transformers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from modelkit.errors import ModelkitError
+
+_MOST_NAMED = 5
+
+
+def check_complete(report: Mapping[str, Any], name: str, error: type[ModelkitError]) -> None:
+    """Checks that all of a network was in its files: what was not, transformers fills with random numbers.
+
+    Args:
+        report: what ``from_pretrained`` gives for ``output_loading_info``, with ``ignore_mismatched_sizes``.
+        name: what to call the checkpoint in errors.
+        error: the kind of error to raise.
+
+    Raises:
+        ModelkitError: a tensor is missing, or has another shape than the configuration says.
+    """
+    missing = sorted(report["missing_keys"])
+    if missing:
+        shown = ", ".join(missing[:_MOST_NAMED]) + (
+            f" and {len(missing) - _MOST_NAMED} more" * (len(missing) > _MOST_NAMED)
+        )
+        raise error(f"{name} lacks the tensors {shown}: give the whole checkpoint, under the names of transformers")
+    for key, found, expected in sorted(report["mismatched_keys"]):
+        wanted = " by ".join(map(str, expected))
+        shape = " by ".join(map(str, found))
+        reason = "as many labels as outputs" if key.startswith(("classifier", "qa_outputs")) else "the same sizes"
+        raise error(f"{name}: {key} is {shape}, but its configuration wants {wanted}: both must have {reason}")
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """Keeps transformers from reporting on stderr what is an error of ours, or none."""
+    logging = transformers.logging
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
