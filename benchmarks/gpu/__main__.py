@@ -1,6 +1,7 @@
 """Measures the BERTs and the whole chain on a GPU: ``python -m benchmarks.gpu --out DIR``.
 
 Writes ``PHASE.json`` and ``PHASE.log`` for every phase, and ``results.json`` and ``results.md`` anew after each.
+All of them lie in ``results.tar`` too, which is written anew likewise, to be taken along as one file.
 """
 
 from __future__ import annotations
@@ -13,12 +14,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks.gpu.device_check import DeviceError, describe_device
-from benchmarks.gpu.plan import DRY, FULL
-from benchmarks.gpu.report import write_report
+from benchmarks.gpu.plan import DRY, FULL, choose_plan
+from benchmarks.gpu.report import pack_results, write_report
 from benchmarks.gpu.sheet import Sheet, read_error
 from service.child_process import die_with_parent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def main() -> None:
@@ -28,9 +33,11 @@ def main() -> None:
     parser.add_argument("--phase", action="append", dest="phases", help="only this one; may be repeated [default: all]")
     parser.add_argument("--seconds", type=float, default=580, help="for everything [default: 580]")
     parser.add_argument("--dry-run", action="store_true", help="every step once on a CPU, with tiny networks")
+    parser.add_argument("--without-server", action="store_true", help="leave out what needs Triton")
     given = parser.parse_args()
-    plan = DRY if given.dry_run else FULL
-    unknown = set(given.phases or ()) - set(plan.phases)
+    plan = choose_plan(dry_run=given.dry_run, without_server=given.without_server)
+    names = given.phases or plan.phases
+    unknown = set(names) - set(plan.phases)
     if unknown:
         parser.error(f"there is no phase {', '.join(sorted(unknown))}: name some of {', '.join(plan.phases)}")
     try:
@@ -39,23 +46,37 @@ def main() -> None:
         parser.exit(1, f"benchmarks.gpu: {error}\n")
     given.out.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + given.seconds
+    flags = ["--dry-run"] * given.dry_run + ["--without-server"] * given.without_server
     failed = []
-    for name in given.phases or plan.phases:
+    for number, name in enumerate(names):
         file = given.out / f"{name}.json"
-        _run(name, file, min(plan.limits[name], end - time.monotonic()), given.dry_run)
-        write_report(given.out, plan, device, "python -m benchmarks.gpu" + " --dry-run" * given.dry_run)
+        later = sum(plan.limits[other] for other in names[number + 1 :])
+        _run(name, file, _seconds(plan.limits[name], end - time.monotonic(), later), flags)
+        write_report(given.out, DRY if given.dry_run else FULL, device, " ".join(["python -m benchmarks.gpu", *flags]))
+        pack_results(given.out)
         failed += [name] * (read_error(file) is not None)
     print((given.out / "results.md").read_text(encoding="utf-8"))
     if failed:
         parser.exit(1, f"benchmarks.gpu: {', '.join(failed)} did not end as it should: see the logs in {given.out}\n")
 
 
-def _run(name: str, file: Path, seconds: float, dry_run: bool) -> None:
+def _seconds(limit: float, left: float, later: float) -> float:
+    """Returns how long a phase may take: what those after it do not need, and no less than its own limit.
+
+    Args:
+        limit: its own.
+        left: for everything.
+        later: limits of those after it.
+    """
+    return min(left, max(limit, left - later))
+
+
+def _run(name: str, file: Path, seconds: float, flags: Sequence[str]) -> None:
     """Runs a phase in a process of its own, and ends it with all that it started when its time is up."""
     if seconds < 5:
         Sheet(file, name).fail("there was no time left for it")
         return
-    command = [sys.executable, "-m", "benchmarks.gpu.phase", name, str(file), *["--dry-run"] * dry_run]
+    command = [sys.executable, "-m", "benchmarks.gpu.phase", name, str(file), *flags]
     print(f"==> {name} (at most {seconds:.0f} s)", flush=True)
     with file.with_suffix(".log").open("w") as log:
         process = subprocess.Popen(

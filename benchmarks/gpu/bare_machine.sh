@@ -13,6 +13,14 @@ root=$(realpath "$(dirname "$0")/../..")
 python=${PYTHON:-python3}
 environment=${ENVIRONMENT:-/tmp/vivavoce-gpu}
 
+# Triton runs its models with this library, not with the interpreter, which may do without it.
+library=$("$python" -c 'import sys; print("libpython%d.%d.so.1.0" % sys.version_info[:2])')
+folder=$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("LIBDIR"))')
+if ! LD_LIBRARY_PATH="$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$python" -c "import ctypes; ctypes.CDLL('$library')" 2> /dev/null; then
+    echo "bare_machine.sh: there is no $library here, so Triton runs no model: what needs no server is measured" >&2
+    set -- "$@" --without-server
+fi
+
 if [ ! -e "$environment/.ready" ]; then
     "$python" -m venv --without-pip --clear "$environment"
     own=$("$environment/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')

@@ -36,6 +36,7 @@ def bundle(target: Path, python: str) -> None:
     if not stub.is_dir():
         known = ", ".join(sorted(path.name for path in stub.parent.iterdir()))
         raise FileNotFoundError(f"this Triton runs no models on Python {python}: take one of {known}")
+    target.parent.mkdir(parents=True, exist_ok=True)
     with tarfile.open(target, "w:xz") as archive:
         for file in files(installation, stub):
             archive.add(file, file.relative_to(packages))

@@ -6,18 +6,26 @@ Requests are made once and sent again and again: a slow generator must not be ta
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import os
 import time
 from dataclasses import dataclass
 from itertools import chain
+from multiprocessing.managers import SyncManager
+from typing import TYPE_CHECKING
 
 import numpy as np
 import tritonclient.grpc.aio as triton
+from tritonclient.utils import InferenceServerException
 
 from benchmarks.processes import in_processes
+from service.child_process import die_with_parent
 
-_START_SECONDS = 2.0
-"""Time for all processes to come up before the load begins."""
+if TYPE_CHECKING:
+    from threading import Barrier
+
+_START_SECONDS = 60.0
+"""Within which all processes come up."""
 _WARM_UP_SECONDS = 1.0
 _CALLERS_PER_PROCESS = 16
 _REQUESTS_MADE = 4
@@ -69,8 +77,11 @@ def call(load: Load) -> Seen:
     """Runs a load."""
     processes = max(1, min((os.cpu_count() or 2) // 2, -(-load.callers // _CALLERS_PER_PROCESS), load.callers))
     shares = [load.callers // processes + (number < load.callers % processes) for number in range(processes)]
-    begin = time.time() + _START_SECONDS
-    parts = in_processes(_call_in_process, [(load, share, seed, begin) for seed, share in enumerate(shares)])
+    manager = SyncManager(ctx=multiprocessing.get_context("spawn"))
+    manager.start(die_with_parent)
+    with manager:
+        ready = manager.Barrier(processes)
+        parts = in_processes(_call_in_process, [(load, share, seed, ready) for seed, share in enumerate(shares)])
     return Seen(
         list(chain.from_iterable(part.latencies for part in parts)),
         list(chain.from_iterable(part.compute_ms for part in parts)),
@@ -79,13 +90,18 @@ def call(load: Load) -> Seen:
     )
 
 
-def _call_in_process(load: Load, callers: int, seed: int, begin: float) -> Seen:
+def _call_in_process(load: Load, callers: int, seed: int, ready: Barrier) -> Seen:
     rng = np.random.default_rng(seed)
     made = [_request(load, rng) for _ in range(_REQUESTS_MADE)]
     requests, tokens = [inputs for inputs, _ in made], float(np.mean([count for _, count in made]))
-    time.sleep(max(0.0, begin - time.time()))
+    # Rates of all processes are added up: they must be of the same seconds.
+    ready.wait(_START_SECONDS)
     cpu, wall = time.process_time(), time.monotonic()
-    seen = asyncio.run(_call_all(load, callers, requests))
+    try:
+        seen = asyncio.run(_call_all(load, callers, requests))
+    except InferenceServerException as error:
+        # As what it is it would not reach the other process, nor would what it says.
+        raise RuntimeError(str(error)) from None
     busy = (time.process_time() - cpu) / (time.monotonic() - wall)
     return Seen([latency for latency, _ in seen], [ms for _, ms in seen], busy, tokens)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+import time
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,12 +32,15 @@ _CORES_AN_INSTANCE = 3
 def hold_conversations(plan: Plan, sheet: Sheet) -> None:
     """Measures reply latency at the plan's number of conversations."""
     with tempfile.TemporaryDirectory(prefix="vivavoce-chain-") as directory:
+        began = time.monotonic()
         folder = Path(directory)
         engines = [_engine(folder / names[0], names, plan.device) for names in (NLU_MODELS, QA_MODELS)]
+        sheet.add(what="engines", seconds=round(time.monotonic() - began, 1))
         settings = folder / "settings.toml"
         instances = max(1, (os.cpu_count() or 2) // _CORES_AN_INSTANCE)
         settings.write_text(f"[asr]\ninstances = {instances}\nthreads = {_THREADS}\n", encoding="utf-8")
         with listening(_arguments(engines, settings, plan.streams), folder / "service.log") as (_, address):
+            sheet.add(what="started", seconds=round(time.monotonic() - began, 1))
             items = read_items(DEMONSTRATION)
             scripts = write_scripts(items, plan.streams, plan.chain_seconds, Mix(listeners=0.1, questions=0.3), seed=1)
             found = make_report(run_load(address, scripts))

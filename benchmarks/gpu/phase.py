@@ -1,13 +1,16 @@
-"""Runs one phase: ``python -m benchmarks.gpu.phase NAME FILE [--dry-run]``. ``benchmarks.gpu`` calls it."""
+"""Runs one phase: ``python -m benchmarks.gpu.phase NAME FILE [FLAG …]``. ``benchmarks.gpu`` calls it so."""
 
 from __future__ import annotations
 
 import argparse
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from benchmarks.gpu.plan import DRY, FULL, Plan
 from benchmarks.gpu.sheet import Sheet
+
+if TYPE_CHECKING:
+    from benchmarks.gpu.plan import Plan
 
 
 def run_phase(name: str, plan: Plan, sheet: Sheet) -> None:
@@ -36,11 +39,15 @@ def main() -> None:
     parser.add_argument("name")
     parser.add_argument("file", type=Path)
     parser.add_argument("--dry-run", action="store_true")
+    parser.add_argument("--without-server", action="store_true")
     given = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s  %(message)s")
     sheet = Sheet(given.file, given.name)
     try:
-        run_phase(given.name, DRY if given.dry_run else FULL, sheet)
+        # The processes of the callers import this module too: what it needs itself is imported here.
+        from benchmarks.gpu.plan import choose_plan  # noqa: PLC0415 - see above
+
+        run_phase(given.name, choose_plan(dry_run=given.dry_run, without_server=given.without_server), sheet)
     except Exception as error:
         sheet.fail(f"{type(error).__name__}: {error}"[:2000])
         raise

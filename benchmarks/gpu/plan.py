@@ -50,9 +50,9 @@ class Case:
         callers: numbers of callers to try, each with one request under way.
         batch: rows that Triton may join to one batch.
         precisions: to try in process; the fastest that is right is served.
-        instances: copies of the model to try.
+        instances: copies of the model to try; none where it is not served.
         goal: if there is one.
-        mixed: also send rows of mixed lengths, padded to ``length``.
+        mixed: also send rows of mixed lengths, padded to ``length``, with as many callers as carried most.
     """
 
     name: str
@@ -77,10 +77,10 @@ class Plan:
         seconds: that one load is measured.
         matrix: side of the square matrices of the ceilings.
         cases: networks under load.
-        streams: conversations of the whole chain.
+        streams: conversations of the whole chain; 0 where it is not measured.
         chain_seconds: how long they last.
         chain_p99_ms: goal for their reply latency.
-        limits: seconds that each phase may take.
+        limits: seconds that each phase may take, and longer where those before it left some.
     """
 
     device: str
@@ -95,7 +95,8 @@ class Plan:
     @property
     def phases(self) -> tuple[str, ...]:
         """Names of the phases, in order."""
-        return ("ceilings", "correctness", *(case.name for case in self.cases), "chain")
+        chain = ("chain",) if self.streams else ()
+        return ("ceilings", "correctness", *(case.name for case in self.cases), *chain)
 
     def case(self, name: str) -> Case:
         """Finds a network by the name of its phase."""
@@ -104,7 +105,7 @@ class Plan:
 
 _THREE_LAYERS = Case(
     "three_layers", "BERT, 3 layers of width 768, sequence 128, batch 64",
-    NetworkShape(768, 3, 12, 3072, positions=128), length=128, rows=64, callers=(2, 4, 8, 16), batch=256,
+    NetworkShape(768, 3, 12, 3072, positions=128), length=128, rows=64, callers=(4, 8, 16), batch=256,
     goal=Goal(60_000, compute_ms=6.0),
 )  # fmt: skip
 _BASE = Case(
@@ -113,10 +114,10 @@ _BASE = Case(
 )  # fmt: skip
 _LARGE = Case(
     "large", "BERT-large, sequence 384, dynamic batching",
-    NetworkShape(1024, 24, 16, 4096, positions=384), length=384, rows=1, callers=(64, 128, 192, 240), batch=96,
+    NetworkShape(1024, 24, 16, 4096, positions=384), length=384, rows=1, callers=(64, 128, 192), batch=96,
     goal=Goal(2_400, latency_ms=100.0), mixed=True,
 )  # fmt: skip
-_LIMITS = {"ceilings": 40, "correctness": 60, "three_layers": 120, "base": 100, "large": 190, "chain": 120}
+_LIMITS = {"ceilings": 30, "correctness": 50, "three_layers": 95, "base": 110, "large": 180, "chain": 115}
 
 FULL = Plan("cuda:0", 4.0, 8192, (_THREE_LAYERS, _BASE, _LARGE), 64, 40.0, 150.0, _LIMITS)
 """For an H200, within ten minutes."""
@@ -136,3 +137,16 @@ DRY = Plan(
     dict.fromkeys(FULL.limits, 150.0),
 )  # fmt: skip
 """Every kind of step once, on a CPU: whether it works, not how fast."""
+
+
+def choose_plan(*, dry_run: bool, without_server: bool) -> Plan:
+    """Returns what is measured.
+
+    Args:
+        dry_run: on a CPU.
+        without_server: what needs no Triton alone.
+    """
+    plan = DRY if dry_run else FULL
+    if not without_server:
+        return plan
+    return replace(plan, cases=tuple(replace(case, instances=()) for case in plan.cases), streams=0)

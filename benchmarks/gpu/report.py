@@ -1,8 +1,9 @@
-"""Sums all phases up in ``results.json`` and ``results.md``."""
+"""Sums all phases up in ``results.json`` and ``results.md``, and packs everything into ``results.tar``."""
 
 from __future__ import annotations
 
 import json
+import tarfile
 from typing import TYPE_CHECKING
 
 from benchmarks.gpu.ceilings import ceiling
@@ -24,6 +25,15 @@ def write_report(folder: Path, plan: Plan, device: Row, command: str) -> None:
     whole = {**provenance(command), "device": device, "weights": "random", "phases": phases, "errors": errors}
     (folder / "results.json").write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
     (folder / "results.md").write_text(markdown(plan, device, phases, errors), encoding="utf-8")
+
+
+def pack_results(folder: Path) -> None:
+    """Packs what there is into ``results.tar``."""
+    part = folder / "results.tar.new"
+    with tarfile.open(part, "w") as archive:
+        for file in sorted(path for path in folder.iterdir() if path.suffix in (".json", ".log", ".md")):
+            archive.add(file, file.name)
+    part.replace(folder / "results.tar")
 
 
 def markdown(plan: Plan, device: Row, phases: dict[str, list[Row]], errors: dict[str, str]) -> str:
@@ -100,7 +110,7 @@ def _with_share(row: Row, ceilings: list[Row]) -> Row:
 def _chain(rows: Sequence[Row], plan: Plan) -> list[str]:
     lines = [f"Goal: 99 of 100 replies within {plan.chain_p99_ms:g} ms at {plan.streams} conversations.", ""]
     flat = []
-    for row in rows:
+    for row in (row for row in rows if row["what"] == "conversations"):
         latency = row["latency_ms"]
         assert isinstance(latency, dict)
         flat.append({**row, **{f"reply_{name}": latency["reply"].get(name) for name in ("p50", "p95", "p99")}})

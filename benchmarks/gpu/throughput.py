@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import tempfile
 import time
 from collections import deque
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -30,21 +31,32 @@ if TYPE_CHECKING:
     from engines.bert.gpu.precision import Precision
     from engines.bert.gpu.session import Request
 
+    Logits = dict[str, npt.NDArray[np.float32]]
+
 _CHECKED_ROWS = 8
 _ENGINE_SECONDS = 1.5
+
+
+class _Checked(NamedTuple):
+    """Requests, and their logits in float32."""
+
+    requests: list[Request]
+    expected: list[Logits]
 
 
 def load_network(plan: Plan, case: Case, sheet: Sheet) -> None:
     """Measures a network: in process in every precision, served in the fastest one that is right."""
     state = random_state(case.shape)
-    best = _choose_precision(plan, case, state, sheet)
+    requests = _checked_requests(case)
+    checked = _Checked(requests, reference(case.shape, state).run(requests))
+    best = _choose_precision(plan, case, state, checked, sheet)
     with tempfile.TemporaryDirectory(prefix="vivavoce-gpu-") as directory:
         for instances in case.instances:
             for kind in _kinds(plan.device):
                 served = Served(best, instances, kind, plan.device)
                 folder = write_repository(Path(directory), case, state, served)
                 try:
-                    asyncio.run(_load_served(plan, case, folder, served, sheet))
+                    asyncio.run(_load_served(plan, case, folder, served, checked, sheet))
                     break
                 except StartError as error:
                     sheet.add(what="served", instances=instances, kind=kind, error=str(error))
@@ -55,35 +67,46 @@ def _kinds(device: str) -> tuple[str, ...]:
     return ("KIND_CPU",) if device == "cpu" else ("KIND_GPU", "KIND_CPU")
 
 
-def _choose_precision(plan: Plan, case: Case, state: State, sheet: Sheet) -> Precision:
+def _choose_precision(plan: Plan, case: Case, state: State, checked: _Checked, sheet: Sheet) -> Precision:
     """Returns the fastest precision whose logits are as near to float32 as they should be.
 
     Raises:
         RuntimeError: there is none.
     """
-    requests = _checked_requests(case)
-    expected = reference(case.shape, state).run(requests)
     rates: dict[Precision, float] = {}
     for precision in case.precisions:
-        options = GpuOptions(precision, case.batch * case.length, case.batch, case.length, plan.device)
         what = {"what": "in process", "precision": precision, "batch": case.batch}
         try:
-            session = GpuBertSession(case.shape, state, options)
-            found = compare(session.run(requests), expected)
-            rate, seconds = _engine_rate(session, case)
+            found, rate, seconds = _try_precision(plan, case, state, checked, precision)
         except RuntimeError as error:
             sheet.add(**what, error=str(error)[:200])
             continue
+        finally:
+            _free_memory()
         right = float(str(found["relative"])) <= LOGIT_LIMITS[precision]
         sheet.add(**what, rows_per_second=round(rate, 1), milliseconds=round(1000 * seconds, 3),
                   tflops=round(rate * case.shape.flops(case.length) / 1e12, 3), right=right, **found)  # fmt: skip
         if right:
             rates[precision] = rate
-        del session
-        torch.cuda.empty_cache()
     if not rates:
         raise RuntimeError(f"{case.title}: no precision agrees with float32, so there is nothing to serve")
     return max(rates, key=rates.__getitem__)
+
+
+def _try_precision(
+    plan: Plan, case: Case, state: State, checked: _Checked, precision: Precision
+) -> tuple[dict[str, object], float, float]:
+    """Returns how near the logits are, and what :func:`_engine_rate` does."""
+    options = GpuOptions(precision, case.batch * case.length, case.batch, case.length, plan.device)
+    session = GpuBertSession(case.shape, state, options)
+    found = compare(session.run(checked.requests), checked.expected)
+    return found, *_engine_rate(session, case)
+
+
+def _free_memory() -> None:
+    """Gives back what a session held: it knows its runs and they know it, so that only a collection ends them."""
+    gc.collect()
+    torch.cuda.empty_cache()
 
 
 def _checked_requests(case: Case) -> list[Request]:
@@ -110,36 +133,36 @@ def _engine_rate(session: GpuBertSession, case: Case) -> tuple[float, float]:
     return done * case.batch / passed, float(np.median(alone))
 
 
-async def _load_served(plan: Plan, case: Case, folder: Path, served: Served, sheet: Sheet) -> None:
+async def _load_served(plan: Plan, case: Case, folder: Path, served: Served, checked: _Checked, sheet: Sheet) -> None:
     model = model_name(case)
     began = time.monotonic()
     async with serving(folder, model) as address:
         what = {"what": "served", "precision": served.precision, "instances": served.instances, "kind": served.kind}
         sheet.add(**what | {"what": "started"}, seconds=round(time.monotonic() - began, 1))
-        sheet.add(**what | {"what": "checked through gRPC"}, **await _check_served(case, address))
-        mixed = case.mixed and served.instances == case.instances[-1]
-        for shortest in (case.length, case.length // 8) if mixed else (case.length,):
-            for callers in case.callers:
-                load = Load(
-                    address, model, callers, case.rows, case.length, case.shape.vocabulary, shortest, plan.seconds
-                )
-                before = await count_batches(address, model)
-                seen = await asyncio.to_thread(call, load)
-                after = await count_batches(address, model)
-                sheet.add(**what, callers=callers, rows=case.rows, padded=shortest < case.length,
-                          batch=round(after.mean_since(before), 1), **summary(case, load, seen))  # fmt: skip
+        sheet.add(**what | {"what": "checked through gRPC"}, **await _check_served(case, checked, address))
+
+        async def measure(callers: int, shortest: int) -> int:
+            load = Load(address, model, callers, case.rows, case.length, case.shape.vocabulary, shortest, plan.seconds)
+            before = await count_batches(address, model)
+            seen = await asyncio.to_thread(call, load)
+            after = await count_batches(address, model)
+            sheet.add(**what, callers=callers, rows=case.rows, padded=shortest < case.length,
+                      batch=round(after.mean_since(before), 1), **summary(case, load, seen))  # fmt: skip
+            return len(seen.latencies)
+
+        answers = {callers: await measure(callers, case.length) for callers in case.callers}
+        if case.mixed:
+            await measure(max(answers, key=answers.__getitem__), case.length // 8)
 
 
-async def _check_served(case: Case, address: str) -> dict[str, object]:
-    """Sends rows of many lengths at once, and compares the answers with float32 computed here."""
-    requests = _checked_requests(case)
+async def _check_served(case: Case, checked: _Checked, address: str) -> dict[str, object]:
+    """Sends rows of many lengths at once, and compares the answers with float32."""
     async with triton.InferenceServerClient(address) as client:
-        answers = await asyncio.gather(*(ask(client, model_name(case), request) for request in requests))
-    expected = reference(case.shape, random_state(case.shape)).run(requests)
-    return compare(answers, expected)
+        answers = await asyncio.gather(*(ask(client, model_name(case), request) for request in checked.requests))
+    return compare(answers, checked.expected)
 
 
-async def ask(client: triton.InferenceServerClient, model: str, request: Request) -> dict[str, npt.NDArray[np.float32]]:
+async def ask(client: triton.InferenceServerClient, model: str, request: Request) -> Logits:
     """Sends one request to a served network, and returns its logits."""
     inputs = []
     for name, kind in (("input_ids", "INT32"), ("attention_mask", "BOOL")):

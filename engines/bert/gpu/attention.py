@@ -75,9 +75,10 @@ def varlen_attention(qkv: Tensor, offsets: Tensor, longest: int) -> Tensor:
 
 def flash_attention(module: str) -> Attention:
     """Takes flash attention of a package beside PyTorch: ``flash_attn_interface`` (Shah et al., 2024) is for Hopper."""
-    compute = importlib.import_module(module).flash_attn_varlen_func
 
     def attend(qkv: Tensor, offsets: Tensor, longest: int) -> Tensor:
+        # Here, where it is tried: a package that does not fit this PyTorch cannot be imported.
+        compute = importlib.import_module(module).flash_attn_varlen_func
         found = compute(*qkv.unbind(1), offsets, offsets, longest, longest)
         context: Tensor = found[0] if isinstance(found, tuple) else found
         return context.flatten(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,9 +23,9 @@ class Placement:
     Attributes:
         kind: of the instance, as Triton tells it: ``CPU`` or ``GPU``.
         ordinal: number of the GPU of that instance.
-        device: the parameter ``device``: ``cpu`` is onnxruntime, ``cuda`` a GPU, and ``auto`` a GPU where there is one
-            and the network is there for it. ``tensorrt`` has the ``.onnx`` file computed by TensorRT, see ``tensorrt``;
-            ``torch-cpu`` computes on the CPU what a GPU would, slowly, to try it.
+        device: the parameter ``device``: ``cpu`` is onnxruntime, ``cuda`` a GPU, and ``auto`` a GPU where there is one,
+            the network for it, and a PyTorch that can use it. ``tensorrt`` has the ``.onnx`` file computed by TensorRT,
+            see ``tensorrt``; ``torch-cpu`` computes on the CPU what a GPU would, slowly, to try it.
     """
 
     kind: str = "CPU"
@@ -40,6 +41,11 @@ class Placement:
         """Reads what Triton gives ``initialize``."""
         return cls(args["model_instance_kind"], int(args["model_instance_device_id"]), parameters.get("device", "auto"))
 
+    @property
+    def insists(self) -> bool:
+        """Whether PyTorch is asked for by name, and not just where it can be had."""
+        return self.kind == "GPU" or self.device in ("cuda", "torch-cpu")
+
     def torch_device(self, version: Path, devices: int) -> str | None:
         """Returns PyTorch's name of the device to use; None for onnxruntime.
 
@@ -50,9 +56,8 @@ class Placement:
         Raises:
             ValueError: a GPU is asked for by name, and it or the network for it is missing.
         """
-        asked = self.kind == "GPU" or self.device in ("cuda", "torch-cpu")
         has_network = (version / NETWORK).exists()
-        if self.device in ("cpu", "tensorrt") or not (asked or (devices and has_network)):
+        if self.device in ("cpu", "tensorrt") or not (self.insists or (devices and has_network)):
             return None
         if not has_network:
             raise ValueError(f"{version} has no {NETWORK}, which a GPU needs: make it with python -m modelkit.gpu")
@@ -73,3 +78,16 @@ def cuda_devices() -> int:
     if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)):
         return 0
     return count.value
+
+
+def missing_for(device: str) -> str | None:
+    """Says what the engine lacks to compute on a device; None where it has everything. Imports PyTorch.
+
+    Args:
+        device: PyTorch's name of it.
+    """
+    try:
+        torch, _ = (importlib.import_module(name) for name in ("torch", "safetensors"))
+    except (ImportError, OSError) as error:
+        return f"PyTorch or safetensors cannot be imported ({error})"
+    return None if device == "cpu" or torch.cuda.is_available() else f"PyTorch {torch.__version__} can use no GPU here"

@@ -12,6 +12,7 @@ import logging
 import queue
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import triton_python_backend_utils as pb_utils
@@ -22,7 +23,7 @@ from engines.bert.gpu.network import read_network
 from engines.bert.gpu.session import GpuBertSession, GpuOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from engines.bert.gpu.session import Pending, Request
@@ -56,13 +57,13 @@ class OverlappedNetwork:
         for request in requests:
             sender = request.get_response_sender()  # type: ignore[attr-defined]
             if serving.is_overdue(request):
-                _send(sender, serving.overdue())
+                _send(sender, serving.overdue)
                 continue
             inputs = {name: serving.tensor(request, name.upper()) for name in self._session.inputs}
             try:
                 self._session.check(inputs)
             except ValueError as error:
-                _send(sender, serving.failure(serving.BadRequestError(str(error))))
+                _send(sender, partial(serving.failure, serving.BadRequestError(str(error))))
             else:
                 senders.append(sender)
                 accepted.append(inputs)
@@ -97,15 +98,23 @@ class OverlappedNetwork:
                 self._places.release()
             compute_ms = (time.perf_counter() - began) * 1000
             for sender, result in zip(senders, results, strict=True):
-                _send(sender, serving.network_response(result, compute_ms))
+                _send(sender, partial(serving.network_response, result, compute_ms))
 
 
 def _refuse(senders: Sequence[object], error: Exception) -> None:
     """Tells every caller of a batch why it was not computed."""
     logger.error("a batch was not computed: %s", error)
     for sender in senders:
-        _send(sender, pb_utils.InferenceResponse(error=pb_utils.TritonError(str(error))))
+        _send(sender, partial(_failed, str(error)))
 
 
-def _send(sender: object, response: object) -> None:
-    sender.send(response, flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)  # type: ignore[attr-defined]
+def _failed(reason: str) -> object:
+    return pb_utils.InferenceResponse(error=pb_utils.TritonError(reason))
+
+
+def _send(sender: object, make: Callable[[], object]) -> None:
+    """Answers a caller with what ``make`` makes; one who cannot be answered keeps nobody else waiting."""
+    try:
+        sender.send(make(), flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)  # type: ignore[attr-defined]
+    except Exception:
+        logger.exception("a caller was not answered")

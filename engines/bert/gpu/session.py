@@ -60,17 +60,19 @@ class GpuOptions:
             known = ", ".join(Precision)
             raise ValueError(f"gpu_precision is {parameters['gpu_precision']!r}: set it to one of {known}") from None
 
-        def size(name: str, usual: int) -> int:
+        def size(name: str, usual: int, least: int = 1) -> int:
             text = parameters.get(name, str(usual))
-            if not text.isdecimal():
-                raise ValueError(f"{name} is {text!r}: set it to a whole number, or leave it out for {usual}")
+            if not text.isdecimal() or int(text) < least:
+                raise ValueError(
+                    f"{name} is {text!r}: set it to a whole number from {least} on, or leave it out for {usual}"
+                )
             return int(text)
 
         return cls(
             precision,
             size("gpu_tokens", default.most_tokens),
             size("gpu_rows", default.most_rows),
-            size("gpu_longest", default.longest),
+            size("gpu_longest", default.longest, least=0),
             device,
         )
 
@@ -124,6 +126,10 @@ class GpuBertSession:
         longest = options.longest or shape.positions
         if longest > shape.positions:
             raise ValueError(f"gpu_longest is {longest}, but the network reads {shape.positions} tokens: set no more")
+        if longest > options.most_tokens:
+            raise ValueError(
+                f"gpu_tokens is {options.most_tokens}, but a row may have {longest}: raise it, or lower gpu_longest"
+            )
         self.inputs = ("input_ids", MASK, "token_type_ids") if shape.reads_segments else ("input_ids", MASK)
         self.method = method or choose_method(shape, options.precision, options.most_tokens, longest, device)
         self._encoder = Encoder(shape, state, self.method, device)
@@ -155,7 +161,7 @@ class GpuBertSession:
                 raise ValueError(f"{name} is {values.shape}, but {MASK} {mask.shape}: send both of one shape")
             if values.size and not (values.min() >= 0 and values.max() < known):
                 raise ValueError(f"{name} must be from 0 to {known - 1} for this network: use its own tokenizer")
-        if mask.shape[1] > self._longest and (length := int(mask.sum(axis=1).max())) > self._longest:
+        if mask.shape[1] > self._longest and (length := int(np.count_nonzero(mask, axis=1).max())) > self._longest:
             raise ValueError(f"a row has {length} tokens, but this model reads {self._longest}: send shorter ones")
 
     def start(self, requests: Sequence[Request]) -> Pending:

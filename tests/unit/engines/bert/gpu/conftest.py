@@ -15,6 +15,8 @@ if not cuda_devices():
 
 WIDTH, HEADS, POSITIONS, VOCABULARY = 64, 4, 32, 100
 LENGTHS = (1, 2, 31, 17, 32, 5)
+GPU = "cuda:0"
+"""With its number: PyTorch makes no other the current device."""
 
 
 @pytest.fixture(params=["cpu", "cuda"])
@@ -22,14 +24,14 @@ def device(request):
     torch = pytest.importorskip("torch")
     if request.param == "cuda" and not torch.cuda.is_available():
         pytest.skip("there is no GPU here")
-    return torch.device(request.param)
+    return torch.device(GPU if request.param == "cuda" else "cpu")
 
 
 @pytest.fixture
 def kernel_device():
     """Where kernels of the Triton language run: compiled on a GPU, else interpreted."""
     torch = pytest.importorskip("torch")
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return torch.device(GPU if torch.cuda.is_available() else "cpu")
 
 
 @pytest.fixture

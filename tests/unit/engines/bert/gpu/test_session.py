@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -83,6 +85,23 @@ def test_too_long_a_row_is_refused(shape):
         GpuBertSession(shape, random_state(shape), GpuOptions(longest=64, device="cpu"))
 
 
+@pytest.mark.parametrize("signs", [(-1, -1, -1), (1, -1, 0)])
+def test_a_row_is_as_long_as_it_is_packed(signs, shape):
+    session = GpuBertSession(shape, random_state(shape), GpuOptions(Precision.FLOAT16, 128, 4, device="cpu"))
+    mask = np.resize(signs, (1, 66))
+    ones = np.ones_like(mask)
+    length = np.count_nonzero(mask)
+    with pytest.raises(ValueError, match=f"a row has {length} tokens, but this model reads {POSITIONS}"):
+        session.check({"input_ids": ones, "attention_mask": mask, "token_type_ids": ones})
+
+
+def test_a_run_holds_the_longest_row(shape):
+    longer = dataclasses.replace(shape, positions=512)
+    with pytest.raises(ValueError, match="gpu_tokens is 128, but a row may have 512: raise it, or lower gpu_longest"):
+        GpuBertSession(longer, random_state(longer), GpuOptions(Precision.FLOAT16, 128, 4, device="cpu"))
+    GpuBertSession(longer, random_state(longer), GpuOptions(Precision.FLOAT16, 128, 4, 128, "cpu"))
+
+
 def test_what_would_end_every_batch_to_come_is_refused(shape):
     session = GpuBertSession(shape, random_state(shape), GpuOptions(Precision.FLOAT16, 128, 4, device="cpu"))
     good = {name: np.ones((2, 3), np.int64) for name in session.inputs}
@@ -104,3 +123,7 @@ def test_options_are_read_from_a_models_parameters():
         GpuOptions.of({"gpu_precision": "int4"}, "cpu")
     with pytest.raises(ValueError, match="gpu_rows is 'many': set it to a whole number"):
         GpuOptions.of({"gpu_rows": "many"}, "cpu")
+    for name in ("gpu_tokens", "gpu_rows"):
+        with pytest.raises(ValueError, match=f"{name} is '0': set it to a whole number from 1 on, or leave it out"):
+            GpuOptions.of({name: "0"}, "cpu")
+    assert GpuOptions.of({"gpu_longest": "0"}, "cpu").longest == 0

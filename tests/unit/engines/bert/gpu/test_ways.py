@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -58,6 +60,16 @@ def test_every_attention_of_this_machine(dtype, device):
     for name, attend in candidates(device).items():
         if not name.startswith("flash"):
             assert_attends(attend, dtype, device)
+
+
+def test_a_package_that_cannot_be_imported_leaves_the_other_ways(tmp_path, monkeypatch):
+    (tmp_path / "flash_attn.py").write_text("raise ImportError('undefined symbol')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "flash_attn", raising=False)
+    ways = candidates(torch.device("cuda"))
+    assert "padded" in ways
+    with pytest.raises(ImportError, match="undefined symbol"):
+        ways["flash-attention-2"](*packed_rows((2,), 0, "cpu", torch.float16), 2)
 
 
 def test_the_chosen_attention_is_one_of_this_machine(device):
