@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -38,18 +39,25 @@ class Channels:
         """One word for what goes on: ``idle``, or what the first channel does on which something goes on."""
         return next((one.phase for one in self.conversations if one.phase != "idle"), "idle")
 
-    async def add_audio(self, data: bytes) -> None:
+    async def add_audio(self, data: bytes, between: Callable[[], Awaitable[None]] | None = None) -> None:
         """Takes the next piece of audio in, and waits while too much of it is not recognized yet.
+
+        Args:
+            data: the piece.
+            between: called after each block of it that was heard, of a second or two.
 
         Raises:
             InvalidInputError: the piece is empty or cannot be decoded.
         """
         if not data:
             raise InvalidInputError("audio", "EMPTY_AUDIO", "an audio message is empty: send some, or leave it out")
-        for channels in self._decoder.decode(data):
-            await self._listen(channels)
-            # Others are served between two blocks, also while nobody speaks and nothing has to be waited for.
-            await asyncio.sleep(0)
+        with self._holding_up():
+            for channels in self._decoder.decode(data):
+                await self._listen(channels)
+                if between is not None:
+                    await between()
+                # Others are served between two blocks, also while nobody speaks and nothing has to be waited for.
+                await asyncio.sleep(0)
 
     def end_utterance(self) -> None:
         """Ends the utterance under way on every channel."""
@@ -62,7 +70,8 @@ class Channels:
         Raises:
             UndecodableAudioError: the audio breaks off in a way that its encoding does not allow.
         """
-        await self._listen(self._decoder.flush())
+        with self._holding_up():
+            await self._listen(self._decoder.flush())
         for conversation in self.conversations:
             await conversation.half_close()
 
@@ -89,3 +98,14 @@ class Channels:
     async def _listen(self, channels: Sequence[npt.NDArray[np.float32]]) -> None:
         for conversation, samples in zip(self.conversations, channels, strict=True):
             await conversation.add_samples(samples)
+
+    @contextlib.contextmanager
+    def _holding_up(self) -> Iterator[None]:
+        """Lets all channels know while the caller may have to wait because of one of them."""
+        for conversation in self.conversations:
+            conversation.hold_up(held_up=True)
+        try:
+            yield
+        finally:
+            for conversation in self.conversations:
+                conversation.hold_up(held_up=False)

@@ -100,6 +100,7 @@ class Conversation:
         self._loop = asyncio.get_running_loop()
         self._last_audio = self._loop.time()
         self._stall_timer: asyncio.TimerHandle | None = None
+        self._held_up = False
 
     @property
     def phase(self) -> str:
@@ -125,6 +126,11 @@ class Conversation:
     async def add_samples(self, samples: npt.NDArray[np.float32]) -> None:
         """Takes decoded audio in, float32 ``[samples]`` at 16 kHz; waits as :meth:`add_audio` does."""
         await self._listen(samples, self._loop.time())
+
+    def hold_up(self, *, held_up: bool) -> None:
+        """Says whether the caller has to wait for what else this stream of audio holds, such as another channel."""
+        self._held_up = held_up
+        self._last_audio = self._loop.time()
 
     async def add_text(self, text: str) -> None:
         """Takes a typed turn in, and waits while too many are not replied to yet."""
@@ -170,6 +176,8 @@ class Conversation:
         self._last_audio = self._loop.time()
         self._intake.add(samples)
         await self._judge(at)
+        # Who was made to wait can go on only now.
+        self._last_audio = self._loop.time()
         self._watch_for_stall()
 
     async def _judge(self, at: float) -> None:
@@ -195,7 +203,7 @@ class Conversation:
 
     def _check_stall(self) -> None:
         self._stall_timer = None
-        if self._crowded() or self._intake.held_back:
+        if self._held_up or self._crowded() or self._intake.held_back:
             # A caller who is made to wait has not fallen silent.
             self._last_audio = self._loop.time()
         if self._loop.time() >= self._last_audio + STALL_SECONDS:

@@ -11,6 +11,7 @@ from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.messages import AwayReason
 from pipelines.workload import Workload
 from service.capacity import NEWCOMER, SpeechShare
+from service.errors import SHUTTING_DOWN, NotReadyError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -81,7 +82,8 @@ class OpenConversations:
     async def drain(self, grace_seconds: float) -> None:
         """Announces the shutdown to every conversation, and ends each as soon as it has no turn under way.
 
-        Streams that were let in before may become known only now. What is wanted whole goes on as long as it may.
+        A stream has no turn under way when none of its channels has one. Streams that were let in before may become
+        known only now. What is wanted whole goes on as long as it may, and is refused then.
         """
         loop = asyncio.get_running_loop()
         until = loop.time() + grace_seconds
@@ -92,13 +94,14 @@ class OpenConversations:
                     if conversation not in told:
                         told.add(conversation)
                         conversation.announce_end(AwayReason.SHUTDOWN, grace_seconds)
-                    if conversation.phase == "idle" and not stream.whole:
+                if stream.idle and not stream.whole:
+                    for conversation in stream.conversations:
                         conversation.finish()
             await asyncio.sleep(_DRAIN_POLL_SECONDS)
         for stream in self._streams.values():
             if stream.whole:
                 for conversation in stream.conversations:
-                    conversation.finish()
+                    conversation.outbox.fail(NotReadyError(SHUTTING_DOWN))
 
 
 class _Stream:
@@ -108,6 +111,11 @@ class _Stream:
         self.share = SpeechShare()
         self.conversations, self.whole = conversations, whole
         self._counted_samples = 0
+
+    @property
+    def idle(self) -> bool:
+        """Whether no channel has a turn under way."""
+        return all(conversation.phase == "idle" for conversation in self.conversations)
 
     def observe(self, seconds: float) -> None:
         samples = sum(conversation.recognized_samples for conversation in self.conversations)

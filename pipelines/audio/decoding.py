@@ -12,6 +12,7 @@ from pipelines.audio.formats import AudioFormat, Encoding
 from pipelines.audio.opus import OggOpusDecoder
 from pipelines.audio.raw import RawDecoder
 from pipelines.audio.resampling import NO_SAMPLES, Resampler
+from pipelines.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,17 +68,20 @@ class ChannelDecoder:
 
     Args:
         decoder: decodes the samples.
-        channels: how many are wanted, from the first on; further ones are left out.
+        channels: how many are wanted, from the first on.
+        leaves_out: whether further ones are left out; otherwise audio that has them is refused.
     """
 
-    def __init__(self, decoder: SampleDecoder, channels: int) -> None:
+    def __init__(self, decoder: SampleDecoder, channels: int, *, leaves_out: bool) -> None:
         self._decoder = decoder
+        self._leaves_out = leaves_out
         self._resamplers = [Resampler() for _ in range(channels)]
 
     def decode(self, data: bytes) -> Iterator[list[npt.NDArray[np.float32]]]:
         """Yields audio as float32 ``[samples]`` at 16 kHz for each channel; otherwise as :class:`AudioDecoder` does.
 
         Raises:
+            InvalidInputError: the audio has more channels than are wanted.
             UndecodableAudioError: ``data`` is not in the promised encoding, unpacks to too much, or holds NaN or
                 infinity.
         """
@@ -93,6 +97,10 @@ class ChannelDecoder:
         return self._to_model_rate(self._decoder.flush(), last=True)
 
     def _to_model_rate(self, samples: npt.NDArray[np.float32], *, last: bool) -> list[npt.NDArray[np.float32]]:
+        if not self._leaves_out and samples.shape[1] > len(self._resamplers):
+            count = samples.shape[1]
+            message = f"the audio has {count} channels, and all are to be heard: set the channel count to {count}"
+            raise InvalidInputError("config.audio.channel_count", "NO_CHANNEL_COUNT", message)
         return [
             resampler.convert(
                 samples[:, channel] if len(samples) else NO_SAMPLES, self._decoder.sample_rate_hz, last=last
@@ -101,7 +109,9 @@ class ChannelDecoder:
         ]
 
 
-def channel_decoder(encoding: Encoding | None, sample_rate_hz: int, channels: int, wanted: int) -> ChannelDecoder:
+def channel_decoder(
+    encoding: Encoding | None, sample_rate_hz: int, channels: int, wanted: int, *, leaves_out: bool = True
+) -> ChannelDecoder:
     """Returns a decoder of audio that may have a header even if its encoding has none.
 
     Args:
@@ -109,14 +119,15 @@ def channel_decoder(encoding: Encoding | None, sample_rate_hz: int, channels: in
         sample_rate_hz: 0 for what the header says; the header outranks it.
         channels: channels of the audio; 0 for one, or for what the header says.
         wanted: how many channels are decoded, from the first on.
+        leaves_out: whether further ones are left out; otherwise audio that has them is refused.
 
     Raises:
         InvalidInputError: the rate or the number of channels is not served.
     """
     if encoding is not None and encoding.describes_itself:
-        return ChannelDecoder(_sample_decoder(AudioFormat(encoding, 0, channels)), wanted)
+        return ChannelDecoder(_sample_decoder(AudioFormat(encoding, 0, channels)), wanted, leaves_out=leaves_out)
     raw = AudioFormat(encoding or Encoding.LINEAR_PCM, sample_rate_hz, channels) if sample_rate_hz else None
-    return ChannelDecoder(DetectingDecoder(channels, raw), wanted)
+    return ChannelDecoder(DetectingDecoder(channels, raw), wanted, leaves_out=leaves_out)
 
 
 def _sample_decoder(audio_format: AudioFormat) -> SampleDecoder:

@@ -26,6 +26,7 @@ ADDRESSES = "electronic"
 """Addresses of mails and pages: any words may be part of one, if there is a "dot" among them."""
 
 DOT = "dot"
+_MIDDLES = frozenset({"at", DOT})
 
 _CONNECTIVES = (
     "a am and bar base before bit book cat clock common display dollar dollars double east face feet foot for "
@@ -40,7 +41,7 @@ EXCEPTION = ("a", "i")
 """Written "AI"."""
 
 LONGEST_RUN = 16
-"""Words that are converted at a time, in about 10 ms; longer numbers are cut."""
+"""Words that are converted at a time, in about 10 ms; longer numbers and addresses are cut."""
 
 _SPACE = ord(" ")
 _LONGEST_WORD = 64
@@ -70,8 +71,22 @@ class Grammar:
             if not known or (CONNECTIVES.issuperset(run) and EXCEPTION not in itertools.pairwise(run)):
                 yield run, False
                 continue
-            for start in range(0, len(run), LONGEST_RUN):
-                yield run[start : start + LONGEST_RUN], True
+            while run:
+                end = self._end(run)
+                yield run[:end], True
+                run = run[end:]
+
+    def _end(self, words: Sequence[str]) -> int:
+        """Returns how many of the words are converted at a time: no figure is cut in two if there is another place."""
+        if len(words) <= LONGEST_RUN:
+            return len(words)
+        places = range(LONGEST_RUN, 0, -1)
+        return next((at for at in places if not self._belong_together(*words[at - 1 : at + 1])), LONGEST_RUN)
+
+    def _belong_together(self, word: str, following: str) -> bool:
+        """Whether two neighbours may be in one figure, or are about the middle of an address."""
+        both = {word, following}
+        return both <= self.words or not both.isdisjoint(_MIDDLES)
 
 
 def read_tagger() -> kaldifst.StdVectorFst:

@@ -44,15 +44,26 @@ class TranscriptStyle:
     async def write_words(self, words: Iterable[str]) -> list[str]:
         """Returns the words of a text in this style, one by one; they stay as they were spoken."""
         written = [word if self.punctuation else plain(word) for word in words]
-        if self.mask_profanity:
-            return await asyncio.to_thread(lambda: [masked(word) for word in written])
-        return written
+        if not self.mask_profanity:
+            return written
+        # Whether a word is profane may depend on those beside it. A mask is as long as what it hides.
+        text = await asyncio.to_thread(masked, " ".join(written))
+        cut, at = [], 0
+        for word in written:
+            cut.append(text[at : at + len(word)])
+            at += len(word) + 1
+        return cut
 
 
 def prepare() -> None:
     """Loads grammars and dictionaries, which takes about a second; otherwise the first who needs them waits."""
     grammar()
     masked("hello")
+
+
+def has_words(text: str) -> bool:
+    """Tells whether anything was said in a recognized ``text``, and not only marks were written."""
+    return any(map(str.isalnum, text))
 
 
 def plain(text: str) -> str:

@@ -34,8 +34,8 @@ _INTENTS = "intent_slot"
 _ANSWERS = "qa"
 _FIGURES = "itn"
 _PUNCTUATION = "punctuation"
-_NVIDIA_PUNCTUATION = "riva-punctuation-en-US"
-"""What NVIDIA calls its own, which clients ask for by name."""
+_NVIDIAS = {"riva-punctuation-en-US": _PUNCTUATION}
+"""What NVIDIA calls its own, which clients ask for by name, and ours in their place."""
 _TASKS = {
     _INTENTS: "intent and slot classification",
     _ANSWERS: "question answering",
@@ -127,7 +127,7 @@ class LanguageServicer:
         """Writes texts with capitals and punctuation; see the contract."""
         async with self._served(request, context):
             _check_texts(request.text)
-            _check_params(request.model, _PUNCTUATION, _NVIDIA_PUNCTUATION)
+            _check_params(request.model, _PUNCTUATION, *_NVIDIAS)
             return pb.TextTransformResponse(text=await self._punctuation.punctuate(request.text), id=_id(request))
 
     async def GetRivaNLPConfig(  # noqa: N802 - named by the contract
@@ -137,11 +137,12 @@ class LanguageServicer:
         async with reported_to(context):
             refuse_malformed(request)
             self._admission.check()
-            check_model(request.model_name, tuple(_TASKS), "model_name")
+            check_model(request.model_name, (*_TASKS, *_NVIDIAS), "model_name")
+            wanted = _NVIDIAS.get(request.model_name, request.model_name)
             configs = [
                 pb.RivaNLPConfigResponse.Config(model_name=name, parameters={"language_code": LANGUAGE, "task": task})
                 for name, task in _TASKS.items()
-                if request.model_name in {"", name}
+                if wanted in {"", name}
             ]
             return pb.RivaNLPConfigResponse(model_config=configs)
 

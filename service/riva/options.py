@@ -1,4 +1,4 @@
-"""``custom_configuration``: the options of Riva's pipelines that are served."""
+"""``custom_configuration`` and ``runtime_config``: the options of Riva's pipelines that are served."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _BOOLEANS = {"true": True, "false": False}
+_ONSET, _OFFSET = "neural_vad.onset", "neural_vad.offset"
+_FORCE_END = "force_eou"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,24 +44,36 @@ def to_options(values: Mapping[str, str], field: str) -> Options:
         "enable_automatic_language_detection",
         "enable_vad_endpointing",
         "get_vad_probabilities",
-        "neural_vad.offset",
-        "neural_vad.onset",
+        _OFFSET,
+        _ONSET,
     }
+    _refuse_others(values, known, field)
+    _require(values, "enable_vad_endpointing", field, only=True)
+    _require(values, "enable_automatic_language_detection", field, only=False)
+    speech_begins, speech_ends = _thresholds(values, field)
+    return Options(
+        speech_begins=speech_begins,
+        speech_ends=speech_ends,
+        figures_in_partials=_boolean(values, "apply_partial_itn", field, default=False),
+        vad_probabilities=_boolean(values, "get_vad_probabilities", field, default=False),
+    )
+
+
+def ends_utterance(values: Mapping[str, str]) -> bool:
+    """Reads ``runtime_config``: whether the utterance ends with the request.
+
+    Raises:
+        InvalidInputError: a key is not served, or its value is neither true nor false.
+    """
+    _refuse_others(values, {_FORCE_END}, "runtime_config")
+    return _boolean(values, _FORCE_END, "runtime_config", default=False)
+
+
+def _refuse_others(values: Mapping[str, str], known: set[str], field: str) -> None:
     for key in values:
         if key not in known:
             message = f"the option {key!r} is not served: choose among {', '.join(sorted(known))}"
             raise InvalidInputError(f"{field}[{key}]", "UNKNOWN_OPTION", message)
-    _require(values, "enable_vad_endpointing", field, only=True)
-    _require(values, "enable_automatic_language_detection", field, only=False)
-    options = Options(
-        speech_begins=_probability(values, "neural_vad.onset", field, SPEECH_BEGINS),
-        speech_ends=_probability(values, "neural_vad.offset", field, SPEECH_ENDS),
-        figures_in_partials=_boolean(values, "apply_partial_itn", field, default=False),
-        vad_probabilities=_boolean(values, "get_vad_probabilities", field, default=False),
-    )
-    if options.speech_ends > options.speech_begins:
-        raise _bad_value(field, "neural_vad.offset", f"at most that of neural_vad.onset, {options.speech_begins:g}")
-    return options
 
 
 def _require(values: Mapping[str, str], key: str, field: str, *, only: bool) -> None:
@@ -76,9 +90,21 @@ def _boolean(values: Mapping[str, str], key: str, field: str, *, default: bool) 
     return value
 
 
-def _probability(values: Mapping[str, str], key: str, field: str, default: float) -> float:
+def _thresholds(values: Mapping[str, str], field: str) -> tuple[float, float]:
+    """Reads where speech begins and where it ends; the one that was not sent gives way to the one that was."""
+    begins, ends = _probability(values, _ONSET, field), _probability(values, _OFFSET, field)
+    if begins is None:
+        begins = max(SPEECH_BEGINS, ends or 0.0)
+    if ends is None:
+        ends = min(SPEECH_ENDS, begins)
+    if ends > begins:
+        raise _bad_value(field, _OFFSET, f"at most that of {_ONSET}, {begins:g}")
+    return begins, ends
+
+
+def _probability(values: Mapping[str, str], key: str, field: str) -> float | None:
     if key not in values:
-        return default
+        return None
     try:
         value = float(values[key])
     except ValueError:

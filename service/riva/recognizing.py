@@ -25,16 +25,21 @@ class Recognition:
         settings: how it is recognized.
         models: recognize it.
         voice: voice activity.
+        tells_states: whether results tell what goes on inside while the audio comes.
 
     Attributes:
         channels: takes the audio in.
         writers: write the results of each channel.
+        tells_states: the same.
     """
 
-    def __init__(self, settings: RecognitionSettings, models: Models, voice: SileroModel) -> None:
+    def __init__(
+        self, settings: RecognitionSettings, models: Models, voice: SileroModel, *, tells_states: bool = False
+    ) -> None:
         config = ConversationConfig(turns=settings.turns, recognition=settings.recognition)
-        voices = [ObservedVoice(voice.new_stream()) for _ in range(settings.channels)]
+        voices = [ObservedVoice(voice.new_stream(), remembers=tells_states) for _ in range(settings.channels)]
         conversations = [Conversation(config, models, observed) for observed in voices]
+        self.tells_states = tells_states
         self.channels = Channels(settings.decoder, conversations)
         self.writers = [ResultWriter(settings, observed, tag) for tag, observed in enumerate(voices, start=1)]
 

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from pipelines.messages import Transcript
-from service.errors import SHUTTING_DOWN, NotReadyError
+from pipelines.text.style import has_words
 from service.riva.recognizing import refuse_failure
 
 if TYPE_CHECKING:
@@ -23,11 +23,10 @@ async def recognize(channels: Channels, audio: bytes) -> list[list[Transcript]]:
     Raises:
         InvalidInputError: the audio is empty or cannot be decoded.
         ModelError: the recognizer failed.
-        NotReadyError: the server shut down before all was heard.
+        NotReadyError: the server shut down before all was recognized.
     """
-    heard = asyncio.Event()
-    listening = asyncio.create_task(_listen(channels, audio, heard))
-    collecting = [asyncio.create_task(_collect(conversation, heard)) for conversation in channels.conversations]
+    listening = asyncio.create_task(_listen(channels, audio))
+    collecting = [asyncio.create_task(_collect(conversation)) for conversation in channels.conversations]
     try:
         await asyncio.gather(listening, *collecting)
     finally:
@@ -37,19 +36,16 @@ async def recognize(channels: Channels, audio: bytes) -> list[list[Transcript]]:
     return [task.result() for task in collecting]
 
 
-async def _listen(channels: Channels, audio: bytes, heard: asyncio.Event) -> None:
+async def _listen(channels: Channels, audio: bytes) -> None:
     await channels.add_audio(audio)
-    heard.set()
     await channels.half_close()
 
 
-async def _collect(conversation: Conversation, heard: asyncio.Event) -> list[Transcript]:
+async def _collect(conversation: Conversation) -> list[Transcript]:
     found = []
     async for message in conversation.outbox:
         refuse_failure(conversation, message)
-        if isinstance(message, Transcript) and message.is_final and message.text:
+        if isinstance(message, Transcript) and message.is_final and has_words(message.text):
             found.append(message)
-    if not heard.is_set():
-        raise NotReadyError(SHUTTING_DOWN)
     # Turns are recognized side by side: the one that was said first may be done last.
     return sorted(found, key=lambda transcript: transcript.turn)

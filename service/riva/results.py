@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.ports import Alternative
+from pipelines.text.style import has_words
 from pipelines.turns.alternatives import join_alternatives
 from service.riva.proto import riva_asr_pb2 as pb
 
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from pipelines.messages import Transcript
     from service.riva.settings import RecognitionSettings
     from service.riva.voice import ObservedVoice
+
+_MOST_STABLE = 0.99
+"""Of transcripts that may go on: 1 says that the utterance is probably over."""
+
+_MOST_WINDOWS = 1_000
+"""Half a minute of probabilities in one result."""
 
 
 class ResultWriter:
@@ -34,10 +41,14 @@ class ResultWriter:
         self._channel = channel
         self._guessed: list[str] = []
 
-    async def streaming(self, transcript: Transcript) -> pb.StreamingRecognitionResult:
-        """Writes a transcript of a stream."""
+    async def streaming(self, transcript: Transcript) -> pb.StreamingRecognitionResult | None:
+        """Writes a transcript of a stream; None for one without words, of which nothing is told."""
+        stability = self._stability(transcript)
+        if not has_words(transcript.text):
+            return None
         written = await self._written(transcript)
-        words = await self._words(transcript)
+        # Of an utterance that is not over, no more than a part may have the times of its words.
+        words = await self._words(transcript) if transcript.is_final else []
         result = self.states()
         result.alternatives.extend(self._to_alternatives(written, is_final=transcript.is_final))
         result.alternatives[0].words.extend(words)
@@ -45,8 +56,13 @@ class ResultWriter:
         if not transcript.is_final:
             # More was heard than was decoded: by this a client tells which of its chunks the words are from.
             result.audio_processed = transcript.end / MODEL_RATE_HZ
-        result.stability = self._stability(transcript)
+        result.stability = stability
         return result
+
+    @property
+    def owes_states(self) -> bool:
+        """Whether so much was heard since the last result that one should come, though its audio goes on."""
+        return self._voice.untold_windows >= _MOST_WINDOWS
 
     def states(self) -> pb.StreamingRecognitionResult:
         """Writes how far the channel was heard, without a transcript."""
@@ -112,7 +128,7 @@ class ResultWriter:
         ]
 
     def _stability(self, transcript: Transcript) -> float:
-        """Estimates how stable an interim transcript is: the share of its words that the one before began with.
+        """Estimates how stable an interim transcript is: how much of it and of the one before is the same beginning.
 
         What two decodings in a row agree on seldom changes (Liu, Spanakis and Niehues, 2020, "Low-Latency
         Sequence-to-Sequence Speech Recognition and Translation by Partial Hypothesis Selection").
@@ -124,4 +140,5 @@ class ResultWriter:
         if transcript.end_is_likely:
             return 1.0
         agreed = next((at for at, pair in enumerate(zip(words, before, strict=False)) if pair[0] != pair[1]), None)
-        return (min(len(words), len(before)) if agreed is None else agreed) / len(words)
+        agreed = min(len(words), len(before)) if agreed is None else agreed
+        return min(agreed / max(len(words), len(before)), _MOST_STABLE)

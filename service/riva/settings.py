@@ -44,7 +44,7 @@ class RecognitionSettings:
         turns: when utterances begin and end, and what is told of them.
         style: how transcripts are written.
         language: as the caller named it.
-        vad_probabilities: whether results tell the probabilities of speech.
+        vad_probabilities: whether results of a stream tell the probabilities of speech.
     """
 
     decoder: ChannelDecoder
@@ -121,5 +121,9 @@ def _decoder(config: pb.RecognitionConfig, field: str, channels: int) -> Channel
         raise InvalidInputError(f"{field}.encoding", "UNKNOWN_ENCODING", message)
     with renamed({"config.audio.sample_rate_hz": f"{field}.sample_rate_hertz"}):
         return channel_decoder(
-            _ENCODINGS[config.encoding], config.sample_rate_hertz, config.audio_channel_count, channels
+            _ENCODINGS[config.encoding],
+            config.sample_rate_hertz,
+            config.audio_channel_count,
+            channels,
+            leaves_out=not config.enable_separate_recognition_per_channel,
         )

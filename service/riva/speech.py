@@ -9,6 +9,8 @@ from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
 from service.errors import reported_to
 from service.malformed import refuse_malformed
+from service.riva.fields import renamed
+from service.riva.options import ends_utterance
 from service.riva.proto import riva_asr_pb2 as pb
 from service.riva.recognizers import MODEL, check_recognizer
 from service.riva.recognizing import Recognition
@@ -67,7 +69,8 @@ class SpeechServicer:
                 settings = to_settings(request.config, "config", interim_results=False)
                 recognition = Recognition(settings, self._models, self._voice)
                 async with self._open.holding(*recognition.channels.conversations, whole=True):
-                    found = await recognize(recognition.channels, audio)
+                    with renamed({"config.audio.channel_count": "config.audio_channel_count"}):
+                        found = await recognize(recognition.channels, audio)
                     results = [
                         await writer.offline(transcripts)
                         for writer, transcripts in zip(recognition.writers, found, strict=True)
@@ -84,10 +87,8 @@ class SpeechServicer:
                 first = await self._first(requests)
                 config = first.streaming_config
                 settings = to_settings(config.config, "streaming_config.config", interim_results=config.interim_results)
-                recognition = Recognition(settings, self._models, self._voice)
-                stream = RecognitionStream(
-                    recognition, context, self._limits, first, tells_states=settings.vad_probabilities
-                )
+                recognition = Recognition(settings, self._models, self._voice, tells_states=settings.vad_probabilities)
+                stream = RecognitionStream(recognition, context, self._limits, first)
                 async with self._open.holding(*recognition.channels.conversations):
                     await stream.run(requests)
 
@@ -109,9 +110,11 @@ class SpeechServicer:
             async with asyncio.timeout(self._limits.config_seconds):
                 async for request in requests:
                     refuse_malformed(request)
-                    if request.HasField("streaming_config"):
-                        return request
-                    break
+                    if not request.HasField("streaming_config"):
+                        break
+                    # Before anything is said there is no utterance to end, but what is not served is refused here, too.
+                    ends_utterance(request.runtime_config)
+                    return request
         except TimeoutError:
             message = f"no config came within {self._limits.config_seconds:g} s: send it first, and at once"
             raise InvalidInputError("streaming_config", "NO_CONFIG", message) from None

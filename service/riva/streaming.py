@@ -6,11 +6,12 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
-from pipelines.messages import AwayReason, GoingAway, Transcript
-from service.errors import SHUTTING_DOWN, IdleStreamError, NotReadyError, OldStreamError
+from pipelines.messages import GoingAway, Transcript
+from service.errors import ended_early
 from service.lifetime import LifetimeWatch
 from service.malformed import refuse_malformed
 from service.riva.fields import renamed
+from service.riva.options import ends_utterance
 from service.riva.ordering import InTurnOrder
 from service.riva.proto import riva_asr_pb2 as pb
 from service.riva.recognizing import refuse_failure
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from service.riva.recognizing import Recognition
     from service.riva.results import ResultWriter
 
-_FORCE_END = "force_eou"
+_FIELDS = {"audio": "audio_content", "config.audio.channel_count": "streaming_config.config.audio_channel_count"}
 
 
 class RecognitionStream:
@@ -36,24 +37,15 @@ class RecognitionStream:
         context: the call.
         limits: how long it may be silent, and how long it may last.
         first: the first request: the caller's name for the stream is in it.
-        tells_states: whether what goes on inside is told after every audio.
     """
 
     def __init__(
-        self,
-        recognition: Recognition,
-        context: Context,
-        limits: Limits,
-        first: pb.StreamingRecognizeRequest,
-        *,
-        tells_states: bool,
+        self, recognition: Recognition, context: Context, limits: Limits, first: pb.StreamingRecognizeRequest
     ) -> None:
         self._recognition = recognition
         self._context = context
         self._limits = limits
         self._id = first.id if first.HasField("id") else None
-        self._tells_states = tells_states
-        self._half_closed = False
         self._writing = asyncio.Lock()
 
     async def run(self, requests: AsyncIterator[pb.StreamingRecognizeRequest]) -> None:
@@ -79,8 +71,8 @@ class RecognitionStream:
             for task in (reader, *tellers):
                 task.cancel()
             await asyncio.gather(reader, *tellers, return_exceptions=True)
-        if away and not self._half_closed:
-            raise _end(away[0].reason)
+        if away and any(conversation.phase != "finished" for conversation in channels.conversations):
+            raise ended_early(away[0].reason)
 
     async def _tell(self, conversation: Conversation, writer: ResultWriter) -> GoingAway | None:
         """Writes the transcripts of one channel until there are no more; returns why the server ends it, if it does."""
@@ -92,20 +84,20 @@ class RecognitionStream:
                 away = message
             elif isinstance(message, Transcript):
                 for transcript in order.add(message):
-                    if transcript.text:
-                        await self._write(await writer.streaming(transcript))
+                    result = await writer.streaming(transcript)
+                    if result is not None:
+                        await self._write(result)
         return away
 
     async def _read(self, requests: AsyncIterator[pb.StreamingRecognizeRequest]) -> None:
         """Hands what the caller sends on; what is wrong with it ends the stream through the outboxes."""
         channels = self._recognition.channels
         try:
-            with LifetimeWatch(channels, self._limits) as lifetime, renamed({"audio": "audio_content"}):
+            with LifetimeWatch(channels, self._limits) as lifetime, renamed(_FIELDS):
                 async for request in requests:
                     lifetime.touch()
                     refuse_malformed(request)
                     await self._hand_on(request)
-                self._half_closed = True
                 await channels.half_close()
         except Exception as error:  # noqa: BLE001 - the writers report it to the caller
             channels.fail(error)
@@ -115,43 +107,23 @@ class RecognitionStream:
         if request.WhichOneof("streaming_request") == "streaming_config":
             message = "a config came a second time: open another stream to change it"
             raise InvalidInputError("streaming_config", "SECOND_CONFIG", message)
-        ends = _ends_utterance(request)
+        ends = ends_utterance(request.runtime_config)
         if request.audio_content or not ends:
             if not request.HasField("audio_content"):
                 message = "a request is empty: send audio_content, or end the stream"
                 raise InvalidInputError("streaming_request", "EMPTY_REQUEST", message)
-            await channels.add_audio(request.audio_content)
+            await channels.add_audio(request.audio_content, self._tell_states_owed)
         if ends:
             channels.end_utterance()
-        if self._tells_states:
+        if self._recognition.tells_states:
             for writer in self._recognition.writers:
+                await self._write(writer.states())
+
+    async def _tell_states_owed(self) -> None:
+        for writer in self._recognition.writers:
+            if writer.owes_states:
                 await self._write(writer.states())
 
     async def _write(self, result: pb.StreamingRecognitionResult) -> None:
         async with self._writing:
             await write(self._context, pb.StreamingRecognizeResponse(results=[result], id=self._id))
-
-
-def _ends_utterance(request: pb.StreamingRecognizeRequest) -> bool:
-    """Reads ``runtime_config``.
-
-    Raises:
-        InvalidInputError: a key is not served, or its value is neither true nor false.
-    """
-    for key, value in request.runtime_config.items():
-        if key != _FORCE_END:
-            message = f"the option {key!r} is not served: {_FORCE_END} is the only one"
-            raise InvalidInputError(f"runtime_config[{key}]", "UNKNOWN_OPTION", message)
-        if value not in {"true", "false"}:
-            message = f"the option {key} must be true or false"
-            raise InvalidInputError(f"runtime_config[{key}]", "BAD_OPTION_VALUE", message)
-    return request.runtime_config.get(_FORCE_END) == "true"
-
-
-def _end(reason: AwayReason) -> Exception:
-    match reason:
-        case AwayReason.IDLE:
-            return IdleStreamError()
-        case AwayReason.AGE:
-            return OldStreamError()
-    return NotReadyError(SHUTTING_DOWN)

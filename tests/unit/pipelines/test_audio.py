@@ -204,3 +204,12 @@ def test_a_bad_header_is_refused_with_a_sentence(data: bytes, sentence: str):
 def test_a_header_of_other_channels_than_promised_is_refused():
     with pytest.raises(UndecodableAudioError, match=r"2 channel\(s\), the config 1"):
         channels_of(wav("PCM_16", channels=2), 3200, promised=1)
+
+
+def test_channels_that_are_all_wanted_are_not_left_out():
+    stereo, mono = wav("PCM_16", channels=2), wav("PCM_16")
+    with pytest.raises(InvalidInputError, match="set the channel count to 2") as refused:
+        list(channel_decoder(None, 0, 0, 1, leaves_out=False).decode(stereo))
+    assert (refused.value.field, refused.value.reason) == ("config.audio.channel_count", "NO_CHANNEL_COUNT")
+    assert list(channel_decoder(None, 0, 0, 1, leaves_out=False).decode(mono))
+    assert list(channel_decoder(None, 0, 2, 2, leaves_out=False).decode(stereo))

@@ -109,3 +109,14 @@ def test_runs_have_an_end(words: list[str]):
     runs = [run for run, _ in grammar().runs(words)]
     assert max(map(len, runs)) == LONGEST_RUN
     assert list(itertools.chain.from_iterable(runs)) == words
+
+
+@pytest.mark.parametrize(
+    ("spoken", "figure"),
+    [
+        ("my email is bob at example dot com and i would like to pay one hundred twenty three dollars", "$123"),
+        ("i would like to pay one hundred twenty three dollars my email is bob at example dot com", "bob@example.com"),
+    ],
+)
+async def test_figures_and_addresses_are_not_cut_where_other_words_are_near(spoken: str, figure: str):
+    assert figure in await in_figures(spoken)

@@ -125,3 +125,19 @@ def test_a_message_that_takes_long_is_no_stalled_caller() -> None:
         assert len(models.sequences) == 1
 
     virtual_time.run(main())
+
+
+def test_a_channel_that_waits_for_another_one_has_not_fallen_silent() -> None:
+    async def main() -> None:
+        models = FakeModels(recognition_seconds=6)
+        voices = [ScriptedVoice((60, 1)), ScriptedVoice((2, 0), (60, 1))]
+        conversations = [Conversation(ConversationConfig(), models, voice) for voice in voices]
+        channels = Channels(channel_decoder(Encoding.LINEAR_PCM, 16_000, 2, 2), conversations)
+        began = asyncio.get_running_loop().time()
+        await channels.add_audio(bytes(2 * 2 * 16_000 * 20))
+        await channels.half_close()
+        assert asyncio.get_running_loop().time() - began > STALL_SECONDS
+        await channels.close()
+        assert len(models.sequences) == 2
+
+    virtual_time.run(main())

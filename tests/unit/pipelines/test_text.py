@@ -4,7 +4,7 @@ import pytest
 
 from pipelines.text.figures import in_figures
 from pipelines.text.profanity import masked
-from pipelines.text.style import TranscriptStyle, plain
+from pipelines.text.style import TranscriptStyle, has_words, plain
 
 
 @pytest.mark.parametrize(
@@ -94,3 +94,21 @@ async def test_without_punctuation_figures_are_written_too():
 async def test_words_are_written_one_by_one_as_they_were_spoken():
     style = TranscriptStyle(punctuation=False, figures=True, mask_profanity=True)
     assert await style.write_words(["Twenty-three,", "fuck!"]) == ["twenty three", "f***"]
+
+
+@pytest.mark.parametrize(
+    ("spoken", "written", "words"),
+    [
+        ("One jelly donut, please.", "One j**********, please.", ["One", "j****", "*****,", "please."]),
+        ("Moby Dick swims.", "Moby Dick swims.", ["Moby", "Dick", "swims."]),
+    ],
+)
+async def test_words_are_masked_as_they_are_in_their_text(spoken: str, written: str, words: list[str]):
+    style = TranscriptStyle(mask_profanity=True)
+    assert await style.write(spoken, is_final=True) == written
+    assert await style.write_words(spoken.split()) == words
+
+
+@pytest.mark.parametrize(("text", "said"), [("", False), ("...", False), ("Oh...", True), ("7", True), ("Ça", True)])
+def test_marks_alone_are_no_words(text: str, said: bool):
+    assert has_words(text) is said

@@ -242,14 +242,20 @@ async def test_a_model_that_answers_somebody_else_meanwhile_is_slow(
     assert not told
 
 
+@pytest.mark.parametrize("restarted", [True, False])
 async def test_a_model_that_has_never_answered_is_only_slow_to_start(
-    triton: SlowTriton, monkeypatch: pytest.MonkeyPatch
+    triton: SlowTriton, monkeypatch: pytest.MonkeyPatch, restarted: bool
 ):
     told: list[str] = []
     client = TritonClient("127.0.0.1:1", lambda model: told.append(model) or True)
     monkeypatch.setattr(client, "_client", triton)
-    triton.error = LATE
     triton.answers.set()
+    if restarted:
+        await client.infer("qa", [])
+        triton.error = InferenceServerException("gone", "StatusCode.UNAVAILABLE")
+        with pytest.raises(ModelUnavailableError):
+            await client.infer("intent_slot", [])
+    triton.error = LATE
     with pytest.raises(ModelUnavailableError, match="cannot be reached"):
         await client.infer("qa", [])
     assert not told

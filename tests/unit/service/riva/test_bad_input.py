@@ -10,6 +10,7 @@ import pytest
 from pipelines.errors import ModelUnavailableError
 from service.riva.proto import riva_asr_pb2 as pb
 from service.riva.proto import riva_audio_pb2
+from tests.unit.pipelines.compressed_audio import flac, noise
 from tests.unit.pipelines.fakes import ScriptedVoice
 from tests.unit.service.harness import SPEECH, Harness, voiced
 from tests.unit.service.refusals import assert_refused, details_of
@@ -32,6 +33,19 @@ STREAMS = {
         "audio_content",
     ),
     "another runtime option": ([config(), audio(SPEECH, gain="2")], "UNKNOWN_OPTION", "runtime_config[gain]"),
+    "another runtime option with the config": (
+        [pb.StreamingRecognizeRequest(streaming_config=config().streaming_config, runtime_config={"gain": "2"})],
+        "UNKNOWN_OPTION",
+        "runtime_config[gain]",
+    ),
+    "two channels of which nothing was said": (
+        [
+            config(encoding=riva_audio_pb2.FLAC, enable_separate_recognition_per_channel=True),
+            audio(flac(noise(1), channels=2)),
+        ],
+        "NO_CHANNEL_COUNT",
+        "streaming_config.config.audio_channel_count",
+    ),
     "a runtime option that is no truth value": (
         [config(), audio(SPEECH, force_eou="1")],
         "BAD_OPTION_VALUE",
@@ -130,6 +144,15 @@ async def test_an_empty_recording_is_refused(harness: Harness):
     with pytest.raises(grpc.RpcError) as refused:
         await speech(harness).Recognize(pb.RecognizeRequest(config=recognition()))
     assert_refused(refused.value, "EMPTY_AUDIO", "audio")
+
+
+async def test_a_recording_of_more_channels_than_were_told_is_refused(harness: Harness):
+    told = recognition(encoding=riva_audio_pb2.FLAC, enable_separate_recognition_per_channel=True)
+    with pytest.raises(grpc.RpcError) as refused:
+        await speech(harness).Recognize(pb.RecognizeRequest(config=told, audio=flac(noise(1), channels=2)))
+    assert_refused(refused.value, "NO_CHANNEL_COUNT", "config.audio_channel_count")
+    assert "set the channel count to 2" in refused.value.details()
+    assert (await speech(harness).Recognize(pb.RecognizeRequest(config=told, audio=flac(noise(1))))).results
 
 
 async def test_an_unknown_model_has_no_config(harness: Harness):
@@ -235,6 +258,26 @@ async def test_a_shutdown_waits_for_the_channel_that_speaks(harness: Harness):
     with pytest.raises(grpc.RpcError) as ended:
         await call.read()
     assert details_of(ended.value)["ErrorInfo"].reason == "NOT_READY"
+    await drained
+
+
+async def test_a_shutdown_leaves_a_channel_open_as_long_as_another_one_speaks(harness: Harness):
+    voices = iter([ScriptedVoice((9.0, voiced)), ScriptedVoice((0.6, 0.0), (9.0, voiced))])
+    harness.voice.new_stream = lambda: next(voices)
+    call = speech(harness).StreamingRecognize()
+    await call.write(config(audio_channel_count=2, enable_separate_recognition_per_channel=True))
+    both = audio(2 * SPEECH)
+    for _ in range(5):
+        await call.write(both)
+    await harness.until(lambda: harness.models.open_sequences)
+    drained = asyncio.create_task(harness.open_conversations.drain(5))
+    await asyncio.sleep(0)
+    for _ in range(12):
+        await call.write(both)
+    await call.done_writing()
+    results = [result async for response in call for result in response.results]
+    assert sorted((result.is_final, result.channel_tag) for result in results) == [(True, 1), (True, 2)]
+    assert await call.code() is grpc.StatusCode.OK
     await drained
 
 

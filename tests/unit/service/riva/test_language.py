@@ -101,6 +101,8 @@ async def test_the_config_of_understanding_tells_the_models(harness: Harness):
     assert [model.model_name for model in every.model_config] == ["intent_slot", "qa", "itn", "punctuation"]
     one = await language(harness).GetRivaNLPConfig(pb.RivaNLPConfigRequest(model_name="qa"))
     assert [(model.model_name, model.parameters["language_code"]) for model in one.model_config] == [("qa", "en-US")]
+    nvidias = await language(harness).GetRivaNLPConfig(pb.RivaNLPConfigRequest(model_name="riva-punctuation-en-US"))
+    assert [model.model_name for model in nvidias.model_config] == ["punctuation"]
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,12 @@ async def test_silence_has_no_result(harness: Harness):
     assert not (await speech(harness).Recognize(request(3))).results
 
 
+async def test_marks_alone_are_no_result(harness: Harness):
+    harness.models.words = "..."
+    assert not (await speech(harness).Recognize(request(3))).results
+    assert not (await speech(harness).Recognize(request(3, enable_automatic_punctuation=False))).results
+
+
 async def test_each_channel_has_its_result(harness: Harness):
     both = request(2, channels=2, audio_channel_count=2, enable_separate_recognition_per_channel=True)
     results = (await speech(harness).Recognize(both)).results
@@ -92,6 +98,17 @@ async def test_a_shutdown_leaves_a_recording_whole_or_refuses_it(harness: Harnes
     await drained
 
 
+async def test_a_recording_that_is_heard_but_not_recognized_at_a_shutdown_is_refused(harness: Harness):
+    harness.models.recognition_seconds = 0.5
+    recording = asyncio.create_task(_recognize(harness, request(1)))
+    await harness.until(lambda: harness.models.open_sequences and _phases(harness) == ["finalizing"])
+    await harness.open_conversations.drain(0)
+    with pytest.raises(grpc.aio.AioRpcError) as ended:
+        await recording
+    assert ended.value.code() is grpc.StatusCode.UNAVAILABLE
+    assert details_of(ended.value)["ErrorInfo"].reason == "NOT_READY"
+
+
 async def test_a_recognizer_that_fails_is_told(harness: Harness):
     harness.models.fail = {"asr"}
     with pytest.raises(grpc.aio.AioRpcError) as failed:
@@ -102,3 +119,8 @@ async def test_a_recognizer_that_fails_is_told(harness: Harness):
 
 async def _recognize(harness: Harness, asked: pb.RecognizeRequest) -> pb.RecognizeResponse:
     return await speech(harness).Recognize(asked)
+
+
+def _phases(harness: Harness) -> list[str]:
+    streams = harness.open_conversations._streams.values()
+    return [conversation.phase for stream in streams for conversation in stream.conversations]

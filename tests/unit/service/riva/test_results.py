@@ -34,6 +34,21 @@ async def test_an_interim_result_is_as_stable_as_it_agrees_with_the_one_before()
     assert stabilities == pytest.approx([0, 1 / 2, 2 / 4, 1 / 4, 0])
 
 
+async def test_no_interim_result_but_that_of_the_first_pass_is_certain():
+    told = writer()
+    texts = ("turn on the", "turn on", "turn on")
+    _, shorter, same = [(await told.streaming(partial(text))).stability for text in texts]
+    assert shorter == pytest.approx(2 / 3)
+    assert 0.9 < same < 1
+
+
+async def test_an_utterance_that_turns_out_to_be_without_words_leaves_nothing_behind():
+    told = writer()
+    await told.streaming(partial("turn on"))
+    assert await told.streaming(final("")) is None
+    assert (await told.streaming(partial("turn on the light"))).stability == 0
+
+
 async def test_the_first_pass_is_stable_and_the_next_utterance_begins_anew():
     told = writer()
     await told.streaming(partial("turn on"))
@@ -58,6 +73,13 @@ async def test_the_words_of_the_best_transcript_have_their_times():
         words = [(word.word, word.start_time, word.end_time) for word in result.alternatives[0].words]
         assert words == [("well", 1_000, 1_250), ("f***", 1_312, 1_500)]
         assert result.alternatives[0].words[0].confidence == pytest.approx(0.8)
+
+
+async def test_an_interim_result_has_no_words():
+    said = (TimedWord("Well,", 16_000, 20_000),)
+    told = await writer().streaming(dataclasses.replace(partial("Well, then"), words=said))
+    assert told.alternatives[0].transcript == "Well, then"
+    assert not told.alternatives[0].words
 
 
 async def test_a_recording_s_transcripts_are_the_most_probable_of_all_its_utterances():

@@ -73,6 +73,13 @@ async def test_an_end_can_be_forced_without_audio(harness: Harness):
     assert len(finals(came)) == 2
 
 
+@pytest.mark.parametrize("punctuation", [True, False])
+async def test_marks_alone_are_no_result(harness: Harness, punctuation: bool):
+    harness.models.words = "..."
+    wanted = config(interim_results=True, enable_automatic_punctuation=punctuation)
+    assert await stream(harness, [wanted, *speaking(2)]) == []
+
+
 async def test_the_first_pass_tells_a_stable_transcript_before_the_utterance_ends(harness: Harness):
     script(harness, (1.5, 1.0), (2.0, 0.0), (0.1, 0.0))
     endpointing = pb.EndpointingConfig(stop_history=1_600, stop_history_eou=240)
@@ -169,6 +176,15 @@ async def test_voice_activity_is_told_if_that_is_wanted(harness: Harness):
         for probability in result.pipeline_states.vad_probabilities
     ]
     assert told == pytest.approx([0.01] * 30 + [0.9] * 20 + [0.02] * 50)
+
+
+async def test_voice_activity_is_told_of_every_window_of_a_long_message(harness: Harness):
+    script(harness, (20.0, 0.01), (20.0, 0.02))
+    options = {"get_vad_probabilities": "true"}
+    came = await stream(harness, [config(custom_configuration=options), audio(bytes(2 * 16_000 * 40))])
+    told = [list(result.pipeline_states.vad_probabilities) for response in came for result in response.results]
+    assert [probability for part in told for probability in part] == pytest.approx([0.01] * 625 + [0.02] * 625)
+    assert max(map(len, told)) < 1_100
 
 
 async def test_the_thresholds_of_voice_activity_can_be_chosen(harness: Harness):
