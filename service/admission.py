@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from service.errors import ServiceError
 
 _RETRY_SECONDS = 2.0
+_CONVERSATION, _TYPED_TURN = "conversation", "typed turn"
 
 
 class Room(Protocol):
@@ -25,8 +26,8 @@ class Room(Protocol):
     def limit(self) -> float:
         """Speakers that can be answered in time."""
 
-    def has_room(self, taken: int) -> bool:
-        """Whether one more can come in where ``taken`` places are taken."""
+    def has_room(self, conversations: int, typed_turns: int) -> bool:
+        """Whether there is time for so many: those who are inside, and the one at the door."""
 
 
 class Admission:
@@ -68,14 +69,14 @@ class Admission:
             TooManyConversationsError: every place is taken.
             TooManySpeakersError: so much is said already that one more would make replies late.
         """
-        return self._place("conversation")
+        return self._place(_CONVERSATION)
 
     def typed_turn(self) -> AbstractContextManager[None]:
         """Holds a place for one typed turn; there are as many as for conversations, beside those.
 
         See :meth:`conversation` for what is raised.
         """
-        return self._place("typed turn")
+        return self._place(_TYPED_TURN)
 
     @contextlib.contextmanager
     def _place(self, kind: str) -> Iterator[None]:
@@ -92,8 +93,10 @@ class Admission:
         error: ServiceError | None = None
         if self._taken[kind] >= self._limit:
             error = TooManyConversationsError(self._limit, _retry_seconds())
-        elif self._room is not None and not self._room.has_room(self._taken.total()):
-            error = TooManySpeakersError(self._room.limit, _retry_seconds())
+        elif self._room is not None:
+            counts = self._taken + collections.Counter([kind])
+            if not self._room.has_room(counts[_CONVERSATION], counts[_TYPED_TURN]):
+                error = TooManySpeakersError(self._room.limit, _retry_seconds())
         if error is not None:
             self.refused += 1
             raise error

@@ -8,7 +8,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from pipelines.errors import ModelError
-from service.capacity import NEWCOMER, AdaptiveLimit, Evidence, Shortage, safe_part, slowest_twentieth
+from service.capacity import AdaptiveLimit, Evidence, Shortage, safe_part, slowest_twentieth
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -68,9 +68,9 @@ class CapacityWatch:
         """Whether the machine was measured."""
         return self._limit is not None
 
-    def has_room(self, taken: int) -> bool:
-        """Whether one more can come in where ``taken`` places are taken; nobody can while replies are late."""
-        return not self._strained and self._open.speakers(taken) + NEWCOMER <= self.limit
+    def has_room(self, conversations: int, typed_turns: int) -> bool:
+        """Whether there is time for so many, with the one at the door; nobody comes in while replies are late."""
+        return not self._strained and self._open.speakers(conversations + typed_turns) <= self.limit
 
     def set_throughput(self, speakers: float, alone_seconds: float) -> None:
         """Takes in what the machine carries when nothing but throughput counts, and how long a single reply takes."""
@@ -133,9 +133,9 @@ class RecognizerRoom:
     def __init__(self, open_conversations: OpenConversations) -> None:
         self._open = open_conversations
 
-    def has_room(self, taken: int) -> bool:
-        """Whether one more can come in where ``taken`` places are taken."""
-        return self._open.utterances(taken) + NEWCOMER <= self.limit
+    def has_room(self, conversations: int, typed_turns: int) -> bool:  # noqa: ARG002 - what is typed needs no place
+        """Whether there is a place for each utterance of so many conversations, with the one at the door."""
+        return self._open.utterances(conversations) <= self.limit
 
 
 class MeasuredModels:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from pipelines.conversation import Conversation
 from pipelines.errors import InvalidInputError
-from pipelines.messages import Reply
+from pipelines.messages import AwayReason, GoingAway, Reply
 from pipelines.typed_turn import answer_typed
 from service import wire
-from service.errors import reported_to
+from service.errors import ended_early, reported_to
 from service.lifetime import LifetimeWatch
 from service.malformed import refuse_malformed
 from service.writing import write
@@ -109,7 +109,13 @@ class ConversationServicer:
         requests: AsyncIterator[pb.ConverseRequest],
         context: Context,
     ) -> None:
-        """Reads what the caller sends beside writing what the conversation says."""
+        """Reads what the caller sends beside writing what the conversation says.
+
+        Raises:
+            NotReadyError: the server shut down before everything was read.
+            OldStreamError: the conversation lasted as long as one may before everything was read.
+        """
+        away: AwayReason | None = None
         name = secrets.token_hex(6)
         loop = asyncio.get_running_loop()
         await write(context, pb.ConverseResponse(started=pb.Started(conversation_id=name)))
@@ -119,6 +125,11 @@ class ConversationServicer:
                 await write(context, wire.to_response(message, loop.time()))
                 if isinstance(message, Reply):
                     _log_reply(name, message, loop.time())
+                elif isinstance(message, GoingAway):
+                    away = message.reason
+            if away in {AwayReason.SHUTDOWN, AwayReason.AGE} and not reader.done():
+                # The caller may have sent more, even everything: with OK it would seem to have been heard.
+                raise ended_early(away)
         finally:
             reader.cancel()
             with contextlib.suppress(asyncio.CancelledError):

@@ -16,6 +16,7 @@ from google.protobuf import any_pb2, duration_pb2
 from google.rpc import error_details_pb2, status_pb2
 
 from pipelines.errors import InvalidInputError, ModelError, ModelUnavailableError, RolloutRefusedError
+from pipelines.messages import AwayReason
 from pipelines.mistakes import MISTAKE, log_mistake
 from pipelines.outbox import SlowReaderError
 
@@ -120,13 +121,24 @@ class IdleStreamError(ServiceError):
 
 
 class OldStreamError(ServiceError):
-    """A stream whose API has no message that says so has lasted as long as one may."""
+    """The stream has lasted as long as one may."""
 
     code = grpc.StatusCode.UNAVAILABLE
     reason = "AGE"
 
     def __init__(self) -> None:
-        super().__init__("the stream has lasted as long as one may: open another one, and go on there")
+        super().__init__("the stream has lasted as long as one may: open another one, and go on there", 0.0)
+
+
+def ended_early(reason: AwayReason) -> ServiceError:
+    """Returns what callers are told whose stream the server has ended before everything that they sent was read."""
+    match reason:
+        case AwayReason.IDLE:
+            return IdleStreamError()
+        case AwayReason.AGE:
+            return OldStreamError()
+        case AwayReason.SHUTDOWN:
+            return NotReadyError(SHUTTING_DOWN)
 
 
 class AdminDeniedError(ServiceError):

@@ -40,8 +40,6 @@ _T = TypeVar("_T")
 # With chunks of 100 ms, 25 s of speech are kept; messages being at most 32 KiB long, 8 MiB of memory.
 BACKLOG_MESSAGES = 256
 
-_OTHERS_GO_ON = {GoingAwayReason.SHUTDOWN, GoingAwayReason.AGE}
-
 
 class _ClosedError(Exception):
     """The conversation was closed while somebody waited for its next event."""
@@ -168,7 +166,7 @@ class Conversation:
             event = stream.event(response)
             if event is not None:
                 return self._placed(event)
-        if not stream.half_closed or (stream.leaving in _OTHERS_GO_ON and self._unanswered()):
+        if not stream.half_closed or (stream.leaving is not None and self._left_over(stream)):
             target = self._server.target
             raise ServerUnavailable(f"The server at {target} ended the conversation early; connect again.")
         return None
@@ -186,12 +184,14 @@ class Conversation:
         """Returns whether a new stream may follow the one that failed with `error`."""
         if self._look_back is None or not stream.accepted or not has_gone(error):
             return False
-        if stream.leaving is GoingAwayReason.IDLE:
-            return self._look_back.owed
-        return not stream.half_closed or self._unanswered()
+        may_say_more = not stream.half_closed and stream.leaving is not GoingAwayReason.IDLE
+        return may_say_more or self._left_over(stream)
 
-    def _unanswered(self) -> bool:
-        return self._look_back is not None and not self._look_back.empty
+    def _left_over(self, stream: Stream) -> bool:
+        """Returns whether `stream` has left something behind that has to be said again."""
+        if self._look_back is None:
+            return False
+        return self._look_back.owed if stream.leaving is GoingAwayReason.IDLE else not self._look_back.empty
 
     async def _reconnect(self, error: VivavoceError) -> list[Event]:
         """Tries to open a stream that goes on from the one that failed with `error`, and returns its first events."""

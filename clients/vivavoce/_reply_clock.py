@@ -16,7 +16,7 @@ from bisect import bisect_left
 from collections import deque
 from operator import itemgetter
 
-from vivavoce._events import EndReason, Notice, NoticeCode, Reply, SpeechEnded
+from vivavoce._events import EndReason, Notice, NoticeCode, Reply, SpeechBegan, SpeechEnded
 
 # How much is remembered: chunks that were sent, and turns that were asked for and not yet answered.
 _MEMORY = 4096
@@ -35,6 +35,8 @@ class ReplyClock:
         self._audio_moments: deque[tuple[float, float]] = deque(maxlen=_MEMORY)
         self._requested: deque[float] = deque(maxlen=_MEMORY)
         self._typed: deque[float] = deque(maxlen=_MEMORY)
+        self._typed_turns: dict[int, float] = {}
+        self._last_turn = 0
         self._half_closed: float | None = None
         self._completed: dict[int, float | None] = {}
 
@@ -60,6 +62,11 @@ class ReplyClock:
         if notice.code is NoticeCode.NO_SPEECH and self._requested:
             self._requested.popleft()
 
+    def speech_began(self, began: SpeechBegan) -> None:
+        """Notes which turn the utterance is."""
+        self._number_typed_turns(began.turn - 1)
+        self._last_turn = max(self._last_turn, began.turn)
+
     def speech_ended(self, ended: SpeechEnded) -> None:
         """Works out which moment completed the utterance."""
         self._completed[ended.turn] = self._completion(ended)
@@ -69,8 +76,15 @@ class ReplyClock:
         if reply.turn in self._completed:
             completed = self._completed.pop(reply.turn)
         else:  # Nobody spoke in this turn.
-            completed = self._typed.popleft() if self._typed else None
+            self._number_typed_turns(reply.turn)
+            completed = self._typed_turns.pop(reply.turn, None)
         return moment - completed if completed is not None and completed <= moment else None
+
+    def _number_typed_turns(self, last: int) -> None:
+        """Numbers typed turns up to `last`: the server counts turns as they come, and spoken ones have told theirs."""
+        for turn in range(self._last_turn + 1, min(last, self._last_turn + len(self._typed)) + 1):
+            self._typed_turns[turn] = self._typed.popleft()
+        self._last_turn = max(self._last_turn, last)
 
     def _completion(self, ended: SpeechEnded) -> float | None:
         match ended.reason:

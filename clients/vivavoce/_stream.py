@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import grpc
 
 from vivavoce._connection import stub
-from vivavoce._events import Event, GoingAway, GoingAwayReason, Notice, Reply, SpeechEnded
+from vivavoce._events import Event, GoingAway, GoingAwayReason, Notice, Reply, SpeechBegan, SpeechEnded
 from vivavoce._reply_clock import ReplyClock
 from vivavoce._responses import event_from_response
 from vivavoce._status import error_from_rpc
@@ -107,6 +107,8 @@ class Stream:
         """Makes the event that `response` is, or None when a newer server sent what this version does not know."""
         event = event_from_response(response)
         match event:
+            case SpeechBegan():
+                self._clock.speech_began(event)
             case SpeechEnded():
                 self._clock.speech_ended(event)
             case Notice():

@@ -119,6 +119,9 @@ class TritonClient:
         except InferenceServerException as error:
             if error.status() not in _UNREACHABLE:
                 self._answered_at[model] = loop.time()
+            elif error.status() != _LATE:
+                # The Triton that comes back may be as slow to start as the first one.
+                self._answered_at.clear()
             raise self._failure(model, error, asked_at) from error
         self._answered_at[model] = loop.time()
         return result
@@ -126,14 +129,14 @@ class TritonClient:
     def _failure(self, model: str, error: InferenceServerException, asked_at: float) -> ModelError:
         """Makes of what Triton says our own error, and has Triton started again where the model is dead."""
         # A model that is slow has answered somebody else meanwhile; one that never has may only be slow to start.
-        was_silent = self._answered_at.get(model, asked_at) < asked_at
-        if was_silent and error.status() == _LATE and self._on_dead_model(model):
-            logger.error("the model %s has answered nobody for %g s", model, _REQUEST_TIMEOUT_SECONDS)
-            return ModelUnavailableError(f"the process of the model {model} hangs: try again soon")
+        hangs = error.status() == _LATE and self._answered_at.get(model, asked_at) < asked_at
         failure = _model_error(model, error)
-        if _tells_of_dead_model(error) and self._on_dead_model(model):
-            return ModelUnavailableError(f"the process of the model {model} has ended: try again soon")
-        return failure
+        if not (hangs or _tells_of_dead_model(error)) or not self._on_dead_model(model):
+            return failure
+        self._answered_at.clear()
+        what = f"hangs: nobody had an answer for {_REQUEST_TIMEOUT_SECONDS:g} s" if hangs else "has ended"
+        logger.error("the process of the model %s %s", model, what)
+        return ModelUnavailableError(f"the process of the model {model} {what}: try again soon")
 
     async def _unless_abandoned(self, call: asyncio.Task[triton.InferResult]) -> triton.InferResult:
         """Waits for a call, which goes on to its end when the waiting is cancelled."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _STOP_GRACE_SECONDS = 15.0
+_POLL_SECONDS = 0.1
 _BLOCK_BYTES, _MAX_LINE_BYTES = 65_536, 8_192
 _NICENESS = 5
 """A third of the weight that the service has, where both want a core."""
@@ -109,7 +110,10 @@ class TritonProcess:
 
     async def wait(self) -> int:
         """Waits until Triton has ended; returns its exit status, negative for a signal."""
-        return await self._process.wait()
+        # asyncio's own waiting goes on until the output ends, too, which the process of a model that hangs keeps open.
+        while self._process.returncode is None:  # noqa: ASYNC110 - there is nothing else to wait for
+            await asyncio.sleep(_POLL_SECONDS)
+        return self._process.returncode
 
     def kill(self) -> None:
         """Ends Triton at once, if it still runs; :meth:`stop` cleans up behind it."""
@@ -123,11 +127,11 @@ class TritonProcess:
             with contextlib.suppress(ProcessLookupError):
                 self._process.terminate()
             try:
-                await asyncio.wait_for(self._process.wait(), _STOP_GRACE_SECONDS)
+                await asyncio.wait_for(self.wait(), _STOP_GRACE_SECONDS)
             except TimeoutError:
                 logger.warning("Triton did not stop within %.0f s and is killed", _STOP_GRACE_SECONDS)
                 self.kill()
-                await self._process.wait()
+                await self.wait()
         # Processes of models whose server has died would go on, and keep the pipe open that the reader reads.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)

@@ -107,11 +107,12 @@ async def test_triton_that_is_lost_is_told_and_started_again(tmp_path: Path):
         await until_gone(children)
 
 
-async def test_a_model_whose_process_is_lost_comes_back(tmp_path: Path):
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "hanging"])
+async def test_a_model_whose_process_is_lost_comes_back(tmp_path: Path, how: signal.Signals):
     with listening(SERVE, tmp_path / "log") as (process, address):
         await until_health_is(address, SERVING)
         lost = tritonserver(process)
-        next(child for child in family(process) if "intent_slot_bert_0_0" in child.cmdline()).kill()
+        next(child for child in family(process) if "intent_slot_bert_0_0" in child.cmdline()).send_signal(how)
         async with vivavoce.connect(address) as client:
             with pytest.raises(vivavoce.ServerUnavailable) as refused:
                 await client.ask("turn off the lights in the bedroom", reply_budget_seconds=10)

@@ -239,6 +239,21 @@ async def test_a_conversation_that_was_idle_goes_on_where_a_reply_is_owed(server
     assert replies(events) == [(1, "hello")]
 
 
+async def test_what_a_server_that_waited_for_too_long_did_not_read_is_said_again(servers: Servers) -> None:
+    def idle(requests: Iterator[pb.ConverseRequest], context: grpc.ServicerContext) -> Iterator[pb.ConverseResponse]:
+        yield from _tired(requests, context)
+        for _ in requests:
+            pass
+        service.script = hearing("second")
+
+    service = servers.start(idle)
+    async with vivavoce.connect(servers.address) as client, asyncio.timeout(20):
+        said = [vivavoce.TypedTurn("hello")]
+        events = await collect(client.converse(said, audio=None, reconnect_seconds=10))
+
+    assert replies(events) == [(1, "hello")]
+
+
 async def test_a_conversation_that_was_idle_for_too_long_ends(servers: Servers) -> None:
     service = servers.start(_tired)
     async with vivavoce.connect(servers.address) as client, asyncio.timeout(20):

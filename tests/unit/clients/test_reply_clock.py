@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.endpointing import EndpointingConfig
 from pipelines.voice_activity import WINDOW_SECONDS
-from vivavoce import EndReason, Latency, Notice, NoticeCode, Reply, ReplyStatus, SpeechEnded
+from vivavoce import EndReason, Latency, Notice, NoticeCode, Reply, ReplyStatus, SpeechBegan, SpeechEnded
 from vivavoce._reply_clock import ReplyClock
 
 
@@ -87,11 +87,23 @@ def test_typed_turns_count_from_their_own_sending_among_spoken_ones() -> None:
     clock = _clock_after(5)
     clock.typed(0.2)
     clock.half_closed(0.5)
+    clock.speech_began(SpeechBegan(2, 0.1))
     clock.speech_ended(SpeechEnded(2, 0.4, EndReason.HALF_CLOSE))
 
     assert clock.latency_seconds(_reply(1), moment=0.3) == pytest.approx(0.1)
     assert clock.latency_seconds(_reply(2), moment=0.6) == pytest.approx(0.1)
     assert clock.latency_seconds(_reply(3), moment=0.7) is None
+
+
+def test_typed_turns_may_be_answered_in_another_order() -> None:
+    clock = _clock_after(5)
+    clock.typed(0.0)
+    clock.typed(0.2)
+    clock.speech_began(SpeechBegan(3, 0.1))
+    clock.typed(0.3)
+    assert clock.latency_seconds(_reply(4), moment=0.7) == pytest.approx(0.4)
+    assert clock.latency_seconds(_reply(2), moment=0.28) == pytest.approx(0.08)
+    assert clock.latency_seconds(_reply(1), moment=0.29) == pytest.approx(0.29)
 
 
 def test_a_day_of_audio_takes_no_more_memory_than_minutes() -> None:

@@ -5,7 +5,9 @@ import pytest
 
 from service.admission import Admission
 from service.capacity import NEWCOMER
+from service.capacity_watch import RECOGNIZER_PLACES, RecognizerRoom
 from service.errors import NotReadyError, TooManyConversationsError, TooManySpeakersError
+from service.open_conversations import OpenConversations
 
 
 @dataclasses.dataclass
@@ -14,8 +16,8 @@ class FakeRoom:
 
     limit: float
 
-    def has_room(self, taken: int) -> bool:
-        return NEWCOMER * (taken + 1) <= self.limit
+    def has_room(self, conversations: int, typed_turns: int) -> bool:
+        return NEWCOMER * (conversations + typed_turns) <= self.limit
 
 
 def opened(limit: int, room: FakeRoom | None = None) -> Admission:
@@ -62,6 +64,17 @@ def test_a_crowd_that_comes_at_once_finds_as_much_room_as_there_is():
         assert len({error.retry_seconds for error in refusals}) > 3, "they must not all come back together"
     with admission.conversation():
         pass
+
+
+def test_typed_turns_need_no_place_in_the_recognizer():
+    admission = opened(512, RecognizerRoom(OpenConversations()))
+    with contextlib.ExitStack() as held:
+        for _ in range(2 * RECOGNIZER_PLACES):
+            held.enter_context(admission.typed_turn())
+        for _ in range(2 * RECOGNIZER_PLACES):
+            held.enter_context(admission.conversation())
+        with admission.typed_turn(), pytest.raises(TooManySpeakersError), admission.conversation():
+            pass
 
 
 def test_typed_turns_have_places_of_their_own_and_need_room_as_well():

@@ -32,6 +32,22 @@ async def _begun(harness: Harness, requests: Iterable[pb.ConverseRequest]) -> Ca
     return call
 
 
+async def _until_old(call: Call, *at_the_end: pb.ConverseRequest) -> list[pb.ConverseResponse]:
+    """Returns what comes until the server ends the conversation for its age; on hearing so, something more is said."""
+    responses = []
+    with pytest.raises(grpc.RpcError) as ended:
+        async for response in call:
+            responses.append(response)
+            if response.HasField("going_away"):
+                for request in at_the_end:
+                    await call.write(request)
+    assert ended.value.code() is grpc.StatusCode.UNAVAILABLE
+    details = details_of(ended.value)
+    assert details["ErrorInfo"].reason == "AGE"
+    assert "RetryInfo" in details
+    return responses
+
+
 async def test_a_stream_on_which_nothing_but_silence_comes_ends_some_day():
     async with Harness.running(longest_seconds=0.3) as harness:
         harness.voice.probability = 0.0
@@ -44,40 +60,32 @@ async def test_a_stream_on_which_nothing_but_silence_comes_ends_some_day():
                 await asyncio.sleep(0.02)
 
         sending = asyncio.create_task(silence())
-        responses = [response async for response in call]
+        responses = await _until_old(call)
         sending.cancel()
         await asyncio.gather(sending, return_exceptions=True)
 
     assert [response.WhichOneof("response") for response in responses] == ["started", "going_away"]
     away = responses[-1].going_away
     assert (away.reason, away.grace.seconds) == (pb.GOING_AWAY_REASON_AGE, 60)
-    assert await call.code() is grpc.StatusCode.OK
 
 
 async def test_the_turn_under_way_is_answered_first():
     async with Harness.running(longest_seconds=1.5) as harness:
         harness.voice.new_stream = lambda: ScriptedVoice((1.0, voiced), (1.0, 0.0))
         call = await _begun(harness, speaking(0.9))
-        kinds = []
-        async for response in call:
-            kinds.append(response.WhichOneof("response"))
-            if kinds[-1] == "going_away":
-                for request in speaking(1.1):
-                    await call.write(request)
+        kinds = [response.WhichOneof("response") for response in await _until_old(call, *speaking(1.1))]
 
     assert kinds.index("going_away") < kinds.index("reply")
     assert kinds[-1] == "reply"
-    assert await call.code() is grpc.StatusCode.OK
 
 
 async def test_a_turn_that_does_not_end_is_not_waited_for():
     async with Harness.running(longest_seconds=1.0, turn_seconds=0.2) as harness:
         call = await _begun(harness, speaking(1))
-        kinds = [response.WhichOneof("response") async for response in call]
+        kinds = [response.WhichOneof("response") for response in await _until_old(call)]
         await harness.until(lambda: not harness.models.open_sequences)
 
     assert kinds[-1] == "going_away"
-    assert await call.code() is grpc.StatusCode.OK
 
 
 async def test_what_was_said_before_the_half_close_is_answered_whatever_the_age():
@@ -105,3 +113,18 @@ async def test_a_stream_of_rivas_is_ended_with_a_sentence(voice: float):
 
     assert ended.value.code() is grpc.StatusCode.UNAVAILABLE
     assert details_of(ended.value)["ErrorInfo"].reason == "AGE"
+    assert "RetryInfo" in details_of(ended.value)
+
+
+async def test_what_was_sent_and_not_read_when_the_server_shut_down_does_not_seem_to_be_heard():
+    async with Harness.running() as harness:
+        call = harness.stub.Converse()
+        await call.write(CONFIG)
+        assert (await call.read()).HasField("started")
+        await harness.open_conversations.drain(1)
+        assert (await call.read()).going_away.reason == pb.GOING_AWAY_REASON_SHUTDOWN
+        with pytest.raises(grpc.RpcError) as ended:
+            await call.read()
+
+    assert ended.value.code() is grpc.StatusCode.UNAVAILABLE
+    assert details_of(ended.value)["ErrorInfo"].reason == "NOT_READY"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import sys
 from typing import TYPE_CHECKING
 
+from service.triton import process as module
 from service.triton.process import TritonProcess
 
 if TYPE_CHECKING:
@@ -20,6 +22,30 @@ async def printing(code: str, directory: Path) -> TritonProcess:
         sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE, start_new_session=True
     )
     return TritonProcess(process, (1, 2), directory, "vivavoce_test_")
+
+
+ENDLESS = "import time; time.sleep(60)"
+WITH_A_MODEL = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', '{ENDLESS}']); "
+
+
+async def test_the_end_is_noticed_while_the_process_of_a_model_goes_on(tmp_path: Path):
+    triton = await printing(WITH_A_MODEL, tmp_path)
+    async with asyncio.timeout(30):
+        assert await triton.wait() == 0
+        await triton.stop()
+
+
+async def test_who_does_not_stop_in_order_is_killed_with_the_processes_of_its_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(module, "_STOP_GRACE_SECONDS", 0.1)
+    deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); "
+    triton = await printing(WITH_A_MODEL + deaf + ENDLESS, tmp_path)
+    async with asyncio.timeout(30):
+        while not triton.reason.endswith("ready"):
+            await asyncio.sleep(0.01)
+        await triton.stop()
+        assert await triton.wait() == -signal.SIGKILL
 
 
 async def test_a_long_line_does_not_stop_the_reading(tmp_path: Path, caplog: pytest.LogCaptureFixture):
