@@ -26,7 +26,8 @@ def write_settings(found: Found, path: Path, machine: str, budget_ms: float) -> 
     elif found.best == DEFAULT:
         verdict = "Nothing that was tried beats what is shipped, so nothing is set."
     else:
-        verdict = f"Better than what is shipped with {found.streams} conversations at a time."
+        loads = " and ".join(map(str, found.loads))
+        verdict = f"Better than what is shipped with {loads} conversations at a time."
     heading = f"Written by `vivavoce tune` for {machine}, replies within {budget_ms:g} ms.\n{verdict}"
     sibling = path.with_name(f".{path.name}.{os.getpid()}")
     sibling.write_text(to_toml(found.best.models(), heading), encoding="utf-8")
@@ -54,7 +55,7 @@ def summary(found: Found, path: Path) -> dict[str, object]:
     return {
         "winner": {model: settings.given() for model, settings in found.best.models().items()},
         "confirmed": found.confirmed,
-        "compared_at_streams": found.streams,
+        "compared_at_streams": found.loads,
         "held": {"winner": held(found.points, found.best), "default": held(found.points, DEFAULT)},
         "front": [as_dict(point) for point in pareto_front(found.points)],
         "settings": str(path),

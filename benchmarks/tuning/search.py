@@ -2,7 +2,9 @@
 
 It follows successive halving (Jamieson and Talwalkar, "Non-stochastic Best Arm Identification and Hyperparameter
 Optimization", 2016): every move is tried alone and briefly, the best again and for longer, and then together.
-What comes out on top must beat the default in turns with it, for on a machine with other work no two minutes are alike.
+What comes out on top must beat the default in turns with it, for on a machine with other work no two minutes are alike:
+under a load that the default just does not carry, where a better candidate shows, and under one that it carries, where
+callers are.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from benchmarks.tuning.outcome import Measured, Outcome, is_better
+from benchmarks.tuning.outcome import Measured, Outcome, held, is_better
 from benchmarks.tuning.space import DEFAULT, Candidate
 
 if TYPE_CHECKING:
@@ -50,12 +52,19 @@ class Found:
         confirmed: whether it beat the default in turns with it, or is the default and nothing that was tried beats it.
             False as long as that is undecided.
         streams: the load under which candidates were compared.
+        carried_streams: the load under which those that came out on top were compared as well.
     """
 
     points: list[Measured] = field(default_factory=list)
     best: Candidate = DEFAULT
     confirmed: bool = True
     streams: int = _FIRST_STREAMS
+    carried_streams: int = _FIRST_STREAMS
+
+    @property
+    def loads(self) -> list[int]:
+        """The loads under which the best one was compared with the default, the lower one first."""
+        return sorted({self.carried_streams, self.streams})
 
 
 class Search:
@@ -125,7 +134,7 @@ class Search:
                 carried = streams
             else:
                 failed = streams
-            self.found.streams = failed or carried
+            self.found.streams, self.found.carried_streams = failed or carried, carried or failed
             if carried == MOST_STREAMS or (failed and failed - carried <= max(1, carried // 4)):
                 return
             streams = (carried + failed) // 2 if failed else min(2 * streams, MOST_STREAMS)
@@ -165,12 +174,16 @@ class Search:
         return [candidate for candidate, _ in sorted(trials, key=lambda trial: trial[1].rank)]
 
     def _confirm(self, candidate: Candidate) -> bool:
-        """Measures a candidate and the default in turn; whether the candidate wins all rounds but one at most."""
+        """Measures a candidate and the default in turn; whether the candidate wins all rounds but one at most.
+
+        The two loads change from round to round.
+        """
+        loads = self.found.streams, self.found.carried_streams
         wins = rounds = 0
         while rounds < _LEAST_ROUNDS or (rounds < _MOST_ROUNDS and self._has_time(_CONFIRM_SHARE, 2, _LONGER)):
             # Who goes first changes, so that what drifts helps neither.
-            order = (candidate, DEFAULT) if rounds % 2 else (DEFAULT, candidate)
-            outcomes = {each: self._try(each, self.found.streams, _LONGER) for each in order}
+            order = (candidate, DEFAULT) if rounds // 2 % 2 else (DEFAULT, candidate)
+            outcomes = {each: self._try(each, loads[rounds % 2], _LONGER) for each in order}
             rounds += 1
             wins += is_better(outcomes[candidate], outcomes[DEFAULT])
             if rounds - wins > 1:
@@ -179,12 +192,16 @@ class Search:
         return wins == rounds or (rounds > _LEAST_ROUNDS and rounds - wins <= 1)
 
     def _find_limit(self) -> None:
-        """Raises the load until the best candidate does not carry it."""
-        streams = self.found.streams
-        while self.found.confirmed and self._has_time(1.0) and streams < MOST_STREAMS:
-            if not self._try(self.found.best, streams).carried:
+        """Raises the load until the best candidate does not carry it, or lowers one that it does not carry."""
+        best, streams = self.found.best, self.found.streams
+        falls = False
+        while self.found.confirmed and self._has_time(1.0) and 0 < streams < MOST_STREAMS:
+            carried = self._try(best, streams).carried
+            if (carried and falls) or (not carried and held(self.found.points, best)):
                 return
-            streams = min(MOST_STREAMS, streams + max(1, streams // 4))
+            falls = not carried
+            step = max(1, streams // 4)
+            streams = min(MOST_STREAMS, streams + step) if carried else streams - step
 
     def _try(self, candidate: Candidate, streams: int, longer: int = 1) -> Outcome:
         seconds = longer * self._load_seconds

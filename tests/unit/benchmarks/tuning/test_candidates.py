@@ -95,7 +95,10 @@ def test_the_front_has_what_nothing_beats():
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        (Found(best=DEFAULT.with_move(INTERVAL), streams=24), "Better than what is shipped with 24 conversations"),
+        (
+            Found(best=DEFAULT.with_move(INTERVAL), streams=24, carried_streams=20),
+            "Better than what is shipped with 20 and 24 conversations",
+        ),
         (Found(best=DEFAULT.with_move(INTERVAL), confirmed=False), "run `vivavoce tune` again"),
         (Found(confirmed=False), "Undecided, so nothing is set: run `vivavoce tune` again with more --minutes"),
         (Found(), "Nothing that was tried beats"),

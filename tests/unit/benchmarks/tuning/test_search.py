@@ -47,6 +47,26 @@ def test_a_machine_that_gets_slower_hides_no_gain_and_makes_none_up():
     assert search(FakeMachine(factors=dict.fromkeys(MOVES, 0.9), drift=0.01)).run().best == DEFAULT
 
 
+def test_what_a_winner_holds_is_found_also_below_the_load_at_which_it_won():
+    found = search(FakeMachine(holds=21, factors={INTERVAL: 1.1})).run()
+    assert found.best == DEFAULT.with_move(INTERVAL)
+    assert found.streams > 1.1 * 21
+    assert 1.1 * 21 - found.streams // 4 <= held(found.points, found.best) <= 1.1 * 21
+
+
+def test_what_is_better_only_when_too_many_speak_does_not_win():
+    class Overloaded(FakeMachine):
+        def __call__(self, candidate: Candidate, streams: int, seconds: float):
+            if candidate.moves and streams <= 21:
+                candidate = DEFAULT.with_move(THREADS)
+            return super().__call__(candidate, streams, seconds)
+
+    found = search(Overloaded(holds=21, factors={INSTANCES: 1.5, THREADS: 0.9})).run()
+    assert found.carried_streams <= 21 < found.streams
+    assert found.best == DEFAULT
+    assert found.confirmed
+
+
 def test_settings_with_which_nothing_comes_up_are_left():
     found = search(FakeMachine(factors={INTERVAL: 1.5, INSTANCES: 3.0}, broken=INSTANCES)).run()
     assert found.best == DEFAULT.with_move(INTERVAL)
