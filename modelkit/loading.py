@@ -1,18 +1,44 @@
-"""Has transformers load networks without a word, and says what their files lack."""
+"""Reads configurations, has transformers load networks without a word, and says what their files lack."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 from typing import TYPE_CHECKING, Any
 
 import transformers
 
+from modelkit.text_files import read_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from modelkit.errors import ModelkitError
 
+CONFIG = "config.json"
 _MOST_NAMED = 5
+
+
+def read_config(directory: Path, error: type[ModelkitError]) -> dict[str, Any]:
+    """Reads the ``config.json`` of a Hugging Face directory.
+
+    Args:
+        directory: holds it.
+        error: the kind of error to raise.
+
+    Raises:
+        DataError: there is no such file, or it is no text.
+        ModelkitError: it is no configuration.
+    """
+    path = directory / CONFIG
+    try:
+        fields = json.loads(read_text(path))
+    except json.JSONDecodeError as fault:
+        raise error(f"{path}, line {fault.lineno}: {fault.msg}: get it again") from fault
+    if not isinstance(fields, dict):
+        raise error(f"{path} is no configuration of a network: get it again")
+    return fields
 
 
 def check_complete(report: Mapping[str, Any], name: str, error: type[ModelkitError]) -> None:

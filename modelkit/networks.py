@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
@@ -12,8 +11,7 @@ from transformers import BertConfig, BertModel, MPNetConfig, MPNetModel
 
 from engines.bert.punctuating import CASES, MARKS
 from modelkit.errors import ModelkitError, TrainingError
-from modelkit.loading import check_complete, quietly
-from modelkit.text_files import read_text
+from modelkit.loading import check_complete, quietly, read_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -37,14 +35,7 @@ def encoder_kind(directory: Path) -> str:
         DataError: there is no such file, or it is no text.
         TrainingError: it is no configuration.
     """
-    path = directory / "config.json"
-    try:
-        fields = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise TrainingError(f"{path}, line {error.lineno}: {error.msg}: get it again") from error
-    if not isinstance(fields, dict):
-        raise TrainingError(f"{path} is no configuration of a network: get it again")
-    return str(fields.get("model_type"))
+    return str(read_config(directory, TrainingError).get("model_type"))
 
 
 def encoder_config(directory: Path, changes: Mapping[str, Any] | None = None) -> PretrainedConfig:

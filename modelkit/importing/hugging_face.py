@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from modelkit.importing.heads import EncoderWithIntentsAndTags, SpanHead, TwoCla
 from modelkit.importing.labels import check_count, configured_labels, read_labels
 from modelkit.importing.vocabulary import read_tokenizer
 from modelkit.importing.weights import read_state
-from modelkit.text_files import read_text
+from modelkit.loading import CONFIG, read_config
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,9 +31,8 @@ _INTENTS = "ForSequenceClassification"
 _TAGS = "ForTokenClassification"
 _JOINT = "JointBERT"
 _LABEL_FILES = ("intent_label.txt", "slot_label.txt")
-_CONFIG = "config.json"
 _FILES = (
-    *(_CONFIG, "*.safetensors", "pytorch_model*.bin", "*.index.json"),
+    *(CONFIG, "*.safetensors", "pytorch_model*.bin", "*.index.json"),
     *("tokenizer.json", "tokenizer_config.json", "vocab.*", "merges.txt", "*_label.txt"),
 )
 
@@ -55,13 +53,7 @@ class Directory:
             CheckpointError: there is none, or it names an architecture that cannot be imported.
             DataError: it is no text.
         """
-        file = path / _CONFIG
-        try:
-            config = json.loads(read_text(file))
-        except json.JSONDecodeError as error:
-            raise CheckpointError(f"{file}, line {error.lineno}: {error.msg}: get it again") from error
-        if not isinstance(config, dict):
-            raise CheckpointError(f"{file} is no configuration of a network: get it again")
+        config = read_config(path, CheckpointError)
         return cls(path, config, architecture_of(config, str(path)))
 
     @property
@@ -149,8 +141,8 @@ def _read_two(intents: Directory, tags: Directory, scratch: Path, scheme: Scheme
         )
     if intents.config.get("problem_type") == "multi_label_classification":
         raise CheckpointError(f"{intents.path} gives several labels at once: take a network that chooses one")
-    names = configured_labels(intents.config, intents.path / _CONFIG)
-    slots = configured_labels(tags.config, tags.path / _CONFIG)
+    names = configured_labels(intents.config, intents.path / CONFIG)
+    slots = configured_labels(tags.config, tags.path / CONFIG)
     networks = intents.build(_INTENTS), tags.build(_TAGS)
     if len({network.config.vocab_size for network in networks}) > 1:
         raise CheckpointError(f"{intents.path} and {tags.path} have embeddings for different vocabularies: take a pair")

@@ -241,18 +241,27 @@ async def test_a_shutdown_ends_a_stream_when_nobody_speaks_and_says_why(harness:
     await drained
 
 
-async def test_a_shutdown_waits_for_the_channel_that_speaks(harness: Harness):
-    voices = iter([ScriptedVoice((1.0, voiced), (1.0, 0.0)), ScriptedVoice((1.0, 0.0))])
-    harness.voice.new_stream = lambda: next(voices)
+BOTH_CHANNELS = audio(2 * SPEECH)
+
+
+async def _begin_with_two_channels(harness: Harness, *voices: ScriptedVoice) -> grpc.aio.StreamStreamCall:
+    """Sends half a second on two channels, and returns when an utterance is under recognition."""
+    each = iter(voices)
+    harness.voice.new_stream = lambda: next(each)
     call = speech(harness).StreamingRecognize()
     await call.write(config(audio_channel_count=2, enable_separate_recognition_per_channel=True))
-    both = audio(2 * SPEECH)
     for _ in range(5):
-        await call.write(both)
+        await call.write(BOTH_CHANNELS)
     await harness.until(lambda: harness.models.open_sequences)
+    return call
+
+
+async def test_a_shutdown_waits_for_the_channel_that_speaks(harness: Harness):
+    voices = ScriptedVoice((1.0, voiced), (1.0, 0.0)), ScriptedVoice((1.0, 0.0))
+    call = await _begin_with_two_channels(harness, *voices)
     drained = asyncio.create_task(harness.open_conversations.drain(5))
     for _ in range(12):
-        await call.write(both)
+        await call.write(BOTH_CHANNELS)
     (result,) = (await call.read()).results
     assert (result.is_final, result.channel_tag) == (True, 1)
     with pytest.raises(grpc.RpcError) as ended:
@@ -262,18 +271,12 @@ async def test_a_shutdown_waits_for_the_channel_that_speaks(harness: Harness):
 
 
 async def test_a_shutdown_leaves_a_channel_open_as_long_as_another_one_speaks(harness: Harness):
-    voices = iter([ScriptedVoice((9.0, voiced)), ScriptedVoice((0.6, 0.0), (9.0, voiced))])
-    harness.voice.new_stream = lambda: next(voices)
-    call = speech(harness).StreamingRecognize()
-    await call.write(config(audio_channel_count=2, enable_separate_recognition_per_channel=True))
-    both = audio(2 * SPEECH)
-    for _ in range(5):
-        await call.write(both)
-    await harness.until(lambda: harness.models.open_sequences)
+    voices = ScriptedVoice((9.0, voiced)), ScriptedVoice((0.6, 0.0), (9.0, voiced))
+    call = await _begin_with_two_channels(harness, *voices)
     drained = asyncio.create_task(harness.open_conversations.drain(5))
     await asyncio.sleep(0)
     for _ in range(12):
-        await call.write(both)
+        await call.write(BOTH_CHANNELS)
     await call.done_writing()
     results = [result async for response in call for result in response.results]
     assert sorted((result.is_final, result.channel_tag) for result in results) == [(True, 1), (True, 2)]
