@@ -7,12 +7,15 @@ import os
 import signal
 import sys
 from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from multiprocessing.managers import SyncManager
 from typing import TYPE_CHECKING, TypeVar
 
 from service.child_process import die_with_parent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from threading import Barrier
     from typing import Any
 
 _Result = TypeVar("_Result")
@@ -47,6 +50,15 @@ def in_processes(work: Callable[..., _Result], shares: Sequence[tuple[Any, ...]]
             for process in set(multiprocessing.active_children()) - others:
                 process.terminate()
             raise
+
+
+@contextmanager
+def meeting(processes: int) -> Iterator[Barrier]:
+    """Makes a barrier at which so many processes wait for one another, so that their work begins at the same time."""
+    manager = SyncManager(ctx=multiprocessing.get_context("spawn"))
+    manager.start(die_with_parent)
+    with manager:
+        yield manager.Barrier(processes)
 
 
 def _obey(parent: int) -> None:

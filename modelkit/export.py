@@ -7,11 +7,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+import onnx
 import torch
 from onnxruntime.transformers import optimizer
 from onnxruntime.transformers.fusion_options import FusionOptions
 
 from modelkit.networks import BERT
+from modelkit.pruned_graph import prune_tokens
+from modelkit.token_pruning import PrunedSpanNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,9 +49,8 @@ def export(network: EncoderNetwork, target: Path, inputs: Sequence[str], outputs
     config = network.encoder.config
     with TemporaryDirectory() as directory:
         plain = Path(directory, "plain.onnx")
-        trace(network.eval(), plain, inputs, outputs, example(inputs, config.vocab_size))
-        # Attention with a bias by distance, as MPNet's, is none that it fuses.
-        (fuse_all if config.model_type == BERT else fuse)(plain, target, config)
+        trace(network.unpruned().eval(), plain, inputs, outputs, example(inputs, config.vocab_size))
+        fuse_network(plain, target, network)
 
 
 def example(inputs: Sequence[str], vocabulary: int) -> tuple[torch.Tensor, ...]:
@@ -118,6 +120,27 @@ def fuse_all(source: Path, target: Path, config: PretrainedConfig) -> None:
     if count != config.num_hidden_layers:
         raise RuntimeError(f"only {count} of {config.num_hidden_layers} attention layers were fused: see the exporter")
     fused.save_model_to_file(str(target))
+
+
+def fuse_network(source: Path, target: Path, network: EncoderNetwork) -> None:
+    """Fuses a traced network as far as onnxruntime knows its architecture, and has it drop tokens if it is made to.
+
+    Args:
+        source: the graph of ``network.unpruned()``.
+        target: is written.
+        network: what was traced.
+
+    Raises:
+        RuntimeError: not every layer's attention of a BERT was recognized.
+    """
+    config = network.encoder.config
+    # Attention with a bias by distance, as MPNet's, is none that it fuses.
+    (fuse_all if config.model_type == BERT else fuse)(source, target, config)
+    if isinstance(network, PrunedSpanNetwork):
+        model = onnx.load(target)
+        prune_tokens(model, network.kept, network.guess_weights(), tuple(QA_OUTPUTS))
+        onnx.checker.check_model(model)
+        onnx.save(model, target)
 
 
 def _fused(source: Path, config: PretrainedConfig, embeddings: bool) -> BertOnnxModel:

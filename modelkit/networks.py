@@ -121,6 +121,10 @@ class EncoderNetwork(nn.Module):
         super().__init__()
         self.encoder = encoder
 
+    def unpruned(self) -> EncoderNetwork:
+        """Gives the network that reads every token to the end: itself, unless it drops some."""
+        return self
+
 
 class SpanNetwork(EncoderNetwork):
     """Extractive question answering: one start and one end logit a token (Devlin et al., 2019, section 4.2).
@@ -139,6 +143,10 @@ class SpanNetwork(EncoderNetwork):
         hidden = self.encoder(input_ids, attention_mask, **types).last_hidden_state
         start, end = self.span(hidden).unbind(-1)
         return start, end
+
+    def unpruned(self) -> SpanNetwork:
+        """See :meth:`EncoderNetwork.unpruned`."""
+        return self
 
 
 class IntentSlotNetwork(EncoderNetwork):

@@ -52,39 +52,31 @@ def vectorize_norms(model: onnx.ModelProto) -> None:
     """
     nodes = [node for node in model.graph.node if node.op_type == "SkipLayerNormalization"]
     for number, node in enumerate(nodes):
-        _replace(model.graph, node, _instance_norm(node, f"norm_{number}", first=number == 0))
+        _replace(model.graph, node, _instance_norm(node, f"norm_{number}"))
 
 
-def _instance_norm(node: onnx.NodeProto, prefix: str, *, first: bool) -> list[onnx.NodeProto]:
+def _instance_norm(node: onnx.NodeProto, prefix: str) -> list[onnx.NodeProto]:
     epsilon = next((a.f for a in node.attribute if a.name == "epsilon"), 1e-12)
-    summed, normed, scaled = (f"{prefix}_{name}" for name in ("sum", "normed", "scaled"))
+    summed, normed, scaled, ones, zeros = (f"{prefix}_{n}" for n in ("sum", "normed", "scaled", "ones", "zeros"))
     made = [helper.make_node("Add", [node.input[0], node.input[_SKIP]], [summed])]
     if len(node.input) > _BIAS:
         made.insert(0, helper.make_node("Add", [node.input[0], node.input[_BIAS]], [f"{prefix}_biased"]))
         made[1].input[0] = f"{prefix}_biased"
     return [
         *made,
-        *(_constants_by_token(summed) if first else ()),
-        helper.make_node("InstanceNormalization", [summed, "token_ones", "token_zeros"], [normed], epsilon=epsilon),
+        # Layers may differ in their tokens: see modelkit.token_pruning.
+        helper.make_node("Shape", [summed], [f"{prefix}_tokens"], start=1, end=2),
+        _repeated(1.0, f"{prefix}_tokens", ones),
+        _repeated(0.0, f"{prefix}_tokens", zeros),
+        helper.make_node("InstanceNormalization", [summed, ones, zeros], [normed], epsilon=epsilon),
         helper.make_node("Mul", [normed, node.input[2]], [scaled]),
         helper.make_node("Add", [scaled, node.input[3]], [node.output[0]]),
     ]
 
 
-def _constants_by_token(hidden: str) -> list[onnx.NodeProto]:
-    """Makes ones and zeros ``[tokens]`` for as many tokens as ``hidden`` ``[rows, tokens, channels]`` has."""
-    return [
-        helper.make_node("Shape", [hidden], ["token_count"], start=1, end=2),
-        *(
-            helper.make_node(
-                "ConstantOfShape",
-                ["token_count"],
-                [name],
-                value=helper.make_tensor("value", TensorProto.FLOAT, [1], [value]),
-            )
-            for name, value in (("token_ones", 1.0), ("token_zeros", 0.0))
-        ),
-    ]
+def _repeated(value: float, shape: str, name: str) -> onnx.NodeProto:
+    filling = helper.make_tensor("value", TensorProto.FLOAT, [1], [value])
+    return helper.make_node("ConstantOfShape", [shape], [name], value=filling)
 
 
 def _insert_after(graph: onnx.GraphProto, node: onnx.NodeProto, added: list[onnx.NodeProto]) -> None:

@@ -24,6 +24,8 @@ from transformers import BertConfig
 from engines.bert.network_files import network_file
 from modelkit.errors import EngineError
 from modelkit.files import whole_directory, write_whole
+from modelkit.pruned_graph import read_kept
+from modelkit.token_pruning import CONFIG_NAME, GUESSES
 from modelkit.training.bases import CONFIG, LABELS, TOKENIZER
 from modelkit.training.checkpoint import NETWORK, RunFolder
 from modelkit.triton_models import MODEL_REPOSITORY, NLU_MODELS, QA_MODELS, VERSION
@@ -92,7 +94,7 @@ class QuantizedGraph:
         """The dimensions of the encoder."""
         assert self._embedding is not None
         shapes = {name: self.state[f"encoder.embeddings.{name}.weight"].shape for name in _EMBEDDED[:3]}
-        return BertConfig(
+        config = BertConfig(
             vocab_size=shapes["word_embeddings"][0],
             hidden_size=shapes["word_embeddings"][1],
             max_position_embeddings=shapes["position_embeddings"][0],
@@ -102,6 +104,9 @@ class QuantizedGraph:
             intermediate_size=self.state["encoder.encoder.layer.0.intermediate.dense.weight"].shape[0],
             layer_norm_eps=_attribute(self._embedding, "epsilon"),
         )
+        if kept := read_kept(self._values):
+            setattr(config, CONFIG_NAME, kept)
+        return config
 
     @cached_property
     def state(self) -> dict[str, torch.Tensor]:
@@ -112,6 +117,8 @@ class QuantizedGraph:
                 found[f"encoder.embeddings.{name}.{part}"] = self._plain(f"encoder.embeddings.{name}.{part}")
         for number, node in enumerate(self._attentions):
             found |= self._attention(node, f"encoder.encoder.layer.{number}.attention.self")
+        for name in [name for name in found if name.startswith(GUESSES)]:
+            found[name] = found[name][np.newaxis]
         for node in self._nodes:
             if node.op_type == "MatMulIntegerToFloat":
                 found[_weight_name(node)] = self._weights(node).T

@@ -6,20 +6,17 @@ Requests are made once and sent again and again: a slow generator must not be ta
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import os
 import time
 from dataclasses import dataclass
 from itertools import chain
-from multiprocessing.managers import SyncManager
 from typing import TYPE_CHECKING
 
 import numpy as np
 import tritonclient.grpc.aio as triton
 from tritonclient.utils import InferenceServerException
 
-from benchmarks.processes import in_processes
-from service.child_process import die_with_parent
+from benchmarks.processes import in_processes, meeting
 
 if TYPE_CHECKING:
     from threading import Barrier
@@ -77,10 +74,7 @@ def call(load: Load) -> Seen:
     """Runs a load."""
     processes = max(1, min((os.cpu_count() or 2) // 2, -(-load.callers // _CALLERS_PER_PROCESS), load.callers))
     shares = [load.callers // processes + (number < load.callers % processes) for number in range(processes)]
-    manager = SyncManager(ctx=multiprocessing.get_context("spawn"))
-    manager.start(die_with_parent)
-    with manager:
-        ready = manager.Barrier(processes)
+    with meeting(processes) as ready:
         parts = in_processes(_call_in_process, [(load, share, seed, ready) for seed, share in enumerate(shares)])
     return Seen(
         list(chain.from_iterable(part.latencies for part in parts)),

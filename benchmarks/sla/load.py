@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from benchmarks.processes import in_processes
+from benchmarks.processes import in_processes, meeting
 from benchmarks.sla.caller import Caller, Record
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
+    from threading import Barrier
 
     from benchmarks.sla.scripts import Script
 
@@ -21,7 +22,7 @@ _Script = TypeVar("_Script")
 _Record = TypeVar("_Record")
 
 _STREAMS_PER_PROCESS = 12
-_START_SECONDS = 2.0
+_START_SECONDS = 60.0
 """Time for all processes to come up before the load begins."""
 
 
@@ -31,7 +32,7 @@ class LoadResult(Generic[_Record]):
 
     Attributes:
         records: one a caller, in the order of the scripts.
-        seconds: how long the load lasted.
+        seconds: how long the load lasted, from the first caller on.
         client_cpu: the busiest process's share of one core, 0 to 1.
     """
 
@@ -63,10 +64,10 @@ def run_callers(
     """
     processes = processes_for(len(scripts))
     shares = [list(scripts[first::processes]) for first in range(processes)]
-    begin = time.time() + _START_SECONDS
-    parts = in_processes(_run_share, [(address, share, call, begin) for share in shares])
+    with meeting(processes) as ready:
+        parts = in_processes(_run_share, [(address, share, call, ready) for share in shares])
     records = [parts[number % processes][0][number // processes] for number in range(len(scripts))]
-    return LoadResult(records, time.time() - begin, max(cpu for _, cpu in parts))
+    return LoadResult(records, max(seconds for _, seconds, _ in parts), max(cpu for _, _, cpu in parts))
 
 
 def processes_for(callers: int) -> int:
@@ -79,14 +80,16 @@ async def _call(address: str, script: Script, reply_budget_seconds: float | None
 
 
 def _run_share(
-    address: str, scripts: Sequence[_Script], call: Callable[[str, _Script], Awaitable[_Record]], begin: float
-) -> tuple[list[_Record], float]:
-    """One process's callers; returns their records and the process's share of a core."""
+    address: str, scripts: Sequence[_Script], call: Callable[[str, _Script], Awaitable[_Record]], ready: Barrier
+) -> tuple[list[_Record], float, float]:
+    """One process's callers; returns their records, how long they took, and the process's share of a core."""
 
     async def all_of_them() -> list[_Record]:
         return list(await asyncio.gather(*(call(address, script) for script in scripts)))
 
-    time.sleep(max(0.0, begin - time.time()))
+    # Those of a process that came later than others would begin all at once.
+    ready.wait(_START_SECONDS)
     cpu, wall = time.process_time(), time.monotonic()
     records = asyncio.run(all_of_them())
-    return records, (time.process_time() - cpu) / (time.monotonic() - wall)
+    seconds = time.monotonic() - wall
+    return records, seconds, (time.process_time() - cpu) / seconds

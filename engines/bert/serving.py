@@ -53,9 +53,12 @@ def texts(request: object, name: str) -> list[str]:
 
 
 def is_overdue(request: Any) -> bool:  # noqa: ANN401 - Triton's own type
-    """Whether nobody waits for the answer any more: the request's parameter ``deadline_us`` (since 1970) has passed."""
+    """Whether nobody waits for the answer any more: the request's parameter ``deadline_us`` (since 1970) has passed.
+
+    One that is no number, as another client of Triton may send it, is none.
+    """
     deadline = json.loads(request.parameters() or "{}").get("deadline_us")
-    return deadline is not None and time.time() * 1e6 > deadline
+    return isinstance(deadline, int | float) and time.time() * 1e6 > deadline
 
 
 def overdue() -> object:

@@ -29,11 +29,15 @@ class Architecture:
 
     Attributes:
         name: what its classes in transformers begin with.
-        has_segments: whether it reads ``token_type_ids``.
+        has_segments: whether it can read ``token_type_ids``.
     """
 
     name: str
     has_segments: bool
+
+    def reads_segments(self, config: transformers.PretrainedConfig) -> bool:
+        """Whether a network tells question and document apart by ``token_type_ids``: some know one kind alone."""
+        return self.has_segments and config.type_vocab_size > 1
 
     def build(self, suffix: str, config: Mapping[str, Any], state: State, name: str) -> transformers.PreTrainedModel:
         """Builds a network in the form that the exporter and the fusion understand.

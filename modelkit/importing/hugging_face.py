@@ -127,7 +127,7 @@ def read_hugging_face(paths: Sequence[Path], scratch: Path, scheme: Scheme | Non
 
 def _read_answers(directory: Directory, scratch: Path) -> Imported:
     network = directory.build(_ANSWERS)
-    segments = ("token_type_ids",) if directory.architecture.has_segments else ()
+    segments = ("token_type_ids",) if directory.architecture.reads_segments(network.config) else ()
     inputs = ("input_ids", "attention_mask", *segments)
     return assemble_answers(SpanHead(network, inputs), inputs, _source([directory], [network.config]), scratch)
 

@@ -78,7 +78,7 @@ def read_nemo(path: Path, scratch: Path, scheme: Scheme | None = None) -> Import
     )
     if kind == _INTENT_SLOT:
         return _understanding(archive, encoder, state, source, scratch, scheme)
-    return _answers(archive, encoder, state, source, scratch, segments=architecture.has_segments)
+    return _answers(archive, encoder, state, source, scratch, segments=architecture.reads_segments(encoder.config))
 
 
 def _understanding(

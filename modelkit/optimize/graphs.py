@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def trace(network: EncoderNetwork, target: Path, inputs: Sequence[str], outputs: Mapping[str, bool]) -> None:
-    """Writes a network as float32 ONNX, operator by operator.
+    """Writes a network, without pruning, as float32 ONNX, operator by operator.
 
     Args:
         network: takes ``inputs``, each ``[rows, tokens]`` int64, in that order.
@@ -23,7 +23,7 @@ def trace(network: EncoderNetwork, target: Path, inputs: Sequence[str], outputs:
         inputs: their names.
         outputs: name of each output, and whether it has one value or vector a token.
     """
-    network = copy.deepcopy(network).eval()
+    network = copy.deepcopy(network.unpruned()).eval()
     # Of other forms of attention than the plain one the tracer makes a graph that onnxruntime cannot fuse.
     network.encoder.set_attn_implementation("eager")
     example = export.example(inputs, network.encoder.config.vocab_size)

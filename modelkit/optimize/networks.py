@@ -6,6 +6,7 @@ can share one, and another can start from it.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from modelkit.quantize import Feeds
     from modelkit.training.progress import Display
 
-ORIGINAL = "original"
+ORIGINAL, PRUNED = "original", "pruned"
+"""The trained network, and the same dropping tokens as it was trained to (:mod:`modelkit.token_pruning`)."""
 _SHOWN = 64
 """Rows on which a change may look at activations."""
 _RATE, _AGAIN_RATE, _GENTLE_RATE = 3e-4, 1e-4, 5e-5
@@ -164,6 +166,8 @@ class Workshop:
 
     def network(self, name: str) -> EncoderNetwork:
         """Makes a network, or loads it where it was made before; what it starts from is made first."""
+        if name in self._task.variants:
+            return copy.deepcopy(self._task.variants[name])
         if name == ORIGINAL:
             return self._copy_of_original()
         recipe = self._recipes[name]

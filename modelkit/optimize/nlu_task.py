@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from modelkit.networks import EncoderNetwork
     from modelkit.quantize import Feeds
     from modelkit.sessions import Session
 
@@ -48,6 +49,7 @@ class NluTask:
     def __init__(self, directory: Path, data: Sequence[Path], evaluation: Path, limit: int | None = None) -> None:
         saved = load_intents(directory, traceable=False)
         self.network, self._tokenizer_path = saved.network, saved.tokenizer
+        self.variants: Mapping[str, EncoderNetwork] = {}
         self._tokenizer = UtteranceTokenizer(saved.tokenizer)
         labels, values, priors = (
             directory / _DECODED / name for name in ("labels.json", "slot_values.json", "tag_priors.npz")

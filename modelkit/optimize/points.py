@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Protocol
 
 import onnx
 
-from modelkit.export import fuse, fuse_all
-from modelkit.networks import BERT
+from modelkit.export import fuse_network
 from modelkit.operators import clip_gelus, make_lean
 from modelkit.optimize import calibrators
-from modelkit.optimize.networks import ORIGINAL, FewerLayers, FewerNeurons, Recipe, Rounding, TwoOfFour
+from modelkit.optimize.networks import ORIGINAL, PRUNED, FewerLayers, FewerNeurons, Recipe, Rounding, TwoOfFour
 from modelkit.quantize import Scheme, quantize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from transformers import PretrainedConfig
-
+    from modelkit.networks import EncoderNetwork
     from modelkit.quantize import Feeds
 
     Samples = Callable[[], Sequence[Feeds]]
@@ -28,13 +26,13 @@ if TYPE_CHECKING:
 class Form(Protocol):
     """Writes the graph in which a network runs."""
 
-    def write(self, traced: Path, target: Path, config: PretrainedConfig, samples: Samples) -> None:
+    def write(self, traced: Path, target: Path, network: EncoderNetwork, samples: Samples) -> None:
         """Makes the graph.
 
         Args:
             traced: the network as ONNX, operator by operator.
             target: is written.
-            config: the shape of its encoder.
+            network: what was traced.
             samples: gives inputs on which ranges may be measured.
         """
 
@@ -43,7 +41,7 @@ class Form(Protocol):
 class Unfused:
     """The graph as it was traced."""
 
-    def write(self, traced: Path, target: Path, config: PretrainedConfig, samples: Samples) -> None:  # noqa: ARG002 - the protocol's
+    def write(self, traced: Path, target: Path, network: EncoderNetwork, samples: Samples) -> None:  # noqa: ARG002 - the protocol's
         """Copies the graph."""
         target.write_bytes(traced.read_bytes())
 
@@ -62,10 +60,9 @@ class Fused:
     clipped: bool = False
     lean: bool = False
 
-    def write(self, traced: Path, target: Path, config: PretrainedConfig, samples: Samples) -> None:
+    def write(self, traced: Path, target: Path, network: EncoderNetwork, samples: Samples) -> None:
         """Fuses the graph, rewrites and quantizes it."""
-        # Attention with a bias by distance, as MPNet's, is none that onnxruntime fuses.
-        (fuse_all if config.model_type == BERT else fuse)(traced, target, config)
+        fuse_network(traced, target, network)
         model = onnx.load(target)
         if self.clipped:
             clip_gelus(model)
@@ -86,7 +83,7 @@ class Point:
         name: as `--points` takes it.
         what: the line's title.
         form: None runs the network in PyTorch, without an export.
-        network: its name among :data:`NETWORKS`.
+        network: its name: :data:`ORIGINAL`, one of :data:`NETWORKS`, or of the task's variants.
         servable: whether it can be chosen: a row's result must not depend on the others in its batch.
     """
 
@@ -130,6 +127,8 @@ POINTS = (
     Point("int8-gelu10", "INT8, static, min-max, GELU clipped at 10", Fused(replace(_PLAIN, measure=_MIN_MAX), True)),
     Point("int8-scaled", "INT8, static, outstanding channels scaled", Fused(_SCALED)),
     Point("int8-lean", "the same, signed weights, faster operators", _LEAN),
+    Point("pruned", "tokens dropped, float32", Fused(), PRUNED),
+    Point("pruned-int8", "tokens dropped, INT8", _LEAN, PRUNED),
     Point("qat", "quantization-aware training, INT8 as above", _LEAN_LEARNED, "aware"),
     Point("sparse", "2:4 sparse, float32", Fused(), "sparse"),
     Point("sparse-int8", "2:4 sparse, INT8", _LEAN, "sparse"),

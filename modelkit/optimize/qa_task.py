@@ -15,10 +15,12 @@ from modelkit.calibrate_qa import calibrate, pair_wrongly
 from modelkit.evaluation.local import MAX_WINDOWS
 from modelkit.evaluation.outcome import spread
 from modelkit.export import QA_INPUTS, QA_OUTPUTS
+from modelkit.optimize.networks import PRUNED
 from modelkit.optimize.qa_split import split_as_trained
 from modelkit.optimize.tasks import SAMPLES, TIMED, Judged, row_of
 from modelkit.scoring import answer_f1, exact_match
 from modelkit.squad import read_squad
+from modelkit.token_pruning import PrunedSpanNetwork
 from modelkit.training.saved import load_spans
 from modelkit.triton_models import write_qa
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from modelkit.networks import EncoderNetwork
     from modelkit.quantize import Feeds
     from modelkit.sessions import Session
     from modelkit.squad import Question
@@ -56,7 +59,9 @@ class QaTask:
 
     def __init__(self, directory: Path, data: Sequence[Path], evaluation: Path, limit: int | None = None) -> None:
         saved = load_spans(directory, traceable=False)
-        self.network, self._tokenizer_path = saved.network, saved.tokenizer
+        self.network, self._tokenizer_path = saved.network.unpruned(), saved.tokenizer
+        prunes = isinstance(saved.network, PrunedSpanNetwork)
+        self.variants: Mapping[str, EncoderNetwork] = {PRUNED: saved.network} if prunes else {}
         self._tokenizer = DocumentTokenizer(saved.tokenizer)
         held_out, self._training = _divide(directory, data)
         self._held_out = held_out[:limit]

@@ -12,7 +12,7 @@ from modelkit.cards import name_data
 from modelkit.errors import EngineError, TrainingError
 from modelkit.files import whole_directory, write_whole
 from modelkit.optimize.graphs import trace
-from modelkit.optimize.networks import Workshop
+from modelkit.optimize.networks import ORIGINAL, Workshop
 from modelkit.optimize.nlu_task import NluTask
 from modelkit.optimize.points import NETWORKS, POINTS
 from modelkit.optimize.qa_task import QaTask
@@ -104,6 +104,7 @@ def optimize(options: OptimizeOptions, display: Display) -> Outcome:
     check_target(options.out, replace=True)
     points = choose_points(options.points)
     task = open_task(options)
+    points = _possible(points, task, options.points)
     _begin(options)
     workshop = Workshop(task, NETWORKS, options.out, minutes=options.minutes, rows=options.rows, display=display)
     bench = _Bench(task, workshop, options, display)
@@ -116,6 +117,21 @@ def optimize(options: OptimizeOptions, display: Display) -> Outcome:
     name = best.point if best else None
     write_whole(options.out / "table.md", markdown(results, name))
     return Outcome(results, name)
+
+
+def _possible(points: Sequence[Point], task: Task, asked: Sequence[str]) -> list[Point]:
+    """Leaves out points for which the engine was not trained.
+
+    Raises:
+        EngineError: one of them was asked for.
+    """
+    networks = {ORIGINAL, *NETWORKS, *task.variants}
+    impossible = [point.name for point in points if point.network not in networks]
+    if refused := sorted(set(impossible) & set(asked)):
+        raise EngineError(
+            f"{' and '.join(refused)}: the engine's network reads every token; train answers with --prune-tokens for it"
+        )
+    return [point for point in points if point.name not in impossible]
 
 
 def _begin(options: OptimizeOptions) -> None:
@@ -200,7 +216,7 @@ class _Bench:
             return EagerSession(network, self._task.inputs, self._task.outputs), size / 1e6
         traced, made = folder / "traced.onnx", folder / _FILE
         trace(network, traced, self._task.inputs, self._task.outputs)
-        point.form.write(traced, made, network.encoder.config, self._task.samples)
+        point.form.write(traced, made, network, self._task.samples)
         traced.unlink()
         return self._load(made), made.stat().st_size / 1e6
 

@@ -42,7 +42,11 @@ class Task(Protocol):
 
     @property
     def network(self) -> EncoderNetwork:
-        """As it was trained, float32, in evaluation mode."""
+        """As it was trained, float32, in evaluation mode; it reads every token to the end."""
+
+    @property
+    def variants(self) -> Mapping[str, EncoderNetwork]:
+        """Forms of the network that its training prepared it for, by the names that points call them."""
 
     @property
     def inputs(self) -> tuple[str, ...]:

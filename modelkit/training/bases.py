@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,17 +13,18 @@ from typing import TYPE_CHECKING
 from engines.bert.intent_decoding import IntentLabels
 from modelkit.cards import MINILM
 from modelkit.errors import CheckpointError, TrainingError
+from modelkit.files import write_whole
 from modelkit.importing.vocabulary import check_size, parse_tokenizer
 from modelkit.networks import (
     BERT,
     IntentSlotNetwork,
     PunctuationNetwork,
-    SpanNetwork,
     encoder_config,
     encoder_kind,
     load_encoder,
     new_encoder,
 )
+from modelkit.token_pruning import CONFIG_NAME, GUESSES, span_network
 from modelkit.training.checkpoint import NETWORK, load_tensors
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor, nn
 
-    from modelkit.networks import Encoder
+    from modelkit.networks import Encoder, SpanNetwork
 
 TOKENIZER, CONFIG, LABELS = "tokenizer.json", "config.json", "labels.json"
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
@@ -77,11 +79,24 @@ class Base:
                 network.load_state_dict(state)
         return network
 
-    def span_network(self) -> SpanNetwork:
-        """Makes a network for answers."""
-        network = SpanNetwork(self._encoder(0.0))
+    def span_network(self, kept: Sequence[int] = ()) -> SpanNetwork:
+        """Makes a network for answers; of an earlier engine the guesses are kept where it made as many.
+
+        Args:
+            kept: how many tokens go on after its first layers; empty for all.
+
+        Raises:
+            TrainingError: files are damaged, the earlier engine is for another task, or the network cannot do that.
+        """
+        encoder = self._encoder(0.0)
+        setattr(encoder.config, CONFIG_NAME, list(kept))
+        network = span_network(encoder)
         if self.trained is not None:
-            _fill(network, self.trained)
+            state, fresh = load_tensors(self.trained), network.state_dict()
+            own = {name: value for name, value in fresh.items() if name.startswith(GUESSES)}
+            before = {name: state.pop(name) for name in list(state) if name.startswith(GUESSES)}
+            with _of_the_same_task(self.trained):
+                network.load_state_dict(state | (before if before.keys() == own.keys() else own))
         return network
 
     def punctuation_network(self) -> PunctuationNetwork:
@@ -91,12 +106,15 @@ class Base:
             _fill(network, self.trained)
         return network
 
-    def keep(self, folder: Path) -> None:
-        """Copies what is needed to build the network again."""
+    def keep(self, folder: Path, kept: Sequence[int] = ()) -> None:
+        """Copies what is needed to build the network again, which lets ``kept`` tokens go on after its first layers."""
         folder.mkdir(parents=True, exist_ok=True)
         for name in (TOKENIZER, CONFIG):
             if (self.directory / name).resolve() != (folder / name).resolve():
                 shutil.copy(self.directory / name, folder / name)
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        if config.get(CONFIG_NAME, []) != list(kept):
+            write_whole(folder / CONFIG, json.dumps(config | {CONFIG_NAME: list(kept)}, indent=2) + "\n")
 
     def _encoder(self, dropout: float) -> Encoder:
         if self.trained is None:

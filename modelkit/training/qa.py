@@ -38,10 +38,12 @@ class QaOptions:
     Attributes:
         common: the options of both kinds of engines.
         test: questions whose paragraphs must not be among the data.
+        prune_tokens: make a network that drops tokens on the way (:mod:`modelkit.token_pruning`).
     """
 
     common: TrainOptions
     test: Path | None = None
+    prune_tokens: bool = False
 
 
 def train(options: QaOptions, display: Display) -> dict[str, object]:
@@ -63,13 +65,15 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
     tokenizer = _tokenizer(base, recipe)
     folder = common.folder
     given = common.describe(base, options.test, recipe)
+    kept = recipe.kept if options.prune_tokens else ()
+    given["kept_tokens"] = list(kept)
     if not common.export_only:
         folder.begin(given)
     display.say(f"{len(data.training)} questions, {len(data.validation)} for validation, on {device}")
-    base.keep(folder.path)
+    base.keep(folder.path, kept)
     if not folder.finished:
         torch.manual_seed(seed)
-        network = base.span_network().to(device)
+        network = base.span_network(kept).to(device)
         teachers = _teachers(common.teachers, base.tokenizer, data, device)
         task = QaTask(network, data, tokenizer, recipe, teachers)
         train_to_end(task, recipe.schedule, folder, display, common.minutes)
@@ -98,4 +102,6 @@ def _teachers(directories: Sequence[Path], tokenizer: Path, data: QaData, device
     """Loads teachers, who may have their pupil's tokens under other numbers."""
     pairs = [(question.text, question.context) for question in data.validation]
     every = [load_spans(directory, traceable=False) for directory in directories]
-    return Teachers([translate_pairs(each.network, tokenizer, each.tokenizer, pairs).to(device) for each in every])
+    return Teachers(
+        [translate_pairs(each.network.unpruned(), tokenizer, each.tokenizer, pairs).to(device) for each in every]
+    )

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch.nn import functional
 
 from engines.bert.session import group_rows
 from modelkit.calibrate_qa import judge, pair_wrongly
 from modelkit.export import QA_INPUTS, QA_OUTPUTS
+from modelkit.token_pruning import PrunedSpanNetwork, draw_kept, read_all
 from modelkit.training.distillation import Teachers, soft_loss
 from modelkit.training.qa_windows import Batch, make_batches, make_windows
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from engines.bert.tokenizing import DocumentTokenizer
     from modelkit.networks import SpanNetwork
+    from modelkit.token_pruning import Reading
     from modelkit.training.qa_data import QaData
     from modelkit.training.qa_recipe import QaRecipe
 
@@ -56,18 +57,39 @@ class QaTask:
         return make_batches(windows, self._recipe.batch_tokens, rng)
 
     def loss(self, batch: Batch) -> Tensor:
-        """Mean cross-entropy of start and end; padding cannot be chosen."""
+        """Mean cross-entropy of start and end, and of the guesses of a network that drops tokens."""
         device = next(self.network.parameters()).device
         ids, mask, types = (t.to(device) for t in (batch.ids, batch.mask, batch.types))
+        labels = [_one_hot(place.to(device), ids) for place in (batch.start, batch.end)]
         padding = mask == 0
-        logits = [part.float().masked_fill(padding, _IMPOSSIBLE) for part in self.network(ids, mask, types)]
-        targets = (batch.start.to(device), batch.end.to(device))
-        hard = torch.stack([functional.cross_entropy(*pair) for pair in zip(logits, targets, strict=True)]).mean()
-        if not self._teachers:
+        opinions = self._teachers.opinions(ids, mask, types, masks=(padding, padding)) if self._teachers else None
+        reading = self._read(ids, mask, types)
+        pairs = [(_visible(part, reading.mask), reading.places) for part in reading.logits]
+        spans = self._mean_loss(pairs, labels, opinions)
+        if not reading.guesses:
+            return spans
+        either = [torch.stack(targets).mean(0) for targets in (labels, opinions or labels)]
+        guesses = [(_visible(guess.scores, guess.mask), guess.places) for guess in reading.guesses]
+        every = [[target] * len(guesses) for target in either]
+        guessed = self._mean_loss(guesses, every[0], every[1] if opinions else None)
+        return spans + self._recipe.guess_weight * guessed
+
+    def _read(self, ids: Tensor, mask: Tensor, types: Tensor) -> Reading:
+        if isinstance(self.network, PrunedSpanNetwork):
+            return self.network.read(ids, mask, types, draw_kept(self.network.kept))
+        return read_all(self.network, ids, mask, types)
+
+    def _mean_loss(
+        self, outputs: Sequence[tuple[Tensor, Tensor]], labels: Sequence[Tensor], opinions: Sequence[Tensor] | None
+    ) -> Tensor:
+        """Compares logits ``[rows, kept]`` at their places with targets ``[rows, tokens]``, output by output."""
+        hard = _mean([soft_loss(z, y.gather(1, places)).mean() for (z, places), y in zip(outputs, labels, strict=True)])
+        if opinions is None:
             return hard
-        opinions = self._teachers.opinions(ids, mask, types, masks=(padding, padding))
-        soft = torch.stack([soft_loss(*pair).mean() for pair in zip(logits, opinions, strict=True)]).mean()
-        return torch.lerp(hard, soft, self._recipe.teacher_weight)
+        soft = [
+            soft_loss(z, _share(p.gather(1, places))).mean() for (z, places), p in zip(outputs, opinions, strict=True)
+        ]
+        return torch.lerp(hard, _mean(soft), self._recipe.teacher_weight)
 
     def validate(self) -> dict[str, float]:
         """Scores held-out questions, and how well those put to a wrong paragraph can be told apart."""
@@ -76,6 +98,25 @@ class QaTask:
         f1 = float(np.array([j.f1 for j in judged])[answerable].mean())
         told = separation(np.array([j.candidate.margin for j in judged]), answerable)
         return {"mean": (f1 + told) / 2, "f1_forced": f1, "answer_or_not": told}
+
+
+def _one_hot(places: Tensor, ids: Tensor) -> Tensor:
+    """Makes targets ``[rows, tokens]`` float32 of the tokens ``[rows]`` to be chosen."""
+    return torch.zeros_like(ids, dtype=torch.float32).scatter(1, places.unsqueeze(1), 1.0)
+
+
+def _visible(logits: Tensor, mask: Tensor) -> Tensor:
+    """Sees to it that padding cannot be chosen."""
+    return logits.float().masked_fill(mask == 0, _IMPOSSIBLE)
+
+
+def _share(opinion: Tensor) -> Tensor:
+    """Shares out among the tokens that are left what was thought of all."""
+    return opinion / opinion.sum(dim=1, keepdim=True).clamp_min(1e-6)
+
+
+def _mean(losses: Sequence[Tensor]) -> Tensor:
+    return torch.stack(list(losses)).mean()
 
 
 class NetworkSession:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from engines.bert.intent_decoding import IntentLabels
 from modelkit.errors import EngineError
-from modelkit.networks import IntentSlotNetwork, PunctuationNetwork, SpanNetwork, new_encoder
+from modelkit.networks import IntentSlotNetwork, PunctuationNetwork, new_encoder
+from modelkit.token_pruning import span_network
 from modelkit.training.bases import CONFIG, LABELS, TOKENIZER
 from modelkit.training.checkpoint import NETWORK, load_tensors
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from torch import nn
+
+    from modelkit.networks import SpanNetwork
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ def load_intents(directory: Path, *, traceable: bool = True) -> SavedIntents:
 def load_spans(directory: Path, *, traceable: bool = True) -> SavedSpans:
     """Loads the network of an engine directory for answers; see :func:`load_intents`."""
     folder = _training(directory)
-    network = SpanNetwork(new_encoder(folder, traceable=traceable))
+    network = span_network(new_encoder(folder, traceable=traceable))
     _fill(network, folder)
     return SavedSpans(network, folder / TOKENIZER)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from tokenizers import Tokenizer
 from torch import nn
 
+from modelkit.errors import TrainingError
 from modelkit.files import write_whole
 from modelkit.loading import quietly
 from modelkit.networks import load_encoder
@@ -27,6 +29,9 @@ def cut(base: Base, folder: Path, layers: int, pieces: int) -> Base:
         layers: the first so many are kept.
         pieces: so many of the vocabulary are kept, the first and commonest ones; rarer words are spelled with more of
             them.
+
+    Raises:
+        TrainingError: a special token is not among them.
     """
     if base.trained is not None:
         return base
@@ -43,6 +48,10 @@ def cut(base: Base, folder: Path, layers: int, pieces: int) -> Base:
 def _cut_vocabulary(encoder: Encoder, tokenizer: Path, target: Path, pieces: int) -> None:
     fields = json.loads(tokenizer.read_text(encoding="utf-8"))
     vocabulary = fields["model"]["vocab"]
+    specials = [*Tokenizer.from_file(str(tokenizer)).encode("").ids, vocabulary[fields["model"]["unk_token"]]]
+    needed = max(specials) + 1
+    if pieces < needed:
+        raise TrainingError(f"pieces={pieces} leaves out the special tokens: keep {needed} or more")
     fields["model"]["vocab"] = {piece: number for piece, number in vocabulary.items() if number < pieces}
     write_whole(target, json.dumps(fields, ensure_ascii=False))
     encoder.resize_token_embeddings(min(pieces, len(vocabulary)))

@@ -112,7 +112,12 @@ def nlu(
 @train.command()
 @_training_options
 @_teachers_option
-def qa(test: Path | None, **common: object) -> None:
+@click.option(
+    "--prune-tokens",
+    is_flag=True,
+    help="Make the network drop tokens where no answer seems to be, layer by layer: twice as fast.",
+)
+def qa(prune_tokens: bool, test: Path | None, **common: object) -> None:
     """Train answers.
 
     DATA are files in the format of SQuAD 1.1 or 2.0. A run that was interrupted goes on when its command is repeated.
@@ -120,7 +125,7 @@ def qa(test: Path | None, **common: object) -> None:
     _check_installed()
     from modelkit.training import qa as training  # noqa: PLC0415 - integrators install the client alone
 
-    options = training.QaOptions(_common(common, 0.02), test)
+    options = training.QaOptions(_common(common, 0.02), test, prune_tokens)
     _run(lambda display: training.train(options, display), options.common, as_json=bool(common["as_json"]))
 
 

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import copy
+import shutil
+
 import numpy as np
 import pytest
 import torch
@@ -11,6 +14,7 @@ from modelkit.export import QA_INPUTS, QA_OUTPUTS, export
 from modelkit.networks import SpanNetwork, new_encoder
 from modelkit.quantize import quantize
 from modelkit.recover import recover
+from modelkit.token_pruning import PrunedSpanNetwork, span_network
 from modelkit.training.saved import load_spans
 from modelkit.triton_models import QA_MODELS
 from tests.tiny_bert import write_tiny_bert
@@ -79,3 +83,23 @@ def test_a_network_of_another_kind_is_refused(served, tmp_path):
     with pytest.raises(EngineError, match="is no BERT that"):
         recover(models.parent / "other", QA_MODELS, tmp_path / "engine")
     assert not (tmp_path / "engine").exists()
+
+
+def test_a_network_that_drops_tokens_comes_back_as_one(served, tmp_path):
+    network, models = served
+    base = tmp_path / "base"
+    base.mkdir()
+    config = copy.deepcopy(network.encoder.config)
+    config.kept_tokens = [64]
+    (base / "config.json").write_text(config.to_json_string())
+    pruned = span_network(new_encoder(base)).eval()
+    pruned.load_state_dict(network.state_dict(), strict=False)
+    shutil.copytree(models, tmp_path / "models")
+    export(pruned, tmp_path / "float.onnx", QA_INPUTS, QA_OUTPUTS)
+    target = network_file(tmp_path / "models" / "qa_bert" / "1")
+    quantize(tmp_path / "float.onnx", target, rows(config.vocab_size, 20))
+    recover(tmp_path / "models", QA_MODELS, tmp_path / "engine")
+    again = load_spans(tmp_path / "engine").network
+    assert isinstance(again, PrunedSpanNetwork)
+    assert again.kept == (64,)
+    np.testing.assert_array_equal(again.guess_weights(), pruned.guess_weights())

@@ -78,6 +78,17 @@ def test_answers_have_the_logits_of_the_original(kind, tmp_path):
     assert files.keys() == {"config.json", "model.safetensors", tokenizer, "tokenizer_config.json"}
 
 
+def test_a_network_that_knows_one_kind_of_token_is_not_told_of_two(tmp_path):
+    network = hugging_face(tmp_path / "qa", "bert", ANSWERS, type_vocab_size=1)
+    make([tmp_path / "qa"], tmp_path / "engine")
+    session = BertSession(network_in(tmp_path / "engine", "qa"))
+    assert set(session.inputs) == {"input_ids", "attention_mask"}
+    batch = padded_batch(len(VOCABULARY), segments=False)
+    expected, got = original(network, batch), served(session, batch)
+    for name in ("start_logits", "end_logits"):
+        assert greatest_difference(got[name], expected[name], batch["attention_mask"]) <= 1e-4
+
+
 @pytest.mark.parametrize("kind", ["bert", "roberta"])
 def test_question_and_document_are_joined_as_transformers_joins_them(kind, tmp_path):
     hugging_face(tmp_path / "qa", kind, ANSWERS)

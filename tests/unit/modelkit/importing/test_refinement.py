@@ -10,7 +10,7 @@ from engines.bert.span_decoding import Calibration
 from modelkit.errors import CheckpointError, DataError
 from modelkit.importing.checkpoint import read_checkpoint
 from modelkit.importing.engine import FORCED, write_engine
-from modelkit.importing.refinement import Refinement
+from modelkit.importing.refinement import Refinement, in_8_bits
 from tests.unit.modelkit.importing.checkpoints import (
     INTENTS,
     SLOTS,
@@ -55,6 +55,15 @@ def test_answers_in_8_bits_are_calibrated_as_they_are_served(kind, tmp_path):
     served(BertSession(network), padded_batch(len(VOCABULARY), segments=True))
     calibration = Calibration.load(tmp_path / "engine/triton/qa_decode/1/calibration.json")
     assert calibration.threshold > FORCED.threshold
+
+
+def test_8_bits_are_not_made_of_8_bits(tmp_path):
+    hugging_face(tmp_path / "qa", "bert", "ForQuestionAnswering")
+    data = squad(tmp_path / "squad.json", [f"the tower number {n} is named after eiffel" for n in range(3)])
+    make([tmp_path / "qa"], tmp_path / "engine", Refinement(int8=data))
+    network = network_in(tmp_path / "engine", "qa")
+    with pytest.raises(CheckpointError, match=r"model\.int8\.onnx has 8-bit weights already: import it without --int8"):
+        in_8_bits("qa", network, tmp_path / "again.onnx", tmp_path / "none.json", data)
 
 
 def test_intents_in_8_bits_are_close_to_float32(tmp_path):

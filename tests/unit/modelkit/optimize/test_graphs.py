@@ -106,7 +106,7 @@ def test_a_clipped_gelu_changes_only_beyond_its_bound():
 )
 def test_every_form_says_about_the_same(form, network, traced, expected, tmp_path):
     samples = [{name: values[:2] for name, values in feeds().items()}]
-    form.write(traced, tmp_path / "made.onnx", network.encoder.config, lambda: samples)
+    form.write(traced, tmp_path / "made.onnx", network, lambda: samples)
     seen = inputs()[1].numpy().astype(bool)
     for got, wanted in zip(run(tmp_path / "made.onnx", feeds()), expected, strict=True):
         assert np.abs(got - wanted)[seen].mean() < 0.15 * np.abs(wanted).mean()
@@ -114,7 +114,7 @@ def test_every_form_says_about_the_same(form, network, traced, expected, tmp_pat
 
 def test_signed_weights_are_those_that_no_product_overflows(network, traced, tmp_path):
     form = Fused(Scheme())
-    form.write(traced, tmp_path / "made.onnx", network.encoder.config, lambda: [feeds()])
+    form.write(traced, tmp_path / "made.onnx", network, lambda: [feeds()])
     weights = [
         onnx.numpy_helper.to_array(tensor).astype(int)
         for tensor in onnx.load(tmp_path / "made.onnx").graph.initializer

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import onnx
 import pytest
+import torch
 
 from engines.bert.network_files import network_file
 from modelkit.errors import EngineError, TrainingError
@@ -101,6 +103,27 @@ def test_every_way_of_training_ends_in_a_point(point, options, monkeypatch):
     assert not any("training for" in line for line in again.said)  # The trained network is loaded,
     graph, before = (folder / point / "model.onnx" for folder in (points, options.out / "before"))
     assert graph.read_bytes() == before.read_bytes()  # and is the same.
+
+
+def test_a_network_that_drops_tokens_is_measured_beside_itself(options, network):
+    folder = options.engine / "training"
+    settings = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(settings | {"kept_tokens": [64]}))
+    guess = {"guesses.0.weight": torch.ones(1, settings["hidden_size"])}
+    torch.save(network.state_dict() | guess, folder / "network.pt")
+    results = optimize(replace(options, points=("lean", "pruned", "pruned-int8")), Listener()).results
+    assert [result.point for result in results] == ["eager", "lean", "pruned", "pruned-int8"]
+    nodes = [
+        {node.op_type for node in onnx.load(options.out / "points" / result.point / "model.onnx").graph.node}
+        for result in results[1:]
+    ]
+    assert ["TopK" in kinds for kinds in nodes] == [False, True, True]
+
+
+def test_a_network_that_drops_no_tokens_is_not_made_to(options):
+    with pytest.raises(EngineError, match="pruned-int8: the engine's network reads every token"):
+        optimize(replace(options, points=("fused", "pruned-int8")), Listener())
+    assert not options.out.exists()
 
 
 def test_results_of_something_else_are_not_mixed_in(options):

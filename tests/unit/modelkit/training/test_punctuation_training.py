@@ -79,6 +79,11 @@ def test_the_base_is_cut_to_its_first_layers_and_commonest_pieces(tiny_base: Pat
     assert set(vocabulary.values()) == set(range(120))
 
 
+def test_special_tokens_are_not_cut_away(tiny_base: Path, tmp_path: Path):
+    with pytest.raises(TrainingError, match="pieces=3 leaves out the special tokens: keep 4 or more"):
+        cut(find_base(tiny_base), tmp_path, layers=1, pieces=3)
+
+
 def test_the_network_and_its_export_agree(engine: Path):
     saved = load_punctuation(engine)
     tokenizer = WordTokenizer(saved.tokenizer)

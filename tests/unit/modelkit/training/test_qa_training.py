@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+import torch
 
 from engines.bert.network_files import network_file
 from engines.bert.session import BertSession
 from engines.bert.span_decoding import Calibration
 from engines.bert.tokenizing import DocumentTokenizer
-from modelkit.errors import DataError
+from modelkit.errors import DataError, TrainingError
 from modelkit.squad import Question
+from modelkit.token_pruning import DROPPED, PrunedSpanNetwork
+from modelkit.training.bases import Base
+from modelkit.training.distillation import Teachers
 from modelkit.training.options import TrainOptions
 from modelkit.training.qa import QaOptions, train
 from modelkit.training.qa_data import gather, split
-from modelkit.training.qa_task import NetworkSession, separation
+from modelkit.training.qa_recipe import QaRecipe
+from modelkit.training.qa_task import NetworkSession, QaTask, separation
 from modelkit.training.qa_windows import label, make_windows
 from modelkit.training.saved import load_spans
 
@@ -34,12 +39,12 @@ class Silent:
     def advance(self, progress: float, loss: float) -> None: ...
 
 
-def write_squad(path: Path, articles: int = 8, version: str = "v2.0") -> Path:
+def write_squad(path: Path, articles: int = 8, version: str = "v2.0", sentences: int = 1) -> Path:
     data = []
     for number in range(articles):
         context = (
             f"The {THINGS[number % 4]} was built in {1900 + number}. They lost {THINGS[(number + 1) % 4]} {number}."
-        )
+        ) + " The river is a song." * (sentences - 1)
         year = {"answer_start": context.index("19"), "text": str(1900 + number)}
         entries = [
             {"id": f"{number}a", "question": "When was it built?", "answers": [year], "is_impossible": False},
@@ -50,11 +55,19 @@ def write_squad(path: Path, articles: int = 8, version: str = "v2.0") -> Path:
     return path
 
 
+QUICK = ("validated=8", "validations=1", "batch_tokens=400")
+
+
+def options(
+    folder: Path, base: Path, teachers: tuple[Path, ...] = (), settings: tuple[str, ...] = QUICK
+) -> TrainOptions:
+    return TrainOptions((folder / "squad.json",), folder / "engine", base, validation=0.3, epochs=2,
+                        device="cpu", teachers=teachers, settings=settings)  # fmt: skip
+
+
 def train_quickly(folder: Path, base: Path, teachers: tuple[Path, ...] = ()) -> Path:
-    settings = ("validated=8", "validations=1", "batch_tokens=400")
-    common = TrainOptions((write_squad(folder / "squad.json"),), folder / "engine", base, validation=0.3, epochs=2,
-                          device="cpu", teachers=teachers, settings=settings)  # fmt: skip
-    train(QaOptions(common), Silent())
+    write_squad(folder / "squad.json")
+    train(QaOptions(options(folder, base, teachers)), Silent())
     return folder / "engine"
 
 
@@ -85,6 +98,72 @@ def test_the_network_and_its_runner_agree_whatever_is_in_the_batch(engine):
         for name in ("start_logits", "end_logits"):
             np.testing.assert_allclose(result[name], alone[name], atol=1e-5)
             assert not result[name][feed["attention_mask"] == 0].any()
+
+
+PRUNED = (*QUICK, "kept_first=64", "kept_second=0")
+
+
+@pytest.fixture(scope="module")
+def pruned(tiny_base, engine, tmp_path_factory) -> Path:
+    """Taught by another engine, on paragraphs that are longer than what goes on."""
+    folder = tmp_path_factory.mktemp("pruned")
+    write_squad(folder / "squad.json", sentences=20)
+    train(QaOptions(options(folder, tiny_base, (engine,), PRUNED), prune_tokens=True), Silent())
+    return folder / "engine"
+
+
+def test_a_network_that_drops_tokens_is_trained_and_served(pruned):
+    saved = load_spans(pruned)
+    assert isinstance(saved.network, PrunedSpanNetwork)
+    assert saved.network.kept == (64,)
+    batch = DocumentTokenizer(saved.tokenizer).encode("When was it built?", "The river is a song. " * 30)
+    feeds = {name: getattr(batch, name) for name in NetworkSession.inputs}
+    (plain,) = NetworkSession(saved.network).run([feeds])
+    (served,) = BertSession(network_file(pruned / "triton" / "qa_bert" / "1")).run([feeds])
+    for result in (plain, served):
+        assert ((result["start_logits"] == DROPPED).sum(axis=1) == batch.attention_mask.sum(axis=1) - 64).all()
+    assert json.loads((pruned / "card.json").read_text())["kept_tokens"] == [64]
+
+
+def test_the_guesses_learn_where_answers_are(tiny_base, tmp_path):
+    data = gather([write_squad(tmp_path / "squad.json", 12, sentences=20)], test=None, validation=0.3, seed=1)
+    recipe = QaRecipe(batch_tokens=4000, wrong_paragraph=0.0, guess_weight=1.0)
+    torch.manual_seed(0)
+    network = Base("tiny", tiny_base, None).span_network((64,))
+    task = QaTask(network, data, DocumentTokenizer(tiny_base / "tokenizer.json"), recipe, Teachers([]))
+    (batch,) = task.batches(0)
+    answered = batch.start > 0
+    with torch.no_grad():  # At first nothing looks less like an answer than the answers.
+        hidden = network.encoder.embeddings(input_ids=batch.ids, token_type_ids=batch.types)
+        network.guesses[0].weight.copy_(-hidden[torch.arange(len(hidden)), batch.start][answered].mean(0, keepdim=True))
+
+    def rank() -> float:
+        """Mean number of tokens that look more like an answer to the first layer than its beginning does."""
+        with torch.no_grad():
+            scores = network.read(batch.ids, batch.mask, batch.types, ()).guesses[0].scores
+        own = scores.gather(1, batch.start.unsqueeze(1))
+        return float((scores > own).sum(1)[answered].float().mean())
+
+    before = rank()
+    optimizer = torch.optim.Adam(network.parameters(), 1e-3)
+    for _ in range(30):
+        optimizer.zero_grad()
+        task.loss(batch).backward()
+        optimizer.step()
+    assert before > 20
+    assert rank() < before / 4
+
+
+def test_training_may_go_on_without_dropping_tokens(pruned, tmp_path):
+    write_squad(tmp_path / "squad.json")
+    train(QaOptions(options(tmp_path, pruned)), Silent())
+    assert not isinstance(load_spans(tmp_path / "engine").network, PrunedSpanNetwork)
+
+
+def test_more_layers_than_there_are_cannot_drop_tokens(tiny_base, tmp_path):
+    write_squad(tmp_path / "squad.json")
+    with pytest.raises(TrainingError, match="of 2 layers the first 1 can prune: give fewer numbers of tokens"):
+        train(QaOptions(options(tmp_path, tiny_base), prune_tokens=True), Silent())
 
 
 def test_whole_articles_are_held_out_and_long_ones_by_paragraph():

@@ -64,6 +64,20 @@ def test_an_engine_directory_gets_a_network_that_reads_back(shape, tmp_path):
         np.testing.assert_allclose(values.float(), made.state_dict()[name], atol=2e-3)
 
 
+def test_of_a_network_that_drops_tokens_the_guesses_are_left_out(tmp_path):
+    (tmp_path / "training").mkdir()
+    shape = NetworkShape(32, 2, 4, 64, 50, 64, reads_segments=True)
+    made, config = network(shape)
+    guess = {"guesses.0.weight": torch.ones(1, shape.width)}
+    torch.save(made.state_dict() | guess, tmp_path / "training" / "network.pt")
+    config.kept_tokens = [64]
+    (tmp_path / "training" / "config.json").write_text(config.to_json_string())
+    version = tmp_path / "triton" / "qa_bert" / "1"
+    version.mkdir(parents=True)
+    _, state = read_network(write_gpu_network(tmp_path))
+    assert not [name for name in state if name.startswith("guesses")]
+
+
 def test_what_a_gpu_does_not_compute_is_refused(tmp_path):
     with pytest.raises(EngineError, match=r"lacks network\.pt and config\.json: name an engine directory"):
         write_gpu_network(tmp_path)
