@@ -9,6 +9,7 @@ import sys
 from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from multiprocessing.managers import SyncManager
+from threading import BrokenBarrierError
 from typing import TYPE_CHECKING, TypeVar
 
 from service.child_process import die_with_parent
@@ -52,13 +53,28 @@ def in_processes(work: Callable[..., _Result], shares: Sequence[tuple[Any, ...]]
             raise
 
 
+_START_SECONDS = 60.0
+
+
 @contextmanager
 def meeting(processes: int) -> Iterator[Barrier]:
-    """Makes a barrier at which so many processes wait for one another, so that their work begins at the same time."""
+    """Makes a barrier for :func:`meet`, at which so many processes wait for one another."""
     manager = SyncManager(ctx=multiprocessing.get_context("spawn"))
-    manager.start(die_with_parent)
+    manager.start(die_with_parent if sys.platform == "linux" else None)
     with manager:
         yield manager.Barrier(processes)
+
+
+def meet(ready: Barrier) -> None:
+    """Waits for the other processes, so that the work of all begins at the same time.
+
+    Raises:
+        RuntimeError: one of them does not come up.
+    """
+    try:
+        ready.wait(_START_SECONDS)
+    except BrokenBarrierError:
+        raise RuntimeError(f"the callers' processes did not come up within {_START_SECONDS:g} s: try again") from None
 
 
 def _obey(parent: int) -> None:

@@ -188,3 +188,9 @@ class PunctuationNetwork(EncoderNetwork):
         """Returns logits of marks ``[rows, tokens, 4]`` and of cases ``[rows, tokens, 3]``, float32."""
         hidden = self.encoder(input_ids, attention_mask).last_hidden_state
         return self.mark(hidden), self.case(hidden)
+
+
+def layer_output(output: Any) -> Tensor:  # noqa: ANN401 - what it is depends on the version of transformers
+    """Takes the hidden states from what a layer of an encoder returns: them alone, or a tuple that begins with them."""
+    found: Tensor = output[0] if isinstance(output, tuple) else output
+    return found

@@ -25,7 +25,7 @@ from engines.bert.network_files import network_file
 from modelkit.errors import EngineError
 from modelkit.files import whole_directory, write_whole
 from modelkit.pruned_graph import read_kept
-from modelkit.token_pruning import CONFIG_NAME, GUESSES
+from modelkit.token_pruning import GUESSES, KEPT_TOKENS
 from modelkit.training.bases import CONFIG, LABELS, TOKENIZER
 from modelkit.training.checkpoint import NETWORK, RunFolder
 from modelkit.triton_models import MODEL_REPOSITORY, NLU_MODELS, QA_MODELS, VERSION
@@ -105,7 +105,7 @@ class QuantizedGraph:
             layer_norm_eps=_attribute(self._embedding, "epsilon"),
         )
         if kept := read_kept(self._values):
-            setattr(config, CONFIG_NAME, kept)
+            setattr(config, KEPT_TOKENS, kept)
         return config
 
     @cached_property

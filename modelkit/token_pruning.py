@@ -9,13 +9,13 @@ numbers of tokens drawn anew for every batch, by Kim and Cho, 2021 ("Length-Adap
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from modelkit.errors import TrainingError
-from modelkit.networks import BERT, Encoder, SpanNetwork
+from modelkit.networks import BERT, Encoder, SpanNetwork, layer_output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-CONFIG_NAME = "kept_tokens"
+KEPT_TOKENS = "kept_tokens"
 """In ``config.json``: how many tokens go on after the first layer, after the second, and so on."""
 GUESSES = "guesses."
 """What the names of the guesses' weights begin with."""
 PROTECTED = 24
-"""Tokens at the beginning of a row that are never dropped as long as they are the question's."""
+"""Tokens at the beginning of a row, ``[CLS]`` among them, that are never dropped unless the document's begin there."""
 LEAST = PROTECTED + 16
-"""Tokens that must go on, so that some of the document always do."""
+"""Tokens that must go on: what is protected, and as many others as an answer may be among."""
 DROPPED = -1e4
 """Logit of a token that was dropped: no span begins or ends there."""
 PRIORITY = 1e4
@@ -75,7 +75,7 @@ class PrunedSpanNetwork(SpanNetwork):
     How many tokens go on is fixed, so that a row's result does not hang on what else is in its batch.
 
     Args:
-        encoder: a BERT whose configuration says how many tokens go on, under :data:`CONFIG_NAME`.
+        encoder: a BERT whose configuration says how many tokens go on, under :data:`KEPT_TOKENS`.
 
     Raises:
         TrainingError: it prunes after its last layer, keeps too few tokens, or is no BERT.
@@ -83,7 +83,7 @@ class PrunedSpanNetwork(SpanNetwork):
 
     def __init__(self, encoder: Encoder) -> None:
         super().__init__(encoder)
-        self.kept: tuple[int, ...] = tuple(getattr(encoder.config, CONFIG_NAME))
+        self.kept: tuple[int, ...] = tuple(getattr(encoder.config, KEPT_TOKENS))
         check_kept(self.kept, encoder.config.num_hidden_layers)
         if encoder.config.model_type != BERT:
             raise TrainingError(f"a {encoder.config.model_type} cannot drop tokens: take a BERT")
@@ -115,7 +115,7 @@ class PrunedSpanNetwork(SpanNetwork):
         hidden = self.encoder.embeddings(input_ids=input_ids, token_type_ids=token_type_ids)
         guesses: list[Guess] = []
         for number, layer in enumerate(self.encoder.encoder.layer):
-            hidden = _layer_output(layer(hidden, _hide_padding(mask, hidden.dtype)))
+            hidden = layer_output(layer(hidden, _hide_padding(mask, hidden.dtype)))
             if number < len(self.guesses):
                 scores = self.guesses[number](hidden).squeeze(-1).float()
                 guesses.append(Guess(scores, places, mask))
@@ -161,7 +161,7 @@ def draw_kept(kept: Sequence[int]) -> tuple[int, ...]:
 
 def span_network(encoder: Encoder) -> SpanNetwork:
     """Makes a network for answers of an encoder, with pruning if its configuration asks for it."""
-    return PrunedSpanNetwork(encoder) if getattr(encoder.config, CONFIG_NAME, None) else SpanNetwork(encoder)
+    return PrunedSpanNetwork(encoder) if getattr(encoder.config, KEPT_TOKENS, None) else SpanNetwork(encoder)
 
 
 def check_kept(kept: Sequence[int], layers: int) -> None:
@@ -171,7 +171,9 @@ def check_kept(kept: Sequence[int], layers: int) -> None:
         TrainingError: it cannot; the message says why.
     """
     if len(kept) >= layers:
-        raise TrainingError(f"of {layers} layers the first {layers - 1} can prune: give fewer numbers of tokens")
+        raise TrainingError(
+            f"of {layers} layers the first {layers - 1} can drop tokens: let fewer do so, as with --set kept_fourth=0"
+        )
     if any(count < LEAST for count in kept) or sorted(kept, reverse=True) != list(kept):
         raise TrainingError(f"{', '.join(map(str, kept))} tokens cannot go on: keep {LEAST} or more, never more again")
 
@@ -180,8 +182,3 @@ def _hide_padding(mask: Tensor, dtype: torch.dtype) -> Tensor:
     """Makes what is added to the scores of attention, ``[rows, 1, 1, tokens]``."""
     hidden: Tensor = (1 - mask[:, None, None, :].to(dtype)) * torch.finfo(dtype).min
     return hidden
-
-
-def _layer_output(output: Any) -> Tensor:  # noqa: ANN401 - a tensor, or a tuple that begins with it
-    found: Tensor = output[0] if isinstance(output, tuple) else output
-    return found

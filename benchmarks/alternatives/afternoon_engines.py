@@ -80,7 +80,7 @@ class Answerer:
 
     def __init__(self, engine: Path) -> None:
         saved = load_spans(engine, traceable=False)
-        self._network = saved.network
+        self._network = saved.network.unpruned()
         self._tokenizer = DocumentTokenizer(saved.tokenizer)
         self._decoder = SpanDecoder(Calibration.load(engine / "triton" / "qa_decode" / VERSION / "calibration.json"))
 

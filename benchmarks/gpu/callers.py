@@ -16,13 +16,11 @@ import numpy as np
 import tritonclient.grpc.aio as triton
 from tritonclient.utils import InferenceServerException
 
-from benchmarks.processes import in_processes, meeting
+from benchmarks.processes import in_processes, meet, meeting
 
 if TYPE_CHECKING:
     from threading import Barrier
 
-_START_SECONDS = 60.0
-"""Within which all processes come up."""
 _WARM_UP_SECONDS = 1.0
 _CALLERS_PER_PROCESS = 16
 _REQUESTS_MADE = 4
@@ -89,7 +87,7 @@ def _call_in_process(load: Load, callers: int, seed: int, ready: Barrier) -> See
     made = [_request(load, rng) for _ in range(_REQUESTS_MADE)]
     requests, tokens = [inputs for inputs, _ in made], float(np.mean([count for _, count in made]))
     # Rates of all processes are added up: they must be of the same seconds.
-    ready.wait(_START_SECONDS)
+    meet(ready)
     cpu, wall = time.process_time(), time.monotonic()
     try:
         seen = asyncio.run(_call_all(load, callers, requests))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from benchmarks.processes import in_processes, meeting
+from benchmarks.processes import in_processes, meet, meeting
 from benchmarks.sla.caller import Caller, Record
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ _Script = TypeVar("_Script")
 _Record = TypeVar("_Record")
 
 _STREAMS_PER_PROCESS = 12
-_START_SECONDS = 60.0
-"""Time for all processes to come up before the load begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +86,7 @@ def _run_share(
         return list(await asyncio.gather(*(call(address, script) for script in scripts)))
 
     # Those of a process that came later than others would begin all at once.
-    ready.wait(_START_SECONDS)
+    meet(ready)
     cpu, wall = time.process_time(), time.monotonic()
     records = asyncio.run(all_of_them())
     seconds = time.monotonic() - wall

@@ -58,7 +58,7 @@ def is_overdue(request: Any) -> bool:  # noqa: ANN401 - Triton's own type
     One that is no number, as another client of Triton may send it, is none.
     """
     deadline = json.loads(request.parameters() or "{}").get("deadline_us")
-    return isinstance(deadline, int | float) and time.time() * 1e6 > deadline
+    return type(deadline) in (int, float) and time.time() * 1e6 > deadline
 
 
 def overdue() -> object:

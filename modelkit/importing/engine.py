@@ -78,6 +78,8 @@ def write_engine(imported: Imported, directory: Path, refinement: Refinement | N
     wanted = refinement or Refinement()
     if wanted.calibrate and imported.task != "qa":
         raise CheckpointError("only answers can be calibrated: leave out --calibrate")
+    if wanted.int8 and "int" in imported.precision:
+        raise CheckpointError(f"the network's weights are {imported.precision} already: leave out --int8")
     with TemporaryDirectory() as scratch:
         tokenizer = Path(scratch, _TOKENIZER)
         imported.tokenizer.save(str(tokenizer))

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-import onnx
-
 from engines.bert.session import BertSession
 from engines.bert.tokenizing import DocumentTokenizer, UtteranceTokenizer
 from modelkit.calibrate_qa import calibrate
 from modelkit.compress import compress
-from modelkit.errors import CheckpointError, DataError
+from modelkit.errors import DataError
 from modelkit.nlu import read_utterances
 from modelkit.squad import read_squad
 
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 
 _SAMPLES = 400
 _SEED = 7
-_INTEGER = {"DequantizeLinear", "MatMulInteger", "MatMulIntegerToFloat", "QAttention", "QLinearMatMul"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +43,8 @@ def in_8_bits(task: Literal["qa", "nlu"], network: Path, target: Path, tokenizer
     """Quantizes a network to ``target``, which is returned.
 
     Raises:
-        CheckpointError: it is in 8 bits already.
         DataError: the samples cannot be read.
     """
-    if _INTEGER & {node.op_type for node in onnx.load(network, load_external_data=False).graph.node}:
-        raise CheckpointError(f"{network.name} has 8-bit weights already: import it without --int8")
     if task == "qa":
         documents = DocumentTokenizer(tokenizer)
         batches = [documents.encode(question.text, question.context) for question in read_squad(samples)[:_SAMPLES]]

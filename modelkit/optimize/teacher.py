@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from engines.bert.session import MASK
+from modelkit.networks import layer_output
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,9 +98,7 @@ def run_watched(network: EncoderNetwork, inputs: tuple[Tensor, ...]) -> tuple[tu
     """Runs a network; returns its outputs, and what each layer returned, ``[layers, rows, tokens, channels]``."""
     seen: list[Tensor] = []
     hooks = [
-        layer.register_forward_hook(
-            lambda _, __, output: seen.append(output[0] if isinstance(output, tuple) else output)
-        )
+        layer.register_forward_hook(lambda _, __, output: seen.append(layer_output(output)))
         for layer in network.encoder.encoder.layer
     ]
     try:

@@ -24,7 +24,7 @@ from modelkit.networks import (
     load_encoder,
     new_encoder,
 )
-from modelkit.token_pruning import CONFIG_NAME, GUESSES, span_network
+from modelkit.token_pruning import GUESSES, KEPT_TOKENS, span_network
 from modelkit.training.checkpoint import NETWORK, load_tensors
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Base:
             TrainingError: files are damaged, the earlier engine is for another task, or the network cannot do that.
         """
         encoder = self._encoder(0.0)
-        setattr(encoder.config, CONFIG_NAME, list(kept))
+        setattr(encoder.config, KEPT_TOKENS, list(kept))
         network = span_network(encoder)
         if self.trained is not None:
             state, fresh = load_tensors(self.trained), network.state_dict()
@@ -113,8 +113,8 @@ class Base:
             if (self.directory / name).resolve() != (folder / name).resolve():
                 shutil.copy(self.directory / name, folder / name)
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-        if config.get(CONFIG_NAME, []) != list(kept):
-            write_whole(folder / CONFIG, json.dumps(config | {CONFIG_NAME: list(kept)}, indent=2) + "\n")
+        if config.get(KEPT_TOKENS, []) != list(kept):
+            write_whole(folder / CONFIG, json.dumps(config | {KEPT_TOKENS: list(kept)}, indent=2) + "\n")
 
     def _encoder(self, dropout: float) -> Encoder:
         if self.trained is None:

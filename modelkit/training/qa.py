@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -11,13 +11,14 @@ from engines.bert.tokenizing import DocumentTokenizer
 from modelkit.errors import TrainingError
 from modelkit.importing.architectures import positions
 from modelkit.networks import BERT, MPNET, encoder_config
+from modelkit.token_pruning import KEPT_TOKENS
 from modelkit.training import qa_data, qa_engine
-from modelkit.training.bases import find_base
+from modelkit.training.bases import CONFIG, find_base
 from modelkit.training.devices import choose_device
 from modelkit.training.distillation import Teachers
 from modelkit.training.loop import train_to_end
 from modelkit.training.options import TrainOptions, adjust
-from modelkit.training.qa_recipe import QaRecipe
+from modelkit.training.qa_recipe import Pruning, QaRecipe
 from modelkit.training.qa_task import QaTask
 from modelkit.training.saved import load_spans
 from modelkit.training.vocabularies import translate_pairs
@@ -64,9 +65,12 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
     base = find_base(common.base, (BERT, MPNET))
     tokenizer = _tokenizer(base, recipe)
     folder = common.folder
+    kept = _kept(options, recipe)
     given = common.describe(base, options.test, recipe)
-    kept = recipe.kept if options.prune_tokens else ()
-    given["kept_tokens"] = list(kept)
+    if kept:
+        given["kept_tokens"] = list(kept)
+    else:
+        given["recipe"] = {name: value for name, value in asdict(recipe).items() if name != "pruning"}
     if not common.export_only:
         folder.begin(given)
     display.say(f"{len(data.training)} questions, {len(data.validation)} for validation, on {device}")
@@ -86,6 +90,21 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
         card={"task": "extractive question answering", **given},
         seed=seed,
     )
+
+
+def _kept(options: QaOptions, recipe: QaRecipe) -> tuple[int, ...]:
+    """Tells how many tokens go on after the first layers of the network; empty for all.
+
+    Raises:
+        TrainingError: settings of pruning were given without it.
+    """
+    folder = options.common.folder.path
+    if options.common.export_only and (folder / CONFIG).exists():
+        # The weights are there already: they decide.
+        return tuple(getattr(encoder_config(folder), KEPT_TOKENS, None) or ())
+    if not options.prune_tokens and recipe.pruning != Pruning():
+        raise TrainingError("kept_first and the like say how tokens are dropped: add --prune-tokens, or leave them out")
+    return recipe.pruning.kept if options.prune_tokens else ()
 
 
 def _tokenizer(base: Base, recipe: QaRecipe) -> DocumentTokenizer:

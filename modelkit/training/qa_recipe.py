@@ -10,6 +10,30 @@ from modelkit.training.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True)
+class Pruning:
+    """How a network drops tokens (:mod:`modelkit.token_pruning`).
+
+    Attributes:
+        kept_first: tokens that go on after the first layer.
+        kept_second: after the second layer; 0 drops no more.
+        kept_third: after the third, likewise.
+        kept_fourth: after the fourth, likewise.
+        guess_weight: of the loss of the guesses by which tokens are dropped.
+    """
+
+    kept_first: int = 176
+    kept_second: int = 120
+    kept_third: int = 80
+    kept_fourth: int = 48
+    guess_weight: float = 0.5
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """How many tokens go on after the first layers."""
+        return tuple(takewhile(bool, (self.kept_first, self.kept_second, self.kept_third, self.kept_fourth)))
+
+
+@dataclass(frozen=True, slots=True)
 class QaRecipe:
     """Two runs of one recipe on one machine give the same weights.
 
@@ -21,12 +45,7 @@ class QaRecipe:
         overlap: document tokens that two neighbouring windows share.
         validated: most held-out questions that score the network in training; all calibrate it.
         teacher_weight: share of the loss against the teachers' opinion, where there are teachers.
-        kept_first: tokens that go on after the first layer of a network that drops some, see
-            :mod:`modelkit.token_pruning`.
-        kept_second: after the second layer; 0 drops no more.
-        kept_third: after the third, likewise.
-        kept_fourth: after the fourth, likewise.
-        guess_weight: of the loss of its guesses, on which it drops them.
+        pruning: of a network that drops tokens.
     """
 
     schedule: Schedule = field(
@@ -40,16 +59,7 @@ class QaRecipe:
     overlap: int = 48
     validated: int = 300
     teacher_weight: float = 0.7
-    kept_first: int = 176
-    kept_second: int = 120
-    kept_third: int = 80
-    kept_fourth: int = 48
-    guess_weight: float = 0.5
-
-    @property
-    def kept(self) -> tuple[int, ...]:
-        """How many tokens go on after the first layers."""
-        return tuple(takewhile(bool, (self.kept_first, self.kept_second, self.kept_third, self.kept_fourth)))
+    pruning: Pruning = field(default_factory=Pruning)
 
     def on_gpu(self) -> QaRecipe:
         """The same with larger batches."""

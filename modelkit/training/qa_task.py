@@ -68,11 +68,12 @@ class QaTask:
         spans = self._mean_loss(pairs, labels, opinions)
         if not reading.guesses:
             return spans
-        either = [torch.stack(targets).mean(0) for targets in (labels, opinions or labels)]
+        # A guess is of beginnings and ends alike.
         guesses = [(_visible(guess.scores, guess.mask), guess.places) for guess in reading.guesses]
-        every = [[target] * len(guesses) for target in either]
-        guessed = self._mean_loss(guesses, every[0], every[1] if opinions else None)
-        return spans + self._recipe.guess_weight * guessed
+        to_guess = [torch.stack(labels).mean(0)] * len(guesses)
+        thought = [torch.stack(opinions).mean(0)] * len(guesses) if opinions else None
+        guessed = self._mean_loss(guesses, to_guess, thought)
+        return spans + self._recipe.pruning.guess_weight * guessed
 
     def _read(self, ids: Tensor, mask: Tensor, types: Tensor) -> Reading:
         if isinstance(self.network, PrunedSpanNetwork):
@@ -82,7 +83,13 @@ class QaTask:
     def _mean_loss(
         self, outputs: Sequence[tuple[Tensor, Tensor]], labels: Sequence[Tensor], opinions: Sequence[Tensor] | None
     ) -> Tensor:
-        """Compares logits ``[rows, kept]`` at their places with targets ``[rows, tokens]``, output by output."""
+        """Compares logits ``[rows, kept]`` at their places with targets ``[rows, tokens]``, output by output.
+
+        Args:
+            outputs: logits with their places.
+            labels: what is true, one target an output.
+            opinions: what teachers think, likewise; None without teachers.
+        """
         hard = _mean([soft_loss(z, y.gather(1, places)).mean() for (z, places), y in zip(outputs, labels, strict=True)])
         if opinions is None:
             return hard

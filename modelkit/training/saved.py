@@ -63,7 +63,16 @@ def load_intents(directory: Path, *, traceable: bool = True) -> SavedIntents:
 
 
 def load_spans(directory: Path, *, traceable: bool = True) -> SavedSpans:
-    """Loads the network of an engine directory for answers; see :func:`load_intents`."""
+    """Loads the network of an engine directory for answers.
+
+    Args:
+        directory: holds ``training/``.
+        traceable: see :func:`modelkit.networks.new_encoder`.
+
+    Raises:
+        EngineError: it holds no such network.
+        TrainingError: its configuration asks for what it cannot do.
+    """
     folder = _training(directory)
     network = span_network(new_encoder(folder, traceable=traceable))
     _fill(network, folder)

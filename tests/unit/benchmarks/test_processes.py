@@ -6,15 +6,18 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import psutil
 import pytest
 
-from benchmarks.processes import in_processes
+from benchmarks import processes
+from benchmarks.processes import in_processes, meet, meeting
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from threading import Barrier
 
 PROGRAM = """
 from benchmarks.processes import in_processes
@@ -36,6 +39,24 @@ def fail_or_wait(fails) -> None:
     if fails:
         raise ValueError("it cannot be done")
     wait_for_a_signal()
+
+
+def arrive(delay: float, ready: Barrier) -> float:
+    time.sleep(delay)
+    meet(ready)
+    return time.monotonic()
+
+
+def test_work_begins_when_all_have_come_up():
+    with meeting(2) as ready:
+        first, second = in_processes(arrive, [(0.0, ready), (1.0, ready)])
+    assert abs(first - second) < 0.5
+
+
+def test_who_waits_for_nobody_is_told(monkeypatch):
+    monkeypatch.setattr(processes, "_START_SECONDS", 0.05)
+    with meeting(2) as ready, pytest.raises(RuntimeError, match=r"did not come up within 0\.05 s"):
+        meet(ready)
 
 
 def test_what_came_of_each_share_is_returned_in_order():

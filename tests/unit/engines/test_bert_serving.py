@@ -18,6 +18,7 @@ from tests.unit.engines.bert.gpu.stand_in import import_beside_triton
         (json.dumps({"deadline_us": int((time.time() + 3600) * 1e6)}), False),
         (json.dumps({"deadline_us": "1"}), False),
         (json.dumps({"deadline_us": None}), False),
+        (json.dumps({"deadline_us": True}), False),
     ],
 )
 def test_a_request_is_overdue_when_its_deadline_has_passed(parameters, overdue, monkeypatch):

@@ -166,7 +166,7 @@ def test_numbers_of_tokens_are_drawn_around_those_of_the_network():
 @pytest.mark.parametrize(
     ("kept", "reason"),
     [
-        ((160, 96, 64), "of 3 layers the first 2 can prune"),
+        ((160, 96, 64), "of 3 layers the first 2 can drop tokens"),
         ((96, 160), "96, 160 tokens cannot go on: keep 40 or more, never more again"),
         ((96, 39), "96, 39 tokens cannot go on"),
     ],

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +11,7 @@ from engines.bert.span_decoding import Calibration
 from modelkit.errors import CheckpointError, DataError
 from modelkit.importing.checkpoint import read_checkpoint
 from modelkit.importing.engine import FORCED, write_engine
-from modelkit.importing.refinement import Refinement, in_8_bits
+from modelkit.importing.refinement import Refinement
 from tests.unit.modelkit.importing.checkpoints import (
     INTENTS,
     SLOTS,
@@ -61,9 +62,12 @@ def test_8_bits_are_not_made_of_8_bits(tmp_path):
     hugging_face(tmp_path / "qa", "bert", "ForQuestionAnswering")
     data = squad(tmp_path / "squad.json", [f"the tower number {n} is named after eiffel" for n in range(3)])
     make([tmp_path / "qa"], tmp_path / "engine", Refinement(int8=data))
-    network = network_in(tmp_path / "engine", "qa")
-    with pytest.raises(CheckpointError, match=r"model\.int8\.onnx has 8-bit weights already: import it without --int8"):
-        in_8_bits("qa", network, tmp_path / "again.onnx", tmp_path / "none.json", data)
+    small = network_in(tmp_path / "engine", "qa")
+    shutil.copy(tmp_path / "qa" / "vocab.txt", small.parent)
+    (tmp_path / "scratch").rename(tmp_path / "before")
+    with pytest.raises(CheckpointError, match=r"the network's weights are .*int8 already: leave out --int8"):
+        make([small], tmp_path / "again", Refinement(int8=data))
+    assert not (tmp_path / "again").exists()
 
 
 def test_intents_in_8_bits_are_close_to_float32(tmp_path):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,12 +19,12 @@ from engines.bert.tokenizing import DocumentTokenizer
 from modelkit.errors import DataError, TrainingError
 from modelkit.squad import Question
 from modelkit.token_pruning import DROPPED, PrunedSpanNetwork
-from modelkit.training.bases import Base
+from modelkit.training.bases import Base, find_base
 from modelkit.training.distillation import Teachers
 from modelkit.training.options import TrainOptions
 from modelkit.training.qa import QaOptions, train
 from modelkit.training.qa_data import gather, split
-from modelkit.training.qa_recipe import QaRecipe
+from modelkit.training.qa_recipe import Pruning, QaRecipe
 from modelkit.training.qa_task import NetworkSession, QaTask, separation
 from modelkit.training.qa_windows import label, make_windows
 from modelkit.training.saved import load_spans
@@ -127,7 +129,7 @@ def test_a_network_that_drops_tokens_is_trained_and_served(pruned):
 
 def test_the_guesses_learn_where_answers_are(tiny_base, tmp_path):
     data = gather([write_squad(tmp_path / "squad.json", 12, sentences=20)], test=None, validation=0.3, seed=1)
-    recipe = QaRecipe(batch_tokens=4000, wrong_paragraph=0.0, guess_weight=1.0)
+    recipe = QaRecipe(batch_tokens=4000, wrong_paragraph=0.0, pruning=Pruning(guess_weight=1.0))
     torch.manual_seed(0)
     network = Base("tiny", tiny_base, None).span_network((64,))
     task = QaTask(network, data, DocumentTokenizer(tiny_base / "tokenizer.json"), recipe, Teachers([]))
@@ -160,9 +162,32 @@ def test_training_may_go_on_without_dropping_tokens(pruned, tmp_path):
     assert not isinstance(load_spans(tmp_path / "engine").network, PrunedSpanNetwork)
 
 
+def test_training_may_go_on_dropping_tokens_with_what_was_learned_of_them(pruned, engine):
+    learned = load_spans(pruned).network.guess_weights()
+    np.testing.assert_array_equal(find_base(pruned).span_network((80,)).guess_weights(), learned)
+    begun = find_base(engine).span_network((80,))
+    assert np.abs(begun.guess_weights()).max() > 0
+    assert torch.equal(begun.span.weight, load_spans(engine).network.span.weight)
+
+
+def test_what_was_trained_is_exported_with_the_tokens_that_it_was_trained_to_keep(pruned, tiny_base, tmp_path):
+    engine = tmp_path / "engine"
+    shutil.copytree(pruned / "training", engine / "training")
+    write_squad(tmp_path / "squad.json", sentences=20)
+    train(QaOptions(replace(options(tmp_path, tiny_base), export_only=True)), Silent())
+    assert load_spans(engine).network.kept == (64,)
+    assert json.loads((engine / "card.json").read_text())["kept_tokens"] == [64]
+
+
+def test_settings_of_pruning_without_pruning_are_refused(tiny_base, tmp_path):
+    write_squad(tmp_path / "squad.json")
+    with pytest.raises(TrainingError, match="add --prune-tokens, or leave them out"):
+        train(QaOptions(options(tmp_path, tiny_base, settings=PRUNED)), Silent())
+
+
 def test_more_layers_than_there_are_cannot_drop_tokens(tiny_base, tmp_path):
     write_squad(tmp_path / "squad.json")
-    with pytest.raises(TrainingError, match="of 2 layers the first 1 can prune: give fewer numbers of tokens"):
+    with pytest.raises(TrainingError, match="of 2 layers the first 1 can drop tokens: let fewer do so"):
         train(QaOptions(options(tmp_path, tiny_base), prune_tokens=True), Silent())
 
 
