@@ -1,7 +1,7 @@
 """Token pruning: a network for answers that reads on, layer by layer, where the answer may be, and nowhere else.
 
 After each of its first layers the network guesses, with one linear output a token, where an answer begins or ends. The
-tokens with the best guesses go on to the next layer, and the last layers see a fifth of a full window. That only few
+tokens with the best guesses go on to the next layer, and the last layers see a quarter of a full window. That only few
 tokens matter there was found by Goyal et al., 2020 ("PoWER-BERT"); that a network bears it which was trained with
 numbers of tokens drawn anew for every batch, by Kim and Cho, 2021 ("Length-Adaptive Transformer").
 """

@@ -21,10 +21,10 @@ class Pruning:
         guess_weight: of the loss of the guesses by which tokens are dropped.
     """
 
-    kept_first: int = 176
-    kept_second: int = 120
-    kept_third: int = 80
-    kept_fourth: int = 48
+    kept_first: int = 192
+    kept_second: int = 144
+    kept_third: int = 104
+    kept_fourth: int = 64
     guess_weight: float = 0.5
 
     @property
