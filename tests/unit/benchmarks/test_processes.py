@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from threading import Barrier
 
 PROGRAM = """
+import signal
+# Who started the tests may ignore it, as shells do for what they put into the background.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from benchmarks.processes import in_processes
 from tests.unit.benchmarks.test_processes import wait_for_a_signal
 in_processes(wait_for_a_signal, [(), ()])
