@@ -54,8 +54,8 @@ def test_epochs_of_an_option_have_the_same_range():
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_what_recipes_say_themselves_lies_within(recipe: NluRecipe | QaRecipe | PunctuationRecipe):
     values = asdict(recipe)
-    values |= values.pop("schedule")
-    settings = tuple(f"{name}={value}" for name, value in values.items())
+    nested = [values.pop(name) for name, value in list(values.items()) if isinstance(value, dict)]
+    settings = tuple(f"{name}={value}" for part in (values, *nested) for name, value in part.items())
     assert adjust(recipe, TrainOptions((), None, settings=settings)) == recipe
 
 
