@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _Result = TypeVar("_Result")
 
+_START_SECONDS = 60.0
+"""Within which all processes come up."""
+
 
 def in_processes(work: Callable[..., _Result], shares: Sequence[tuple[Any, ...]]) -> list[_Result]:
     """Does the shares of a work at the same time, each in a process of its own, and waits for the last of them.
@@ -51,9 +54,6 @@ def in_processes(work: Callable[..., _Result], shares: Sequence[tuple[Any, ...]]
             for process in set(multiprocessing.active_children()) - others:
                 process.terminate()
             raise
-
-
-_START_SECONDS = 60.0
 
 
 @contextmanager
