@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import onnx
 
 _MASK = 3
+_ATTENTION, _NORM = "Attention", "SkipLayerNormalization"
 _PRIORITY, _PLACES = "token_priority", "token_places"
 """``[rows, tokens]``: what orders tokens beside their guess, and where each stands in its row."""
 
@@ -27,13 +28,19 @@ def prune_tokens(
     """Makes a fused BERT drop tokens, in place.
 
     Args:
-        model: with the inputs ``attention_mask`` and ``token_type_ids``, and fused attention in every layer, whose mask
-            is the number of each row's tokens.
-        kept: how many tokens go on after the first layer, after the second, …
+        model: with the inputs ``attention_mask`` and ``token_type_ids``, and in every layer fused attention, whose mask
+            is the number of each row's tokens, and two fused normalizations.
+        kept: how many tokens go on after the first layer's attention, after the second's, …
         guesses: weights of the guesses of these layers, ``[channels]`` each.
         outputs: names of the outputs that have one value a token.
+
+    Raises:
+        RuntimeError: not every normalization of the layers was fused.
     """
     graph = model.graph
+    attentions, norms = (len(_nodes(graph, operator)) for operator in (_ATTENTION, _NORM))
+    if norms != 2 * attentions:
+        raise RuntimeError(f"only {norms} of {2 * attentions} normalizations were fused: see the exporter")
     _start(graph)
     places, priority = _PLACES, _PRIORITY
     for number, (most, weights) in enumerate(zip(kept, guesses, strict=True)):
@@ -43,7 +50,7 @@ def prune_tokens(
 
 
 def read_kept(values: Mapping[str, npt.NDArray[np.generic]]) -> list[int]:
-    """Tells how many tokens go on in a graph after its first layers, given its initializers by name."""
+    """Tells how many tokens go on in a graph after the attention of its layers, given its initializers by name."""
     names = takewhile(values.__contains__, map(_kept_name, count()))
     return [int(values[name].item()) for name in names]
 
@@ -53,7 +60,7 @@ def _kept_name(number: int) -> str:
 
 
 class _Stage:
-    """One place where tokens are dropped: between the layer ``number`` and the next.
+    """One place where tokens are dropped: between the attention of a layer and its feed-forward network.
 
     Args:
         graph: is changed.
@@ -61,9 +68,9 @@ class _Stage:
     """
 
     def __init__(self, graph: onnx.GraphProto, number: int) -> None:
-        following = [node for node in graph.node if node.op_type == "Attention"][number + 1]
         self._graph, self._number = graph, number
-        self._hidden, self._mask = following.input[0], following.input[_MASK]
+        self._mask = _nodes(graph, _ATTENTION)[number].input[_MASK]
+        self._hidden = _nodes(graph, _NORM)[2 * number].output[0]
 
     def insert(self, most: int, weights: npt.NDArray[np.float32], places: str, priority: str) -> tuple[str, str]:
         """Inserts the nodes; returns the names of the places and priorities of the tokens that are left."""
@@ -106,6 +113,10 @@ class _Stage:
                 node.input[position] = left.get(name, name)
         for offset, node in enumerate(added):
             self._graph.node.insert(place + offset, node)
+
+
+def _nodes(graph: onnx.GraphProto, operator: str) -> list[onnx.NodeProto]:
+    return [node for node in graph.node if node.op_type == operator]
 
 
 def _start(graph: onnx.GraphProto) -> None:

@@ -6,6 +6,7 @@ depends on its neighbours. Here the ranges are measured once and fixed: a row ge
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -223,3 +224,24 @@ def _join_multiplications(graph: onnx.GraphProto) -> None:
         replaced += [node, cast, scaling, scales]
     for node in replaced:
         graph.node.remove(node)
+    _join_biases(graph)
+
+
+def _join_biases(graph: onnx.GraphProto) -> None:
+    """Lets every ``MatMulIntegerToFloat`` add the bias itself that its result alone is added to."""
+    users: defaultdict[str, list[onnx.NodeProto]] = defaultdict(list)
+    for node in graph.node:
+        for name in node.input:
+            users[name].append(node)
+    shapes = {value.name: list(value.dims) for value in graph.initializer}
+    outputs = {output.name for output in graph.output}
+    for product in [node for node in graph.node if node.op_type == "MatMulIntegerToFloat"]:
+        match users[product.output[0]]:
+            case [onnx.NodeProto(op_type="Add") as addition] if addition.output[0] not in outputs:
+                bias = next(name for name in addition.input if name != product.output[0])
+                if shapes.get(bias) == shapes[product.input[1]][1:]:
+                    product.input.append(bias)
+                    for user in users[addition.output[0]]:
+                        names = [product.output[0] if name == addition.output[0] else name for name in user.input]
+                        user.input[:] = names
+                    graph.node.remove(addition)

@@ -1,9 +1,10 @@
 """Token pruning: a network for answers that reads on, layer by layer, where the answer may be, and nowhere else.
 
-After each of its first layers the network guesses, with one linear output a token, where an answer begins or ends. The
-tokens with the best guesses go on to the next layer, and the last layers see a quarter of a full window. That only few
-tokens matter there was found by Goyal et al., 2020 ("PoWER-BERT"); that a network bears it which was trained with
-numbers of tokens drawn anew for every batch, by Kim and Cho, 2021 ("Length-Adaptive Transformer").
+After the attention of a layer the network guesses, with one linear output a token, where an answer begins or ends. Only
+the tokens with the best guesses go through the layer's feed-forward network and on to the next layer; the last layers
+see a fifth of a full window. That few tokens matter there, and that this is the place to drop the others, was found by
+Goyal et al., 2020 ("PoWER-BERT"); that a network bears it which was trained with numbers of tokens drawn anew for
+every batch, by Kim and Cho, 2021 ("Length-Adaptive Transformer").
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 KEPT_TOKENS = "kept_tokens"
-"""In ``config.json``: how many tokens go on after the first layer, after the second, and so on."""
+"""In ``config.json``: how many tokens go on after the first layer's attention, after the second's, and so on."""
 GUESSES = "guesses."
 """What the names of the guesses' weights begin with."""
 PROTECTED = 24
@@ -78,7 +79,7 @@ class PrunedSpanNetwork(SpanNetwork):
         encoder: a BERT whose configuration says how many tokens go on, under :data:`KEPT_TOKENS`.
 
     Raises:
-        TrainingError: it prunes after its last layer, keeps too few tokens, or is no BERT.
+        TrainingError: it prunes more often than it has layers, keeps too few tokens, or is no BERT.
     """
 
     def __init__(self, encoder: Encoder) -> None:
@@ -106,7 +107,8 @@ class PrunedSpanNetwork(SpanNetwork):
             input_ids: ``[rows, tokens]`` int64.
             attention_mask: likewise, 1 for a token and 0 for padding.
             token_type_ids: likewise, 0 for the question and 1 for the document.
-            kept: how many tokens go on after the first layer, the second, …; of those that are missing, all.
+            kept: how many tokens go on after the attention of the first layer, the second, …; of those that are
+                missing, all.
         """
         mask, rows = attention_mask, torch.arange(len(input_ids), device=input_ids.device).unsqueeze(1)
         places = torch.arange(input_ids.shape[1], device=input_ids.device).expand_as(input_ids)
@@ -115,7 +117,7 @@ class PrunedSpanNetwork(SpanNetwork):
         hidden = self.encoder.embeddings(input_ids=input_ids, token_type_ids=token_type_ids)
         guesses: list[Guess] = []
         for number, layer in enumerate(self.encoder.encoder.layer):
-            hidden = layer_output(layer(hidden, _hide_padding(mask, hidden.dtype)))
+            hidden = layer_output(layer.attention(hidden, _hide_padding(mask, hidden.dtype)))
             if number < len(self.guesses):
                 scores = self.guesses[number](hidden).squeeze(-1).float()
                 guesses.append(Guess(scores, places, mask))
@@ -123,6 +125,7 @@ class PrunedSpanNetwork(SpanNetwork):
                     chosen = (scores.detach() + priority).topk(kept[number], dim=1).indices
                     hidden = hidden[rows, chosen]
                     mask, places, priority = (values.gather(1, chosen) for values in (mask, places, priority))
+            hidden = layer.output(layer.intermediate(hidden), hidden)
         start, end = self.span(hidden).unbind(-1)
         return Reading((start, end), places, mask, tuple(guesses))
 
@@ -170,9 +173,10 @@ def check_kept(kept: Sequence[int], layers: int) -> None:
     Raises:
         TrainingError: it cannot; the message says why.
     """
-    if len(kept) >= layers:
+    if len(kept) > layers:
         raise TrainingError(
-            f"of {layers} layers the first {layers - 1} can drop tokens: let fewer do so, as with --set kept_fourth=0"
+            f"{layers} layers cannot drop tokens {len(kept)} times: set the last {len(kept) - layers} of kept_first, "
+            "kept_second, … to 0 (--set)"
         )
     if any(count < LEAST for count in kept) or sorted(kept, reverse=True) != list(kept):
         raise TrainingError(f"{', '.join(map(str, kept))} tokens cannot go on: keep {LEAST} or more, never more again")

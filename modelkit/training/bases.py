@@ -83,7 +83,7 @@ class Base:
         """Makes a network for answers; of an earlier engine the guesses are kept where it made as many.
 
         Args:
-            kept: how many tokens go on after its first layers; empty for all.
+            kept: how many tokens go on after the attention of its first layers; empty for all.
 
         Raises:
             TrainingError: files are damaged, the earlier engine is for another task, or the network cannot do that.
@@ -107,7 +107,7 @@ class Base:
         return network
 
     def keep(self, folder: Path, kept: Sequence[int] = ()) -> None:
-        """Copies what is needed to build the network again, which lets ``kept`` tokens go on after its first layers."""
+        """Copies what is needed to build the network again, of whose tokens its first layers let ``kept`` go on."""
         folder.mkdir(parents=True, exist_ok=True)
         for name in (TOKENIZER, CONFIG):
             if (self.directory / name).resolve() != (folder / name).resolve():

@@ -14,23 +14,28 @@ class Pruning:
     """How a network drops tokens (:mod:`modelkit.token_pruning`).
 
     Attributes:
-        kept_first: tokens that go on after the first layer.
-        kept_second: after the second layer; 0 drops no more.
-        kept_third: after the third, likewise.
-        kept_fourth: after the fourth, likewise.
+        kept_first: tokens that go on after the attention of the first layer.
+        kept_second: of the second, likewise; 0 drops no more.
+        kept_third: of the third, likewise.
+        kept_fourth: of the fourth, likewise.
+        kept_fifth: of the fifth, likewise.
+        kept_sixth: of the sixth, likewise.
         guess_weight: of the loss of the guesses by which tokens are dropped.
     """
 
-    kept_first: int = 192
-    kept_second: int = 144
-    kept_third: int = 104
-    kept_fourth: int = 64
+    kept_first: int = 176
+    kept_second: int = 128
+    kept_third: int = 88
+    kept_fourth: int = 56
+    kept_fifth: int = 48
+    kept_sixth: int = 40
     guess_weight: float = 0.5
 
     @property
     def kept(self) -> tuple[int, ...]:
-        """How many tokens go on after the first layers."""
-        return tuple(takewhile(bool, (self.kept_first, self.kept_second, self.kept_third, self.kept_fourth)))
+        """How many tokens go on after the attention of the first layers."""
+        first = (self.kept_first, self.kept_second, self.kept_third)
+        return tuple(takewhile(bool, (*first, self.kept_fourth, self.kept_fifth, self.kept_sixth)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import pytest
 import torch
 from transformers import BertConfig, BertModel
@@ -12,6 +13,7 @@ from modelkit.compress import compress
 from modelkit.errors import TrainingError
 from modelkit.export import QA_INPUTS, QA_OUTPUTS, export
 from modelkit.networks import SpanNetwork
+from modelkit.pruned_graph import prune_tokens
 from modelkit.token_pruning import (
     DROPPED,
     PROTECTED,
@@ -103,9 +105,14 @@ def test_the_question_is_kept_and_of_a_long_one_its_beginning(network):
 
 
 def _mean_state(network: PrunedSpanNetwork, inputs: tuple[torch.Tensor, ...], question: int) -> torch.Tensor:
-    """What the first layer says of the question: the negative of it guesses that nothing is less likely an answer."""
-    hidden = network.encoder(*inputs[:2], token_type_ids=inputs[2], output_hidden_states=True).hidden_states[1]
-    return hidden[0, :question].mean(0, keepdim=True)
+    """What the first attention says of the question: by the negative of it nothing is less likely an answer."""
+    seen: list[torch.Tensor] = []
+    listening = network.encoder.encoder.layer[0].attention.output.register_forward_hook(
+        lambda _module, _inputs, output: seen.append(output)
+    )
+    network.unpruned()(*inputs)
+    listening.remove()
+    return seen[0][0, :question].mean(0, keepdim=True)
 
 
 def test_a_row_does_not_hang_on_its_batch(network):
@@ -127,6 +134,27 @@ def test_graphs_drop_what_the_network_drops(network, tmp_path):
             seen = inputs[1].bool().numpy()
             np.testing.assert_allclose(result[name][seen], wanted.numpy()[seen], atol=1e-3)
             assert (result[name][seen] == DROPPED).sum() == sum(max(0, length - KEPT[1]) for length in lengths)
+
+
+def test_tokens_may_be_dropped_in_every_layer(tmp_path):
+    torch.manual_seed(3)
+    every = PrunedSpanNetwork(encoder((96, 72, 48))).eval()
+    export(every, tmp_path / "float.onnx", QA_INPUTS, QA_OUTPUTS)
+    inputs = rows(150, 60)
+    feeds = dict(zip(QA_INPUTS, (part.numpy() for part in inputs), strict=True))
+    (result,) = BertSession(tmp_path / "float.onnx", threads=1).run([feeds])
+    seen = inputs[1].bool().numpy()
+    for name, wanted in zip(QA_OUTPUTS, run(every, inputs), strict=True):
+        np.testing.assert_allclose(result[name][seen], wanted.numpy()[seen], atol=1e-3)
+        assert (result[name][seen] == DROPPED).sum() == 150 - 48 + 60 - 48
+
+
+def test_a_graph_whose_normalizations_were_not_all_fused_is_refused(network, tmp_path):
+    export(network, tmp_path / "float.onnx", QA_INPUTS, QA_OUTPUTS)
+    model = onnx.load(tmp_path / "float.onnx")
+    next(node for node in model.graph.node if node.op_type == "SkipLayerNormalization").op_type = "LayerNormalization"
+    with pytest.raises(RuntimeError, match="only 5 of 6 normalizations were fused"):
+        prune_tokens(model, KEPT, network.guess_weights(), tuple(QA_OUTPUTS))
 
 
 def test_in_8_bits_a_row_does_not_hang_on_its_batch_either(network, tmp_path):
@@ -166,7 +194,7 @@ def test_numbers_of_tokens_are_drawn_around_those_of_the_network():
 @pytest.mark.parametrize(
     ("kept", "reason"),
     [
-        ((160, 96, 64), "of 3 layers the first 2 can drop tokens"),
+        ((160, 96, 64, 48), "3 layers cannot drop tokens 4 times: set the last 1 of kept_first, kept_second"),
         ((96, 160), "96, 160 tokens cannot go on: keep 40 or more, never more again"),
         ((96, 39), "96, 39 tokens cannot go on"),
     ],

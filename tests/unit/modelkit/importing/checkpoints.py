@@ -1,4 +1,4 @@
-"""Small checkpoints in every format, made on the spot with random weights."""
+"""Small checkpoints in every format, made on the spot with random weights, and how Hugging Face's are imported."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ import tarfile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
 import torch
 import transformers
 import yaml
 from tokenizers import ByteLevelBPETokenizer
 from torch import nn
+
+from modelkit.errors import CheckpointError
+from modelkit.importing.checkpoint import read_checkpoint
+from modelkit.importing.engine import write_engine
+from modelkit.importing.onnx_file import OnnxOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,6 +36,7 @@ SIZES = {"num_hidden_layers": 2, "num_attention_heads": 2, "hidden_size": 32, "i
 KINDS = {"bert": "Bert", "distilbert": "DistilBert", "roberta": "Roberta", "electra": "Electra"}
 INTENTS = ("alarm", "lights", "weather")
 SLOTS = ("I-place", "O", "B-time", "B-place", "I-time")
+ANSWERS, SEQUENCES, TOKENS = "ForQuestionAnswering", "ForSequenceClassification", "ForTokenClassification"
 
 
 def config_of(kind: str, **changes: Any) -> transformers.PretrainedConfig:
@@ -212,3 +219,21 @@ def greatest_difference(got: np.ndarray, expected: np.ndarray, mask: np.ndarray 
 def network_in(engine: Path, name: str) -> Path:
     (path,) = (engine / "triton" / f"{name}_bert" / "1").glob("*.onnx")
     return path
+
+
+def make(sources: list[Path], out: Path, **options) -> dict[str, object]:
+    scratch = out.with_name("scratch")
+    scratch.mkdir()
+    return write_engine(read_checkpoint(sources, scratch, OnnxOptions(**options)), out)
+
+
+def refused(sources: list[Path], out: Path, match: str, **options) -> None:
+    with pytest.raises(CheckpointError, match=match):
+        make(sources, out, **options)
+    assert not out.exists()
+
+
+def change(directory: Path, **fields) -> None:
+    path = directory / "config.json"
+    config = json.loads(path.read_text()) | fields
+    path.write_text(json.dumps({key: value for key, value in config.items() if value is not None}))

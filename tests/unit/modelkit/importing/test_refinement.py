@@ -13,8 +13,11 @@ from modelkit.importing.checkpoint import read_checkpoint
 from modelkit.importing.engine import FORCED, write_engine
 from modelkit.importing.refinement import Refinement
 from tests.unit.modelkit.importing.checkpoints import (
+    ANSWERS,
     INTENTS,
+    SEQUENCES,
     SLOTS,
+    TOKENS,
     VOCABULARY,
     hugging_face,
     network_in,
@@ -46,7 +49,7 @@ def make(sources: list[Path], out: Path, refinement: Refinement) -> dict[str, ob
 
 @pytest.mark.parametrize("kind", ["bert", "roberta", "distilbert", "electra"])
 def test_answers_in_8_bits_are_calibrated_as_they_are_served(kind, tmp_path):
-    hugging_face(tmp_path / "qa", kind, "ForQuestionAnswering")
+    hugging_face(tmp_path / "qa", kind, ANSWERS)
     data = squad(tmp_path / "squad.json", [f"the tower number {n} is named after eiffel" for n in range(6)])
     card = make([tmp_path / "qa"], tmp_path / "engine", Refinement(int8=data, calibrate=data))
     assert "INT8" in card["precision"]
@@ -59,7 +62,7 @@ def test_answers_in_8_bits_are_calibrated_as_they_are_served(kind, tmp_path):
 
 
 def test_8_bits_are_not_made_of_8_bits(tmp_path):
-    hugging_face(tmp_path / "qa", "bert", "ForQuestionAnswering")
+    hugging_face(tmp_path / "qa", "bert", ANSWERS)
     data = squad(tmp_path / "squad.json", [f"the tower number {n} is named after eiffel" for n in range(3)])
     make([tmp_path / "qa"], tmp_path / "engine", Refinement(int8=data))
     small = network_in(tmp_path / "engine", "qa")
@@ -71,8 +74,8 @@ def test_8_bits_are_not_made_of_8_bits(tmp_path):
 
 
 def test_intents_in_8_bits_are_close_to_float32(tmp_path):
-    hugging_face(tmp_path / "intents", "bert", "ForSequenceClassification", INTENTS)
-    hugging_face(tmp_path / "slots", "bert", "ForTokenClassification", SLOTS)
+    hugging_face(tmp_path / "intents", "bert", SEQUENCES, INTENTS)
+    hugging_face(tmp_path / "slots", "bert", TOKENS, SLOTS)
     sources = [tmp_path / "intents", tmp_path / "slots"]
     texts = ["wake me up at seven", "turn on the lights in the kitchen", "what is the weather in paris"]
     lines = [json.dumps({"text": text, "intent": "lights", "slots": []}) for text in texts]
@@ -87,8 +90,8 @@ def test_intents_in_8_bits_are_close_to_float32(tmp_path):
 
 
 def test_only_answers_are_calibrated(tmp_path):
-    hugging_face(tmp_path / "intents", "bert", "ForSequenceClassification", INTENTS)
-    hugging_face(tmp_path / "slots", "bert", "ForTokenClassification", SLOTS)
+    hugging_face(tmp_path / "intents", "bert", SEQUENCES, INTENTS)
+    hugging_face(tmp_path / "slots", "bert", TOKENS, SLOTS)
     sources = [tmp_path / "intents", tmp_path / "slots"]
     data = squad(tmp_path / "squad.json", ["the tower", "the lights"])
     with pytest.raises(CheckpointError, match="only answers can be calibrated"):
@@ -98,7 +101,7 @@ def test_only_answers_are_calibrated(tmp_path):
 
 @pytest.mark.parametrize("contexts", [[], ["the tower is named after eiffel"]])
 def test_too_little_to_calibrate_on_is_refused(contexts, tmp_path):
-    hugging_face(tmp_path / "qa", "bert", "ForQuestionAnswering")
+    hugging_face(tmp_path / "qa", "bert", ANSWERS)
     data = squad(tmp_path / "squad.json", contexts)
     with pytest.raises(DataError, match=r"squad\.json"):
         make([tmp_path / "qa"], tmp_path / "engine", Refinement(calibrate=data))
@@ -106,7 +109,7 @@ def test_too_little_to_calibrate_on_is_refused(contexts, tmp_path):
 
 
 def test_questions_without_answers_are_nothing_to_calibrate_on(tmp_path):
-    hugging_face(tmp_path / "qa", "bert", "ForQuestionAnswering")
+    hugging_face(tmp_path / "qa", "bert", ANSWERS)
     data = squad(tmp_path / "squad.json", ["the tower", "the lights"])
     fields = json.loads(data.read_text())
     for paragraph in fields["data"][0]["paragraphs"]:
