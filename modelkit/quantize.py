@@ -84,6 +84,10 @@ class Scheme:
     measure: Measure | None = measure_ranges
 
 
+UNSCALED = Scheme(scale_channels=False)
+"""For networks that drop tokens: scaling would take a sixteenth of the time that they have left, and gains nothing."""
+
+
 def quantize(source: Path, target: Path, samples: Sequence[Feeds], scheme: Scheme | None = None) -> None:
     """Quantizes all weights, per channel, and fixes the activations' ranges to those seen on ``samples``.
 

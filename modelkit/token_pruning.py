@@ -20,6 +20,7 @@ from modelkit.networks import BERT, Encoder, SpanNetwork, layer_output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     import numpy as np
     import numpy.typing as npt
@@ -116,7 +117,8 @@ class PrunedSpanNetwork(SpanNetwork):
         priority = PRIORITY * (protected.float() + mask.float() - 1)
         hidden = self.encoder.embeddings(input_ids=input_ids, token_type_ids=token_type_ids)
         guesses: list[Guess] = []
-        for number, layer in enumerate(self.encoder.encoder.layer):
+        layers: list[Any] = list(self.encoder.encoder.layer)
+        for number, layer in enumerate(layers):
             hidden = layer_output(layer.attention(hidden, _hide_padding(mask, hidden.dtype)))
             if number < len(self.guesses):
                 scores = self.guesses[number](hidden).squeeze(-1).float()

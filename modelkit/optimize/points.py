@@ -11,7 +11,7 @@ from modelkit.export import fuse_network
 from modelkit.operators import clip_gelus, make_lean
 from modelkit.optimize import calibrators
 from modelkit.optimize.networks import ORIGINAL, PRUNED, FewerLayers, FewerNeurons, Recipe, Rounding, TwoOfFour
-from modelkit.quantize import Scheme, quantize
+from modelkit.quantize import UNSCALED, Scheme, quantize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -128,7 +128,7 @@ POINTS = (
     Point("int8-scaled", "INT8, static, outstanding channels scaled", Fused(_SCALED)),
     Point("int8-lean", "the same, signed weights, faster operators", _LEAN),
     Point("pruned", "tokens dropped, float32", Fused(), PRUNED),
-    Point("pruned-int8", "tokens dropped, INT8", _LEAN, PRUNED),
+    Point("pruned-int8", "tokens dropped, INT8", Fused(UNSCALED, lean=True), PRUNED),
     Point("qat", "quantization-aware training, INT8 as above", _LEAN_LEARNED, "aware"),
     Point("sparse", "2:4 sparse, float32", Fused(), "sparse"),
     Point("sparse-int8", "2:4 sparse, INT8", _LEAN, "sparse"),

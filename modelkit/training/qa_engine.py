@@ -11,6 +11,8 @@ from engines.bert.tokenizing import DocumentTokenizer
 from modelkit.calibrate_qa import calibrate
 from modelkit.compress import compress
 from modelkit.export import QA_INPUTS, QA_OUTPUTS, export
+from modelkit.quantize import UNSCALED
+from modelkit.token_pruning import PrunedSpanNetwork
 from modelkit.triton_models import write_qa
 
 if TYPE_CHECKING:
@@ -51,7 +53,8 @@ def finish(
         export(saved.network, plain, QA_INPUTS, QA_OUTPUTS)
         encoded = [tokenizer.encode(question.text, question.context) for question in training[:SAMPLES]]
         inputs = BertSession(plain).inputs  # A network that knows no token types has lost their input.
-        compress(plain, small, [{name: getattr(batch, name) for name in inputs} for batch in encoded])
+        samples = [{name: getattr(batch, name) for name in inputs} for batch in encoded]
+        compress(plain, small, samples, UNSCALED if isinstance(saved.network, PrunedSpanNetwork) else None)
         calibration, report = calibrate(BertSession(small), tokenizer, validation, seed)
         scores: dict[str, object] = {"validation": report}
         write_qa(

@@ -19,16 +19,16 @@ class Pruning:
         kept_third: of the third, likewise.
         kept_fourth: of the fourth, likewise.
         kept_fifth: of the fifth, likewise.
-        kept_sixth: of the sixth, likewise.
+        kept_sixth: of the sixth, likewise; its tokens go nowhere but through its feed-forward network.
         guess_weight: of the loss of the guesses by which tokens are dropped.
     """
 
-    kept_first: int = 176
-    kept_second: int = 128
-    kept_third: int = 88
+    kept_first: int = 192
+    kept_second: int = 144
+    kept_third: int = 96
     kept_fourth: int = 56
     kept_fifth: int = 48
-    kept_sixth: int = 40
+    kept_sixth: int = 0
     guess_weight: float = 0.5
 
     @property
