@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import signal
 import sys
@@ -122,10 +123,17 @@ async def _run(options: ServeOptions) -> None:
         await asyncio.wait((ready, stopped), return_when=asyncio.FIRST_COMPLETED)
         ready.cancel()
         if not stop.is_set():
+            _keep_what_is_there()
             # The one line on stdout: whoever starts the service with port 0 learns the port from it.
             sys.stdout.write(f"listening on {options.host}:{server.port}\n")
             sys.stdout.flush()
         await stopped
+
+
+def _keep_what_is_there() -> None:
+    """Spares the garbage collector what stays as long as the service: going through it holds every conversation up."""
+    gc.collect()
+    gc.freeze()
 
 
 @dataclass(frozen=True, slots=True)

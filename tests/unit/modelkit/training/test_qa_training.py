@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import random
 import shutil
-from dataclasses import replace
+import signal
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -177,6 +178,33 @@ def test_what_was_trained_is_exported_with_the_tokens_that_it_was_trained_to_kee
     train(QaOptions(replace(options(tmp_path, tiny_base), export_only=True)), Silent())
     assert load_spans(engine).network.kept == (64,)
     assert json.loads((engine / "card.json").read_text())["kept_tokens"] == [64]
+
+
+@dataclass
+class Pressing(Silent):
+    """Presses Ctrl-C in one of the steps."""
+
+    at: int
+    steps: int = 0
+
+    def advance(self, progress: float, loss: float) -> None:
+        self.steps += 1
+        if self.steps == self.at:
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_an_interrupted_run_goes_on_dropping_what_it_would_have_dropped(pruned, tiny_base, engine, tmp_path):
+    write_squad(tmp_path / "squad.json", sentences=20)
+    again = QaOptions(options(tmp_path, tiny_base, (engine,), PRUNED), prune_tokens=True)
+    progress = Pressing(at=3)
+    with pytest.raises(KeyboardInterrupt):
+        train(again, progress)
+    assert progress.steps == 3
+    assert not (tmp_path / "engine" / "card.json").exists()
+    train(again, Silent())
+    whole, parts = (load_spans(folder).network.state_dict() for folder in (pruned, tmp_path / "engine"))
+    for name, values in whole.items():
+        torch.testing.assert_close(parts[name], values, msg=name)
 
 
 def test_settings_of_pruning_without_pruning_are_refused(tiny_base, tmp_path):
