@@ -83,7 +83,8 @@ class OpenConversations:
         """Announces the shutdown to every conversation, and ends each as soon as it has no turn under way.
 
         A stream has no turn under way when none of its channels has one. Streams that were let in before may become
-        known only now. What is wanted whole goes on as long as it may, and is refused then.
+        known only now. What is wanted whole goes on as long as it may. What is not finished after the grace is ended
+        with a :class:`NotReadyError`.
         """
         loop = asyncio.get_running_loop()
         until = loop.time() + grace_seconds
@@ -99,7 +100,7 @@ class OpenConversations:
                         conversation.finish()
             await asyncio.sleep(_DRAIN_POLL_SECONDS)
         for stream in self._streams.values():
-            if stream.whole:
+            if not stream.finished:
                 for conversation in stream.conversations:
                     conversation.outbox.fail(NotReadyError(SHUTTING_DOWN))
 
@@ -116,6 +117,11 @@ class _Stream:
     def idle(self) -> bool:
         """Whether no channel has a turn under way."""
         return all(conversation.phase == "idle" for conversation in self.conversations)
+
+    @property
+    def finished(self) -> bool:
+        """Whether everything was said on all channels."""
+        return all(conversation.phase == "finished" for conversation in self.conversations)
 
     def observe(self, seconds: float) -> None:
         samples = sum(conversation.recognized_samples for conversation in self.conversations)

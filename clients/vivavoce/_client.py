@@ -40,7 +40,8 @@ def connect(
     Args:
         target: Address of the server, `HOST:PORT`.
         connect_timeout_seconds: How long a call waits for the connection.
-        response_timeout_seconds: How long the server may be silent when everything was sent to it.
+        response_timeout_seconds: How long the server may be silent when everything was sent to it, and how long it may
+            take nothing of what is sent.
     """
     return Client(target, connect_timeout_seconds, response_timeout_seconds)
 

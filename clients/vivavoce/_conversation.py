@@ -1,9 +1,10 @@
 """One conversation: what the caller says goes up, events come down.
 
-Three tasks share the work. The *listener* takes what the caller says, from the first moment on, into a bounded backlog:
+Four tasks share the work. The *listener* takes what the caller says, from the first moment on, into a bounded backlog:
 nothing that is said while the connection is made is lost. The *sender* writes the config and then the backlog, as
-fast as the connection's flow control lets it. The caller's own task reads the events. When the backlog is full, the
-listener waits: the pressure reaches the caller's iterator.
+fast as the connection's flow control lets it. The *reader* of the stream takes what the server says, and the caller's
+own task makes events of it. When the backlog is full, the listener waits: the pressure reaches the caller's iterator.
+When the caller takes no events, the reader waits: the pressure reaches the server.
 
 A stream that is lost may be followed by another one. The listener goes on meanwhile; the new stream's sender writes the
 config and, once the server has let it in, what of the old one was not answered, and then the backlog.
@@ -89,9 +90,11 @@ class Conversation:
         """Ends the conversation, whatever it is doing. May be called several times, and from any task."""
         if not self._closed.done():
             self._closed.set_result(None)
+        tasks = self._uplink()
         if self._stream is not None:
             self._stream.cancel()
-        await stop(self._uplink())
+            tasks.append(self._stream.reader)
+        await stop(tasks)
 
     async def _hold(self) -> AsyncGenerator[Event, None]:
         try:
@@ -162,8 +165,8 @@ class Conversation:
     async def _next(self, stream: Stream) -> Event | None:
         """Returns the next event, or None when the server has ended the conversation."""
         patience_seconds = self._server.response_timeout_seconds
-        while (response := await self._wait_for(stream.read(), patience_seconds)) is not None:
-            event = stream.event(response)
+        while (arrival := await self._wait_for(stream.read(), patience_seconds)) is not None:
+            event = stream.event(arrival)
             if event is not None:
                 return self._placed(event)
         if not stream.half_closed or (stream.leaving is not None and self._left_over(stream)):
@@ -217,11 +220,10 @@ class Conversation:
 
     async def _leave(self) -> None:
         """Gives the present stream up. Until the next one there is no sender: nothing is taken out of the backlog."""
-        if self._stream is not None:
-            self._stream.cancel()
         sender, self._sender = self._sender, None
-        if sender is not None:
-            await stop([sender])
+        if self._stream is not None and sender is not None:
+            self._stream.cancel()
+            await stop([sender, self._stream.reader])
 
     async def _go_on(self) -> list[Event]:
         """Opens the next stream and, once the server has let it in, sends what was not answered."""
@@ -239,10 +241,11 @@ class Conversation:
     async def _wait_for(self, work: Coroutine[Any, Any, _T], patience_seconds: float | None = None) -> _T:
         """Waits for `work`, unless the uplink fails first: then its error is raised.
 
-        Patience is limited only once everything was sent: as long as the caller may speak, the server may listen.
+        Patience is limited only once everything was sent: as long as the caller may speak, the server may listen. But
+        it has to listen then: what is being sent may not take longer either.
 
         Raises:
-            ResponseOverdue: Everything was sent, and `work` took longer than `patience_seconds`.
+            ResponseOverdue: Everything was sent, and `work` took longer than `patience_seconds`, or so did a request.
             _ClosedError: The conversation was closed meanwhile.
         """
         task = asyncio.create_task(work)
@@ -250,16 +253,22 @@ class Conversation:
             self._check()  # The uplink may have failed while the caller was busy with the last event.
             while not task.done():
                 sending = [one for one in self._uplink() if not one.done()]
-                patience = None if sending else patience_seconds
                 awaited: set[asyncio.Future[Any]] = {task, self._closed, *sending}
-                done, _ = await asyncio.wait(awaited, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+                done, _ = await asyncio.wait(awaited, timeout=patience_seconds, return_when=asyncio.FIRST_COMPLETED)
                 self._check()
-                if not done:
-                    message = f"The server at {self._server.target} has said nothing for {patience:g} s; try again."
-                    raise ResponseOverdue(message)
+                if not done and patience_seconds is not None:
+                    self._be_patient(patience_seconds, sending=bool(sending))
             return task.result()
         finally:
             await stop([task])
+
+    def _be_patient(self, seconds: float, *, sending: bool) -> None:
+        """Gives a server up that does not take what is sent, or that is silent after everything was."""
+        assert self._stream is not None
+        stuck = self._stream.stuck(seconds)
+        if stuck or not sending:
+            target, done = self._server.target, "taken" if stuck else "said"
+            raise ResponseOverdue(f"The server at {target} has {done} nothing for {seconds:g} s; try again.")
 
     def _check(self) -> None:
         if self._closed.done():

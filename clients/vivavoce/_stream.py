@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 _Call: TypeAlias = "grpc.aio.StreamStreamCall[pb.ConverseRequest, pb.ConverseResponse]"
 
+# Responses that may wait for the caller; then the pressure reaches the server.
+_READ_AHEAD = 64
+
 
 @dataclass(frozen=True, slots=True)
 class Server:
@@ -34,13 +37,24 @@ class Server:
     response_timeout_seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A response, and the moment in which it came."""
+
+    response: pb.ConverseResponse
+    moment: float
+
+
 class Stream:
     """A call of `Converse`, and how long its replies take.
+
+    Responses are read as they come, so that the time that the caller takes for events does not count as a reply's.
 
     Attributes:
         accepted: Whether the server has answered at all.
         half_closed: Whether everything was sent.
         leaving: Why the server will end the stream; None while it has not said that it will.
+        reader: The task that takes what comes; whoever cancels the stream stops it.
     """
 
     def __init__(self, server: Server, audio: AudioFormat | None, stop_window_seconds: float) -> None:
@@ -53,6 +67,10 @@ class Stream:
         self._call: _Call = stub(server.channel).Converse()
         self._unanswered: Sequence[pb.ConverseRequest] = ()
         self._may_go_on = asyncio.Event()
+        self._writing_since: float | None = None
+        self._begun = asyncio.Event()
+        self._arrived: asyncio.Queue[Arrival | Exception | None] = asyncio.Queue(_READ_AHEAD)
+        self.reader = asyncio.create_task(self._read_ahead())
 
     def go_on_with(self, unanswered: Sequence[pb.ConverseRequest]) -> None:
         """Lets the sender go on after the config, with what an earlier stream has left unanswered."""
@@ -80,7 +98,13 @@ class Stream:
     async def write(self, request: pb.ConverseRequest) -> None:
         """Sends `request` as soon as flow control lets it."""
         self._note(request)
+        self._writing_since = time.monotonic()
         await self._call.write(request)
+        self._writing_since = None
+
+    def stuck(self, patience_seconds: float) -> bool:
+        """Whether flow control has not let the request through that is being sent for so long."""
+        return self._writing_since is not None and time.monotonic() - self._writing_since >= patience_seconds
 
     async def half_close(self) -> None:
         """Tells the server that nothing more will be sent."""
@@ -88,24 +112,25 @@ class Stream:
         self.half_closed = True
         await self._call.done_writing()
 
-    async def read(self) -> pb.ConverseResponse | None:
+    async def read(self) -> Arrival | None:
         """Returns the next response, or None when the server has ended the stream.
 
         Raises:
             VivavoceError: The stream has failed.
         """
-        try:
-            response = await self._call.read()
-        except grpc.aio.AioRpcError as error:
-            raise error_from_rpc(error, self._target) from error
-        if not isinstance(response, pb.ConverseResponse):
-            return None
-        self.accepted = True
-        return response
+        if self.accepted:
+            self._begun.set()
+        arrival = await self._arrived.get()
+        if isinstance(arrival, grpc.aio.AioRpcError):
+            raise error_from_rpc(arrival, self._target) from arrival
+        if isinstance(arrival, Exception):
+            raise arrival
+        self.accepted = self.accepted or arrival is not None
+        return arrival
 
-    def event(self, response: pb.ConverseResponse) -> Event | None:
-        """Makes the event that `response` is, or None when a newer server sent what this version does not know."""
-        event = event_from_response(response)
+    def event(self, arrival: Arrival) -> Event | None:
+        """Makes the event that a response is, or None when a newer server sent what this version does not know."""
+        event = event_from_response(arrival.response)
         match event:
             case SpeechBegan():
                 self._clock.speech_began(event)
@@ -116,8 +141,20 @@ class Stream:
             case GoingAway():
                 self.leaving = event.reason
             case Reply():
-                return replace(event, client_latency_seconds=self._clock.latency_seconds(event, time.monotonic()))
+                return replace(event, client_latency_seconds=self._clock.latency_seconds(event, arrival.moment))
         return event
+
+    async def _read_ahead(self) -> None:
+        end: Exception | None = None
+        try:
+            while isinstance(response := await self._call.read(), pb.ConverseResponse):
+                await self._arrived.put(Arrival(response, time.monotonic()))
+                # Where the server has ended the call at once, gRPC tells its status only if the first requests are
+                # out before the end is read (https://github.com/grpc/grpc/issues/36066).
+                await self._begun.wait()
+        except Exception as error:  # noqa: BLE001 - `read` raises it
+            end = error
+        await self._arrived.put(end)
 
     def _note(self, request: pb.ConverseRequest) -> None:
         moment = time.monotonic()

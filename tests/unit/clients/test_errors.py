@@ -221,6 +221,18 @@ async def test_a_server_that_falls_silent(service: FakeService) -> None:
             await _converse(client)
 
 
+async def test_a_server_that_takes_nothing(service: FakeService) -> None:
+    def script(requests: Iterator[pb.ConverseRequest], context: grpc.ServicerContext) -> Iterator[pb.ConverseResponse]:
+        service.ended.wait(10)
+        yield from (pb.ConverseResponse() for _ in requests)
+
+    service.script = script
+    async with vivavoce.connect(service.address, response_timeout_seconds=0.3) as client, asyncio.timeout(8):
+        with pytest.raises(vivavoce.ResponseOverdue, match=r"has taken nothing for 0\.3 s"):
+            async for _ in client.converse([bytes(16 << 20)]):
+                pass
+
+
 async def test_the_server_may_be_silent_as_long_as_the_caller_is(service: FakeService) -> None:
     async def speech() -> AsyncIterator[bytes]:
         await asyncio.sleep(0.3)

@@ -128,3 +128,24 @@ async def test_what_was_sent_and_not_read_when_the_server_shut_down_does_not_see
 
     assert ended.value.code() is grpc.StatusCode.UNAVAILABLE
     assert details_of(ended.value)["ErrorInfo"].reason == "NOT_READY"
+
+
+async def test_who_still_speaks_when_the_grace_of_a_shutdown_is_over_is_told_why_it_ends():
+    async with Harness.running() as harness:
+        harness.voice.probability = voiced
+        ours, rivas = harness.stub.Converse(), riva.speech(harness).StreamingRecognize()
+        for request in (CONFIG, *speaking(1)):
+            await ours.write(request)
+        for request in (riva.config(), *riva.speaking(1)):
+            await rivas.write(request)
+        await harness.until(lambda: len(harness.models.open_sequences) == 2)
+        await harness.open_conversations.drain(0.1)
+        for call in (ours, rivas):
+            with pytest.raises(grpc.RpcError) as ended:
+                while await call.read() is not grpc.aio.EOF:
+                    pass
+            assert ended.value.code() is grpc.StatusCode.UNAVAILABLE
+            details = details_of(ended.value)
+            assert details["ErrorInfo"].reason == "NOT_READY"
+            assert "RetryInfo" in details
+        await harness.until(lambda: not harness.models.open_sequences)
