@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.managers import SyncManager
 from threading import BrokenBarrierError
@@ -23,6 +24,11 @@ _Result = TypeVar("_Result")
 
 _START_SECONDS = 60.0
 """Within which all processes come up."""
+_ENDED = "one of the callers' processes ended before its work was done: try again, with fewer if memory is short"
+
+
+class ProcessesError(RuntimeError):
+    """Processes did not do what they were started for; the message says why, and what to do."""
 
 
 def in_processes(work: Callable[..., _Result], shares: Sequence[tuple[Any, ...]]) -> list[_Result]:
@@ -36,6 +42,9 @@ def in_processes(work: Callable[..., _Result], shares: Sequence[tuple[Any, ...]]
 
     Returns:
         What came of each share, in order.
+
+    Raises:
+        ProcessesError: one of them was ended from outside.
     """
     context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
@@ -50,9 +59,11 @@ def in_processes(work: Callable[..., _Result], shares: Sequence[tuple[Any, ...]]
             for future in wait(futures, return_when=FIRST_EXCEPTION).done:
                 future.result()
             return [future.result() for future in futures]
-        except BaseException:
+        except BaseException as error:
             for process in set(multiprocessing.active_children()) - others:
                 process.terminate()
+            if isinstance(error, BrokenProcessPool):
+                raise ProcessesError(_ENDED) from None
             raise
 
 
@@ -69,12 +80,13 @@ def meet(ready: Barrier) -> None:
     """Waits for the other processes, so that the work of all begins at the same time.
 
     Raises:
-        RuntimeError: one of them does not come up.
+        ProcessesError: one of them does not come up.
     """
     try:
         ready.wait(_START_SECONDS)
     except BrokenBarrierError:
-        raise RuntimeError(f"the callers' processes did not come up within {_START_SECONDS:g} s: try again") from None
+        message = f"the callers' processes did not come up within {_START_SECONDS:g} s: try again"
+        raise ProcessesError(message) from None
 
 
 def _obey(parent: int) -> None:

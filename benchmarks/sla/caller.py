@@ -125,7 +125,8 @@ class Caller:
                 pass
 
     def _note_partial(self, partial: vivavoce.Transcript, now: float) -> None:
-        self._record.chunk.append(now - self._microphone.sent_at(partial.end_seconds))
+        # The end itself is not covered any more: it may be the first sample of the next chunk.
+        self._record.chunk.append(now - self._microphone.sent_at(partial.end_seconds - 0.5 / RATE_HZ))
         if partial.turn not in self._partial_turns:
             self._partial_turns.add(partial.turn)
             self._record.first_partial.append(now - self._microphone.moment_of(partial.start_seconds))

@@ -30,11 +30,12 @@ def make_report(result: LoadResult[Record]) -> Report:
     """Sums a load up.
 
     Returns:
-        ``streams``, ``seconds``, ``utterances``, ``replies``, ``lost`` (utterances of held conversations without a
-        reply), ``errors`` by code, ``latency_ms`` with ``reply``, ``turn``, ``chunk``, ``first_partial``, ``server``,
-        ``overhead`` and ``refusal``, ``statuses``, ``speculated`` (share of replies), ``wer``, ``answer_f1`` (None
-        where nothing was asked), ``client_cpu`` (the busiest client process, in cores) and ``client_lag_ms`` (the
-        longest that sending lagged behind the pace of speech).
+        ``streams``, ``seconds``, ``utterances`` (of a conversation that was not held, as many as were replied to),
+        ``replies``, ``lost`` (utterances of held conversations without a reply), ``errors`` by code,
+        ``latency_ms`` with ``reply``, ``turn``, ``chunk``, ``first_partial``, ``server``, ``overhead`` and ``refusal``,
+        ``statuses``, ``speculated`` (share of replies), ``wer``, ``answer_f1`` (None where nothing was asked),
+        ``client_cpu`` (the busiest client process, in cores) and ``client_lag_ms`` (the longest that sending lagged
+        behind the pace of speech).
     """
     records = result.records
     held = [record for record in records if record.error is None]
@@ -42,7 +43,9 @@ def make_report(result: LoadResult[Record]) -> Report:
     return {
         "streams": len(records),
         "seconds": round(result.seconds, 1),
-        "utterances": sum(record.utterances for record in held),
+        "utterances": sum(
+            record.utterances if record.error is None else sum(record.statuses.values()) for record in records
+        ),
         "replies": replies,
         "lost": sum(record.lost for record in held),
         "errors": dict(Counter(record.error for record in records if record.error is not None)),

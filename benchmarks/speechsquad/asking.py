@@ -34,7 +34,7 @@ class Asked:
         text: the answer, "" where none was found.
         answer: last audio chunk of the question to the reply that carries the answer: SpeechSquad's latency. Where
             the service has to find the end, the silence that it waits for is a part of it.
-        first_text: last audio chunk of the question to the final transcript, the first response after it.
+        first_text: last audio chunk of the question to the final transcript.
         reply: end of the utterance to the reply, by the client's own clock.
         replies: how many came; more than one where the service took a pause for the end.
         speculated: whether the answer was worked out during the silence.

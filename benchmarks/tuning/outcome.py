@@ -30,7 +30,7 @@ class Outcome:
         missed: share of the utterances whose reply did not come, or came without some of its stages.
         p50_ms: reply latency, median.
         p95_ms: its 95th percentile.
-        wer: word error rate; None where nothing was said.
+        wer: word error rate; None where nothing was said, or no conversation was held to its end.
         answer_f1: F1 of the answers; None where nothing was asked.
         took_seconds: how long the measurement took, the start of the service included.
         complaint: why the candidate did not come up; empty where it did.
@@ -65,7 +65,8 @@ def outcome_of(report: Report, budget_ms: float, took_seconds: float) -> Outcome
     assert isinstance(latency, dict)
     assert isinstance(statuses, dict)
     assert isinstance(errors, dict)
-    # A conversation that ended with an error has lost what it still would have said: count it as one utterance.
+    # Of a conversation that ended with an error the report counts what was replied to. What it still would have said is
+    # lost: count it as one utterance.
     wanted = int(str(report["utterances"])) + sum(errors.values())
     complete = statuses.get(ReplyStatus.COMPLETE.value, 0)
     wer, answer_f1 = report["wer"], report["answer_f1"]
@@ -86,8 +87,8 @@ def failed(complaint: str, took_seconds: float) -> Outcome:
 
 
 def is_better(mine: Outcome, other: Outcome) -> bool:
-    """Whether one outcome beats another under the same load without understanding worse."""
-    if mine.wer is not None and other.wer is not None and mine.wer > other.wer + _SAME_WER:
+    """Whether one outcome beats another under the same load without understanding worse, or holding nobody."""
+    if other.wer is not None and (mine.wer is None or mine.wer > other.wer + _SAME_WER):
         return False
     return mine.rank < other.rank
 

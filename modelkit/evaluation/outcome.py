@@ -58,7 +58,7 @@ class Evaluation:
     def to_json(self) -> str:
         """Writes everything but the cases as one line of JSON."""
         fields = {"task": self.task, "n": self.n, "scores": self.scores, "seconds": round(self.seconds, 3)}
-        return json.dumps(fields, ensure_ascii=False)
+        return json.dumps(fields)
 
 
 def share(part: float, whole: float) -> float:

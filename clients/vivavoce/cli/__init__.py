@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -50,6 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     Args:
         arguments: What follows the name of the command; None takes it from the process.
     """
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A character that the terminal's encoding lacks is no reason to lose the rest.
+        sys.stdout.reconfigure(errors="replace")
     sys.exit(run(arguments))
 
 

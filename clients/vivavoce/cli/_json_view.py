@@ -20,6 +20,7 @@ from vivavoce import (
     Started,
     Transcript,
 )
+from vivavoce.cli._file_names import in_unicode
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -40,13 +41,13 @@ class JsonView(AbstractContextManager["JsonView"]):
         """Nothing is held open."""
 
     def begin(self, name: str) -> None:
-        """Names the conversation in the objects that follow; a "?" stands for what is not UTF-8 in a file's name."""
-        self._name = name.encode(errors="replace").decode()
+        """Names the conversation in the objects that follow."""
+        self._name = in_unicode(name)
 
     def show(self, event: Event) -> None:
         """Writes `event`."""
         named = {"file": self._name} if self._name else {}
-        print(json.dumps({**_event(event), **named}, ensure_ascii=False), file=self._stream, flush=True)
+        print(json.dumps({**_event(event), **named}), file=self._stream, flush=True)
 
     def level(self, peak: float) -> None:
         """Levels are for people."""

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 import vivavoce
+from vivavoce.cli._file_names import in_unicode
 
 _C = TypeVar("_C", bound=Callable[..., Any])
 
@@ -150,7 +151,7 @@ def read_documents(contexts: Sequence[str], context_files: Sequence[Path]) -> li
     if contexts and context_files:
         raise click.UsageError("Give either --context or --context-file, not both.", click.get_current_context())
     if context_files:
-        return [vivavoce.Document(_read_text(path), id=path.name) for path in context_files]
+        return [vivavoce.Document(_read_text(path), id=in_unicode(path.name)) for path in context_files]
     return [vivavoce.Document(text, id=str(n) if len(contexts) > 1 else "") for n, text in enumerate(contexts, start=1)]
 
 

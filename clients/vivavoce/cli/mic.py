@@ -107,7 +107,7 @@ def _stop_on_interrupt(microphone: Microphone) -> None:
 def _print_devices(devices: Sequence[Device], *, as_json: bool) -> None:
     for device in devices:
         if as_json:
-            click.echo(json.dumps({"event": "device"} | asdict(device), ensure_ascii=False))
+            click.echo(json.dumps({"event": "device"} | asdict(device)))
         else:
             mark = "*" if device.is_default else " "
             click.echo(f"{mark} {device.index:3}  {device.name} ({device.sample_rate_hz} Hz)")

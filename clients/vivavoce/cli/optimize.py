@@ -101,7 +101,7 @@ def _run(options: OptimizeOptions) -> Outcome:
 
 def _show(outcome: Outcome, out: Path, json_file: Path | None) -> None:
     fields = {"best": outcome.best, "points": [result.to_json() for result in outcome.results]}
-    text = json.dumps(fields, ensure_ascii=False)
+    text = json.dumps(fields)
     if json_file is not None:
         with click.open_file(str(json_file), "w", encoding="utf-8", atomic=str(json_file) != "-") as file:
             file.write(text + "\n")

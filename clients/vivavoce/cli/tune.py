@@ -63,7 +63,8 @@ def tune(
     else should run meanwhile. Interrupted, the best so far is written, and the next run goes on where this one stopped.
     """
     with extra("serve,bench", "Tuning"):
-        from benchmarks.provenance import machine  # noqa: PLC0415 - needs the extras
+        from benchmarks.processes import ProcessesError  # noqa: PLC0415 - needs the extras
+        from benchmarks.provenance import machine  # noqa: PLC0415
         from benchmarks.sla.material import DEMONSTRATION, read_items  # noqa: PLC0415
         from benchmarks.tuning import journal, report, search, space  # noqa: PLC0415
         from benchmarks.tuning import outcome as outcomes  # noqa: PLC0415
@@ -107,11 +108,12 @@ def tune(
             found = searching.run()
     except search.DefaultFailedError as error:
         raise click.ClickException(f"{error}: mend that, and begin anew with --fresh") from error
-    except KeyboardInterrupt:
-        if not searching.found.points:
-            raise
-        report.write_settings(searching.found, out, machine(), budget_ms)
-        console.print(f"The best so far is in {out}. The same command goes on from here.", soft_wrap=True)
+    except (KeyboardInterrupt, ProcessesError) as error:
+        if searching.found.points:
+            report.write_settings(searching.found, out, machine(), budget_ms)
+            console.print(f"The best so far is in {out}. The same command goes on from here.", soft_wrap=True)
+        if isinstance(error, ProcessesError):
+            raise click.ClickException(str(error)) from error
         raise
     report.write_settings(found, out, machine(), budget_ms)
     _show(found, out, engines, as_json=as_json)

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from benchmarks import processes
-from benchmarks.processes import in_processes, meet, meeting
+from benchmarks.processes import ProcessesError, in_processes, meet, meeting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,6 +44,10 @@ def fail_or_wait(fails) -> None:
     wait_for_a_signal()
 
 
+def be_killed() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def arrive(delay: float, ready: Barrier) -> float:
     time.sleep(delay)
     meet(ready)
@@ -58,7 +62,7 @@ def test_work_begins_when_all_have_come_up():
 
 def test_who_waits_for_nobody_is_told(monkeypatch):
     monkeypatch.setattr(processes, "_START_SECONDS", 0.05)
-    with meeting(2) as ready, pytest.raises(RuntimeError, match=r"did not come up within 0\.05 s"):
+    with meeting(2) as ready, pytest.raises(ProcessesError, match=r"did not come up within 0\.05 s"):
         meet(ready)
 
 
@@ -69,6 +73,11 @@ def test_what_came_of_each_share_is_returned_in_order():
 def test_an_error_ends_the_others():
     with pytest.raises(ValueError, match="it cannot be done"):
         in_processes(fail_or_wait, [(False,), (True,)])
+
+
+def test_a_process_that_is_killed_is_told():
+    with pytest.raises(ProcessesError, match=r"ended before .* was done: try again"):
+        in_processes(be_killed, [()])
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])

@@ -171,7 +171,8 @@ async def test_a_refusal_is_an_error_with_its_time(monkeypatch):
     assert record.refusal is not None
 
 
-async def test_chunks_are_timed_from_their_sending_and_speech_from_its_own_moment(monkeypatch):
+@pytest.mark.parametrize("end_seconds", [0.15, 0.2], ids=["within a chunk", "where a chunk ends"])
+async def test_chunks_are_timed_from_their_sending_and_speech_from_its_own_moment(monkeypatch, end_seconds):
     clock = Clock(100.0)
 
     async def pass_seconds(seconds: float) -> None:
@@ -180,7 +181,7 @@ async def test_chunks_are_timed_from_their_sending_and_speech_from_its_own_momen
     monkeypatch.setattr(pace_module.asyncio, "sleep", pass_seconds)
     monkeypatch.setattr(pace_module.time, "monotonic", clock)
     events = [
-        Transcript(1, "hello", is_final=False, start_seconds=0.03, end_seconds=0.15),
+        Transcript(1, "hello", is_final=False, start_seconds=0.03, end_seconds=end_seconds),
         SpeechEnded(1, 0.01, EndReason.SILENCE),
         make_reply(1),
     ]
@@ -223,6 +224,12 @@ def test_a_report_says_what_was_late_and_what_was_wrong():
     assert report["latency_ms"]["reply"]["p50"] == 150.0
     assert report["latency_ms"]["refusal"]["max"] == 10.0
     assert not within_budget(report, 300)
+
+
+def test_of_a_conversation_that_was_cut_off_as_many_utterances_count_as_were_replied_to():
+    cut_off = Record(utterances=5, statuses={"COMPLETE": 2, "PARTIAL": 1}, error="UNAVAILABLE", lost=2)
+    report = make_report(result(cut_off, Record(utterances=5, statuses={"COMPLETE": 4}, lost=1)))
+    assert (report["utterances"], report["replies"], report["lost"]) == (8, 7, 1)
 
 
 def test_the_budget_is_kept_only_with_every_reply():

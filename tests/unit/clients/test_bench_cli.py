@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from benchmarks.processes import ProcessesError
+from benchmarks.sla import load
+from benchmarks.sla.caller import Record
 from vivavoce import cli
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -23,6 +27,29 @@ def test_a_load_that_nobody_answers_has_failed(
     assert json.loads(out.out)["replies"] == 0
     assert f"No reply came from {free_address}: ServerUnavailable (2 times)." in out.err
     assert len(file.read_text().splitlines()) == 2
+
+
+def test_callers_that_fail_leave_what_was_measured_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run_load(_address: str, scripts: Sequence[object], _budget: float) -> load.LoadResult[Record]:
+        if len(scripts) > 2:
+            raise ProcessesError("a process was killed: try again")
+        return load.LoadResult([Record(reply=[0.1], utterances=1, statuses={"COMPLETE": 1})], 5.0, 0.1)
+
+    monkeypatch.setattr(load, "run_load", run_load)
+    csv_file, plot_file = tmp_path / "loads.csv", tmp_path / "loads.png"
+    arguments = ("--server", "there:1", "--seconds", "5", "--json", "--csv", str(csv_file), "--plot", str(plot_file))
+    assert cli.run(["bench", "sla", *arguments, "--streams", "2", "--streams", "3", "--streams", "1"]) == 1
+    out = capsys.readouterr()
+    assert out.err == "a process was killed: try again.\n"
+    assert json.loads(out.out)["replies"] == 1
+    assert len(csv_file.read_text().splitlines()) == 2
+    assert plot_file.exists()
+
+    csv_file.unlink()
+    assert cli.run(["bench", "sla", *arguments, "--streams", "3"]) == 1
+    assert not csv_file.exists(), "nothing was measured"
 
 
 @pytest.mark.parametrize("numbers", ["1:2:3:4", "8:1", "1:4:0", "0,1", "many"])

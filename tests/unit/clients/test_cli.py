@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -18,7 +19,7 @@ import soundfile
 import vivavoce
 from tests.unit.clients.fake_service import FakeService, make_answer, make_reply, refusing, seconds
 from vivavoce import DEFAULT_STOP_WINDOW_SECONDS
-from vivavoce.cli import run
+from vivavoce.cli import main, run
 from vivavoce.cli._json_view import JsonView
 from vivavoce.cli._plain_view import PlainView
 from vivavoce.v1 import conversation_pb2 as pb
@@ -82,6 +83,39 @@ def test_a_file_whose_name_is_not_utf_8(service: FakeService, recording: Path, c
 
     assert run(arguments) == 0
     assert capsys.readouterr().out.splitlines()[0] == f"== {path.with_name('caf .wav')}"
+
+
+def test_a_context_file_whose_name_is_not_utf_8(service: FakeService, tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9.txt")
+    path.write_text("Nine.")
+
+    _run_json(["ask", "hello", "--server", service.address, "--context-file", str(path)], capsys)
+
+    assert list(service.asked[0].documents) == [reply_pb2.Document(id="caf?.txt", text="Nine.")]
+
+
+def test_json_for_an_output_that_is_not_utf_8() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), "latin-1")
+
+    JsonView(stream).show(vivavoce.Transcript(1, "nine → ten", is_final=True, start_seconds=0, end_seconds=1))
+
+    stream.seek(0)
+    assert json.loads(stream.read())["text"] == "nine → ten"
+
+
+def test_lines_for_an_output_that_is_not_utf_8(service: FakeService, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = make_answer()
+    answer.text = "nine → ten"
+    service.answer = lambda *_: make_reply(answer=answer)
+    stream = io.TextIOWrapper(io.BytesIO(), "latin-1")
+    monkeypatch.setattr(sys, "stdout", stream)
+
+    with pytest.raises(SystemExit) as ended:
+        main(["ask", "hello", "--server", service.address])
+
+    assert ended.value.code == 0
+    stream.seek(0)
+    assert '"nine ? ten"' in stream.read()
 
 
 def test_the_keys_of_a_reply_begin_as_agreed(service: FakeService, recording: Path, capsys: Capture) -> None:

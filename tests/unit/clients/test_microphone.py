@@ -84,6 +84,17 @@ def test_the_device_list_as_json(portaudio: FakePortAudio, capsys: Capture) -> N
     ]
 
 
+def test_the_name_of_a_device_needs_no_particular_encoding(
+    portaudio: FakePortAudio, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    device = {"name": "Kopfhörer", "max_input_channels": 1, "default_samplerate": 48_000.0}
+    monkeypatch.setattr(portaudio, "query_devices", lambda: [device])
+    assert run(["mic", "--list-devices", "--json"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.isascii()
+    assert json.loads(printed)["name"] == "Kopfhörer"
+
+
 def test_the_default_device_is_taken_unless_another_is_named(portaudio: FakePortAudio) -> None:
     devices = list_devices(portaudio)
 

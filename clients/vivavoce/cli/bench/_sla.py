@@ -65,35 +65,44 @@ def sla(
 ) -> None:
     """Hold many live conversations and report how late the replies are.
 
-    Every caller speaks recordings at the pace of speech, whatever the server does.
+    Every caller speaks recordings at the pace of speech, whatever the server does. What was measured is written even
+    if the command is interrupted.
     """
     with extra("bench", "A load test"):
-        from benchmarks.sla import capacity, load, material, plot, report, scripts  # noqa: PLC0415 - needs the extra
+        from benchmarks.processes import ProcessesError  # noqa: PLC0415 - needs the extra
+        from benchmarks.sla import capacity, load, material, plot, report, scripts  # noqa: PLC0415
     try:
         items = material.read_items(manifest or material.DEMONSTRATION)
     except ValueError as error:
         raise click.ClickException(str(error)) from error
     mix = scripts.Mix(listeners, questions)
     console = Console(stderr=True)
+    reports: list[Report] = []
 
     def measure(count: int) -> Report:
         said = scripts.write_scripts(items, count, seconds, mix, seed)
         with console.status(f"{count} conversations for {seconds:g} s …"):
             found = report.make_report(load.run_load(server, said, budget_ms / 1_000))
+        reports.append(found)
         click.echo(json.dumps(found)) if as_json else _show(found)
         return found
 
-    if find_capacity:
-        best, reports = capacity.find_capacity(measure, budget_ms, start=min(streams, default=4))
-        click.echo(
-            json.dumps({"capacity": best, "budget_ms": budget_ms}) if as_json else f"capacity: {best} conversations"
-        )
-    else:
-        reports = [measure(count) for count in streams or (8,)]
-    if csv_file is not None:
-        _write_csv(reports, csv_file)
-    if plot_file is not None:
-        plot.plot(reports, budget_ms, plot_file)
+    try:
+        if find_capacity:
+            best, _ = capacity.find_capacity(measure, budget_ms, start=min(streams, default=4))
+            click.echo(
+                json.dumps({"capacity": best, "budget_ms": budget_ms}) if as_json else f"capacity: {best} conversations"
+            )
+        else:
+            for count in streams or (8,):
+                measure(count)
+    except ProcessesError as error:
+        raise click.ClickException(str(error)) from error
+    finally:
+        if csv_file is not None and reports:
+            _write_csv(reports, csv_file)
+        if plot_file is not None and reports:
+            plot.plot(reports, budget_ms, plot_file)
     if not any(found["replies"] for found in reports):
         raise click.ClickException(f"No reply came from {server}: {_errors(reports)}.")
 

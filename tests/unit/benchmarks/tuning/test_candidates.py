@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.sla.caller import Record
+from benchmarks.sla.load import LoadResult
+from benchmarks.sla.report import make_report
 from benchmarks.tuning.outcome import Measured, Outcome, is_better, outcome_of, pareto_front
 from benchmarks.tuning.report import summary, write_settings
 from benchmarks.tuning.search import Found
@@ -70,6 +73,19 @@ def test_what_is_missed_counts_however_soon_the_rest_came(changes: dict[str, obj
     assert outcome.missed == pytest.approx(missed)
     assert not outcome.carried
     assert not is_better(outcome, outcome_of(report(), 300, 40))
+
+
+def test_replies_before_a_service_died_make_up_for_none_after_it():
+    died = Record(utterances=5, statuses={"COMPLETE": 3}, reply=[0.1] * 3, error="UNAVAILABLE")
+    held = Record(utterances=5, statuses={"COMPLETE": 4}, reply=[0.1] * 4, lost=1)
+    for records, missed in (([died, held], 2 / 9), ([died, died], 2 / 8)):
+        outcome = outcome_of(make_report(LoadResult(records, 20.0, 0.1)), 300, 40)
+        assert outcome.missed == pytest.approx(missed, abs=1e-4)
+
+
+def test_where_no_conversation_was_held_nothing_is_better():
+    assert not is_better(replace(GOOD, p95_ms=50, wer=None), GOOD)
+    assert is_better(GOOD, replace(GOOD, p95_ms=200, wer=None))
 
 
 def test_speed_that_is_bought_with_worse_transcripts_does_not_count():

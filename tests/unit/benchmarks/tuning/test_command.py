@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from benchmarks.processes import ProcessesError
 from benchmarks.tuning import service
 from benchmarks.tuning.outcome import failed
 from service.triton.settings import read_settings
@@ -68,32 +69,56 @@ def test_what_was_measured_is_not_measured_again(tmp_path: Path, machine: FakeMa
     assert len(machine.asked) == 2 * measured
 
 
+INTERRUPTIONS = pytest.mark.parametrize(
+    ("reason", "code", "told"),
+    [(KeyboardInterrupt(), 130, ""), (ProcessesError("a process was killed: try again"), 1, "try again.\n")],
+    ids=["Ctrl-C", "callers fail"],
+)
+
+
+@INTERRUPTIONS
 def test_interrupted_it_leaves_the_best_so_far(
-    tmp_path: Path, machine: FakeMachine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    machine: FakeMachine,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    reason: BaseException,
+    code: int,
+    told: str,
 ):
     class Interrupted(SlowPartials):
         def __call__(self, candidate, streams, seconds):
             if len(self.asked) == 10:
-                raise KeyboardInterrupt
+                raise reason
             return super().__call__(candidate, streams, seconds)
 
     monkeypatch.setattr(service, "LiveMeasurement", lambda *_: Interrupted())
-    assert tune(tmp_path / "settings.toml") == 130
-    assert "The same command goes on from here" in capsys.readouterr().err
+    assert tune(tmp_path / "settings.toml") == code
+    err = capsys.readouterr().err
+    assert "The same command goes on from here" in err
+    assert err.endswith(told)
     assert "run `vivavoce tune` again" in (tmp_path / "settings.toml").read_text()
 
 
+@INTERRUPTIONS
 def test_interrupted_before_the_first_measurement_it_leaves_the_settings_as_they_are(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    reason: BaseException,
+    code: int,
+    told: str,
 ):
     def interrupted(*_):
-        raise KeyboardInterrupt
+        raise reason
 
     monkeypatch.setattr(service, "LiveMeasurement", lambda *_: interrupted)
     (tmp_path / "settings.toml").write_text("[asr]\nthreads = 2\n")
-    assert tune(tmp_path / "settings.toml") == 130
+    assert tune(tmp_path / "settings.toml") == code
     assert (tmp_path / "settings.toml").read_text() == "[asr]\nthreads = 2\n"
-    assert "The best so far" not in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "The best so far" not in err
+    assert err.endswith(told)
 
 
 def test_without_time_for_a_comparison_no_winner_is_told(

@@ -16,6 +16,7 @@ def test_json_is_one_object_with_the_agreed_keys():
     evaluation = Evaluation("asr", 3, {"wer": 0.25, "parts": {"ä": {"f1": 1.0}}}, 1.23456, CASES)
     line = evaluation.to_json()
     assert "\n" not in line
+    assert line.isascii(), "whatever the encoding of stdout"
     assert json.loads(line) == {
         "task": "asr", "n": 3, "scores": {"wer": 0.25, "parts": {"ä": {"f1": 1.0}}}, "seconds": 1.235,
     }  # fmt: skip
