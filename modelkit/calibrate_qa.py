@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engines.bert.span_decoding import Calibration, Candidate, best_span
+from modelkit.errors import DataError
 from modelkit.scoring import answer_f1
 
 if TYPE_CHECKING:
@@ -37,9 +38,17 @@ class Judged:
 
 
 def pair_wrongly(questions: Sequence[Question], seed: int) -> list[Question]:
-    """Puts every question to a paragraph of another one, where nothing answers it."""
+    """Puts every question to a paragraph of another one, where nothing answers it.
+
+    Raises:
+        DataError: all are about one paragraph.
+    """
     rng = random.Random(seed)
     contexts = sorted({question.context for question in questions})
+    if len(contexts) == 1:
+        raise DataError(
+            f"{len(questions)} questions about one paragraph cannot be put to another: give questions about several"
+        )
     return [
         replace(question, context=rng.choice([c for c in contexts if c != question.context]), answers=())
         for question in questions
@@ -47,13 +56,31 @@ def pair_wrongly(questions: Sequence[Question], seed: int) -> list[Question]:
 
 
 def calibrate(
-    session: Session, tokenizer: DocumentTokenizer, questions: Sequence[Question], seed: int
+    session: Session,
+    tokenizer: DocumentTokenizer,
+    questions: Sequence[Question],
+    seed: int,
+    source: str = "the data held out to calibrate with",
 ) -> tuple[Calibration, dict[str, float]]:
     """Fits the score and chooses the threshold under which the engine abstains.
 
+    Args:
+        session: runs the network.
+        tokenizer: makes its inputs.
+        questions: that the network was not trained on.
+        seed: of their wrong paragraphs.
+        source: what to call the questions in errors.
+
     Returns:
         The calibration, and scores on the same questions.
+
+    Raises:
+        DataError: there are too few questions, or none has an answer.
     """
+    if len({question.context for question in questions}) < 2:
+        raise DataError(f"{source} has questions about one paragraph or none: calibrate on many paragraphs")
+    if not any(question.answers for question in questions):
+        raise DataError(f"{source} has no question with an answer: calibrate on data with answers")
     judged = judge(session, tokenizer, (*questions, *pair_wrongly(questions, seed)))
     bias, margin, rivals = fit_logistic(
         np.array([(j.candidate.margin, j.candidate.rivals) for j in judged]),

@@ -8,13 +8,13 @@ them; without one the service goes on with the ``.onnx`` file.
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engines.bert.gpu.device import NETWORK
 from engines.bert.gpu.network import NetworkShape, write_network
-from modelkit.errors import EngineError
+from modelkit.errors import DataError, EngineError
+from modelkit.loading import read_config
 from modelkit.training.bases import CONFIG
 from modelkit.training.checkpoint import NETWORK as WEIGHTS
 from modelkit.training.checkpoint import load_tensors
@@ -36,7 +36,8 @@ def write_gpu_network(engine: Path) -> Path:
         The file.
 
     Raises:
-        EngineError: it lacks one of them, or its network is of a kind that the GPU engine does not compute.
+        EngineError: it lacks one of them, one is damaged, or its network is of a kind that the GPU engine does not
+            compute.
     """
     training = engine / "training"
     missing = [name for name in (WEIGHTS, CONFIG) if not (training / name).exists()]
@@ -46,7 +47,10 @@ def write_gpu_network(engine: Path) -> Path:
     folder = next((path for path in folders if path.is_dir()), None)
     if folder is None:
         raise EngineError(f"{engine} holds no Triton model of a BERT: name an engine directory that training wrote")
-    config = json.loads((training / CONFIG).read_text(encoding="utf-8"))
+    try:
+        config = read_config(training, EngineError)
+    except DataError as error:
+        raise EngineError(str(error)) from error
     if config.get("hidden_act", "gelu") != "gelu":
         raise EngineError(f"{training / CONFIG} asks for {config['hidden_act']}, and a GPU computes gelu: use the CPU")
     partial, target = folder / f".{NETWORK}.new", folder / NETWORK

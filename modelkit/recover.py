@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 import torch
+from google.protobuf.message import DecodeError
 from onnx import helper, numpy_helper
 from transformers import BertConfig
 
@@ -47,7 +48,7 @@ def recover(models: Path, names: Sequence[str], out: Path) -> None:
         out: is written; what is there is replaced.
 
     Raises:
-        EngineError: the network is not one that :func:`modelkit.quantize.quantize` wrote.
+        EngineError: the network is not one that :func:`modelkit.quantize.quantize` wrote of ours, or damaged.
     """
     _, tokenize, bert, decode = names
     try:
@@ -73,17 +74,22 @@ class QuantizedGraph:
         path: of the ``.onnx`` file.
 
     Raises:
-        EngineError: it is another kind of network.
+        EngineError: it is another kind of network, or damaged.
     """
 
     def __init__(self, path: Path) -> None:
-        graph = onnx.load(path).graph
+        try:
+            graph = onnx.load(path).graph
+        except DecodeError as error:
+            raise EngineError(f"{path} is truncated or no ONNX file: get it again") from error
         self._values = {value.name: numpy_helper.to_array(value) for value in graph.initializer}
         self._nodes = list(graph.node)
         self._makers = {output: node for node in graph.node for output in node.output}
         self._embedding = next((n for n in self._nodes if n.op_type == "QEmbedLayerNormalization"), None)
         self._attentions = [node for node in self._nodes if node.op_type == "QAttention"]
-        if self._embedding is None or not self._attentions:
+        # A BERT of Hugging Face that was imported in INT8 has the same operators, but other names.
+        embedded = {f"encoder.embeddings.{name}.weight_quantized" for name in _EMBEDDED}
+        if self._embedding is None or not self._attentions or not embedded <= self._values.keys():
             raise EngineError(
                 f"{path} is no BERT that `vivavoce train` brought to INT8: name models that it wrote, or use the "
                 "training/ of their engine directory"

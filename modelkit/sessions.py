@@ -1,4 +1,4 @@
-"""What runs a network, wherever it is judged: on onnxruntime, as it is served, or in PyTorch."""
+"""What runs a network, wherever it is judged: on onnxruntime, as it is served, or in PyTorch; and its inputs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from engines.bert.tokenizing import TokenBatch
     from modelkit.quantize import Feeds
 
 
@@ -22,3 +23,9 @@ class Session(Protocol):
 
     def run(self, requests: Sequence[Feeds]) -> list[dict[str, npt.NDArray[np.float32]]]:
         """Gives for each request the network's outputs."""
+
+
+def row_of(batch: TokenBatch, row: int, inputs: Sequence[str]) -> Feeds:
+    """Takes one row of a batch, without its padding."""
+    length = int(batch.attention_mask[row].sum())
+    return {name: getattr(batch, name)[row : row + 1, :length] for name in inputs}

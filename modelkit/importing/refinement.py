@@ -9,8 +9,8 @@ from engines.bert.session import BertSession
 from engines.bert.tokenizing import DocumentTokenizer, UtteranceTokenizer
 from modelkit.calibrate_qa import calibrate
 from modelkit.compress import compress
-from modelkit.errors import DataError
 from modelkit.nlu import read_utterances
+from modelkit.sessions import row_of
 from modelkit.squad import read_squad
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def in_8_bits(task: Literal["qa", "nlu"], network: Path, target: Path, tokenizer
     else:
         utterances = UtteranceTokenizer(tokenizer)
         batches = [utterances.encode([utterance.text]) for utterance in read_utterances(samples)[:_SAMPLES]]
-    session = BertSession(network)
-    compress(network, target, [feed(session, batch) for batch in batches])
+    inputs = BertSession(network).inputs
+    compress(network, target, [row_of(batch, row, inputs) for batch in batches for row in range(len(batch))])
     return target
 
 
@@ -66,11 +66,7 @@ def calibrated(network: Path, tokenizer: Path, questions: Path) -> tuple[Calibra
         DataError: the questions cannot be read, there are too few, or none has an answer.
     """
     asked = read_squad(questions)
-    if len({question.context for question in asked}) < 2:
-        raise DataError(f"{questions} has questions about one paragraph or none: calibrate on many paragraphs")
-    if not any(question.answers for question in asked):
-        raise DataError(f"{questions} has no question with an answer: calibrate on data with answers")
-    fitted, report = calibrate(BertSession(network), DocumentTokenizer(tokenizer), asked, _SEED)
+    fitted, report = calibrate(BertSession(network), DocumentTokenizer(tokenizer), asked, _SEED, str(questions))
     return fitted, {"fitted_on": questions.name, "scores": report}
 
 

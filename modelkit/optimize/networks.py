@@ -14,7 +14,7 @@ import torch
 
 from modelkit.optimize import fake_quantization, sparsity
 from modelkit.optimize.distillation import Distillation
-from modelkit.optimize.students import keep_layers, keep_neurons
+from modelkit.optimize.students import keep_layers, keep_neurons, spread_layers
 from modelkit.optimize.teacher import Teacher
 from modelkit.training.checkpoint import NETWORK, RunFolder
 from modelkit.training.loop import Loop
@@ -56,14 +56,14 @@ class Change(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FewerLayers:
-    """Keeps some layers: a student that is distilled."""
+    """Keeps some layers of more: a student that is distilled."""
 
-    layers: tuple[int, ...]
+    count: int
     learning_rate: float = _RATE
 
     def apply(self, network: EncoderNetwork, workshop: Workshop) -> EncoderNetwork:  # noqa: ARG002 - the protocol's
-        """Copies the network with these layers."""
-        return keep_layers(network, self.layers)
+        """Copies the network with so many of its layers."""
+        return keep_layers(network, spread_layers(self.count, network.encoder.config.num_hidden_layers))
 
     shape = apply
 
@@ -137,6 +137,15 @@ class Recipe:
     change: Change
 
 
+def least_layers(name: str, recipes: Mapping[str, Recipe]) -> int:
+    """Tells how many layers the original must have for the network called ``name`` to be made of it."""
+    if name not in recipes:
+        return 1
+    recipe = recipes[name]
+    own = recipe.change.count + 1 if isinstance(recipe.change, FewerLayers) else 1
+    return max(own, least_layers(recipe.start, recipes))
+
+
 class Workshop:
     """Makes networks by their names and keeps those that were trained.
 
@@ -174,6 +183,7 @@ class Workshop:
         folder = RunFolder(self._directory / "networks" / name)
         start = self.network(recipe.start)
         if folder.finished:
+            self._compare_minutes(folder, name)
             network = recipe.change.shape(start, self)
             network.load_state_dict(folder.load(NETWORK))
         else:
@@ -191,6 +201,14 @@ class Workshop:
 
     def _copy_of_original(self) -> EncoderNetwork:
         return keep_layers(self._task.network, range(self._task.network.encoder.config.num_hidden_layers))
+
+    def _compare_minutes(self, folder: RunFolder, name: str) -> None:
+        """Says so where a network was trained for another time than is asked for."""
+        before = (folder.given or {}).get("minutes", self._minutes)
+        if before != self._minutes:
+            self._display.say(
+                f"{name}: was trained for {before:g} minutes; delete {folder.path} to train it for {self._minutes:g}"
+            )
 
     def _train(self, network: EncoderNetwork, change: Change, folder: RunFolder, name: str) -> None:
         self._display.say(f"{name}: training for {self._minutes:g} minutes")

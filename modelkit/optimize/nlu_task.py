@@ -14,8 +14,10 @@ from modelkit.augment import speech_like
 from modelkit.evaluation.outcome import spread
 from modelkit.export import NLU_INPUTS, NLU_OUTPUTS
 from modelkit.nlu import read_utterances
-from modelkit.optimize.tasks import SAMPLES, TIMED, Judged, row_of
+from modelkit.optimize.tasks import SAMPLES, TIMED, Judged, of_training
 from modelkit.scoring import intent_accuracy, slot_f1
+from modelkit.sessions import row_of
+from modelkit.training.bases import LABELS
 from modelkit.training.saved import load_intents
 from modelkit.triton_models import write_nlu
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 SEED = 7
 _DECODED = "triton/intent_slot_decode/1"
+_DECODED_LABELS, _PRIORS = f"{_DECODED}/{LABELS}", f"{_DECODED}/tag_priors.npz"
 
 
 class NluTask:
@@ -45,6 +48,7 @@ class NluTask:
     inputs = NLU_INPUTS
     outputs = NLU_OUTPUTS
     criterion = "intent_and_slots"
+    files = (*of_training(LABELS), _DECODED_LABELS, _PRIORS)
 
     def __init__(self, directory: Path, data: Sequence[Path], evaluation: Path, limit: int | None = None) -> None:
         saved = load_intents(directory, traceable=False)
@@ -52,7 +56,7 @@ class NluTask:
         self.variants: Mapping[str, EncoderNetwork] = {}
         self._tokenizer = UtteranceTokenizer(saved.tokenizer)
         labels, values, priors = (
-            directory / _DECODED / name for name in ("labels.json", "slot_values.json", "tag_priors.npz")
+            directory / name for name in (_DECODED_LABELS, f"{_DECODED}/slot_values.json", _PRIORS)
         )
         self._labels = IntentLabels.load(labels) if labels.exists() else saved.labels
         self._slot_values = json.loads(values.read_text(encoding="utf-8")) if values.exists() else None

@@ -107,13 +107,13 @@ NETWORKS = {
     "aware": Recipe(ORIGINAL, Rounding()),
     "sparse": Recipe(ORIGINAL, TwoOfFour()),
     "narrow": Recipe(ORIGINAL, FewerNeurons(1 / 2)),
-    "layers4": Recipe(ORIGINAL, FewerLayers((0, 1, 2, 4))),
-    "layers3": Recipe(ORIGINAL, FewerLayers((0, 2, 4))),
+    "layers4": Recipe(ORIGINAL, FewerLayers(4)),
+    "layers3": Recipe(ORIGINAL, FewerLayers(3)),
     "layers3-narrow": Recipe("layers3", FewerNeurons(1 / 2)),
     "layers3-aware": Recipe("layers3", Rounding()),
     "layers3-narrow-aware": Recipe("layers3-narrow", Rounding()),
 }
-"""The networks that are trained anew, for encoders of six layers."""
+"""The networks that are trained anew."""
 
 POINTS = (
     Point("eager", "PyTorch, eager, float32", None),

@@ -17,10 +17,12 @@ from modelkit.evaluation.outcome import spread
 from modelkit.export import QA_INPUTS, QA_OUTPUTS
 from modelkit.optimize.networks import PRUNED
 from modelkit.optimize.qa_split import split_as_trained
-from modelkit.optimize.tasks import SAMPLES, TIMED, Judged, row_of
+from modelkit.optimize.tasks import SAMPLES, TIMED, Judged, of_training
 from modelkit.scoring import answer_f1, exact_match
+from modelkit.sessions import row_of
 from modelkit.squad import read_squad
 from modelkit.token_pruning import PrunedSpanNetwork
+from modelkit.training.checkpoint import RUN
 from modelkit.training.saved import load_spans
 from modelkit.triton_models import write_qa
 
@@ -56,6 +58,7 @@ class QaTask:
     inputs = QA_INPUTS
     outputs = QA_OUTPUTS
     criterion = "f1"
+    files = of_training(RUN)  # It says which questions calibrate.
 
     def __init__(self, directory: Path, data: Sequence[Path], evaluation: Path, limit: int | None = None) -> None:
         saved = load_spans(directory, traceable=False)

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engines.bert.session import BertSession
 from modelkit.cards import name_data
-from modelkit.errors import EngineError, TrainingError
+from modelkit.eager import EagerSession
+from modelkit.errors import EngineError
 from modelkit.files import whole_directory, write_whole
+from modelkit.optimize.folder import begin, check_folder, remove_engine
 from modelkit.optimize.graphs import trace
-from modelkit.optimize.networks import ORIGINAL, Workshop
+from modelkit.optimize.networks import ORIGINAL, Workshop, least_layers
 from modelkit.optimize.nlu_task import NluTask
 from modelkit.optimize.points import NETWORKS, POINTS
 from modelkit.optimize.qa_task import QaTask
-from modelkit.optimize.sessions import EagerSession
 from modelkit.optimize.table import Result, choose, markdown
 from modelkit.optimize.timing import measure_latency, measure_throughput
-from modelkit.training.checkpoint import NETWORK
-from modelkit.triton_models import check_target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from modelkit.networks import EncoderNetwork
@@ -98,14 +97,16 @@ def choose_points(names: Sequence[str]) -> list[Point]:
 def optimize(options: OptimizeOptions, display: Display) -> Outcome:
     """Measures the points that were not measured before, writes the table, and the best point as an engine.
 
+    Where no point is good enough, ``out`` holds no engine afterwards, that of an earlier run neither.
+
     Raises:
         ModelkitError: engine or data are not fit for it, or ``out`` holds results of others.
     """
-    check_target(options.out, replace=True)
+    check_folder(options.out)
     points = choose_points(options.points)
     task = open_task(options)
     points = _possible(points, task, options.points)
-    _begin(options)
+    begin(options, task)
     workshop = Workshop(task, NETWORKS, options.out, minutes=options.minutes, rows=options.rows, display=display)
     bench = _Bench(task, workshop, options, display)
     results = [bench.result(point) for point in points]
@@ -114,47 +115,36 @@ def optimize(options: OptimizeOptions, display: Display) -> Outcome:
     best = choose(compressed, task.criterion, original, options.allowed_loss)
     if best is not None:
         bench.write_engine(best)
+    else:
+        remove_engine(options.out, display)
     name = best.point if best else None
     write_whole(options.out / "table.md", markdown(results, name))
     return Outcome(results, name)
 
 
 def _possible(points: Sequence[Point], task: Task, asked: Sequence[str]) -> list[Point]:
-    """Leaves out points for which the engine was not trained.
+    """Leaves out points that cannot be made of the engine's network.
 
     Raises:
         EngineError: one of them was asked for.
     """
-    networks = {ORIGINAL, *NETWORKS, *task.variants}
-    impossible = [point.name for point in points if point.network not in networks]
-    if refused := sorted(set(impossible) & set(asked)):
-        raise EngineError(
-            f"{' and '.join(refused)}: the engine's network reads every token; train answers with --prune-tokens for it"
-        )
-    return [point for point in points if point.name not in impossible]
+    obstacles = {point.name: obstacle for point in points if (obstacle := _obstacle(point, task))}
+    refused: defaultdict[str, list[str]] = defaultdict(list)
+    for name in (name for name in obstacles if name in asked):
+        refused[obstacles[name]].append(name)
+    if refused:
+        raise EngineError("; ".join(f"{' and '.join(names)}: {obstacle}" for obstacle, names in refused.items()))
+    return [point for point in points if point.name not in obstacles]
 
 
-def _begin(options: OptimizeOptions) -> None:
-    """Notes what results in ``out`` are of.
-
-    Raises:
-        TrainingError: there are results of something else.
-    """
-    given = {
-        "engine": hashlib.sha256((options.engine / "training" / NETWORK).read_bytes()).hexdigest(),
-        "data": _digests(options.data),
-        "evaluation": _digests([options.evaluation]),
-        "limit": options.limit,
-        "rows": options.rows,
-    }
-    path = options.out / "given.json"
-    if path.exists() and json.loads(path.read_text(encoding="utf-8")) != given:
-        raise TrainingError(f"{options.out} holds results of another engine, data or --limit: choose another --out")
-    write_whole(path, json.dumps(given, indent=1) + "\n")
-
-
-def _digests(files: Iterable[Path]) -> dict[str, str]:
-    return {name: entry["sha256"] for name, entry in name_data(files).items()}
+def _obstacle(point: Point, task: Task) -> str | None:
+    """Says why a point cannot be made, if so."""
+    if point.network not in {ORIGINAL, *NETWORKS, *task.variants}:
+        return "the engine's network reads every token (answers drop some that were trained with --prune-tokens)"
+    depth = task.network.encoder.config.num_hidden_layers
+    if depth < least_layers(point.network, NETWORKS):
+        return f"the engine's network has only {depth} layers"
+    return None
 
 
 class _Bench:

@@ -36,6 +36,11 @@ def keep_layers(network: EncoderNetwork, layers: Sequence[int]) -> EncoderNetwor
     return student
 
 
+def spread_layers(count: int, depth: int) -> list[int]:
+    """Chooses layers to keep, fewer than ``depth``: at even distances, from the first to the last but one."""
+    return [number * (depth - 2) // max(1, count - 1) for number in range(count)]
+
+
 def imitated_layers(student: int, teacher: int) -> list[int]:
     """Says whose output each layer of a student is to imitate: layers at even distances, the last one by the last."""
     return [round((layer + 1) * teacher / student) - 1 for layer in range(student)]

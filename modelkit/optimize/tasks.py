@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from engines.bert.tokenizing import SETTINGS
+from modelkit.training.bases import CONFIG, TOKENIZER
+from modelkit.training.checkpoint import NETWORK
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from engines.bert.tokenizing import TokenBatch
     from modelkit.networks import EncoderNetwork
     from modelkit.quantize import Feeds
     from modelkit.sessions import Session
@@ -39,6 +42,10 @@ class Task(Protocol):
     @property
     def name(self) -> str:
         """``qa`` or ``nlu``."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Files of the engine on which results hang, by their paths in its directory; not every engine has them all."""
 
     @property
     def network(self) -> EncoderNetwork:
@@ -76,7 +83,6 @@ class Task(Protocol):
         """Writes an engine directory, given the ``decoding`` of what :meth:`judge` said of the network."""
 
 
-def row_of(batch: TokenBatch, row: int, inputs: Sequence[str]) -> Feeds:
-    """Takes one row of a batch, without its padding."""
-    length = int(batch.attention_mask[row].sum())
-    return {name: getattr(batch, name)[row : row + 1, :length] for name in inputs}
+def of_training(*more: str) -> tuple[str, ...]:
+    """Names the files that say what a trained network computes, and ``more`` that training leaves beside them."""
+    return tuple(f"training/{name}" for name in (NETWORK, CONFIG, TOKENIZER, SETTINGS, *more))

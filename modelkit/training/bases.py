@@ -106,12 +106,21 @@ class Base:
             _fill(network, self.trained)
         return network
 
-    def keep(self, folder: Path, kept: Sequence[int] = ()) -> None:
-        """Copies what is needed to build the network again, of whose tokens its first layers let ``kept`` go on."""
+    def keep(self, folder: Path, kept: Sequence[int] = (), *, replace: bool = True) -> None:
+        """Copies what is needed to build the network again.
+
+        Args:
+            folder: where to.
+            kept: how many tokens the first layers let go on.
+            replace: take the place of what is there; without it, only what is missing is copied.
+        """
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (TOKENIZER, CONFIG):
+        copied = [name for name in (TOKENIZER, CONFIG) if replace or not (folder / name).exists()]
+        for name in copied:
             if (self.directory / name).resolve() != (folder / name).resolve():
                 shutil.copy(self.directory / name, folder / name)
+        if CONFIG not in copied:
+            return
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         if config.get(KEPT_TOKENS, []) != list(kept):
             write_whole(folder / CONFIG, json.dumps(config | {KEPT_TOKENS: list(kept)}, indent=2) + "\n")

@@ -42,6 +42,17 @@ class RunFolder:
         """Whether a run has ended here."""
         return (self.path / NETWORK).exists()
 
+    @property
+    def given(self) -> dict[str, object] | None:
+        """What the run was given; None where no ``run.json`` tells."""
+        record = self.path / RUN
+        found: dict[str, object] = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+        return found or None
+
+    def holds_own(self, name: str) -> bool:
+        """Tells whether a file lies beside finished weights, and so is part of their network."""
+        return self.finished and (self.path / name).exists()
+
     def begin(self, given: Mapping[str, object]) -> None:
         """Notes what the run is given, or makes sure that an interrupted one was given the same.
 
@@ -49,16 +60,15 @@ class RunFolder:
             TrainingError: it was given something else.
         """
         given = json.loads(json.dumps(given))
-        record = self.path / RUN
         if self.interrupted or self.finished:
-            before = json.loads(record.read_text(encoding="utf-8")) if record.exists() else given
+            before = self.given or given
             different = [name for name in {**before, **given} if before.get(name) != given.get(name)]
             if different:
                 raise TrainingError(
                     f"{self.path.parent} holds a run with other {' and '.join(different)}: "
                     "repeat its command to go on, or choose another --out"
                 )
-        write_whole(record, json.dumps(given, indent=1) + "\n")
+        write_whole(self.path / RUN, json.dumps(given, indent=1) + "\n")
 
     def save(self, name: str, state: object) -> None:
         """Writes a file of tensors in one step."""

@@ -18,7 +18,7 @@ from modelkit.networks import BERT, MPNET
 from modelkit.nlu import collect_labels
 from modelkit.outliers import split_name
 from modelkit.training import nlu_data, nlu_engine
-from modelkit.training.bases import LABELS, find_base
+from modelkit.training.bases import LABELS, TOKENIZER, find_base
 from modelkit.training.devices import choose_device
 from modelkit.training.distillation import Teachers
 from modelkit.training.loop import train_to_end
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from modelkit.training.bases import Base
+    from modelkit.training.checkpoint import RunFolder
     from modelkit.training.nlu_data import NluData
     from modelkit.training.progress import Display
 
@@ -73,21 +74,21 @@ def train(options: NluOptions, display: Display) -> dict[str, object]:
     device = choose_device(common.device)
     recipe = _recipe(data, common, device)
     base = find_base(common.base, (BERT, MPNET))
-    labels = make_labels(data)
     folder = common.folder
-    given = _given(options, base, recipe)
-    if not common.export_only:
-        folder.begin(given)
+    labels = _labels(folder, data)
+    given = common.begin(_given(options, base, recipe))
+    # What lies beside finished weights belongs to them, whatever the base.
+    base.keep(folder.path, replace=not folder.finished)
+    if not folder.holds_own(LABELS):
+        write_whole(folder.path / LABELS, json.dumps(asdict(labels), indent=1, ensure_ascii=False) + "\n")
     display.say(
         f"{len(data.training)} utterances, {len(data.validation)} for validation, {len(data.outliers)} outliers, "
         f"{len(labels.intents)} intents, {len(labels.slot_names)} kinds of slots, on {device}"
     )
-    augmenter = Augmenter(data, recipe, base.tokenizer)
+    augmenter = Augmenter(data, recipe, folder.path / TOKENIZER)
     if data.of_sentences:
         rng = random.Random(recipe.schedule.seed)
         data = replace(data, validation=(*data.validation, *(augmenter.vary(u, rng) for u in data.validation)))
-    base.keep(folder.path)
-    write_whole(folder.path / LABELS, json.dumps(asdict(labels), indent=1, ensure_ascii=False) + "\n")
     card: dict[str, object] = {"task": "joint intent and slots", **given}
     if not folder.finished:
         torch.manual_seed(recipe.schedule.seed)
@@ -105,6 +106,25 @@ def make_labels(data: NluData) -> IntentLabels:
     if len(intents) < nlu_data.FEW_INTENTS and data.outliers and NO_INTENT not in intents:
         intents = (*intents, NO_INTENT)
     return IntentLabels(intents, tags)
+
+
+def _labels(folder: RunFolder, data: NluData) -> IntentLabels:
+    """Names the outputs of a network for ``data``, or of the one that lies in ``folder``.
+
+    Raises:
+        TrainingError: that one knows less than the data have.
+    """
+    if not folder.holds_own(LABELS):
+        return make_labels(data)
+    own = IntentLabels.load(folder.path / LABELS)
+    found = IntentLabels(*collect_labels([*data.training, *data.validation]))
+    pairs = ((found.intents, own.intents), (found.slot_names, own.slot_names))
+    unknown = [name for names, known in pairs for name in names if name not in known]
+    if unknown:
+        raise TrainingError(
+            f"{folder.path / LABELS} lacks {', '.join(unknown)}: give the data that the network was trained on"
+        )
+    return own
 
 
 def _gather(options: NluOptions) -> NluData:

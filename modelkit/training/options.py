@@ -82,6 +82,24 @@ class TrainOptions:
         if self.export_only and not self.folder.finished:
             raise TrainingError(f"{self.folder.path} holds no network.pt: train first, or put the weights there")
 
+    def begin(self, given: dict[str, object]) -> dict[str, object]:
+        """Begins the run, or goes on with it.
+
+        Args:
+            given: what it is made of.
+
+        Returns:
+            The same for the model card; of a network that is exported only, what its own run was given, if that is
+            known.
+
+        Raises:
+            TrainingError: an interrupted run was given something else.
+        """
+        if self.export_only:
+            return self.folder.given or given
+        self.folder.begin(given)
+        return given
+
     def describe(self, base: Base, test: Path | None, recipe: DataclassInstance) -> dict[str, object]:
         """Tells what a run is made of, for its model card, and to know whether a run may go on."""
         return {

@@ -56,9 +56,7 @@ def train(options: PunctuationOptions, display: Display) -> dict[str, object]:
     recipe = adjust(PunctuationRecipe().on_gpu() if device.type == "cuda" else PunctuationRecipe(), common)
     base = find_base(common.base)
     folder = common.folder
-    given = common.describe(base, options.test, recipe)
-    if not common.export_only:
-        folder.begin(given)
+    given = common.begin(common.describe(base, options.test, recipe))
     display.say(
         f"{len(data.training)} paragraphs and questions, {len(data.validation)} for validation, "
         f"{sum(len(passage.words) for passage in data.training)} words, on {device}"

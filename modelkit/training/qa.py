@@ -63,19 +63,19 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
     seed = recipe.schedule.seed
     data = qa_data.gather(common.data, test=options.test, validation=common.validation, seed=seed)
     base = find_base(common.base, (BERT, MPNET))
-    tokenizer = _tokenizer(base, recipe)
     folder = common.folder
+    tokenizer = None if folder.finished else _tokenizer(base, recipe)
     kept = _kept(options, recipe)
     given = common.describe(base, options.test, recipe)
     if kept:
         given["kept_tokens"] = list(kept)
     else:
         given["recipe"] = {name: value for name, value in asdict(recipe).items() if name != "pruning"}
-    if not common.export_only:
-        folder.begin(given)
+    given = common.begin(given)
     display.say(f"{len(data.training)} questions, {len(data.validation)} for validation, on {device}")
-    base.keep(folder.path, kept)
-    if not folder.finished:
+    # What lies beside finished weights belongs to them, whatever the base.
+    base.keep(folder.path, kept, replace=not folder.finished)
+    if tokenizer is not None:
         torch.manual_seed(seed)
         network = base.span_network(kept).to(device)
         teachers = _teachers(common.teachers, base.tokenizer, data, device)
@@ -108,13 +108,27 @@ def _kept(options: QaOptions, recipe: QaRecipe) -> tuple[int, ...]:
 
 
 def _tokenizer(base: Base, recipe: QaRecipe) -> DocumentTokenizer:
-    longest = positions(encoder_config(base.directory))
+    """Makes what cuts the windows to train on.
+
+    Raises:
+        TrainingError: the network cannot read such windows.
+    """
+    config = encoder_config(base.directory)
+    longest = positions(config)
     if recipe.window > longest:
         raise TrainingError(f"window={recipe.window} cannot be: {base.name} reads {longest} tokens at most: set fewer")
     try:
-        return DocumentTokenizer(base.tokenizer, recipe.window, recipe.overlap)
+        tokenizer = DocumentTokenizer(base.tokenizer, recipe.window, recipe.overlap)
     except ValueError as error:
         raise TrainingError(f"window={recipe.window}, overlap={recipe.overlap}: {error}") from error
+    if config.model_type == BERT:
+        types = int(tokenizer.encode("?", ".").token_type_ids.max()) + 1
+        if config.type_vocab_size < types:
+            raise TrainingError(
+                f"{base.name} has type_vocab_size {config.type_vocab_size}, but its tokenizer tells question and "
+                f"document apart by {types} token types: take another base, or mend its tokenizer"
+            )
+    return tokenizer
 
 
 def _teachers(directories: Sequence[Path], tokenizer: Path, data: QaData, device: torch.device) -> Teachers:

@@ -12,6 +12,7 @@ from modelkit.calibrate_qa import calibrate
 from modelkit.compress import compress
 from modelkit.export import QA_INPUTS, QA_OUTPUTS, export
 from modelkit.quantize import UNSCALED
+from modelkit.sessions import row_of
 from modelkit.token_pruning import PrunedSpanNetwork
 from modelkit.triton_models import write_qa
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from modelkit.training.saved import SavedSpans
 
 SAMPLES = 400
-"""Inputs on which the ranges of the activations are measured."""
+"""Questions on whose windows the ranges of the activations are measured."""
 
 
 def finish(
@@ -53,7 +54,7 @@ def finish(
         export(saved.network, plain, QA_INPUTS, QA_OUTPUTS)
         encoded = [tokenizer.encode(question.text, question.context) for question in training[:SAMPLES]]
         inputs = BertSession(plain).inputs  # A network that knows no token types has lost their input.
-        samples = [{name: getattr(batch, name) for name in inputs} for batch in encoded]
+        samples = [row_of(batch, row, inputs) for batch in encoded for row in range(len(batch))]
         compress(plain, small, samples, UNSCALED if isinstance(saved.network, PrunedSpanNetwork) else None)
         calibration, report = calibrate(BertSession(small), tokenizer, validation, seed)
         scores: dict[str, object] = {"validation": report}

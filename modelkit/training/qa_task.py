@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from engines.bert.session import group_rows
 from modelkit.calibrate_qa import judge, pair_wrongly
+from modelkit.eager import EagerSession
+from modelkit.errors import TrainingError
 from modelkit.export import QA_INPUTS, QA_OUTPUTS
 from modelkit.token_pruning import PrunedSpanNetwork, draw_kept, read_all
 from modelkit.training.distillation import Teachers, soft_loss
 from modelkit.training.qa_windows import Batch, make_batches, make_windows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
     from torch import Tensor
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from modelkit.training.qa_recipe import QaRecipe
 
 _IMPOSSIBLE = -1e4
-_OUTPUTS = tuple(QA_OUTPUTS)
 
 
 class QaTask:
@@ -40,6 +40,9 @@ class QaTask:
         tokenizer: cuts windows as the recipe says.
         recipe: how it is trained.
         teachers: earlier networks.
+
+    Raises:
+        TrainingError: the questions to validate on are about one paragraph, or none has an answer.
     """
 
     def __init__(
@@ -48,6 +51,11 @@ class QaTask:
         self.network = network
         self._data, self._tokenizer, self._recipe, self._teachers = data, tokenizer, recipe, teachers
         asked = data.validation[: recipe.validated]
+        if len({question.context for question in asked}) < 2 or not any(question.answers for question in asked):
+            raise TrainingError(
+                f"validated={recipe.validated} takes too few of the {len(data.validation)} questions that are held "
+                "out: set more"
+            )
         self._validation = (*asked, *pair_wrongly(asked, recipe.schedule.seed))
 
     def batches(self, epoch: int) -> list[Batch]:
@@ -126,7 +134,7 @@ def _mean(losses: Sequence[Tensor]) -> Tensor:
     return torch.stack(list(losses)).mean()
 
 
-class NetworkSession:
+class NetworkSession(EagerSession):
     """Runs a network as :class:`engines.bert.session.BertSession` runs its export.
 
     Args:
@@ -136,36 +144,7 @@ class NetworkSession:
     inputs = QA_INPUTS
 
     def __init__(self, network: SpanNetwork) -> None:
-        self._network = network
-        self._device = next(network.parameters()).device
-
-    @torch.no_grad()
-    def run(self, requests: Sequence[Mapping[str, npt.NDArray[np.int64]]]) -> list[dict[str, npt.NDArray[np.float32]]]:
-        """Runs all rows of all requests, those of like length together."""
-        rows = [(n, row) for n, request in enumerate(requests) for row in range(len(request["input_ids"]))]
-        lengths = [int(requests[n]["attention_mask"][row].sum()) for n, row in rows]
-        results = [{name: np.zeros(r["input_ids"].shape, np.float32) for name in _OUTPUTS} for r in requests]
-        for group in group_rows(lengths):
-            width = max(lengths[member] for member in group)
-            inputs = (self._stack(requests, [rows[member] for member in group], name, width) for name in self.inputs)
-            for name, logits in zip(_OUTPUTS, self._network(*inputs), strict=True):
-                for member, values in zip(group, logits.float().cpu().numpy(), strict=True):
-                    number, row = rows[member]
-                    results[number][name][row, : lengths[member]] = values[: lengths[member]]
-        return results
-
-    def _stack(
-        self,
-        requests: Sequence[Mapping[str, npt.NDArray[np.int64]]],
-        rows: Sequence[tuple[int, int]],
-        name: str,
-        width: int,
-    ) -> Tensor:
-        stacked = np.zeros((len(rows), width), np.int64)
-        for index, (number, row) in enumerate(rows):
-            values = requests[number][name][row][:width]
-            stacked[index, : len(values)] = values
-        return torch.from_numpy(stacked).to(self._device)
+        super().__init__(network, QA_INPUTS, QA_OUTPUTS)
 
 
 def separation(margins: npt.NDArray[np.float64], answerable: npt.NDArray[np.bool_]) -> float:

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 
 from engines.bert.span_decoding import Candidate
 from modelkit import calibrate_qa
-from modelkit.calibrate_qa import Judged, fit_logistic, pair_wrongly
+from modelkit.calibrate_qa import Judged, calibrate, fit_logistic, pair_wrongly
 from modelkit.calibration import choose_temperature, choose_threshold
+from modelkit.errors import DataError
 from modelkit.squad import Question
 
 
@@ -51,3 +54,23 @@ def test_wrong_pairs_never_meet_their_own_paragraph():
     wrong = pair_wrongly(questions, seed=3)
     assert all(a.context != b.context and not b.answers for a, b in zip(questions, wrong, strict=True))
     assert wrong == pair_wrongly(questions, seed=3)
+
+
+def test_questions_about_one_paragraph_have_no_other_to_be_put_to():
+    questions = [Question(str(n), f"q{n}", "context", ((0, "c"),)) for n in range(3)]
+    with pytest.raises(DataError, match=r"3 questions about one paragraph .*: give questions about several"):
+        pair_wrongly(questions, seed=3)
+    assert pair_wrongly([], seed=3) == []
+
+
+@pytest.mark.parametrize(
+    ("questions", "match"),
+    [
+        ([], "the data held out to calibrate with has questions about one paragraph or none"),
+        ([Question("a", "q", "one", ((0, "o"),))] * 2, "questions about one paragraph or none: calibrate on many"),
+        ([Question("a", "q", "one", ()), Question("b", "q", "two", ())], "has no question with an answer: calibrate"),
+    ],
+)
+def test_too_little_to_calibrate_with_is_refused(questions, match):
+    with pytest.raises(DataError, match=match):
+        calibrate(Mock(), Mock(), questions, seed=3)

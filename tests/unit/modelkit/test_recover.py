@@ -2,17 +2,20 @@ from __future__ import annotations
 
 import copy
 import shutil
+from functools import partial
 
 import numpy as np
+import onnx
 import pytest
 import torch
 
 from engines.bert.network_files import network_file
 from engines.bert.session import BertSession
+from modelkit.compress import compress
 from modelkit.errors import EngineError
 from modelkit.export import QA_INPUTS, QA_OUTPUTS, export
 from modelkit.networks import SpanNetwork, new_encoder
-from modelkit.quantize import quantize
+from modelkit.quantize import UNSCALED, quantize
 from modelkit.recover import recover
 from modelkit.token_pruning import PrunedSpanNetwork, span_network
 from modelkit.training.saved import load_spans
@@ -85,7 +88,31 @@ def test_a_network_of_another_kind_is_refused(served, tmp_path):
     assert not (tmp_path / "engine").exists()
 
 
-def test_a_network_that_drops_tokens_comes_back_as_one(served, tmp_path):
+def test_a_network_with_names_of_another_library_is_refused(served, tmp_path):
+    _, models = served
+    shutil.copytree(models, tmp_path / "models")
+    path = network_file(tmp_path / "models" / "qa_bert" / "1")
+    model = onnx.load(path)
+    for value in model.graph.initializer:
+        value.name = value.name.replace("encoder.", "network.bert.", 1)
+    for node in model.graph.node:
+        node.input[:] = [name.replace("encoder.", "network.bert.", 1) for name in node.input]
+    onnx.save(model, path)
+    with pytest.raises(EngineError, match=r"model\.onnx is no BERT that"):
+        recover(tmp_path / "models", QA_MODELS, tmp_path / "engine")
+    assert not (tmp_path / "engine").exists()
+
+
+def test_a_damaged_network_is_refused(tmp_path):
+    version = tmp_path / "models" / "qa_bert" / "1"
+    version.mkdir(parents=True)
+    (version / "model.onnx").write_bytes(b"no network")
+    with pytest.raises(EngineError, match=r"model\.onnx is truncated or no ONNX file: get it again"):
+        recover(tmp_path / "models", QA_MODELS, tmp_path / "engine")
+
+
+@pytest.mark.parametrize("shrink", [quantize, partial(compress, scheme=UNSCALED)], ids=["scaled", "as shipped"])
+def test_a_network_that_drops_tokens_comes_back_as_one(shrink, served, tmp_path):
     network, models = served
     base = tmp_path / "base"
     base.mkdir()
@@ -97,9 +124,12 @@ def test_a_network_that_drops_tokens_comes_back_as_one(served, tmp_path):
     shutil.copytree(models, tmp_path / "models")
     export(pruned, tmp_path / "float.onnx", QA_INPUTS, QA_OUTPUTS)
     target = network_file(tmp_path / "models" / "qa_bert" / "1")
-    quantize(tmp_path / "float.onnx", target, rows(config.vocab_size, 20))
+    shrink(tmp_path / "float.onnx", target, rows(config.vocab_size, 20))
     recover(tmp_path / "models", QA_MODELS, tmp_path / "engine")
     again = load_spans(tmp_path / "engine").network
     assert isinstance(again, PrunedSpanNetwork)
     assert again.kept == (64,)
     np.testing.assert_array_equal(again.guess_weights(), pruned.guess_weights())
+    restored = again.state_dict()
+    for name, weights in pruned.state_dict().items():
+        assert (restored[name] - weights).norm() <= 0.06 * weights.norm(), name

@@ -14,6 +14,7 @@ from modelkit.errors import TrainingError
 from modelkit.export import QA_INPUTS, QA_OUTPUTS, export
 from modelkit.networks import SpanNetwork
 from modelkit.pruned_graph import prune_tokens
+from modelkit.quantize import UNSCALED
 from modelkit.token_pruning import (
     DROPPED,
     PROTECTED,
@@ -157,15 +158,37 @@ def test_a_graph_whose_normalizations_were_not_all_fused_is_refused(network, tmp
         prune_tokens(model, KEPT, network.guess_weights(), tuple(QA_OUTPUTS))
 
 
-def test_in_8_bits_a_row_does_not_hang_on_its_batch_either(network, tmp_path):
-    export(network, tmp_path / "float.onnx", QA_INPUTS, QA_OUTPUTS)
-    feeds = [dict(zip(QA_INPUTS, (part.numpy() for part in rows(length)), strict=True)) for length in (150, 144, 139)]
-    compress(tmp_path / "float.onnx", tmp_path / "int8.onnx", feeds)
+@pytest.fixture
+def emphatic(network) -> PrunedSpanNetwork:
+    """A network in which it matters where tokens look and what is added to products."""
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            if ".query." in name or ".key." in name:
+                parameter.mul_(4)
+            elif name.endswith("bias") and "LayerNorm" not in name:
+                parameter.mul_(5)
+    return network
+
+
+@pytest.mark.parametrize("scheme", [None, UNSCALED], ids=["scaled", "as shipped"])
+def test_in_8_bits_a_row_does_not_hang_on_its_batch_either(scheme, emphatic, tmp_path):
+    export(emphatic, tmp_path / "float.onnx", QA_INPUTS, QA_OUTPUTS)
+    lengths = (150, 144, 139, 90, 84)  # The last two are padded in one batch, and by less than goes on at first.
+    feeds = [dict(zip(QA_INPUTS, (part.numpy() for part in rows(length)), strict=True)) for length in lengths]
+    compress(tmp_path / "float.onnx", tmp_path / "int8.onnx", feeds, scheme)
     session = BertSession(tmp_path / "int8.onnx", threads=1)
-    for feed, together in zip(feeds, session.run(feeds), strict=True):
+    for length, feed, together in zip(lengths, feeds, session.run(feeds), strict=True):
         (alone,) = session.run([feed])
-        for name in QA_OUTPUTS:
+        for name, exact in zip(QA_OUTPUTS, run(emphatic, rows(length)), strict=True):
             np.testing.assert_array_equal(alone[name], together[name])
+            assert_about(together[name], exact.numpy())
+
+
+def assert_about(rounded: np.ndarray, exact: np.ndarray) -> None:
+    """Checks logits but for those of a few tokens that only one of both networks dropped."""
+    both = (rounded != DROPPED) & (exact != DROPPED)
+    assert both.sum() >= KEPT[1] - 3
+    np.testing.assert_allclose(rounded[both], exact[both], rtol=0, atol=0.08 * np.abs(exact[both]).max())
 
 
 def test_a_network_that_drops_nothing_reads_like_any_other():

@@ -3,15 +3,19 @@ from __future__ import annotations
 import json
 import shutil
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 
 from engines.bert.session import BertSession
 from engines.bert.span_decoding import Calibration
 from modelkit.errors import CheckpointError, DataError
+from modelkit.export import QA_INPUTS
+from modelkit.importing import refinement
 from modelkit.importing.checkpoint import read_checkpoint
 from modelkit.importing.engine import FORCED, write_engine
-from modelkit.importing.refinement import Refinement
+from modelkit.importing.refinement import Refinement, in_8_bits
+from tests.tiny_bert import write_tiny_bert
 from tests.unit.modelkit.importing.checkpoints import (
     ANSWERS,
     INTENTS,
@@ -87,6 +91,18 @@ def test_intents_in_8_bits_are_close_to_float32(tmp_path):
     one, other = (served(BertSession(network_in(tmp_path / n, "intent_slot")), batch) for n in ("float32", "int8"))
     spread = one["intent_logits"].max() - one["intent_logits"].min()
     assert 0 < abs(one["intent_logits"] - other["intent_logits"]).mean() < 0.15 * spread
+
+
+def test_ranges_are_measured_on_windows_without_their_padding(tmp_path, monkeypatch):
+    tokenizer = write_tiny_bert(tmp_path) / "tokenizer.json"
+    data = squad(tmp_path / "squad.json", ["the river is a song " * 60, "the song"])
+    measure = Mock()
+    monkeypatch.setattr(refinement, "BertSession", lambda _: Mock(inputs=QA_INPUTS))
+    monkeypatch.setattr(refinement, "compress", measure)
+    in_8_bits("qa", tmp_path / "model.onnx", tmp_path / "model.int8.onnx", tokenizer, data)
+    (_, _, samples), _ = measure.call_args
+    assert len(samples) > 2
+    assert all(feeds["attention_mask"].all() for feeds in samples)
 
 
 def test_only_answers_are_calibrated(tmp_path):

@@ -14,6 +14,7 @@ from modelkit.networks import IntentSlotNetwork, SpanNetwork
 from modelkit.optimize import timing
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from torch import nn
@@ -79,12 +80,19 @@ def inputs(rows: int = 3, tokens: int = 12) -> tuple[torch.Tensor, ...]:
 @pytest.fixture
 def engine(tmp_path: Path, network: SpanNetwork) -> Path:
     """An engine directory with what optimizing needs of it."""
-    folder = tmp_path / "engine" / "training"
-    folder.mkdir(parents=True)
-    torch.save(network.state_dict(), folder / "network.pt")
-    (folder / "config.json").write_text(json.dumps(config().to_dict()))
-    write_tokenizer(folder / "tokenizer.json")
-    return folder.parent
+    write_network(tmp_path / "engine", network)
+    write_tokenizer(tmp_path / "engine" / "training" / "tokenizer.json")
+    return tmp_path / "engine"
+
+
+def write_network(engine: Path, network: SpanNetwork, kept: Sequence[int] = ()) -> None:
+    """Makes a network that of an engine; it drops tokens where ``kept`` says how many go on."""
+    folder = engine / "training"
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = network.encoder.config.to_dict() | {"kept_tokens": list(kept)}
+    guesses = {f"guesses.{number}.weight": torch.ones(1, settings["hidden_size"]) for number in range(len(kept))}
+    torch.save(network.state_dict() | guesses, folder / "network.pt")
+    (folder / "config.json").write_text(json.dumps(settings))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from torch import nn
 
 from modelkit.errors import EngineError
 from modelkit.optimize import fake_quantization, sparsity
-from modelkit.optimize.students import imitated_layers, keep_layers, keep_neurons
+from modelkit.optimize.students import imitated_layers, keep_layers, keep_neurons, spread_layers
 from tests.unit.modelkit.optimize.conftest import inputs
 
 
@@ -74,6 +74,21 @@ def test_a_student_is_the_layers_that_it_keeps(network, layers):
 def test_layers_that_are_not_there(network):
     with pytest.raises(EngineError, match="has 6 layers"):
         keep_layers(network, (1, 6))
+
+
+@pytest.mark.parametrize(
+    ("count", "depth", "expected"),
+    [
+        (3, 6, [0, 2, 4]),
+        (4, 6, [0, 1, 2, 4]),
+        (3, 4, [0, 1, 2]),
+        (4, 5, [0, 1, 2, 3]),
+        (3, 12, [0, 5, 10]),
+        (4, 12, [0, 3, 6, 10]),
+    ],
+)
+def test_the_layers_of_a_student_are_spread(count, depth, expected):
+    assert spread_layers(count, depth) == expected
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ import torch
 
 from engines.bert.intent_decoding import IntentLabels
 from engines.bert.tag_priors import TagPriors
+from modelkit.errors import TrainingError
 from modelkit.optimize.run import OptimizeOptions, optimize
 from tests.unit.modelkit.optimize.conftest import config, enliven, write_tokenizer
 from tests.unit.modelkit.optimize.test_run import Listener
@@ -76,3 +77,20 @@ def test_slots_are_scored_as_they_will_be_decoded(intent_engine, tmp_path):
     year_first = {"text": "1932 was long", "intent": "praise", "slots": [{"start": 0, "end": 4, "name": "year"}]}
     chosen.evaluation.write_text("\n".join([json.dumps(year_first)] * 3))
     assert [result.scores["slot_f1"] for result in optimize(chosen, Listener()).results] == [1.0, 1.0]
+
+
+def other_threshold(decode: Path) -> None:
+    (decode / "labels.json").write_text(json.dumps(asdict(replace(LABELS, threshold=0.02))))
+
+
+def other_priors(decode: Path) -> None:
+    TagPriors(np.ones((3, 2), np.float32), 0.0, np.ones((6, 5), np.float32)).save(decode / "tag_priors.npz")
+
+
+@pytest.mark.parametrize(("change", "name"), [(other_threshold, "labels.json"), (other_priors, "tag_priors.npz")])
+def test_results_that_were_decoded_otherwise_are_not_mixed_in(change, name, intent_engine, tmp_path):
+    chosen = replace(options(intent_engine, tmp_path / "out"), points=("eager",))
+    optimize(chosen, Listener())
+    change(intent_engine / DECODE)
+    with pytest.raises(TrainingError, match=f"another {DECODE}/{name}: choose another --out"):
+        optimize(chosen, Listener())

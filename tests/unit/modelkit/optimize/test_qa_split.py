@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from modelkit.cards import name_data
+from modelkit.eager import EagerSession
 from modelkit.optimize import qa_task
 from modelkit.optimize.qa_split import split_as_trained
-from modelkit.optimize.sessions import EagerSession
 from modelkit.training.qa_data import QaData, gather
 
 if TYPE_CHECKING:

@@ -7,14 +7,17 @@ from dataclasses import replace
 
 import onnx
 import pytest
-import torch
+from transformers import BertModel
 
 from engines.bert.network_files import network_file
 from modelkit.errors import EngineError, TrainingError
+from modelkit.networks import SpanNetwork
 from modelkit.optimize import run as running
+from modelkit.optimize.points import POINTS
 from modelkit.optimize.run import OptimizeOptions, choose_points, optimize
 from modelkit.optimize.table import Result, choose, markdown
 from modelkit.optimize.timing import BATCHES, Latency, Throughput
+from tests.unit.modelkit.optimize.conftest import config, write_network
 from vivavoce.cli import run as vivavoce
 
 
@@ -85,8 +88,11 @@ def test_a_trained_network_is_trained_once(options):
     first, second = Listener(), Listener()
     optimize(replace(options, points=("layers3",)), first)
     assert any("training for" in line for line in first.said)
-    made = optimize(replace(options, points=("layers3", "layers3-int8")), second)
+    made = optimize(replace(options, points=("layers3", "layers3-int8"), minutes=30), second)
     assert not any("training for" in line for line in second.said)
+    assert [line for line in second.said if "delete" in line] == [
+        f"layers3: was trained for 0.01 minutes; delete {options.out / 'networks' / 'layers3'} to train it for 30"
+    ]
     eager, small, smaller = made.results
     assert smaller.megabytes < small.megabytes < eager.megabytes
 
@@ -100,17 +106,13 @@ def test_every_way_of_training_ends_in_a_point(point, options, monkeypatch):
     assert result.megabytes > 0
     points.rename(options.out / "before")
     assert optimize(options, again).results[0].scores == result.scores
-    assert not any("training for" in line for line in again.said)  # The trained network is loaded,
+    assert not any("training for" in line or "delete" in line for line in again.said)  # The network is loaded,
     graph, before = (folder / point / "model.onnx" for folder in (points, options.out / "before"))
     assert graph.read_bytes() == before.read_bytes()  # and is the same.
 
 
 def test_a_network_that_drops_tokens_is_measured_beside_itself(options, network):
-    folder = options.engine / "training"
-    settings = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(settings | {"kept_tokens": [64]}))
-    guess = {"guesses.0.weight": torch.ones(1, settings["hidden_size"])}
-    torch.save(network.state_dict() | guess, folder / "network.pt")
+    write_network(options.engine, network, kept=(64,))
     results = optimize(replace(options, points=("lean", "pruned", "pruned-int8")), Listener()).results
     assert [result.point for result in results] == ["eager", "lean", "pruned", "pruned-int8"]
     nodes = [
@@ -126,10 +128,62 @@ def test_a_network_that_drops_no_tokens_is_not_made_to(options):
     assert not options.out.exists()
 
 
+@pytest.fixture
+def of_three_layers(options) -> OptimizeOptions:
+    write_network(options.engine, SpanNetwork(BertModel(config(3), add_pooling_layer=False)))
+    return options
+
+
+def test_an_engine_with_few_layers_is_not_made_to_have_more(of_three_layers, monkeypatch):
+    eager, *_, narrow = POINTS
+    by_name = {point.name: point for point in POINTS}
+    monkeypatch.setattr(running, "POINTS", (eager, by_name["layers4-int8"], by_name["layers3"], narrow))
+    made = optimize(replace(of_three_layers, points=()), Listener())
+    assert [result.point for result in made.results] == ["eager"]
+
+
+def test_fewer_layers_than_there_are_cannot_be_asked_for(of_three_layers):
+    reason = (
+        r"^pruned: the engine's network reads every .*; layers4-int8 and layers3-qat: .* network has only 3 layers$"
+    )
+    with pytest.raises(EngineError, match=reason):
+        optimize(replace(of_three_layers, points=("layers3-qat", "layers4-int8", "pruned", "fused")), Listener())
+    assert not of_three_layers.out.exists()
+
+
+def test_an_engine_that_optimizing_did_not_write_is_not_replaced(options):
+    (options.engine / "triton").mkdir()
+    with pytest.raises(EngineError, match="already holds an engine"):
+        optimize(replace(options, out=options.engine), Listener())
+    assert not any((options.engine / "triton").iterdir())
+
+
+def test_where_nothing_is_good_enough_no_engine_is_left(options):
+    options = replace(options, points=("onnx",))
+    assert optimize(options, Listener()).best == "onnx"
+    listener = Listener()
+    assert optimize(replace(options, allowed_loss=-1.0), listener).best is None
+    assert not any((options.out / name).exists() for name in ("triton", "card.json"))
+    assert len(listener.said) == 1
+    assert "the engine of an earlier run" in listener.said[0]
+    assert optimize(options, Listener()).best == "onnx"
+    assert (options.out / "triton" / "qa_bert").exists()
+
+
 def test_results_of_something_else_are_not_mixed_in(options):
     optimize(replace(options, points=("eager",)), Listener())
-    with pytest.raises(TrainingError, match="another --out"):
-        optimize(replace(options, limit=11), Listener())
+    with pytest.raises(TrainingError, match="another --limit and --rows: choose another --out"):
+        optimize(replace(options, limit=11, rows=65), Listener())
+
+
+def test_results_with_other_numbers_of_tokens_are_not_mixed_in(options, network):
+    write_network(options.engine, network, kept=(64,))
+    options = replace(options, points=("eager",))
+    optimize(options, Listener())
+    path = options.engine / "training" / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"kept_tokens": [48]}))
+    with pytest.raises(TrainingError, match=r"another training/config\.json: choose another --out"):
+        optimize(options, Listener())
 
 
 def test_results_on_data_that_were_changed_are_not_mixed_in(options):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
@@ -162,6 +163,27 @@ def test_an_engine_can_be_written_again_from_its_weights(engine, tiny_base, tmp_
     before = network_file(engine / "triton" / "intent_slot_bert" / "1").read_bytes()
     train(NluOptions(TrainOptions(**{**fields(given.common), "export_only": True}), ("order",)), Silent())
     assert network_file(engine / "triton" / "intent_slot_bert" / "1").read_bytes() == before
+
+
+def test_the_weights_keep_their_base_and_their_labels_when_written_again(engine, other_base, tmp_path, monkeypatch):
+    finish = Mock()
+    monkeypatch.setattr(nlu_engine, "finish", finish)
+    training = shutil.copytree(engine / "training", tmp_path / "engine" / "training")
+    before = {path.name: path.read_bytes() for path in training.iterdir()}
+
+    def export(data: Path, *intents: str) -> None:
+        given = options(data, tmp_path / "engine", other_base, intents=intents)
+        train(NluOptions(TrainOptions(**{**fields(given.common), "export_only": True}), intents), Silent())
+
+    both = ((f"{verb} {n}", verb) for n in range(8) for verb in ("play", "order"))
+    music = write_jsonl(tmp_path / "music.jsonl", *both)
+    with pytest.raises(TrainingError, match=r"labels\.json lacks play: give the data that the network was trained on"):
+        export(music)
+    export(write_domain(tmp_path / "pizza"), "order")
+    assert {path.name: path.read_bytes() for path in training.iterdir()} == before
+    saved, _, _, _, card, _ = finish.call_args.args
+    assert saved.labels.slot_names == ("size", "topping")
+    assert card["base"] == json.loads(before["run.json"])["base"]
 
 
 def fields(common: TrainOptions) -> dict[str, object]:

@@ -8,6 +8,7 @@ import shutil
 import signal
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -18,8 +19,10 @@ from engines.bert.session import BertSession
 from engines.bert.span_decoding import Calibration
 from engines.bert.tokenizing import DocumentTokenizer
 from modelkit.errors import DataError, TrainingError
+from modelkit.export import QA_INPUTS
 from modelkit.squad import Question
 from modelkit.token_pruning import DROPPED, PrunedSpanNetwork
+from modelkit.training import qa_engine
 from modelkit.training.bases import Base, find_base
 from modelkit.training.distillation import Teachers
 from modelkit.training.options import TrainOptions
@@ -103,6 +106,19 @@ def test_the_network_and_its_runner_agree_whatever_is_in_the_batch(engine):
             assert not result[name][feed["attention_mask"] == 0].any()
 
 
+def test_ranges_are_measured_on_windows_without_their_padding(engine, tmp_path, monkeypatch):
+    measure = Mock(side_effect=InterruptedError)
+    monkeypatch.setattr(qa_engine, "export", lambda *_: None)
+    monkeypatch.setattr(qa_engine, "BertSession", lambda _: Mock(inputs=QA_INPUTS))
+    monkeypatch.setattr(qa_engine, "compress", measure)
+    long = [Question("a", "who", "the river is a song " * 60, ()), Question("b", "who", "the song", ())]
+    with pytest.raises(InterruptedError):
+        qa_engine.finish(load_spans(engine), tmp_path, training=long, validation=(), card={}, seed=1)
+    (_, _, samples, _), _ = measure.call_args
+    assert len(samples) > 2
+    assert all(feeds["attention_mask"].all() for feeds in samples)
+
+
 PRUNED = (*QUICK, "kept_first=64", "kept_second=0")
 
 
@@ -178,6 +194,47 @@ def test_what_was_trained_is_exported_with_the_tokens_that_it_was_trained_to_kee
     train(QaOptions(replace(options(tmp_path, tiny_base), export_only=True)), Silent())
     assert load_spans(engine).network.kept == (64,)
     assert json.loads((engine / "card.json").read_text())["kept_tokens"] == [64]
+
+
+def test_what_was_trained_is_exported_as_it_is_whatever_base_is_given(pruned, other_base, tmp_path):
+    training = shutil.copytree(pruned / "training", tmp_path / "engine" / "training")
+    before = {path.name: path.read_bytes() for path in training.iterdir()}
+    write_squad(tmp_path / "squad.json")
+    again = QaOptions(replace(options(tmp_path, other_base), export_only=True))
+    train(again, Silent())
+    assert {path.name: path.read_bytes() for path in training.iterdir()} == before
+    run, card = json.loads(before["run.json"]), json.loads((tmp_path / "engine" / "card.json").read_text())
+    assert {name: card[name] for name in run} == run
+
+
+def test_weights_of_which_nothing_more_is_known_are_exported_too(pruned, other_base, tmp_path, monkeypatch):
+    training = tmp_path / "engine" / "training"
+    shutil.copytree(pruned / "training", training, ignore=shutil.ignore_patterns("run.json", "tokenizer.json"))
+    finish = Mock()
+    monkeypatch.setattr(qa_engine, "finish", finish)
+    write_squad(tmp_path / "squad.json")
+    train(QaOptions(replace(options(tmp_path, other_base), export_only=True)), Silent())
+    assert (training / "tokenizer.json").read_bytes() == (other_base / "tokenizer.json").read_bytes()
+    assert finish.call_args.kwargs["card"]["kept_tokens"] == [64]
+    assert finish.call_args.kwargs["card"]["base"].startswith("other ")
+    assert load_spans(tmp_path / "engine").network.kept == (64,)
+
+
+def test_a_base_that_cannot_tell_question_and_document_apart_is_refused(tiny_base, tmp_path):
+    base = shutil.copytree(tiny_base, tmp_path / "base")
+    config = json.loads((base / "config.json").read_text())
+    (base / "config.json").write_text(json.dumps(config | {"type_vocab_size": 1}))
+    write_squad(tmp_path / "squad.json")
+    with pytest.raises(TrainingError, match=r"base has type_vocab_size 1, but .* by 2 token types: take another base"):
+        train(QaOptions(options(tmp_path, base)), Silent())
+    assert not (tmp_path / "engine").exists()
+
+
+def test_too_few_questions_to_score_a_network_in_training_are_refused(tiny_base, tmp_path):
+    write_squad(tmp_path / "squad.json")
+    few = options(tmp_path, tiny_base, settings=(*QUICK, "validated=1"))
+    with pytest.raises(TrainingError, match=r"validated=1 takes too few of the \d+ questions .*: set more"):
+        train(QaOptions(few), Silent())
 
 
 @dataclass

@@ -91,6 +91,23 @@ def test_what_a_gpu_does_not_compute_is_refused(tmp_path):
         write_gpu_network(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("config", "match"),
+    [
+        (b'{"hidden_size": ', r"config\.json, line 1: .*: get it again"),
+        (b"[]", r"config\.json is no configuration of a network"),
+        (b"\xff", r"config\.json, line 1: not UTF-8"),
+    ],
+)
+def test_a_damaged_configuration_is_named(config, match, tmp_path):
+    (tmp_path / "training").mkdir()
+    (tmp_path / "training" / "network.pt").touch()
+    (tmp_path / "training" / "config.json").write_bytes(config)
+    (tmp_path / "triton" / "qa_bert" / "1").mkdir(parents=True)
+    with pytest.raises(EngineError, match=match):
+        write_gpu_network(tmp_path)
+
+
 def test_a_damaged_file_is_named(tmp_path):
     path = tmp_path / "network.safetensors"
     path.write_bytes(b"no tensors")

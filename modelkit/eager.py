@@ -29,23 +29,27 @@ class EagerSession:
 
     def __init__(self, network: nn.Module, inputs: tuple[str, ...], outputs: Mapping[str, bool]) -> None:
         self._network, self.inputs, self._outputs = network.eval(), inputs, outputs
+        self._device = next(network.parameters()).device
 
     def run(self, requests: Sequence[Feeds]) -> list[dict[str, npt.NDArray[np.float32]]]:
-        """Runs the rows of all requests, those of like length together."""
+        """Runs the rows of all requests, those of like length together; zeros at padding."""
         rows = [{name: r[name][i : i + 1] for name in self.inputs} for r in requests for i in range(len(r[MASK]))]
         lengths = [int(row[MASK].sum()) for row in rows]
         answers: list[dict[str, npt.NDArray[np.float32]]] = [{} for _ in rows]
         for group in group_rows(lengths):
             outputs = self._run_group([rows[member] for member in group], max(lengths[member] for member in group))
             for place, member in enumerate(group):
-                answers[member] = {name: values[place : place + 1] for name, values in outputs.items()}
+                answers[member] = {
+                    name: values[place : place + 1, : lengths[member] if self._outputs[name] else None]
+                    for name, values in outputs.items()
+                }
         return self._per_request(requests, answers)
 
     def _run_group(self, rows: Sequence[Feeds], width: int) -> dict[str, npt.NDArray[np.float32]]:
         feeds = (np.concatenate([_widen(row[name], width) for row in rows]) for name in self.inputs)
         with torch.inference_mode():
-            outputs = self._network(*(torch.from_numpy(values) for values in feeds))
-        return {name: values.numpy() for name, values in zip(self._outputs, outputs, strict=True)}
+            outputs = self._network(*(torch.from_numpy(values).to(self._device) for values in feeds))
+        return {name: values.float().cpu().numpy() for name, values in zip(self._outputs, outputs, strict=True)}
 
     def _per_request(
         self, requests: Sequence[Feeds], answers: Sequence[dict[str, npt.NDArray[np.float32]]]
