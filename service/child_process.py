@@ -28,6 +28,10 @@ _LOG_CHARACTERS = 4_000
 _LIBC = ctypes.CDLL(None)
 _PR_SET_PDEATHSIG = 1
 
+# gRPC would go on working in a child between fork and exec, which there ends one in three while calls are under way.
+# It reads this when it is first used.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
 
 class StartError(RuntimeError):
     """A server did not come up; the message holds the end of its log."""

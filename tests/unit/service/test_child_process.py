@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import psutil
 import pytest
 
 from service.child_process import StartError, address_of, ask_to_stop, listening, start, stop, wait_for_address
+from tests.unit.service.harness import Harness
+from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
     import subprocess
@@ -86,3 +89,22 @@ def test_one_that_does_not_stop_in_time_is_killed(tmp_path: Path):
     assert not ask_to_stop(process, 0.1)
     assert stop(process, 0.1) == -9
     assert stop(process) == -9
+
+
+async def test_children_come_up_beside_calls_that_are_under_way(tmp_path: Path):
+    async with Harness.running() as harness:
+
+        async def ask_on() -> None:
+            while True:
+                await harness.stub.Ask(pb.AskRequest(text="hello"))
+
+        asking = asyncio.create_task(ask_on())
+        statuses = set()
+        for _ in range(25):
+            process = started("print('here')", tmp_path / "log")
+            said, _ = await asyncio.to_thread(process.communicate)
+            statuses.add((process.returncode, said))
+        asking.cancel()
+        with suppress(asyncio.CancelledError):
+            await asking
+    assert statuses == {(0, "here\n")}
