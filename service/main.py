@@ -37,6 +37,7 @@ from service.readiness import Readiness
 from service.riva.handlers import MAX_RECORDING_BYTES, riva_handlers
 from service.riva.language import LanguageServicer
 from service.riva.speech import SpeechServicer
+from service.scheduling import run_ahead
 from service.triton.engine_store import EngineStore
 from service.triton.fixed_store import FixedStore
 from service.triton.installation import TritonNotInstalledError
@@ -101,6 +102,7 @@ def run(options: ServeOptions) -> int:
     logging.basicConfig(
         level=options.log_level, format="%(asctime)s %(levelname)-7s %(name)s  %(message)s", stream=sys.stderr
     )
+    run_ahead()
     status = 0
     try:
         asyncio.run(_run(options))

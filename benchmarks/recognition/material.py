@@ -85,11 +85,11 @@ def cut(audio: Samples, model: SileroModel) -> list[Samples]:
     """Cuts a recording at its silences with the service's own voice activity, endpointing and limits."""
     stream, endpointer, speech = model.new_stream(), Endpointer(EndpointingConfig()), False
     pieces, start, end = [], 0, 0
-    for heard in range(WINDOW_SAMPLES, len(audio) + WINDOW_SAMPLES, WINDOW_SAMPLES):
-        window = np.zeros(WINDOW_SAMPLES, np.float32)
-        rest = audio[heard - WINDOW_SAMPLES : heard]
-        window[: len(rest)] = rest
-        speech = is_speech(stream.probability(window), was_speech=speech)
+    windows = np.pad(audio, (0, -len(audio) % WINDOW_SAMPLES)).reshape(-1, 1, WINDOW_SAMPLES)
+    for number, window in enumerate(windows, 1):
+        heard = number * WINDOW_SAMPLES
+        (probability,) = stream.probabilities(window)
+        speech = is_speech(probability, was_speech=speech)
         endpointer, boundary = endpointer.push(speech=speech)
         if boundary is Boundary.START:
             onset = heard - (endpointer.windows_since_onset() or 1) * WINDOW_SAMPLES

@@ -37,13 +37,13 @@ class ObservedVoice:
         """How many probabilities :meth:`take_probabilities` would return."""
         return len(self._untold)
 
-    def probability(self, window: npt.NDArray[np.float32]) -> float:
-        """Returns the probability that somebody speaks in ``window``, float32 ``[512]`` at 16 kHz."""
-        probability = self._judge.probability(window)
-        self._windows += 1
+    def probabilities(self, windows: npt.NDArray[np.float32]) -> list[float]:
+        """Returns for each of the next windows, float32 ``[windows, 512]`` at 16 kHz, how probably somebody speaks."""
+        probabilities = self._judge.probabilities(windows)
+        self._windows += len(windows)
         if self._remembers:
-            self._untold.append(probability)
-        return probability
+            self._untold += probabilities
+        return probabilities
 
     def take_probabilities(self) -> list[float]:
         """Returns the probabilities since the last call, one for each 32 ms."""

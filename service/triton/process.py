@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from service.child_process import die_with_parent
+from service.scheduling import run_behind
 from service.triton.installation import TritonInstallation
 from service.triton.logs import reason, relay
 
@@ -28,9 +29,6 @@ logger = logging.getLogger(__name__)
 _STOP_GRACE_SECONDS = 15.0
 _POLL_SECONDS = 0.1
 _BLOCK_BYTES, _MAX_LINE_BYTES = 65_536, 8_192
-_NICENESS = 5
-"""A third of the weight that the service has, where both want a core."""
-
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - where Linux keeps POSIX shared memory
 
 
@@ -203,7 +201,4 @@ def _prepare_child() -> None:
     while the models use all of them.
     """
     die_with_parent()
-    os.nice(_NICENESS)
-    # Where Linux shares the cores among sessions first (sched(7), "The autogroup feature"), only this counts.
-    with contextlib.suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(_NICENESS), encoding="ascii")
+    run_behind()

@@ -29,8 +29,8 @@ class Loudness:
     def new_stream(self) -> Loudness:
         return self
 
-    def probability(self, window: np.ndarray) -> float:
-        return float(np.abs(window).max() > 0.1)
+    def probabilities(self, windows: np.ndarray) -> list[float]:
+        return [float(np.abs(window).max() > 0.1) for window in windows]
 
 
 def speech(*parts: tuple[float, float]) -> np.ndarray:

@@ -138,5 +138,8 @@ class ScriptedVoice:
     def __init__(self, *script: tuple[float, float]) -> None:
         self._probabilities = [probability for seconds, probability in script for _ in range(round(seconds / 0.032))]
 
-    def probability(self, window: npt.NDArray[np.float32]) -> float:
+    def probabilities(self, windows: npt.NDArray[np.float32]) -> list[float]:
+        return [self._next() for _ in windows]
+
+    def _next(self) -> float:
         return self._probabilities.pop(0) if len(self._probabilities) > 1 else self._probabilities[0]

@@ -106,9 +106,9 @@ class SlowVoice(ScriptedVoice):
         super().__init__((1, 1))
         self._loop = loop
 
-    def probability(self, window: np.ndarray) -> float:
-        self._loop.pass_seconds(0.04)
-        return super().probability(window)
+    def probabilities(self, windows: np.ndarray) -> list[float]:
+        self._loop.pass_seconds(0.04 * len(windows))
+        return super().probabilities(windows)
 
 
 def test_a_message_that_takes_long_is_no_stalled_caller() -> None:

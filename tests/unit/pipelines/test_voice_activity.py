@@ -24,10 +24,14 @@ def samples() -> np.ndarray:
     return soundfile.read(RECORDING, dtype="float32")[0]
 
 
-def probabilities(model: SileroModel, samples: np.ndarray) -> np.ndarray:
-    stream = model.new_stream()
-    windows = samples[: len(samples) // WINDOW_SAMPLES * WINDOW_SAMPLES].reshape(-1, WINDOW_SAMPLES)
-    return np.array([stream.probability(window) for window in windows])
+def windows_of(samples: np.ndarray) -> np.ndarray:
+    return samples[: len(samples) // WINDOW_SAMPLES * WINDOW_SAMPLES].reshape(-1, WINDOW_SAMPLES)
+
+
+def probabilities(model: SileroModel, samples: np.ndarray, at_a_time: int = 3) -> np.ndarray:
+    stream, windows = model.new_stream(), windows_of(samples)
+    parts = [windows[start : start + at_a_time] for start in range(0, len(windows), at_a_time)]
+    return np.concatenate([stream.probabilities(part) for part in parts])
 
 
 def test_speech_is_told_from_the_silence_around_it(model: SileroModel, samples: np.ndarray):
@@ -47,6 +51,16 @@ def test_the_plain_graph_judges_as_the_published_one(model: SileroModel, samples
         output, state = session.run(None, {"input": window, "state": state, "sr": np.array(16_000, np.int64)})
         wanted.append(output[0, 0])
     np.testing.assert_allclose(probabilities(model, noisy), wanted, atol=1e-4)
+
+
+@pytest.mark.parametrize("at_a_time", [2, 16, 1000])
+def test_windows_are_judged_together_as_one_by_one(model: SileroModel, samples: np.ndarray, at_a_time: int):
+    # Silence in speech and speech in silence: both where the network is spared and where it is not.
+    heard = samples * np.repeat(np.random.default_rng(3).random(len(samples) // 800 + 1) < 0.7, 800)[: len(samples)]
+    one_by_one = probabilities(model, heard, 1)
+    assert np.count_nonzero(one_by_one == 0) > 5
+    assert np.count_nonzero(one_by_one > 0.5) > 20
+    np.testing.assert_allclose(probabilities(model, heard, at_a_time), one_by_one, atol=1e-5)
 
 
 def test_the_plain_graph_keeps_to_the_rules():
@@ -70,11 +84,11 @@ def test_another_network_is_refused(tmp_path: Path):
 def test_streams_do_not_disturb_each_other(model: SileroModel, samples: np.ndarray):
     alone = probabilities(model, samples)
     one, other = model.new_stream(), model.new_stream()
-    noise = np.random.default_rng(3).normal(0, 0.1, WINDOW_SAMPLES).astype(np.float32)
-    together = []
-    for start in range(0, len(alone) * WINDOW_SAMPLES, WINDOW_SAMPLES):
-        together.append(one.probability(samples[start : start + WINDOW_SAMPLES]))
-        other.probability(noise)
+    noise = np.random.default_rng(3).normal(0, 0.1, (2, WINDOW_SAMPLES)).astype(np.float32)
+    windows, together = windows_of(samples), []
+    for start in range(0, len(windows), 3):
+        together += one.probabilities(windows[start : start + 3])
+        other.probabilities(noise)
     np.testing.assert_array_equal(together, alone)
 
 

@@ -45,6 +45,16 @@ def test_silence_saves_nothing_up():
     assert lead.wait_seconds(4.0) == pytest.approx(0.5)
 
 
+def test_who_has_waited_as_long_as_was_said_waits_no_longer():
+    lead, now = Lead(), 1e6
+    for _ in range(1000):
+        lead.drain(3.0, now)
+        lead.add(0.512)
+        now += lead.wait_seconds(3.0)
+        lead.drain(3.0, now)
+        assert lead.wait_seconds(3.0) == 0
+
+
 def test_a_larger_share_is_ahead_for_less_time():
     lead = Lead()
     lead.drain(1.0, 0.0)

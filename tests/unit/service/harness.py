@@ -52,10 +52,10 @@ class _FakeStream:
     def __init__(self, voice: FakeVoice) -> None:
         self._voice = voice
 
-    def probability(self, window: np.ndarray) -> float:
+    def probabilities(self, windows: np.ndarray) -> list[float]:
         if self._voice.error:
             raise self._voice.error
-        return self._voice.probability
+        return [self._voice.probability] * len(windows)
 
 
 @dataclass

@@ -1,0 +1,85 @@
+"""Turns at a core are asked for of the real kernel, and read back from it, in a process that the test alone uses."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+
+import pytest
+
+from service.scheduling import TURN_SECONDS
+
+CODE = """
+import ctypes, json, os, struct, subprocess, sys, threading
+from service import scheduling
+
+def read():
+    attributes = ctypes.create_string_buffer(48)
+    assert ctypes.CDLL(None).syscall({"x86_64": 315, "aarch64": 275}[os.uname().machine], 0, attributes, 48, 0) == 0
+    fields = struct.unpack("=IIQiIQQQ", attributes.raw)
+    return {"policy": fields[1], "niceness": fields[3], "turn": fields[5]}
+
+def in_thread():
+    found = []
+    thread = threading.Thread(target=lambda: found.append(read()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+def in_child():
+    scheduling.run_behind()
+    print(json.dumps(read()), flush=True)
+
+def child():
+    reading, writing = os.pipe()
+    process = os.fork()
+    if not process:
+        os.dup2(writing, 1)
+        in_child()
+        os._exit(0)
+    os.waitpid(process, 0)
+    return json.loads(os.read(reading, 4096))
+
+if len(sys.argv) > 1:
+    os.sched_setscheduler(0, int(sys.argv[1]), os.sched_param(0))
+before = read()
+asked = scheduling.run_ahead()
+print(json.dumps({"asked": asked, "before": before, "thread": in_thread(), "child": child()}))
+"""
+
+linux = pytest.mark.skipif(sys.platform != "linux" or platform.machine() not in {"x86_64", "aarch64"}, reason="Linux's")
+
+
+def asked(*policy: int) -> dict[str, dict[str, int]]:
+    command = [sys.executable, "-c", CODE, *map(str, policy)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    found: dict[str, dict[str, int]] = json.loads(done.stdout)
+    return found
+
+
+def kernel() -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", platform.release())[:2])
+
+
+@linux
+def test_the_service_has_short_turns_in_all_its_threads_and_triton_usual_ones_behind_it():
+    found = asked()
+    assert found["child"]["niceness"] == min(19, found["before"]["niceness"] + 5)
+    if not found["asked"]:
+        pytest.skip("this kernel forbids to ask")
+    assert found["thread"]["niceness"] == found["before"]["niceness"]
+    if kernel() >= (6, 12):
+        assert found["thread"]["turn"] == round(TURN_SECONDS * 1e9)
+        assert found["child"]["turn"] > found["thread"]["turn"]
+
+
+@linux
+def test_another_policy_is_kept():
+    found = asked(os.SCHED_BATCH)
+    assert not found["asked"]
+    assert found["thread"] == found["before"]
+    assert found["before"]["policy"] == os.SCHED_BATCH
