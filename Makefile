@@ -44,7 +44,7 @@ demo: setup ## the main job, from nothing, on recordings that come with the proj
 
 .PHONY: test
 test: setup-train ## run the suite, from nothing
-	$(BIN)/python -m pytest tests/unit --numprocesses logical --maxprocesses 4
+	$(BIN)/python -m pytest tests/unit --numprocesses logical --maxprocesses 4 --dist worksteal
 	$(BIN)/python -m pytest tests/integration # one by one: each has the real models, which want all cores
 
 .PHONY: test-integrations
