@@ -1,8 +1,8 @@
 """How long a thread waits for a core beside programs that use all of them, with usual turns and with short ones.
 
 ``python -m benchmarks.short_turns`` does what the service's event loop does, as far as the kernel sees it: works for a
-little, waits a little, and so on. Beside it run as many busy programs for each core as is asked, behind it as Triton
-is. Usual and short turns alternate, so that whatever else the machine does hits both.
+little, waits a little, and so on. Beside it run one or two busy programs for each core, behind it as Triton is. Usual
+and short turns alternate, so that whatever else the machine does hits both.
 """
 
 from __future__ import annotations
