@@ -8,10 +8,10 @@ and short turns alternate, so that whatever else the machine does hits both.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import time
 from contextlib import ExitStack
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 import click
@@ -19,8 +19,8 @@ import numpy as np
 
 from benchmarks.markdown import table
 from benchmarks.provenance import keep
-from service.child_process import die_with_parent
-from service.scheduling import run_ahead, run_as_usual, run_behind
+from service.child_process import start, stop
+from service.scheduling import run_ahead, run_as_usual
 from vivavoce.cli._options import FileToWrite
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _BUSY = (1, 2)
 """Busy programs for each core."""
+_BUSY_PROGRAM = "from service.scheduling import run_behind; run_behind()\nwhile True: pass"
 _WORK_SECONDS, _WAIT_SECONDS = 0.0006, 0.002
 _ROUNDS = 3
 _PERCENTILES = (50, 90, 99, 99.9)
@@ -56,9 +57,9 @@ def main(times: int, json_file: Path | None) -> None:
 def _compare(busy: int, times: int) -> dict[str, list[float]]:
     """Gives for ``usual`` and ``short`` turns how many seconds too late each wait was over."""
     late: dict[str, list[float]] = {"usual": [], "short": []}
-    with ExitStack() as others:
+    with TemporaryFile() as log, ExitStack() as others:
         for _ in range(busy * (os.cpu_count() or 1)):
-            others.callback(_end, _start_busy())
+            others.callback(stop, start([sys.executable, "-c", _BUSY_PROGRAM], log, own_session=True))
         for _ in range(_ROUNDS):
             run_as_usual()
             late["usual"] += _late(times)
@@ -79,20 +80,6 @@ def _late(times: int) -> list[float]:
         while time.thread_time() < done:
             pass
     return late
-
-
-def _start_busy() -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True, preexec_fn=_prepare)  # noqa: PLW1509 - system calls, no more
-
-
-def _prepare() -> None:
-    die_with_parent()
-    run_behind()
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    process.wait()
 
 
 if __name__ == "__main__":

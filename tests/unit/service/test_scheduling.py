@@ -14,7 +14,7 @@ import pytest
 from service.scheduling import TURN_SECONDS
 
 CODE = """
-import ctypes, json, os, struct, subprocess, sys, threading
+import ctypes, json, os, struct, sys, threading
 from service import scheduling
 
 def read():
@@ -30,16 +30,12 @@ def in_thread():
     thread.join()
     return found[0]
 
-def in_child():
-    scheduling.run_behind()
-    print(json.dumps(read()), flush=True)
-
 def child():
     reading, writing = os.pipe()
     process = os.fork()
     if not process:
-        os.dup2(writing, 1)
-        in_child()
+        scheduling.run_behind()
+        os.write(writing, json.dumps(read()).encode())
         os._exit(0)
     os.waitpid(process, 0)
     return json.loads(os.read(reading, 4096))
