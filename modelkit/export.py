@@ -12,6 +12,7 @@ import torch
 from onnxruntime.transformers import optimizer
 from onnxruntime.transformers.fusion_options import FusionOptions
 
+from modelkit.narrowed_graph import drop_idle_units
 from modelkit.networks import BERT
 from modelkit.pruned_graph import prune_tokens
 from modelkit.token_pruning import PrunedSpanNetwork
@@ -123,7 +124,9 @@ def fuse_all(source: Path, target: Path, config: PretrainedConfig) -> None:
 
 
 def fuse_network(source: Path, target: Path, network: EncoderNetwork) -> None:
-    """Fuses a traced network as far as onnxruntime knows its architecture, and has it drop tokens if it is made to.
+    """Fuses a traced network as far as onnxruntime knows its architecture, without heads and neurons that do nothing.
+
+    A network that is made to drop tokens does so.
 
     Args:
         source: the graph of ``network.unpruned()``.
@@ -136,11 +139,12 @@ def fuse_network(source: Path, target: Path, network: EncoderNetwork) -> None:
     config = network.encoder.config
     # Attention with a bias by distance, as MPNet's, is none that it fuses.
     (fuse_all if config.model_type == BERT else fuse)(source, target, config)
+    model = onnx.load(target)
+    drop_idle_units(model)
     if isinstance(network, PrunedSpanNetwork):
-        model = onnx.load(target)
         prune_tokens(model, network.kept, network.guess_weights(), tuple(QA_OUTPUTS))
-        onnx.checker.check_model(model)
-        onnx.save(model, target)
+    onnx.checker.check_model(model)
+    onnx.save(model, target)
 
 
 def _fused(source: Path, config: PretrainedConfig, embeddings: bool) -> BertOnnxModel:

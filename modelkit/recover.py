@@ -10,6 +10,7 @@ back; the activations, which INT8 rounds as well, are exact again.
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 from functools import cached_property
 from pathlib import Path
@@ -37,6 +38,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _EMBEDDED = ("word_embeddings", "position_embeddings", "token_type_embeddings", "LayerNorm")
+_PROJECTIONS = ("query", "key", "value")
+_UNITS = re.compile(
+    r"\.(attention\.self\.\w+|intermediate\.dense)\.(weight|bias)$|\.(?P<reader>(attention\.)?output\.dense\.weight)$"
+)
+"""Parameters that have an output, and for readers an input, for every unit of a layer: head or neuron."""
 
 
 def recover(models: Path, names: Sequence[str], out: Path) -> None:
@@ -102,12 +108,12 @@ class QuantizedGraph:
         shapes = {name: self.state[f"encoder.embeddings.{name}.weight"].shape for name in _EMBEDDED[:3]}
         config = BertConfig(
             vocab_size=shapes["word_embeddings"][0],
-            hidden_size=shapes["word_embeddings"][1],
+            hidden_size=self._hidden_size,
             max_position_embeddings=shapes["position_embeddings"][0],
             type_vocab_size=shapes["token_type_embeddings"][0],
             num_hidden_layers=len(self._attentions),
-            num_attention_heads=int(_attribute(self._attentions[0], "num_heads")),
-            intermediate_size=self.state["encoder.encoder.layer.0.intermediate.dense.weight"].shape[0],
+            num_attention_heads=self._hidden_size // self._head_size,
+            intermediate_size=self._neurons,
             layer_norm_eps=_attribute(self._embedding, "epsilon"),
         )
         if kept := read_kept(self._values):
@@ -128,16 +134,41 @@ class QuantizedGraph:
         for node in self._nodes:
             if node.op_type == "MatMulIntegerToFloat":
                 found[_weight_name(node)] = self._weights(node).T
-        return {name: torch.from_numpy(np.array(value, np.float32, order="C")) for name, value in found.items()}
+        whole = {name: self._with_idle_units(name, value) for name, value in found.items()}
+        return {name: torch.from_numpy(np.array(value, np.float32, order="C")) for name, value in whole.items()}
 
     def _attention(self, node: onnx.NodeProto, prefix: str) -> dict[str, npt.NDArray[np.float32]]:
         """Takes a fused attention's weights ``[inputs, 3 * outputs]`` apart."""
-        parts = ("query", "key", "value")
-        weights = np.split(self._weights(node), len(parts), axis=1)
-        biases = np.split(self._values[node.input[2]], len(parts))
-        return {f"{prefix}.{part}.weight": value.T for part, value in zip(parts, weights, strict=True)} | {
-            f"{prefix}.{part}.bias": value for part, value in zip(parts, biases, strict=True)
+        weights = np.split(self._weights(node), len(_PROJECTIONS), axis=1)
+        biases = np.split(self._values[node.input[2]], len(_PROJECTIONS))
+        return {f"{prefix}.{part}.weight": value.T for part, value in zip(_PROJECTIONS, weights, strict=True)} | {
+            f"{prefix}.{part}.bias": value for part, value in zip(_PROJECTIONS, biases, strict=True)
         }
+
+    @property
+    def _hidden_size(self) -> int:
+        return len(self._values["encoder.embeddings.LayerNorm.weight_quantized"])
+
+    @property
+    def _head_size(self) -> int:
+        """Outputs of a head, as many in every layer."""
+        node = self._attentions[0]
+        return len(self._values[node.input[2]]) // (len(_PROJECTIONS) * int(_attribute(node, "num_heads")))
+
+    @property
+    def _neurons(self) -> int:
+        """Neurons of the layer that has most."""
+        return max(len(value) for name, value in self._values.items() if name.endswith(".intermediate.dense.bias"))
+
+    def _with_idle_units(self, name: str, value: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Puts heads and neurons that were cut (:mod:`modelkit.unit_pruning`) behind the others, as zeros."""
+        found = _UNITS.search(name)
+        if found is None:
+            return value
+        axis = 1 if found["reader"] else 0
+        wanted = self._hidden_size if ".attention." in name else self._neurons
+        missing = [(0, wanted - size if place == axis else 0) for place, size in enumerate(value.shape)]
+        return np.pad(value, missing)
 
     def _weights(self, node: onnx.NodeProto) -> npt.NDArray[np.float32]:
         """Gives the weights ``[inputs, outputs]`` of a product, without what :func:`modelkit.quantize.smooth` did."""

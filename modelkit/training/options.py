@@ -27,6 +27,7 @@ _SHARES = (
 )
 _RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(_SHARES, (0.0, 1.0)),
+    "cut": (0.0, 0.9),
     "epochs": (0.001, math.inf),
     **dict.fromkeys(("kept_second", "kept_third", "kept_fourth", "kept_fifth", "kept_sixth"), (0, math.inf)),
     "outliers_per_epoch": (0, math.inf),

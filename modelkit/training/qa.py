@@ -22,6 +22,7 @@ from modelkit.training.qa_recipe import Pruning, QaRecipe
 from modelkit.training.qa_task import QaTask
 from modelkit.training.saved import load_spans
 from modelkit.training.vocabularies import translate_pairs
+from modelkit.unit_pruning import cut_units, hold_cut_units, measure_importance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from modelkit.training.bases import Base
     from modelkit.training.progress import Display
     from modelkit.training.qa_data import QaData
+
+
+_LOOKED_AT = 1000
+"""Rows that tell which heads and neurons are missed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +74,8 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
     given = common.describe(base, options.test, recipe)
     if kept:
         given["kept_tokens"] = list(kept)
-    else:
-        given["recipe"] = {name: value for name, value in asdict(recipe).items() if name != "pruning"}
+    unused = [name for name, used in (("pruning", kept), ("cut", recipe.cut)) if not used]
+    given["recipe"] = {name: value for name, value in asdict(recipe).items() if name not in unused}
     given = common.begin(given)
     display.say(f"{len(data.training)} questions, {len(data.validation)} for validation, on {device}")
     # What lies beside finished weights belongs to them, whatever the base.
@@ -80,6 +85,10 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
         network = base.span_network(kept).to(device)
         teachers = _teachers(common.teachers, base.tokenizer, data, device)
         task = QaTask(network, data, tokenizer, recipe, teachers)
+        if recipe.cut and not folder.interrupted:
+            display.say("looking for the heads and neurons that are missed least")
+            cut_units(network, measure_importance(network, task.row_losses(_LOOKED_AT)), recipe.cut, kept)
+        hold_cut_units(network)
         train_to_end(task, recipe.schedule, folder, display, common.minutes)
     display.say("exporting, compressing and calibrating")
     return qa_engine.finish(

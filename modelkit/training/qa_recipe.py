@@ -51,6 +51,8 @@ class QaRecipe:
         validated: most held-out questions that score the network in training; all calibrate it.
         teacher_weight: share of the loss against the teachers' opinion, where there are teachers.
         pruning: of a network that drops tokens.
+        cut: share of the layers' arithmetic that goes with heads and neurons, before training
+            (:mod:`modelkit.unit_pruning`).
     """
 
     schedule: Schedule = field(
@@ -65,6 +67,7 @@ class QaRecipe:
     validated: int = 300
     teacher_weight: float = 0.7
     pruning: Pruning = field(default_factory=Pruning)
+    cut: float = 0.0
 
     def on_gpu(self) -> QaRecipe:
         """The same with larger batches."""

@@ -14,19 +14,21 @@ from modelkit.errors import TrainingError
 from modelkit.export import QA_INPUTS, QA_OUTPUTS
 from modelkit.token_pruning import PrunedSpanNetwork, draw_kept, read_all
 from modelkit.training.distillation import Teachers, soft_loss
-from modelkit.training.qa_windows import Batch, make_batches, make_windows
+from modelkit.training.qa_windows import make_batches, make_windows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
     from torch import Tensor
 
     from engines.bert.tokenizing import DocumentTokenizer
     from modelkit.networks import SpanNetwork
+    from modelkit.squad import Question
     from modelkit.token_pruning import Reading
     from modelkit.training.qa_data import QaData
     from modelkit.training.qa_recipe import QaRecipe
+    from modelkit.training.qa_windows import Batch, Window
 
 _IMPOSSIBLE = -1e4
 
@@ -61,8 +63,16 @@ class QaTask:
     def batches(self, epoch: int) -> list[Batch]:
         """Cuts all questions, with other wrong paragraphs in every epoch."""
         rng = random.Random(self._recipe.schedule.seed * 1000 + epoch)
-        windows = make_windows(self._data.training, self._tokenizer, self._recipe.wrong_paragraph, rng)
-        return make_batches(windows, self._recipe.batch_tokens, rng)
+        return make_batches(self._windows(self._data.training, rng), self._recipe.batch_tokens, rng)
+
+    def row_losses(self, count: int) -> Iterator[Tensor]:
+        """Computes the losses of ``count`` rows at most, as of batches of one, each when it is asked for."""
+        rng = random.Random(self._recipe.schedule.seed)
+        questions = rng.sample(self._data.training, min(count, len(self._data.training)))
+        yield from map(self.loss, make_batches(self._windows(questions, rng)[:count], 1, rng))
+
+    def _windows(self, questions: Sequence[Question], rng: random.Random) -> list[Window]:
+        return make_windows(questions, self._tokenizer, self._recipe.wrong_paragraph, rng)
 
     def loss(self, batch: Batch) -> Tensor:
         """Mean cross-entropy of start and end, and of the guesses of a network that drops tokens."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
 import numpy as np
+import onnx
 import pytest
 import torch
 
@@ -119,7 +120,7 @@ def test_ranges_are_measured_on_windows_without_their_padding(engine, tmp_path, 
     assert all(feeds["attention_mask"].all() for feeds in samples)
 
 
-PRUNED = (*QUICK, "kept_first=64", "kept_second=0")
+PRUNED = (*QUICK, "kept_first=64", "kept_second=0", "cut=0.3")
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +143,23 @@ def test_a_network_that_drops_tokens_is_trained_and_served(pruned):
     for result in (plain, served):
         assert ((result["start_logits"] == DROPPED).sum(axis=1) == batch.attention_mask.sum(axis=1) - 64).all()
     assert json.loads((pruned / "card.json").read_text())["kept_tokens"] == [64]
+
+
+def test_heads_and_neurons_that_were_cut_before_training_are_not_served(pruned, engine):
+    layers = load_spans(pruned).network.encoder.encoder.layer
+    heads = [int(layer.attention.output.dense.weight.unflatten(1, (2, -1)).any(-1).any(0).sum()) for layer in layers]
+    neurons = [int(layer.output.dense.weight.any(0).sum()) for layer in layers]
+    assert sum(heads) < 4
+    whole, narrow = (
+        {value.name: list(value.dims) for value in onnx.load(network_file(folder)).graph.initializer}
+        for folder in (each / "triton" / "qa_bert" / "1" for each in (engine, pruned))
+    )
+    for number in range(2):
+        biases = (f"Attention_{number}_qkv_bias", f"encoder.encoder.layer.{number}.intermediate.dense.bias")
+        assert [whole[name] for name in biases] == [[3 * 32], [64]]
+        assert [narrow[name] for name in biases] == [[3 * 16 * heads[number]], [neurons[number]]]
+    assert json.loads((pruned / "card.json").read_text())["recipe"]["cut"] == 0.3
+    assert "cut" not in json.loads((engine / "card.json").read_text())["recipe"]
 
 
 def test_the_guesses_learn_where_answers_are(tiny_base, tmp_path):
