@@ -54,9 +54,12 @@ def recover(models: Path, names: Sequence[str], out: Path) -> None:
         out: is written; what is there is replaced.
 
     Raises:
-        EngineError: the network is not one that :func:`modelkit.quantize.quantize` wrote of ours, or damaged.
+        EngineError: a model is missing, or the network is damaged, or not one that :func:`modelkit.quantize.quantize`
+            wrote of ours.
     """
     _, tokenize, bert, decode = names
+    if missing := [name for name in names if not (models / name).is_dir()]:
+        raise EngineError(f"{models} lacks {', '.join(missing)}: name a folder that holds the models of an engine")
     try:
         path = network_file(models / bert / VERSION)
     except ValueError as error:

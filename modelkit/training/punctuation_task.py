@@ -10,16 +10,16 @@ import torch
 from torch.nn import functional
 
 from engines.bert.punctuator import Punctuator, WordTokenizer
-from engines.bert.session import group_rows
+from modelkit.eager import EagerSession
+from modelkit.export import PUNCTUATION_INPUTS, PUNCTUATION_OUTPUTS
 from modelkit.punctuation import IGNORED
 from modelkit.scoring import class_f1
 from modelkit.training.punctuation_data import running_texts
 from modelkit.training.punctuation_rows import Batch, make_batches, make_rows, tokenize
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    import numpy.typing as npt
     from torch import Tensor
 
     from engines.bert.punctuator import Session
@@ -80,7 +80,7 @@ class PunctuationTask:
         return {"mean_f1": float(np.mean(list(scores.values()))), **scores}
 
 
-class NetworkSession:
+class NetworkSession(EagerSession):
     """Runs a network as :class:`engines.bert.session.BertSession` runs its export.
 
     Args:
@@ -88,27 +88,7 @@ class NetworkSession:
     """
 
     def __init__(self, network: PunctuationNetwork) -> None:
-        self._network = network
-        self._device = next(network.parameters()).device
-
-    @torch.no_grad()
-    def run(self, requests: Sequence[Mapping[str, npt.NDArray[np.int64]]]) -> list[dict[str, npt.NDArray[np.float32]]]:
-        """Runs requests of one row each, those of like length together."""
-        lengths = [request["input_ids"].shape[1] for request in requests]
-        results: list[dict[str, npt.NDArray[np.float32]]] = [{} for _ in requests]
-        for group in group_rows(lengths):
-            ids = torch.zeros(len(group), max(lengths[member] for member in group), dtype=torch.int64)
-            mask = torch.zeros_like(ids)
-            for row, member in enumerate(group):
-                ids[row, : lengths[member]] = torch.from_numpy(requests[member]["input_ids"][0])
-                mask[row, : lengths[member]] = 1
-            marks, cases = (
-                part.float().cpu().numpy() for part in self._network(ids.to(self._device), mask.to(self._device))
-            )
-            for row, member in enumerate(group):
-                kept = (slice(row, row + 1), slice(lengths[member]))
-                results[member] = {"mark_logits": marks[kept], "case_logits": cases[kept]}
-        return results
+        super().__init__(network, PUNCTUATION_INPUTS, PUNCTUATION_OUTPUTS)
 
 
 def score(session: Session, tokenizer: WordTokenizer, texts: Sequence[Sequence[LabelledWord]]) -> dict[str, float]:

@@ -80,6 +80,10 @@ def test_the_network_says_what_the_served_one_says(served, tmp_path):
 def test_a_network_of_another_kind_is_refused(served, tmp_path):
     _, models = served
     (models.parent / "other" / "qa_bert" / "1").mkdir(parents=True)
+    with pytest.raises(EngineError, match="other lacks qa, qa_tokenize, qa_decode: name a folder"):
+        recover(models.parent / "other", QA_MODELS, tmp_path / "engine")
+    for name in QA_MODELS:
+        (models.parent / "other" / name).mkdir(exist_ok=True)
     with pytest.raises(EngineError, match="must hold one"):
         recover(models.parent / "other", QA_MODELS, tmp_path / "engine")
     (models.parent / "float.onnx").rename(models.parent / "other" / "qa_bert" / "1" / "float.onnx")
@@ -104,8 +108,10 @@ def test_a_network_with_names_of_another_library_is_refused(served, tmp_path):
 
 
 def test_a_damaged_network_is_refused(tmp_path):
+    for name in QA_MODELS:
+        (tmp_path / "models" / name).mkdir(parents=True)
     version = tmp_path / "models" / "qa_bert" / "1"
-    version.mkdir(parents=True)
+    version.mkdir()
     (version / "model.onnx").write_bytes(b"no network")
     with pytest.raises(EngineError, match=r"model\.onnx is truncated or no ONNX file: get it again"):
         recover(tmp_path / "models", QA_MODELS, tmp_path / "engine")
