@@ -23,11 +23,11 @@ class Pruning:
         guess_weight: of the loss of the guesses by which tokens are dropped.
     """
 
-    kept_first: int = 192
-    kept_second: int = 144
-    kept_third: int = 96
-    kept_fourth: int = 56
-    kept_fifth: int = 48
+    kept_first: int = 200
+    kept_second: int = 152
+    kept_third: int = 104
+    kept_fourth: int = 64
+    kept_fifth: int = 56
     kept_sixth: int = 0
     guess_weight: float = 0.5
 
