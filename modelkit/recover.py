@@ -10,7 +10,6 @@ back; the activations, which INT8 rounds as well, are exact again.
 from __future__ import annotations
 
 import argparse
-import re
 import shutil
 from functools import cached_property
 from pathlib import Path
@@ -39,10 +38,6 @@ if TYPE_CHECKING:
 
 _EMBEDDED = ("word_embeddings", "position_embeddings", "token_type_embeddings", "LayerNorm")
 _PROJECTIONS = ("query", "key", "value")
-_UNITS = re.compile(
-    r"\.(attention\.self\.\w+|intermediate\.dense)\.(weight|bias)$|\.(?P<reader>(attention\.)?output\.dense\.weight)$"
-)
-"""Parameters that have an output, and for readers an input, for every unit of a layer: head or neuron."""
 
 
 def recover(models: Path, names: Sequence[str], out: Path) -> None:
@@ -137,8 +132,10 @@ class QuantizedGraph:
         for node in self._nodes:
             if node.op_type == "MatMulIntegerToFloat":
                 found[_weight_name(node)] = self._weights(node).T
-        whole = {name: self._with_idle_units(name, value) for name, value in found.items()}
-        return {name: torch.from_numpy(np.array(value, np.float32, order="C")) for name, value in whole.items()}
+        return {
+            name: torch.from_numpy(np.array(self._with_idle_units(name, value), np.float32, order="C"))
+            for name, value in found.items()
+        }
 
     def _attention(self, node: onnx.NodeProto, prefix: str) -> dict[str, npt.NDArray[np.float32]]:
         """Takes a fused attention's weights ``[inputs, 3 * outputs]`` apart."""
@@ -165,10 +162,12 @@ class QuantizedGraph:
 
     def _with_idle_units(self, name: str, value: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Puts heads and neurons that were cut (:mod:`modelkit.unit_pruning`) behind the others, as zeros."""
-        found = _UNITS.search(name)
-        if found is None:
+        if name.endswith(".output.dense.weight"):
+            axis = 1  # It reads the units.
+        elif ".attention.self." in name or ".intermediate.dense." in name:
+            axis = 0
+        else:
             return value
-        axis = 1 if found["reader"] else 0
         wanted = self._hidden_size if ".attention." in name else self._neurons
         missing = [(0, wanted - size if place == axis else 0) for place, size in enumerate(value.shape)]
         return np.pad(value, missing)

@@ -11,7 +11,7 @@ is missed is told by the diagonal of the Fisher information of a factor at its o
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from modelkit.errors import TrainingError
 from modelkit.networks import BERT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from torch import Tensor, nn
 
@@ -73,13 +73,12 @@ def measure_importance(network: EncoderNetwork, losses: Iterable[Tensor]) -> lis
     sites = _sites(network, ())
     factors = [torch.ones(site.count, device=site.reader.weight.device, requires_grad=True) for site in sites]
     sums = [torch.zeros_like(factor) for factor in factors]
-    with _multiplied(sites, factors):
+    with ExitStack() as hooks:
+        for site, factor in zip(sites, factors, strict=True):
+            hooks.enter_context(site.reader.register_forward_pre_hook(partial(_multiply, factor)))
         for loss in losses:
-            # A loss that hangs on nothing of the last layers has no derivative by their factors.
-            derivatives = torch.autograd.grad(loss, factors, allow_unused=True)
-            for total, derivative in zip(sums, derivatives, strict=True):
-                if derivative is not None:
-                    total.add_(derivative.square())
+            for total, derivative in zip(sums, torch.autograd.grad(loss, factors), strict=True):
+                total.add_(derivative.square())
     return sums
 
 
@@ -145,20 +144,6 @@ def _sites(network: EncoderNetwork, kept: Sequence[int]) -> list[_Site]:
         sites.append(_Site(attention, config.num_attention_heads, 1, head))
         sites.append(_Site(feed_forward, feed_forward.in_features, GROUP, 2 * tokens * config.hidden_size))
     return sites
-
-
-@contextmanager
-def _multiplied(sites: Sequence[_Site], factors: Sequence[Tensor]) -> Iterator[None]:
-    """Multiplies the output of every unit by its factor for a while."""
-    hooks = [
-        site.reader.register_forward_pre_hook(partial(_multiply, factor))
-        for site, factor in zip(sites, factors, strict=True)
-    ]
-    try:
-        yield
-    finally:
-        for hook in hooks:
-            hook.remove()
 
 
 def _multiply(factor: Tensor, _: nn.Module, inputs: tuple[Tensor]) -> Tensor:

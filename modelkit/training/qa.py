@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from modelkit.training.progress import Display
     from modelkit.training.qa_data import QaData
 
-
 _LOOKED_AT = 1000
 """Rows that tell which heads and neurons are missed."""
 
