@@ -11,6 +11,8 @@ from transformers import BertConfig, BertModel, MPNetConfig, MPNetModel
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from torch import nn
+
 WORDS = [
     "a",
     "an",
@@ -118,6 +120,13 @@ def write_tiny_mpnet(folder: Path) -> Path:
         MPNetConfig(vocab_size=size, max_position_embeddings=302, **_SHAPE), add_pooling_layer=False
     ).save_pretrained(folder)
     return folder
+
+
+@torch.no_grad()
+def shake(network: nn.Module, by: float) -> None:
+    """Changes all parameters a little: fresh ones are all alike, and the exporter would write them once."""
+    for parameter in network.parameters():
+        parameter.add_(torch.randn_like(parameter), alpha=by)
 
 
 def _write_tokenizer(folder: Path, special: list[str], around: processors.PostProcessor) -> int:

@@ -1,4 +1,4 @@
-"""A running mean of a network's weights, which is steadier than the weights of any one step."""
+"""Means of weights: of the steps of one run, which are steadier than any one step, and of several networks."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from modelkit.errors import TrainingError
+from modelkit.training.checkpoint import load_tensors
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from torch import Tensor, nn
 
@@ -54,6 +58,30 @@ class Average:
         """Goes on from :meth:`state`."""
         _copy(state["mean"], self._mean)
         self._steps = int(state["steps"])
+
+
+def load_mean(paths: Sequence[Path]) -> dict[str, Tensor]:
+    """Reads the weights of networks of one shape, and takes their mean.
+
+    Args:
+        paths: files that training wrote, one or more.
+
+    Returns:
+        The mean of each parameter, by name.
+
+    Raises:
+        TrainingError: a file is damaged, or the networks differ in shape.
+    """
+    first, *others = paths
+    total: dict[str, Tensor] = load_tensors(first)
+    shapes = {name: value.shape for name, value in total.items()}
+    for path in others:
+        state = load_tensors(path)
+        if {name: value.shape for name, value in state.items()} != shapes:
+            raise TrainingError(f"{path} and {first} hold networks of different shapes: name engines of one shape")
+        for name, value in state.items():
+            total[name] = total[name] + value
+    return {name: value / len(paths) for name, value in total.items()} if others else total
 
 
 @torch.no_grad()

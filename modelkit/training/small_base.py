@@ -33,7 +33,7 @@ def cut(base: Base, folder: Path, layers: int, pieces: int) -> Base:
     Raises:
         TrainingError: a special token is not among them.
     """
-    if base.trained is not None:
+    if base.trained:
         return base
     encoder = load_encoder(base.directory)
     stack = encoder.encoder.layer
@@ -42,7 +42,7 @@ def cut(base: Base, folder: Path, layers: int, pieces: int) -> Base:
     with quietly():
         _cut_vocabulary(encoder, base.tokenizer, folder / TOKENIZER, pieces)
         encoder.save_pretrained(folder)
-    return Base(base.name, folder, None)
+    return Base(base.name, folder)
 
 
 def _cut_vocabulary(encoder: Encoder, tokenizer: Path, target: Path, pieces: int) -> None:

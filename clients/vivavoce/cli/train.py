@@ -33,10 +33,12 @@ def _training_options(command: _C) -> _C:
         click.option("--out", required=True, metavar="DIR", type=_PATH, help="The engine directory to write."),
         click.option(
             "--base",
+            "bases",
             metavar="DIR",
+            multiple=True,
             type=_PATH,
-            help="Start from this BERT (as Hugging Face stores it; for nlu and qa also an MPNet) or earlier engine.  "
-            "[default: MiniLM]",
+            help="Start from this BERT (as Hugging Face stores it; for nlu and qa also an MPNet) or earlier engine. Of "
+            "several engines the mean of their weights is taken.  [default: MiniLM]",
         ),
         click.option("--test", metavar="FILE", type=_PATH, help="Make sure that none of this is trained on."),
         click.option(
@@ -64,7 +66,11 @@ def _training_options(command: _C) -> _C:
             multiple=True,
             help="Change the recipe, as in layer_decay=0.9: see docs/models.md. May be repeated.",
         ),
-        click.option("--export-only", is_flag=True, help="Train nothing: write the engine of DIR/training/network.pt."),
+        click.option(
+            "--export-only",
+            is_flag=True,
+            help="Train nothing: write the engine of DIR/training/network.pt, or of what --base names.",
+        ),
         json_option,
     )
     for option in reversed(options):

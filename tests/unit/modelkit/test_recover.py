@@ -20,7 +20,7 @@ from modelkit.recover import recover
 from modelkit.token_pruning import PrunedSpanNetwork, span_network
 from modelkit.training.saved import load_spans
 from modelkit.triton_models import QA_MODELS
-from tests.tiny_bert import write_tiny_bert
+from tests.tiny_bert import shake, write_tiny_bert
 
 
 def rows(vocabulary: int, count: int) -> list[dict[str, np.ndarray]]:
@@ -41,10 +41,8 @@ def served(tmp_path_factory):
     folder = tmp_path_factory.mktemp("recover")
     base = write_tiny_bert(folder)
     network = SpanNetwork(new_encoder(base)).eval()
+    shake(network, 0.05)
     with torch.no_grad():
-        # Fresh parameters are all alike, and the exporter would write them once.
-        for parameter in network.parameters():
-            parameter.add_(torch.randn_like(parameter), alpha=0.05)
         # One outstanding channel, as trained networks have them: its factor has to be found again.
         network.encoder.embeddings.LayerNorm.weight[3] = 20.0
     export(network, folder / "float.onnx", QA_INPUTS, QA_OUTPUTS)

@@ -23,6 +23,7 @@ from modelkit.token_pruning import (
     read_all,
     span_network,
 )
+from tests.tiny_bert import shake
 
 KEPT = (96, 72)
 
@@ -47,9 +48,7 @@ def encoder(kept: tuple[int, ...] = KEPT, layers: int = 3) -> BertModel:
 def network() -> PrunedSpanNetwork:
     torch.manual_seed(1)
     made = PrunedSpanNetwork(encoder()).eval()
-    with torch.no_grad():
-        for parameter in made.parameters():
-            parameter.add_(torch.randn_like(parameter), alpha=0.1)
+    shake(made, 0.1)
     return made
 
 

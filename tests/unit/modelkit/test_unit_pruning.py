@@ -16,6 +16,7 @@ from modelkit.errors import TrainingError
 from modelkit.export import QA_INPUTS, QA_OUTPUTS, example, export
 from modelkit.networks import SpanNetwork
 from modelkit.unit_pruning import GROUP, cut_units, hold_cut_units, measure_importance
+from tests.tiny_bert import shake
 
 LAYERS, HEADS, NEURONS = 2, 4, 4 * GROUP
 SIZES: dict[str, Any] = {
@@ -32,10 +33,7 @@ def network() -> SpanNetwork:
     torch.manual_seed(2)
     config = BertConfig(**SIZES, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, attn_implementation="eager")
     made = SpanNetwork(BertModel(config, add_pooling_layer=False)).eval()
-    with torch.no_grad():
-        # Fresh parameters are all alike, and the exporter would write them once.
-        for parameter in made.parameters():
-            parameter.add_(torch.randn_like(parameter), alpha=0.1)
+    shake(made, 0.1)
     return made
 
 

@@ -31,7 +31,7 @@ def base(tiny_base: Path, tmp_path: Path) -> Path:
 
 def refused(given: Path, match: str) -> None:
     with pytest.raises(TrainingError, match=match):
-        find_base(given, (BERT, MPNET)).span_network()
+        find_base(given, kinds=(BERT, MPNET)).span_network()
 
 
 def save(base: Path, state: dict[str, Tensor]) -> None:
@@ -111,16 +111,17 @@ def test_a_vocabulary_of_another_network_is_refused(base: Path):
         find_base(base)
 
 
-def engine(folder: Path, base: Path, network: Callable[[Base], torch.nn.Module]) -> Path:
-    """Writes what training leaves of an engine."""
+def engine(folder: Path, base: Path, network: Callable[[Base], torch.nn.Module], seed: int = 1) -> Path:
+    """Writes what training leaves of an engine, whose heads are as they began."""
+    torch.manual_seed(seed)
     start = find_base(base)
     start.keep(folder / "training")
     torch.save(network(start).state_dict(), folder / "training" / "network.pt")
     return folder
 
 
-def write_labels(engine: Path) -> None:
-    fields = {"intents": LABELS.intents, "tags": LABELS.tags, "temperature": 1.0, "threshold": 0.0}
+def write_labels(engine: Path, tags: tuple[str, ...] = LABELS.tags) -> None:
+    fields = {"intents": LABELS.intents, "tags": tags, "temperature": 1.0, "threshold": 0.0}
     (engine / "training" / "labels.json").write_text(json.dumps(fields))
 
 
@@ -134,6 +135,69 @@ def test_an_engine_for_another_task_is_refused(tiny_base: Path, tmp_path: Path):
         with pytest.raises(TrainingError, match=match):
             find_base(answers).intent_slot_network(LABELS, 0.1)
         write_labels(answers)  # Labels do not make it an engine for intents.
+
+
+def intents(folder: Path, base: Path, seed: int, tags: tuple[str, ...] = LABELS.tags) -> Path:
+    labels = IntentLabels(LABELS.intents, tags)
+    made = engine(folder, base, lambda start: start.intent_slot_network(labels, 0.1), seed)
+    write_labels(made, tags)
+    return made
+
+
+def test_several_engines_are_begun_from_with_the_mean_of_their_weights(tiny_base: Path, tmp_path: Path):
+    engines = [intents(tmp_path / str(number), tiny_base, number) for number in range(3)]
+    base = find_base(*engines)
+    assert base.name == "mean of engines 0, 1, 2"
+    assert base.directory == engines[0] / "training"
+    own = [find_base(each).intent_slot_network(LABELS, 0.1).tag.weight for each in engines]
+    assert not torch.equal(own[0], own[1])
+    torch.testing.assert_close(base.intent_slot_network(LABELS, 0.1).tag.weight, sum(own) / 3)
+
+
+def test_answers_and_punctuation_are_begun_from_with_the_mean_too(tiny_base: Path, tmp_path: Path):
+    for number, network in enumerate((Base.span_network, Base.punctuation_network)):
+        engines = [engine(tmp_path / f"{number}{seed}", tiny_base, network) for seed in range(2)]
+        path = engines[1] / "training" / "network.pt"
+        state = torch.load(path)
+        torch.save({name: value + 2 for name, value in state.items()}, path)
+        got = network(find_base(*engines)).state_dict()
+        assert got.keys() == state.keys()
+        for name, value in got.items():
+            torch.testing.assert_close(value, state[name] + 1)
+
+
+def test_the_mean_is_taken_of_engines_only(tiny_base: Path, tmp_path: Path):
+    made = intents(tmp_path / "made", tiny_base, 1)
+    with pytest.raises(
+        TrainingError, match=r"is no engine: of several --base the weights' mean is taken, name engines"
+    ):
+        find_base(made, tiny_base)
+
+
+def test_engines_that_read_or_say_other_things_have_no_mean(tiny_base: Path, tmp_path: Path):
+    one, two = (intents(tmp_path / name, tiny_base, 1) for name in ("one", "two"))
+    colours = intents(tmp_path / "colours", tiny_base, 1, ("O", "B-colour", "I-colour"))
+    with pytest.raises(TrainingError, match="engine colours and engine one have different intents or slots"):
+        find_base(one, two, colours)
+    tokenizer = two / "training" / "tokenizer.json"
+    tokenizer.write_text(tokenizer.read_text() + "\n")
+    with pytest.raises(TrainingError, match="engine two and engine one have different tokenizers"):
+        find_base(one, two)
+
+
+def test_networks_of_different_shapes_have_no_mean(tiny_base: Path, tmp_path: Path):
+    one, two = (engine(tmp_path / name, tiny_base, Base.span_network) for name in ("one", "two"))
+    path = two / "training" / "network.pt"
+    torch.save({name: value[:1] for name, value in torch.load(path).items()}, path)
+    with pytest.raises(TrainingError, match=r"two.*and .*one.* hold networks of different shapes"):
+        find_base(one, two).span_network()
+
+
+def test_damaged_labels_are_refused(tiny_base: Path, tmp_path: Path):
+    made = intents(tmp_path / "made", tiny_base, 1)
+    (made / "training" / "labels.json").write_text("{")
+    with pytest.raises(TrainingError, match=r"labels\.json"):
+        find_base(made).intent_slot_network(LABELS, 0.1)
 
 
 def test_an_engine_with_a_damaged_configuration_is_refused(tiny_base: Path, tmp_path: Path):

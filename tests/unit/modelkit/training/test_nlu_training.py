@@ -67,7 +67,7 @@ def write_jsonl(path: Path, *rows: tuple[str, str]) -> Path:
 
 def options(data: Path, out: Path, base: Path, **more: object) -> NluOptions:
     settings = ("learning_rate=0.003", "head_learning_rate=0.01", "rows=8", "outliers_per_epoch=300", "dropout=0")
-    common = TrainOptions((data,), out, base, validation=0.15, epochs=3, device="cpu", settings=settings)
+    common = TrainOptions((data,), out, (base,), validation=0.15, epochs=3, device="cpu", settings=settings)
     return NluOptions(common, **more)
 
 

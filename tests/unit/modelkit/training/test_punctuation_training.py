@@ -46,7 +46,7 @@ def engine(tiny_base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = (write_squad(folder / "squad.json"), write_text(folder / "text.txt"))
     settings = ("validations=1", "batch_tokens=200", "layers=1", "pieces=150", "learning_rate=0.003", "average=0.9")
     common = TrainOptions(
-        data, folder / "engine", tiny_base, validation=0.2, epochs=24, device="cpu", settings=settings
+        data, folder / "engine", (tiny_base,), validation=0.2, epochs=24, device="cpu", settings=settings
     )
     train(PunctuationOptions(common, write_text(folder / "test.txt", 3, first=90)), Silent())
     return folder / "engine"

@@ -68,7 +68,7 @@ QUICK = ("validated=8", "validations=1", "batch_tokens=400")
 def options(
     folder: Path, base: Path, teachers: tuple[Path, ...] = (), settings: tuple[str, ...] = QUICK
 ) -> TrainOptions:
-    return TrainOptions((folder / "squad.json",), folder / "engine", base, validation=0.3, epochs=2,
+    return TrainOptions((folder / "squad.json",), folder / "engine", (base,), validation=0.3, epochs=2,
                         device="cpu", teachers=teachers, settings=settings)  # fmt: skip
 
 
@@ -166,7 +166,7 @@ def test_the_guesses_learn_where_answers_are(tiny_base, tmp_path):
     data = gather([write_squad(tmp_path / "squad.json", 12, sentences=20)], test=None, validation=0.3, seed=1)
     recipe = QaRecipe(batch_tokens=4000, wrong_paragraph=0.0, pruning=Pruning(guess_weight=1.0))
     torch.manual_seed(0)
-    network = Base("tiny", tiny_base, None).span_network((64,))
+    network = Base("tiny", tiny_base).span_network((64,))
     task = QaTask(network, data, DocumentTokenizer(tiny_base / "tokenizer.json"), recipe, Teachers([]))
     (batch,) = task.batches(0)
     answered = batch.start > 0
@@ -236,6 +236,44 @@ def test_weights_of_which_nothing_more_is_known_are_exported_too(pruned, other_b
     assert finish.call_args.kwargs["card"]["kept_tokens"] == [64]
     assert finish.call_args.kwargs["card"]["base"].startswith("other ")
     assert load_spans(tmp_path / "engine").network.kept == (64,)
+
+
+def test_the_mean_of_engines_is_exported_without_training(pruned, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(pruned / "training", other / "training")
+    state = torch.load(other / "training" / "network.pt")
+    torch.save({name: value * 1.5 for name, value in state.items()}, other / "training" / "network.pt")
+    write_squad(tmp_path / "squad.json", sentences=20)
+    given = replace(options(tmp_path, pruned, settings=(*QUICK, "kept_first=80", "kept_second=0")), export_only=True)
+    train(QaOptions(replace(given, bases=(pruned, other)), prune_tokens=True), Silent())
+    mean = load_spans(tmp_path / "engine").network
+    assert mean.kept == (80,)
+    for name, value in mean.state_dict().items():
+        torch.testing.assert_close(value, state[name] * 1.25)
+    card = json.loads((tmp_path / "engine" / "card.json").read_text())
+    assert card["base"].startswith("mean of engines engine, other network.pt ")
+    assert card == json.loads((tmp_path / "engine" / "training" / "run.json").read_text()) | {
+        name: card[name] for name in ("task", "date", "scores")
+    }
+
+
+def test_nothing_is_exported_without_trained_weights(tiny_base, tmp_path):
+    write_squad(tmp_path / "squad.json")
+    given = replace(options(tmp_path, tiny_base), export_only=True)
+    for bases in ((), (tiny_base,)):
+        with pytest.raises(TrainingError, match=r"engine/training holds no network\.pt: train first, .* with --base"):
+            train(QaOptions(replace(given, bases=bases)), Silent())
+    assert not (tmp_path / "engine").exists()
+
+
+def test_a_run_under_way_is_not_ended_by_an_export(engine, tmp_path):
+    checkpoint = tmp_path / "engine" / "training" / "checkpoint.pt"
+    checkpoint.parent.mkdir(parents=True)
+    checkpoint.touch()
+    write_squad(tmp_path / "squad.json")
+    with pytest.raises(TrainingError, match="holds a run under way: let it end first, without --export-only"):
+        train(QaOptions(replace(options(tmp_path, engine), export_only=True)), Silent())
+    assert checkpoint.exists()
 
 
 def test_a_base_that_cannot_tell_question_and_document_apart_is_refused(tiny_base, tmp_path):

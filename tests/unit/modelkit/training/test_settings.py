@@ -70,7 +70,7 @@ def test_windows_that_cannot_be_read_are_refused_before_anything_is_written(
     tiny_base: Path, tmp_path: Path, setting: str, match: str
 ):
     data = (write_squad(tmp_path / "squad.json"),)
-    common = TrainOptions(data, tmp_path / "engine", tiny_base, validation=0.3, device="cpu", settings=(setting,))
+    common = TrainOptions(data, tmp_path / "engine", (tiny_base,), validation=0.3, device="cpu", settings=(setting,))
     with pytest.raises(TrainingError, match=match):
         train(QaOptions(common), Silent())
     assert not (tmp_path / "engine" / "training").exists()
