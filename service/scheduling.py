@@ -21,7 +21,7 @@ _ATTRIBUTES = struct.Struct("=IIQiIQQQ")
 """``struct sched_attr`` of sched_setattr(2): size, policy, flags, niceness, priority, runtime, deadline, period."""
 _SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}
 """Numbers of the system call, which few C libraries have a function for."""
-_LIBC = ctypes.CDLL(None, use_errno=True)
+_LIBC = ctypes.CDLL(None)
 
 
 def run_ahead() -> bool:

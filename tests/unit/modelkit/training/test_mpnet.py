@@ -23,7 +23,8 @@ from modelkit.training.qa_task import NetworkSession
 from modelkit.training.saved import load_intents, load_spans
 from modelkit.training.vocabularies import translate, translate_pairs
 from tests.tiny_bert import write_tiny_mpnet
-from tests.unit.modelkit.training.test_nlu_training import Silent, fields, options, understand, write_domain
+from tests.unit.modelkit.training.small_data import Silent
+from tests.unit.modelkit.training.test_nlu_training import fields, options, understand, write_domain
 from tests.unit.modelkit.training.test_qa_training import train_quickly
 
 if TYPE_CHECKING:

@@ -27,6 +27,7 @@ from modelkit.training.nlu_data import NluData, gather, split
 from modelkit.training.nlu_recipe import NluRecipe
 from modelkit.training.nlu_task import Logits
 from modelkit.training.options import TrainOptions, adjust
+from tests.unit.modelkit.training.small_data import Silent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,16 +36,6 @@ VALUES = {
     "size": ["small", "medium", "large"],
     "topping": ["cheese", "a little bit of cheese", "ham", "basil", "olives"],
 }
-
-
-class Silent:
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def say(self, text: str) -> None:
-        self.said.append(text)
-
-    def advance(self, progress: float, loss: float) -> None: ...
 
 
 def write_domain(folder: Path) -> Path:

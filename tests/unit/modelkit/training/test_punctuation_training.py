@@ -23,7 +23,7 @@ from modelkit.training.punctuation_rows import make_batches, make_rows, tokenize
 from modelkit.training.punctuation_task import NetworkSession
 from modelkit.training.saved import load_punctuation
 from modelkit.training.small_base import cut
-from tests.unit.modelkit.training.test_qa_training import Silent, write_squad
+from tests.unit.modelkit.training.small_data import Silent, write_squad
 
 if TYPE_CHECKING:
     from pathlib import Path

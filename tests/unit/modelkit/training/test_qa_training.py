@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import shutil
 import signal
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from engines.bert.network_files import network_file
 from engines.bert.session import BertSession
 from engines.bert.span_decoding import Calibration
 from engines.bert.tokenizing import DocumentTokenizer
-from modelkit.errors import DataError, TrainingError
+from modelkit.errors import TrainingError
 from modelkit.export import QA_INPUTS
 from modelkit.squad import Question
 from modelkit.token_pruning import DROPPED, PrunedSpanNetwork
@@ -28,39 +27,14 @@ from modelkit.training.bases import Base, find_base
 from modelkit.training.distillation import Teachers
 from modelkit.training.options import TrainOptions
 from modelkit.training.qa import QaOptions, train
-from modelkit.training.qa_data import gather, split
+from modelkit.training.qa_data import gather
 from modelkit.training.qa_recipe import Pruning, QaRecipe
 from modelkit.training.qa_task import NetworkSession, QaTask, separation
-from modelkit.training.qa_windows import label, make_windows
 from modelkit.training.saved import load_spans
+from tests.unit.modelkit.training.small_data import Silent, write_squad
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-THINGS = ("bridge", "river", "song", "map")
-
-
-class Silent:
-    def say(self, text: str) -> None: ...
-
-    def advance(self, progress: float, loss: float) -> None: ...
-
-
-def write_squad(path: Path, articles: int = 8, version: str = "v2.0", sentences: int = 1) -> Path:
-    data = []
-    for number in range(articles):
-        context = (
-            f"The {THINGS[number % 4]} was built in {1900 + number}. They lost {THINGS[(number + 1) % 4]} {number}."
-        ) + " The river is a song." * (sentences - 1)
-        year = {"answer_start": context.index("19"), "text": str(1900 + number)}
-        entries = [
-            {"id": f"{number}a", "question": "When was it built?", "answers": [year], "is_impossible": False},
-            {"id": f"{number}b", "question": "Who played?", "answers": [], "is_impossible": True},
-        ]
-        data.append({"title": f"article {number}", "paragraphs": [{"context": context, "qas": entries}]})
-    path.write_text(json.dumps({"version": version, "data": data}))
-    return path
-
 
 QUICK = ("validated=8", "validations=1", "batch_tokens=400")
 
@@ -332,74 +306,6 @@ def test_more_layers_than_there_are_cannot_drop_tokens(tiny_base, tmp_path):
         TrainingError, match="2 layers cannot drop tokens 5 times: set the last 3 of kept_first, kept_second, … to 0"
     ):
         train(QaOptions(options(tmp_path, tiny_base), prune_tokens=True), Silent())
-
-
-def test_whole_articles_are_held_out_and_long_ones_by_paragraph():
-    short = [Question(f"s{n}", "?", f"text {n}", (), f"title {n // 4}") for n in range(160)]
-    training, validating = split(short, 0.2, random.Random(0))
-    assert 30 < len(validating) < 40
-    assert not {q.article for q in training} & {q.article for q in validating}
-    one = [Question(f"o{n}", "?", f"text {n // 2}", (), "all") for n in range(40)]
-    training, validating = split(one, 0.2, random.Random(0))
-    assert len(validating) == 8
-    assert not {q.context for q in training} & {q.context for q in validating}
-
-
-def test_a_test_set_on_the_same_paragraphs_is_refused(tmp_path):
-    data, test = write_squad(tmp_path / "train.json"), write_squad(tmp_path / "test.json", 2, "v1.1")
-    with pytest.raises(DataError, match=r"4 of the 4 questions of .*test\.json are put to paragraphs of the training"):
-        gather([data], test=test, validation=0.2, seed=1)
-
-
-def test_too_little_to_split_is_refused(tmp_path):
-    with pytest.raises(DataError, match="2 questions on 1 paragraphs are too few"):
-        gather([write_squad(tmp_path / "few.json", 1)], test=None, validation=0.2, seed=1)
-
-
-def test_windows_point_at_the_answer_or_at_nothing(tiny_base):
-    tokenizer = DocumentTokenizer(tiny_base / "tokenizer.json")
-    questions = [
-        Question("a", "when", "the bridge was built in 12", ((24, "12"),)),
-        Question("b", "who", "they lost the map", ()),
-    ]
-    answerable, empty, wrong = sorted(
-        make_windows([*questions, *[questions[1]] * 40], tokenizer, 0.0, random.Random(0))[:2]
-        + make_windows(questions, tokenizer, 1.0, random.Random(5))[-1:],
-        key=lambda window: -window.end,
-    )
-    assert tokenizer.encode("when", questions[0].context).offsets[0][answerable.start].tolist() == [24, 26]
-    assert (empty.start, empty.end, wrong.start, wrong.end) == (0, 0, 0, 0)
-
-
-@pytest.mark.parametrize("answer", ["José", "José ", " José", "Jose\u0301", "José\u200b", "\u200b José\u200b \u0301"])
-def test_what_no_token_stands_for_at_the_edges_of_an_answer_does_not_hide_it(tiny_base, answer):
-    context = f"the song is {answer} of the river"
-    tokenizer = DocumentTokenizer(tiny_base / "tokenizer.json")
-    question = Question("a", "who", context, ((context.index(answer), answer),))
-    (window,) = label(question, tokenizer, random.Random(0))
-    first, last = tokenizer.encode("who", context).offsets[0][[window.start, window.end]]
-    assert context[first[0] : last[1]].rstrip("\u0301") in {"José", "Jose"}
-
-
-def test_an_answer_across_the_end_of_a_window_is_in_the_windows_that_hold_all_of_it(tiny_base):
-    context = " ".join(["river"] * 10 + ["song "] * 3 + ["map"] * 9)
-    tokenizer = DocumentTokenizer(tiny_base / "tokenizer.json", window=16, overlap=4, max_question=2)
-    question = Question("a", "who", context, ((context.index("song"), "song  song  song "),))
-    found = [
-        (row, context[offsets[window.start][0] : offsets[window.end][1]])
-        for row, (window, offsets) in enumerate(
-            zip(label(question, tokenizer, random.Random(0)), tokenizer.encode("who", context).offsets, strict=True)
-        )
-        if window.end
-    ]
-    assert found == [(1, "song  song  song")]
-
-
-def test_an_answer_that_no_token_stands_for_is_nowhere(tiny_base):
-    context = "the song \u200b is"
-    question = Question("a", "who", context, ((9, "\u200b"),))
-    (window,) = label(question, DocumentTokenizer(tiny_base / "tokenizer.json"), random.Random(0))
-    assert (window.start, window.end) == (0, 0)
 
 
 def test_separation_is_the_best_of_all_thresholds():

@@ -13,7 +13,7 @@ from modelkit.training.options import TrainOptions, adjust
 from modelkit.training.punctuation_recipe import PunctuationRecipe
 from modelkit.training.qa import QaOptions, train
 from modelkit.training.qa_recipe import QaRecipe
-from tests.unit.modelkit.training.test_qa_training import Silent, write_squad
+from tests.unit.modelkit.training.small_data import Silent, write_squad
 
 if TYPE_CHECKING:
     from pathlib import Path
