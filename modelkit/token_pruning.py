@@ -2,9 +2,9 @@
 
 After the attention of a layer the network guesses, with one linear output a token, where an answer begins or ends. Only
 the tokens with the best guesses go through the layer's feed-forward network and on to the next layer; the last layers
-see a fifth of a full window. That few tokens matter there, and that this is the place to drop the others, was found by
-Goyal et al., 2020 ("PoWER-BERT"); that a network bears it which was trained with numbers of tokens drawn anew for
-every batch, by Kim and Cho, 2021 ("Length-Adaptive Transformer").
+see little more than a quarter of a full window. That few tokens matter there, and that this is the place to drop the
+others, was found by Goyal et al., 2020 ("PoWER-BERT"); that a network bears it which was trained with numbers of tokens
+drawn anew for every batch, by Kim and Cho, 2021 ("Length-Adaptive Transformer").
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ class Pruning:
     kept_first: int = 200
     kept_second: int = 152
     kept_third: int = 104
-    kept_fourth: int = 64
-    kept_fifth: int = 56
+    kept_fourth: int = 72
+    kept_fifth: int = 0
     kept_sixth: int = 0
     guess_weight: float = 0.5
 

@@ -303,7 +303,7 @@ def test_settings_of_pruning_without_pruning_are_refused(tiny_base, tmp_path):
 def test_more_layers_than_there_are_cannot_drop_tokens(tiny_base, tmp_path):
     write_squad(tmp_path / "squad.json")
     with pytest.raises(
-        TrainingError, match="2 layers cannot drop tokens 5 times: set the last 3 of kept_first, kept_second, … to 0"
+        TrainingError, match="2 layers cannot drop tokens 4 times: set the last 2 of kept_first, kept_second, … to 0"
     ):
         train(QaOptions(options(tmp_path, tiny_base), prune_tokens=True), Silent())
 
