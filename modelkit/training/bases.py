@@ -1,7 +1,7 @@
 """What training starts from: an encoder as Hugging Face stores it, an engine that was trained before, or several.
 
 Of several engines it is the mean of their weights (Wortsman et al., 2022, "Model soups"), where those were trained one
-from the other, or from one that was trained for the task: there the mean is better than each.
+from the other, or from one that was trained for the task: there the mean is often better than each.
 """
 
 from __future__ import annotations

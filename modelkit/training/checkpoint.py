@@ -86,8 +86,8 @@ class RunFolder:
         return load_tensors(self.path / name)
 
     def end(self, network: Mapping[str, Tensor]) -> None:
-        """Keeps the weights, and drops what was needed to go on."""
-        self.save(NETWORK, dict(network))
+        """Keeps the weights, wherever they were computed, and drops what was needed to go on."""
+        self.save(NETWORK, {name: tensor.cpu() for name, tensor in network.items()})
         for name in (CHECKPOINT, BEST):
             (self.path / name).unlink(missing_ok=True)
 

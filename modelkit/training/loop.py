@@ -84,7 +84,7 @@ def train_to_end(
     """
     state = Loop(task, schedule, folder, display, minutes).run()
     write_whole(folder.path / "history.json", json.dumps(state.history, indent=1) + "\n")
-    folder.end({name: tensor.cpu() for name, tensor in task.network.state_dict().items()})
+    folder.end(task.network.state_dict())
 
 
 class Loop:
