@@ -83,31 +83,41 @@ class Base:
         files = self.trained or [next(p for name in _WEIGHTS if (p := self.directory / name).exists())]
         return " ".join([self.name, *(f"{path.name} {path.stat().st_size}" for path in files)])
 
-    def intent_slot_network(self, labels: IntentLabels, dropout: float) -> IntentSlotNetwork:
+    def intent_slot_network(self, labels: IntentLabels, dropout: float, *, whole: bool = False) -> IntentSlotNetwork:
         """Makes a network for intents and slots; of an earlier engine what has the same labels is kept.
 
+        Args:
+            labels: names its outputs.
+            dropout: probability of dropout in training.
+            whole: refuse an earlier engine that lacks a label, whose weights would begin at random.
+
         Raises:
-            TrainingError: files are damaged or incomplete, or the earlier engine is for another task.
+            TrainingError: files are damaged or incomplete, or the earlier engine is for another task or lacks a label.
         """
         network = IntentSlotNetwork(self._encoder(dropout), len(labels.intents), len(labels.tags))
         if self.trained:
             state, fresh, before = load_mean(self.trained), network.state_dict(), self.outputs()
             with _of_the_same_task(self.trained[0]):
                 intents, tags = before
+                lacking = sorted({*labels.intents, *labels.tags} - {*intents, *tags})
                 for head, old, new in (("intent", intents, labels.intents), ("tag", tags, labels.tags)):
                     for part in (f"{head}.weight", f"{head}.bias"):
                         state[part] = _carry_over(state[part], old, fresh[part], new)
                 network.load_state_dict(state)
+            if whole and lacking:
+                raise TrainingError(f"{self.name} does not know {', '.join(lacking)}: train, without --export-only")
         return network
 
-    def span_network(self, kept: Sequence[int] = ()) -> SpanNetwork:
-        """Makes a network for answers; of an earlier engine the guesses are kept where it made as many.
+    def span_network(self, kept: Sequence[int] = (), *, whole: bool = False) -> SpanNetwork:
+        """Makes a network for answers; of an earlier engine the guesses of each layer are kept.
 
         Args:
             kept: how many tokens go on after the attention of its first layers; empty for all.
+            whole: refuse an earlier engine that does not guess in so many layers, where guesses would begin at random.
 
         Raises:
-            TrainingError: files are damaged, the earlier engine is for another task, or the network cannot do that.
+            TrainingError: files are damaged, the earlier engine is for another task or does not guess so often, or the
+                network cannot do that.
         """
         encoder = self._encoder(0.0)
         setattr(encoder.config, KEPT_TOKENS, list(kept))
@@ -117,7 +127,12 @@ class Base:
             own = {name: value for name, value in fresh.items() if name.startswith(GUESSES)}
             before = {name: state.pop(name) for name in list(state) if name.startswith(GUESSES)}
             with _of_the_same_task(self.trained[0]):
-                network.load_state_dict(state | (before if before.keys() == own.keys() else own))
+                network.load_state_dict(state | {name: before.get(name, value) for name, value in own.items()})
+            if whole and len(before) < len(own):
+                raise TrainingError(
+                    f"{self.name} drops tokens in {len(before)} layers, not in {len(own)}: train, without "
+                    "--export-only, or set the rest of kept_first, kept_second, … to 0"
+                )
         return network
 
     def punctuation_network(self) -> PunctuationNetwork:

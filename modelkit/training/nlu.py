@@ -91,7 +91,7 @@ def train(options: NluOptions, display: Display) -> dict[str, object]:
     card: dict[str, object] = {"task": "joint intent and slots", **given}
     if not folder.finished:
         torch.manual_seed(recipe.schedule.seed)
-        network = base.intent_slot_network(labels, recipe.dropout).to(device)
+        network = base.intent_slot_network(labels, recipe.dropout, whole=common.export_only).to(device)
         teachers = _teachers(common.teachers, base.tokenizer, labels, data, device)
         task = NluTask(network, data, labels, UtteranceTokenizer(base.tokenizer), augmenter, recipe, teachers)
         common.run(task, recipe.schedule, display)

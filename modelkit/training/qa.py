@@ -80,7 +80,7 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
     base.keep(folder.path, kept, replace=not folder.finished)
     if tokenizer is not None:
         torch.manual_seed(seed)
-        network = base.span_network(kept).to(device)
+        network = base.span_network(kept, whole=common.export_only).to(device)
         teachers = _teachers(common.teachers, base.tokenizer, data, device)
         task = QaTask(network, data, tokenizer, recipe, teachers)
         if recipe.cut and not folder.interrupted:

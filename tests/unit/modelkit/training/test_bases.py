@@ -185,6 +185,29 @@ def test_engines_that_read_or_say_other_things_have_no_mean(tiny_base: Path, tmp
         find_base(one, two)
 
 
+def test_guesses_of_the_layers_that_are_left_are_kept(tiny_base: Path, tmp_path: Path):
+    made = engine(tmp_path / "made", tiny_base, lambda start: start.span_network((96, 72)))
+    base = find_base(made)
+    first, second = base.span_network((96, 72)).guess_weights()
+    assert abs(first).max() > 0
+    (kept,) = base.span_network((80,), whole=True).guess_weights()
+    assert (kept == first).all()
+    assert (kept != second).any()
+
+
+def test_what_would_begin_at_random_is_refused_where_the_whole_network_is_wanted(tiny_base: Path, tmp_path: Path):
+    once = engine(tmp_path / "once", tiny_base, lambda start: start.span_network((96,)))
+    with pytest.raises(TrainingError, match=r"engine once drops tokens in 1 layers, not in 2: train, without --export"):
+        find_base(once).span_network((96, 72), whole=True)
+    made = intents(tmp_path / "made", tiny_base, 1)
+    more = IntentLabels((*LABELS.intents, "music"), (*LABELS.tags, "B-song", "I-song"))
+    with pytest.raises(
+        TrainingError, match=r"engine made does not know B-song, I-song, music: train, without --export"
+    ):
+        find_base(made).intent_slot_network(more, 0.1, whole=True)
+    assert find_base(made).intent_slot_network(LABELS, 0.1, whole=True).tag.out_features == 3
+
+
 def test_networks_of_different_shapes_have_no_mean(tiny_base: Path, tmp_path: Path):
     one, two = (engine(tmp_path / name, tiny_base, Base.span_network) for name in ("one", "two"))
     path = two / "training" / "network.pt"
