@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 Capture = pytest.CaptureFixture[str]
 
 
-def _assert_one_sentence(captured: object, pattern: str) -> None:
-    assert captured.out == ""  # type: ignore[attr-defined]
-    [line] = captured.err.splitlines()  # type: ignore[attr-defined]
+def _assert_one_sentence(capsys: Capture, pattern: str) -> None:
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    [line] = captured.err.splitlines()
     assert re.search(pattern, line), line
     assert line.endswith(".")
 
@@ -41,25 +42,25 @@ def _assert_one_sentence(captured: object, pattern: str) -> None:
 )
 def test_work_that_fails_exits_with_1(arguments: list[str], pattern: str, capsys: Capture) -> None:
     assert run(arguments) == 1
-    _assert_one_sentence(capsys.readouterr(), pattern)
+    _assert_one_sentence(capsys, pattern)
 
 
 def test_a_context_file_that_is_not_utf_8(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "latin.txt").write_bytes("Öffnungszeiten".encode("latin-1"))
 
     assert run(["ask", "hello", "--context-file", str(tmp_path / "latin.txt")]) == 1
-    _assert_one_sentence(capsys.readouterr(), r"latin\.txt is not UTF-8 text .*; save it as UTF-8")
+    _assert_one_sentence(capsys, r"latin\.txt is not UTF-8 text .*; save it as UTF-8")
 
 
 def test_text_that_is_not_utf_8(service: FakeService, capsys: Capture) -> None:
     assert run(["ask", os.fsdecode(b"caf\xe9"), "--server", service.address]) == 1
-    _assert_one_sentence(capsys.readouterr(), "not valid Unicode; send text that can be encoded as UTF-8")
+    _assert_one_sentence(capsys, "not valid Unicode; send text that can be encoded as UTF-8")
     assert service.asked == []
 
 
 def test_a_server_that_is_not_there(free_address: str, recording: Path, capsys: Capture) -> None:
     assert run(["converse", str(recording), "--server", free_address, "--json"]) == 1
-    _assert_one_sentence(capsys.readouterr(), f"{free_address}; start one with `vivavoce serve`")
+    _assert_one_sentence(capsys, f"{free_address}; start one with `vivavoce serve`")
 
 
 def test_what_the_server_refuses_is_told_in_its_words(service: FakeService, recording: Path, capsys: Capture) -> None:
@@ -110,7 +111,7 @@ def test_serve_without_its_packages(monkeypatch: pytest.MonkeyPatch, capsys: Cap
     monkeypatch.delitem(sys.modules, "grpc_health.v1", raising=False)
 
     assert run(["serve"]) == 1
-    _assert_one_sentence(capsys.readouterr(), r"needs the package .* `pip install 'vivavoce\[serve\]'`")
+    _assert_one_sentence(capsys, r"needs the package .* `pip install 'vivavoce\[serve\]'`")
 
 
 def test_bench_where_benchmarks_are_not_installed(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
@@ -119,7 +120,7 @@ def test_bench_where_benchmarks_are_not_installed(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "benchmarks", None)
 
     assert run(["bench", "sla", "--streams", "1"]) == 1
-    _assert_one_sentence(capsys.readouterr(), r"needs benchmarks, which this installation lacks: use a checkout")
+    _assert_one_sentence(capsys, r"needs benchmarks, which this installation lacks: use a checkout")
 
 
 def test_interrupting_ends_quietly(service: FakeService, tmp_path: Path) -> None:
@@ -158,4 +159,4 @@ def _command(arguments: list[str]) -> subprocess.Popen[str]:
 
 def test_a_hints_file_that_is_missing_is_named(recording: Path, capsys: Capture) -> None:
     assert run(["converse", str(recording), "--hints", "nowhere.txt"]) == 1
-    _assert_one_sentence(capsys.readouterr(), "hints file nowhere.txt cannot be read")
+    _assert_one_sentence(capsys, "hints file nowhere.txt cannot be read")
