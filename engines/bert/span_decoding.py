@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from engines.bert.tokenizing import NO_OFFSET
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy.typing as npt
-
-_IMPOSSIBLE = -1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,20 +146,22 @@ def best_span(
         max_tokens: longest span.
 
     Returns:
-        The span, or None where the window holds no token of the document.
+        The span, or None where the window holds no token of the document, or the network excludes all of them.
     """
     inside = np.flatnonzero(offsets[:, 0] != NO_OFFSET)
     if not inside.size:
         return None
     starts, ends = start_logits[inside].astype(np.float64), end_logits[inside].astype(np.float64)
-    scores = starts[:, None] + ends[None, :]
-    allowed = np.triu(np.ones(scores.shape, bool)) & ~np.triu(np.ones(scores.shape, bool), max_tokens)
-    scores = np.where(allowed, scores, _IMPOSSIBLE)
-    first, last = np.unravel_index(int(scores.argmax()), scores.shape)
-    best = float(scores[first, last])
+    # A row for each first token, a column for each number of tokens after it: few spans are short enough to be allowed.
+    reachable = sliding_window_view(np.concatenate([ends, np.full(max_tokens - 1, -np.inf)]), max_tokens)
+    scores = starts[:, None] + reachable
+    first, more = np.unravel_index(int(scores.argmax()), scores.shape)
+    best = float(scores[first, more])
+    if best == -math.inf:
+        return None
     return Candidate(
         start=int(offsets[inside[first], 0]),
-        end=int(offsets[inside[last], 1]),
+        end=int(offsets[inside[first + more], 1]),
         margin=best - float(start_logits[0]) - float(end_logits[0]),
         rivals=-math.log(float(np.exp(scores - best).sum())),
     )

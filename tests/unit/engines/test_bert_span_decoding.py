@@ -47,6 +47,17 @@ def test_an_answer_is_not_longer_than_allowed():
     assert (best_span(offsets, start, end, 2).start, best_span(offsets, start, end, 2).end) == (0, 9)
 
 
+def test_tokens_that_the_network_excludes_are_no_answer():
+    offsets = window(4)
+    logits = np.full(8, -np.inf, np.float32)
+    logits[0] = 0.0
+    assert best_span(offsets, logits, logits, 30) is None
+    start, end = logits.copy(), logits.copy()
+    start[4:7], end[4] = 1.0, 1.0
+    span = best_span(offsets, start, end, 30)
+    assert (span.start, span.end) == (5, 9)
+
+
 def test_the_question_and_the_padding_are_no_answer():
     offsets = window(3)
     start = peaks(3, {0: 1.0})
