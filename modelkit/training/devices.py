@@ -20,3 +20,8 @@ def choose_device(name: str) -> torch.device:
     if name == "cuda" and not available:
         raise TrainingError("PyTorch finds no CUDA device: use --device cpu, or a machine with a GPU and its PyTorch")
     return torch.device("cuda" if name == "cuda" or (name == "auto" and available) else "cpu")
+
+
+def computes_in_bfloat16(device: torch.device) -> bool:
+    """Tells whether products of bfloat16 matrices are the fast ones there: on GPUs, and on processors with AMX."""
+    return device.type == "cuda" or bool(torch.cpu.get_capabilities().get("amx_bf16", False))

@@ -18,6 +18,7 @@ from modelkit.errors import TrainingError
 from modelkit.files import write_whole
 from modelkit.training.averaging import Average
 from modelkit.training.checkpoint import BEST, CHECKPOINT
+from modelkit.training.devices import computes_in_bfloat16
 from modelkit.training.interruption import Interruption
 from modelkit.training.progress import format_scores
 from modelkit.training.schedule import new_optimizer, set_rates
@@ -105,6 +106,7 @@ class Loop:
         self._limit_seconds = minutes * 60 if minutes else math.inf
         self._network = task.network
         self._device = next(self._network.parameters()).device
+        self._bfloat16 = computes_in_bfloat16(self._device)
         self._optimizer = new_optimizer(self._network, schedule)
         self._average = Average(self._network, schedule.average)
         self._learning = [p for p in self._network.parameters() if p.requires_grad]
@@ -159,7 +161,7 @@ class Loop:
         progress = min(1.0, max(progress, self._state.seconds / self._limit_seconds))
         set_rates(self._optimizer, self._schedule.factor(progress))
         self._network.train()
-        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._bfloat16):
             loss = self._task.loss(batch)
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(self._learning, 1.0)

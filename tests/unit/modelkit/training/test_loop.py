@@ -106,6 +106,16 @@ def test_a_run_learns(tmp_path):
     assert (state.epoch, state.step, len(state.history)) == (3, 30, 3)
 
 
+@pytest.mark.parametrize(("amx", "dtype"), [(True, torch.bfloat16), (False, torch.float32)])
+def test_products_are_of_bfloat16_where_the_processor_has_amx(tmp_path, monkeypatch, amx, dtype):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": amx})
+    task, seen = Sum(), set()
+    task.network.head.register_forward_hook(lambda _module, _inputs, output: seen.add(output.dtype))
+    run(task, tmp_path)
+    assert seen == {dtype}
+    assert {parameter.dtype for parameter in task.network.parameters()} == {torch.float32}
+
+
 @pytest.mark.parametrize("at", [1, 7, 10, 11, 25])
 def test_an_interrupted_run_ends_with_the_weights_of_one_that_was_not(tmp_path, at):
     whole = Sum()
