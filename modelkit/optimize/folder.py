@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from modelkit.optimize.run import OptimizeOptions
+    from modelkit.optimize.options import OptimizeOptions
     from modelkit.optimize.tasks import Task
     from modelkit.training.progress import Display
 

@@ -96,8 +96,8 @@ class Base:
         """
         network = IntentSlotNetwork(self._encoder(dropout), len(labels.intents), len(labels.tags))
         if self.trained:
-            state, fresh, before = load_mean(self.trained), network.state_dict(), self.outputs()
-            with _of_the_same_task(self.trained[0]):
+            fresh, before = network.state_dict(), self.outputs()
+            with self._weights() as state:
                 intents, tags = before
                 lacking = sorted({*labels.intents, *labels.tags} - {*intents, *tags})
                 for head, old, new in (("intent", intents, labels.intents), ("tag", tags, labels.tags)):
@@ -123,10 +123,9 @@ class Base:
         setattr(encoder.config, KEPT_TOKENS, list(kept))
         network = span_network(encoder)
         if self.trained:
-            state, fresh = load_mean(self.trained), network.state_dict()
-            own = {name: value for name, value in fresh.items() if name.startswith(GUESSES)}
-            before = {name: state.pop(name) for name in list(state) if name.startswith(GUESSES)}
-            with _of_the_same_task(self.trained[0]):
+            own = {name: value for name, value in network.state_dict().items() if name.startswith(GUESSES)}
+            with self._weights() as state:
+                before = {name: state.pop(name) for name in list(state) if name.startswith(GUESSES)}
                 network.load_state_dict(state | {name: before.get(name, value) for name, value in own.items()})
             if whole and len(before) < len(own):
                 raise TrainingError(
@@ -139,8 +138,7 @@ class Base:
         """Makes a network for punctuation."""
         network = PunctuationNetwork(self._encoder(0.0))
         if self.trained:
-            state = load_mean(self.trained)
-            with _of_the_same_task(self.trained[0]):
+            with self._weights() as state:
                 network.load_state_dict(state)
         return network
 
@@ -167,6 +165,17 @@ class Base:
         if not self.trained:
             return load_encoder(self.directory, dropout)
         return new_encoder(self.directory, traceable=False, dropout=dropout)
+
+    @contextlib.contextmanager
+    def _weights(self) -> Iterator[dict[str, Tensor]]:
+        """Gives the weights of earlier engines to a network, which refuses those of another task."""
+        state = load_mean(self.trained)
+        try:
+            yield state
+        except (KeyError, IndexError, RuntimeError, ValueError) as error:
+            raise TrainingError(
+                f"{self.trained[0]} holds another kind of network: name an engine of the same task"
+            ) from error
 
 
 def find_base(*given: Path, kinds: Sequence[str] = (BERT,)) -> Base:
@@ -239,14 +248,6 @@ def _check_vocabulary(base: Base) -> None:
         check_size(tokenizer, encoder_config(base.directory).vocab_size, str(base.directory))
     except CheckpointError as error:
         raise TrainingError(str(error)) from error
-
-
-@contextlib.contextmanager
-def _of_the_same_task(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (KeyError, IndexError, RuntimeError, ValueError) as error:
-        raise TrainingError(f"{path} holds another kind of network: name an engine of the same task") from error
 
 
 def _carry_over(before: Tensor, old: tuple[str, ...], fresh: Tensor, new: tuple[str, ...]) -> Tensor:

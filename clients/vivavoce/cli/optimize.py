@@ -12,7 +12,8 @@ from vivavoce.cli._extras import extra
 from vivavoce.cli._options import FileToWrite
 
 if TYPE_CHECKING:
-    from modelkit.optimize.run import OptimizeOptions, Outcome
+    from modelkit.optimize.options import OptimizeOptions
+    from modelkit.optimize.run import Outcome
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
@@ -67,7 +68,7 @@ def optimize(
         import torch  # noqa: PLC0415 - integrators install the client alone
 
         from modelkit.errors import ModelkitError  # noqa: PLC0415
-        from modelkit.optimize.run import OptimizeOptions  # noqa: PLC0415
+        from modelkit.optimize.options import OptimizeOptions  # noqa: PLC0415
     torch.set_num_threads(threads)
     names = tuple(name.strip() for name in points.split(",")) if points else ()
     options = OptimizeOptions(

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from modelkit.networks import SpanNetwork, load_encoder
-from modelkit.optimize.run import OptimizeOptions, optimize
+from modelkit.optimize.options import OptimizeOptions
+from modelkit.optimize.run import optimize
 from tests.tiny_bert import write_tiny_mpnet
 from tests.unit.modelkit.optimize.test_run import Listener
 

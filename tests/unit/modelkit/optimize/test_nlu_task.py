@@ -13,7 +13,8 @@ import torch
 from engines.bert.intent_decoding import IntentLabels
 from engines.bert.tag_priors import TagPriors
 from modelkit.errors import TrainingError
-from modelkit.optimize.run import OptimizeOptions, optimize
+from modelkit.optimize.options import OptimizeOptions
+from modelkit.optimize.run import optimize
 from tests.unit.modelkit.optimize.conftest import config, enliven, write_tokenizer
 from tests.unit.modelkit.optimize.test_run import Listener
 

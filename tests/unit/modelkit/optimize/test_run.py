@@ -13,8 +13,9 @@ from engines.bert.network_files import network_file
 from modelkit.errors import EngineError, TrainingError
 from modelkit.networks import SpanNetwork
 from modelkit.optimize import run as running
+from modelkit.optimize.options import OptimizeOptions
 from modelkit.optimize.points import POINTS
-from modelkit.optimize.run import OptimizeOptions, choose_points, optimize
+from modelkit.optimize.run import choose_points, optimize
 from modelkit.optimize.table import Result, choose, markdown
 from modelkit.optimize.timing import BATCHES, Latency, Throughput
 from tests.unit.modelkit.optimize.conftest import config, write_network
