@@ -19,7 +19,7 @@ from rich.console import Console
 
 from benchmarks.provenance import keep
 from benchmarks.sla.load import run_callers
-from benchmarks.speechsquad.asking import ask_aloud, ask_typed
+from benchmarks.speechsquad.asking import ask_typed, prepare_to_ask
 from benchmarks.speechsquad.questions import Ending, choose, deal, record
 from benchmarks.speechsquad.report import Report, make_report, table, within_budget
 from benchmarks.speechsquad.voices import Recordings, SynthesizerMissingError, recipe
@@ -112,7 +112,7 @@ def _measure(
         for count in streams:
             tell(f"{count} questions at a time, {ending.value}")
             plans = deal(spoken, count, ending, seconds, _SEED)
-            reports.append(make_report(run_callers(address, plans, ask_aloud), ending, typed))
+            reports.append(make_report(run_callers(address, plans, prepare_to_ask), ending, typed))
             if not within_budget(reports[-1], _BUDGET_MS):
                 break
     return reports

@@ -14,7 +14,7 @@ from benchmarks.sla.scripts import spoken
 from benchmarks.speechsquad.questions import Ending
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from benchmarks.speechsquad.questions import Plan, Turn
     from modelkit.squad import Question
@@ -52,6 +52,11 @@ class Asked:
     speculated: bool = False
     error: str | None = None
     late_sending: float = 0.0
+
+
+def prepare_to_ask(address: str, plan: Plan) -> Callable[[], Awaitable[list[Asked]]]:
+    """Makes of a plan what its stream does: it asks."""
+    return partial(ask_aloud, address, plan)
 
 
 async def ask_aloud(address: str, plan: Plan) -> list[Asked]:
