@@ -26,7 +26,10 @@ async def harness() -> AsyncIterator[Harness]:
 
 
 def config(**fields: object) -> pb.ConverseRequest:
-    return pb.ConverseRequest(config=pb.ConversationConfig(**({"audio": PCM} | fields)))
+    """Allows a busy machine ten seconds for a whole reply, unless ``fields`` say otherwise."""
+    return pb.ConverseRequest(
+        config=pb.ConversationConfig(**({"audio": PCM, "reply_budget": {"seconds": 10}} | fields))
+    )
 
 
 def audio(data: bytes) -> pb.ConverseRequest:

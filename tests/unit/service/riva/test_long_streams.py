@@ -1,50 +1,16 @@
-"""Streams that last: the servicer itself, without a socket, on a clock that jumps."""
+"""Streams that last, on a clock that jumps."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
 
 import numpy as np
 import pytest
 
-from service.admission import Admission, RecordingMemory
-from service.lifetime import Limits
-from service.open_conversations import OpenConversations
-from service.riva.proto import riva_asr_pb2 as pb
-from service.riva.speech import SpeechServicer
-from tests import virtual_time
-from tests.unit.pipelines.fakes import FakeModels, ScriptedVoice
-from tests.unit.service.harness import FakeVoice
 from tests.unit.service.riva.calls import audio, config, finals
+from tests.unit.service.riva.without_sockets import Requests, held
 
 SECOND = np.zeros(16_000, "<i2").tobytes()
-Requests = AsyncIterator[pb.StreamingRecognizeRequest]
-
-
-class NoSocket:
-    """A call that keeps what is written to it."""
-
-    def __init__(self) -> None:
-        self.written: list[tuple[float, pb.StreamingRecognizeResponse]] = []
-
-    async def write(self, response: pb.StreamingRecognizeResponse) -> None:
-        self.written.append((asyncio.get_running_loop().time(), response))
-
-
-def held(requests: Callable[[], Requests], *script: tuple[float, float]) -> tuple[NoSocket, FakeModels]:
-    """Serves one stream to its end; ``script`` says what the voice hears, pairs of seconds and probability."""
-    call, models, voice = NoSocket(), FakeModels(), FakeVoice()
-    voice.new_stream = lambda: ScriptedVoice(*script)
-
-    async def serve() -> None:
-        admission = Admission(1)
-        admission.open()
-        servicer = SpeechServicer(models, voice, admission, RecordingMemory(), Limits(), OpenConversations())
-        await servicer.StreamingRecognize(requests(), call)
-
-    virtual_time.run(serve())
-    return call, models
 
 
 def test_a_stream_that_pauses_for_two_minutes_goes_on_where_it_was():

@@ -41,24 +41,6 @@ async def test_silence_ends_an_utterance_and_speech_begins_the_next(harness: Har
     assert len(finals(await stream(harness, [config(), *speaking(5)]))) == 2
 
 
-async def test_interim_results_come_only_if_they_are_wanted(harness: Harness):
-    with_interim = await stream(harness, [config(interim_results=True), *speaking(3)])
-    partials = [result for response in with_interim for result in response.results if not result.is_final]
-    assert partials
-    assert all(result.alternatives[0].transcript.startswith("w0") for result in partials)
-    assert all(0 <= result.stability <= 1 for result in partials)
-    without = await stream(harness, [config(), *speaking(3)])
-    assert len(without) == 1
-
-
-async def test_an_interim_result_tells_how_far_its_words_reach(harness: Harness):
-    came = await stream(harness, [config(interim_results=True), *speaking(3)])
-    *partials, final = [result for response in came for result in response.results]
-    reached = [result.audio_processed for result in partials]
-    assert reached == sorted(set(reached))
-    assert 0 < reached[0] < reached[-1] <= final.audio_processed
-
-
 async def test_an_end_of_utterance_can_be_forced(harness: Harness):
     came = await stream(
         harness,
@@ -78,26 +60,6 @@ async def test_marks_alone_are_no_result(harness: Harness, punctuation: bool):
     harness.models.words = "..."
     wanted = config(interim_results=True, enable_automatic_punctuation=punctuation)
     assert await stream(harness, [wanted, *speaking(2)]) == []
-
-
-async def test_the_first_pass_tells_a_stable_transcript_before_the_utterance_ends(harness: Harness):
-    script(harness, (1.5, 1.0), (2.0, 0.0), (0.1, 0.0))
-    endpointing = pb.EndpointingConfig(stop_history=1_600, stop_history_eou=240)
-    came = await stream(harness, [config(interim_results=True, endpointing_config=endpointing), *speaking(3.5)])
-    results = [result for response in came for result in response.results]
-    (stable,) = [result for result in results if result.stability == 1]
-    assert not stable.is_final
-    assert results.index(stable) == len(results) - 2
-    assert stable.alternatives[0].transcript == results[-1].alternatives[0].transcript.rstrip()
-    assert stable.audio_processed < results[-1].audio_processed
-
-
-async def test_a_first_pass_that_would_come_second_is_left_out(harness: Harness):
-    script(harness, (1.5, 1.0), (2.0, 0.0), (0.1, 0.0))
-    endpointing = pb.EndpointingConfig(stop_history=320, stop_history_eou=400)
-    came = await stream(harness, [config(interim_results=True, endpointing_config=endpointing), *speaking(3.5)])
-    assert len(finals(came)) == 1
-    assert all(result.stability < 1 for response in came for result in response.results)
 
 
 async def test_as_many_transcripts_are_told_as_are_wanted(harness: Harness):
