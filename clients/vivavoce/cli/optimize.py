@@ -12,7 +12,6 @@ from vivavoce.cli._extras import extra
 from vivavoce.cli._options import FileToWrite
 
 if TYPE_CHECKING:
-    from modelkit.optimize.options import OptimizeOptions
     from modelkit.optimize.run import Outcome
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -69,6 +68,8 @@ def optimize(
 
         from modelkit.errors import ModelkitError  # noqa: PLC0415
         from modelkit.optimize.options import OptimizeOptions  # noqa: PLC0415
+        from modelkit.optimize.run import optimize as run  # noqa: PLC0415
+        from modelkit.training.progress import new_display  # noqa: PLC0415
     torch.set_num_threads(threads)
     names = tuple(name.strip() for name in points.split(",")) if points else ()
     options = OptimizeOptions(
@@ -85,19 +86,12 @@ def optimize(
         time_again=time_again,
     )
     try:
-        outcome = _run(options)
+        with new_display() as display:
+            outcome = run(options, display)
     except ModelkitError as error:
         raise click.ClickException(str(error)) from error
     _show(outcome, out, json_file)
     return 0
-
-
-def _run(options: OptimizeOptions) -> Outcome:
-    from modelkit.optimize.run import optimize as run  # noqa: PLC0415 - needs PyTorch
-    from modelkit.training.progress import new_display  # noqa: PLC0415
-
-    with new_display() as display:
-        return run(options, display)
 
 
 def _show(outcome: Outcome, out: Path, json_file: Path | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 
 import onnx
@@ -210,6 +211,15 @@ def test_an_engine_that_was_not_trained_here(options, tmp_path, capsys, question
     assert output.out == ""
     assert "training" in output.err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_package_that_measuring_needs_is_named_with_what_installs_it(options, monkeypatch, capsys):
+    for module in ("modelkit.optimize.run", "engines.bert.session"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    data = ["--data", str(options.data[0]), "--eval", str(options.evaluation), "--out", str(options.out)]
+    assert vivavoce(["optimize", str(options.engine), *data]) == 1
+    assert "Optimizing needs the package onnxruntime; install it with" in capsys.readouterr().err
 
 
 def test_the_command_prints_only_json_when_asked(options, capsys):
