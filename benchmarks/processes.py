@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import sys
 from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from multiprocessing.managers import SyncManager
 from threading import BrokenBarrierError
 from typing import TYPE_CHECKING, TypeVar
 
-from service.child_process import die_with_parent
+from service.bound_program import die_with_parent
 from service.scheduling import run_ahead
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def in_processes(work: Callable[..., _Result], shares: Sequence[tuple[Any, ...]]
 def meeting(processes: int) -> Iterator[Barrier]:
     """Makes a barrier for :func:`meet`, at which so many processes wait for one another."""
     manager = SyncManager(ctx=multiprocessing.get_context("spawn"))
-    manager.start(die_with_parent if sys.platform == "linux" else None)
+    manager.start(die_with_parent)
     with manager:
         yield manager.Barrier(processes)
 
@@ -95,8 +94,7 @@ def _obey(parent: int) -> None:
 
     A caller has a machine of his own; here he shares the cores with what he measures, and must not wait for it.
     """
-    if sys.platform == "linux":
-        die_with_parent()
+    die_with_parent()
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGTERM)
     run_ahead()

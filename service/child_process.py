@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import os
 import select
 import signal
@@ -12,6 +11,8 @@ import subprocess
 import sys
 import time
 from typing import IO, TYPE_CHECKING
+
+from service.bound_program import bound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,12 +26,6 @@ STOP_SECONDS = 30.0
 _READY = "listening on "
 _LOOK_SECONDS = 0.02
 _LOG_CHARACTERS = 4_000
-_LIBC = ctypes.CDLL(None)
-_PR_SET_PDEATHSIG = 1
-
-# gRPC would go on working in a child between fork and exec, which there ends one in three while calls are under way.
-# It reads this when it is first used.
-os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 
 class StartError(RuntimeError):
@@ -46,12 +41,7 @@ def start(command: Sequence[str], log: IO[bytes], *, own_session: bool = False) 
         own_session: whether Ctrl-C in the terminal reaches this process alone.
     """
     return subprocess.Popen(  # noqa: S603 - the caller's own command
-        command,
-        stdout=subprocess.PIPE,
-        stderr=log,
-        text=True,
-        start_new_session=own_session,
-        preexec_fn=die_with_parent,  # noqa: PLW1509 - a system call, no more
+        bound(command), stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=own_session
     )
 
 
@@ -138,8 +128,3 @@ def listening(arguments: Sequence[str], log: Path) -> Iterator[tuple[subprocess.
         yield process, address
     finally:
         stop(process)
-
-
-def die_with_parent() -> None:
-    """Runs in the child before exec: the kernel sends it SIGTERM when its parent dies, however that dies."""
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -42,10 +42,7 @@ def run_as_usual() -> bool:
 
 
 def run_behind() -> None:
-    """Lets the calling process run behind others, with turns of the usual length.
-
-    Runs between fork and exec: nothing here may wait for another thread.
-    """
+    """Lets the calling process run behind others, with turns of the usual length."""
     os.nice(_BEHIND)
     # Where Linux shares the cores among sessions first (sched(7), "The autogroup feature"), only this counts.
     with contextlib.suppress(OSError):

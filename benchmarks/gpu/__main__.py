@@ -20,7 +20,7 @@ from benchmarks.gpu.device_check import DeviceError, describe_device
 from benchmarks.gpu.plan import DRY, FULL, choose_plan
 from benchmarks.gpu.report import pack_results, write_report
 from benchmarks.gpu.sheet import Sheet, read_error
-from service.child_process import die_with_parent
+from service.bound_program import bound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,13 +79,7 @@ def _run(name: str, file: Path, seconds: float, flags: Sequence[str]) -> None:
     command = [sys.executable, "-m", "benchmarks.gpu.phase", name, str(file), *flags]
     print(f"==> {name} (at most {seconds:.0f} s)", flush=True)
     with file.with_suffix(".log").open("w") as log:
-        process = subprocess.Popen(
-            command,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            preexec_fn=die_with_parent,  # noqa: PLW1509 - a system call, no more
-        )
+        process = subprocess.Popen(bound(command), stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
         try:
             status = process.wait(seconds)
         except subprocess.TimeoutExpired:

@@ -15,8 +15,7 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from service.child_process import die_with_parent
-from service.scheduling import run_behind
+from service.bound_program import bound
 from service.triton.installation import TritonInstallation
 from service.triton.logs import reason, relay
 
@@ -79,17 +78,18 @@ class TritonProcess:
         directory = Path(tempfile.mkdtemp(prefix="vivavoce-triton-"))
         try:
             installation.lay_out_backends(directory)
+            arguments = _arguments(model_repository, directory, ports, shm_prefix)
+            loads = [f"--load-model={model}" for model in models]
             process = await asyncio.create_subprocess_exec(
-                installation.server,
-                *_arguments(model_repository, directory, ports, shm_prefix),
-                *(f"--load-model={model}" for model in models),
+                # The service takes in audio, refuses callers and keeps the budgets: a little work that must never wait
+                # for the cores while the models use all of them.
+                *bound([str(installation.server), *arguments, *loads], behind=True),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
                 env=installation.environment(),
                 # A session of its own: Ctrl-C in the terminal reaches the service alone, which stops Triton in order.
                 start_new_session=True,
-                preexec_fn=_prepare_child,
             )
         except BaseException:
             shutil.rmtree(directory, ignore_errors=True)
@@ -192,13 +192,3 @@ def _arguments(model_repository: Path, directory: Path, ports: tuple[int, int], 
         "--disable-auto-complete-config",
         "--log-verbose=0",
     ]
-
-
-def _prepare_child() -> None:
-    """Runs in the child before exec: it ends with the service, however that dies, and computes behind it.
-
-    The service takes in audio, refuses callers and keeps the budgets: a little work that must never wait for the cores
-    while the models use all of them.
-    """
-    die_with_parent()
-    run_behind()

@@ -65,7 +65,9 @@ def test_the_service_knows_pipelines_and_the_generated_messages():
     of_clients = {name for used in files.values() for name in used if name.startswith("vivavoce")}
     assert of_clients
     assert all(name.startswith("vivavoce.v1.") for name in of_clients)
-    assert not imports("service")["service/child_process.py"] & OURS
+    assert {name for name in files["service/child_process.py"] if name.startswith("service")} == {
+        "service.bound_program.bound"
+    }
 
 
 def test_the_sdk_knows_nobody_and_the_command_others_only_when_they_are_needed():

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -12,8 +10,11 @@ import psutil
 import pytest
 
 from service.child_process import StartError, address_of, ask_to_stop, listening, start, stop, wait_for_address
+from tests.unit.service.harness import Harness
+from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
 SAYS = """
@@ -89,8 +90,18 @@ def test_one_that_does_not_stop_in_time_is_killed(tmp_path: Path):
     assert stop(process) == -9
 
 
-def test_children_come_up_beside_calls_that_are_under_way():
-    # In a process of its own: in this one other tests may have used gRPC before the module forbade it to look at forks.
-    command = [sys.executable, "-m", "tests.unit.service.children_beside_calls"]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
-    assert json.loads(done.stdout) == [0] * 25
+async def test_children_come_up_beside_calls_that_are_under_way(tmp_path: Path):
+    async with Harness.running() as harness:
+
+        async def ask_on() -> None:
+            while True:
+                await harness.stub.Ask(pb.AskRequest(text="hello"))
+
+        asking = asyncio.create_task(ask_on())
+        statuses = []
+        for _ in range(25):
+            process = started("pass", tmp_path / "log")
+            await asyncio.to_thread(process.communicate)
+            statuses.append(process.returncode)
+        asking.cancel()
+    assert statuses == [0] * 25

@@ -1,0 +1,66 @@
+"""Becomes a program that does not outlive who started it: ``bound_program.py PARENT [--behind] PROGRAM ARGUMENT…``.
+
+The kernel is asked for that here, in the process that will be the program, and not by a function between fork and exec:
+for such a one gRPC's own handlers of a fork run too, and end one child in ten while calls are under way.
+
+A script of the standard library's, so that no more than a bare Python has to come up, wherever it is run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_PR_SET_PDEATHSIG = 1
+_BEHIND = "--behind"
+_NOT_FOUND = 127
+"""The exit status that shells give where there is no such program."""
+
+
+def bound(command: Sequence[str], *, behind: bool = False) -> list[str]:
+    """Returns the command that becomes ``command`` and ends with the thread that starts it.
+
+    Args:
+        command: the program and its arguments.
+        behind: whether it gets the cores after others: see ``service.scheduling.run_behind``.
+    """
+    flags = [_BEHIND] if behind else []
+    return [sys.executable, "-I", "-S", __file__, str(os.getpid()), *flags, *command]
+
+
+def die_with_parent() -> None:
+    """Has the kernel send this process SIGTERM when its parent dies, however that dies. Nothing happens off Linux."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _main(parent: str, *command: str) -> None:
+    die_with_parent()
+    if os.getppid() != int(parent):
+        # It died before the kernel was asked.
+        sys.exit(1)
+    if command[0] == _BEHIND:
+        command = command[1:]
+        sys.path.insert(0, str(Path(__file__).parent.parent))
+        from service.scheduling import run_behind  # noqa: PLC0415 - found only now
+
+        run_behind()
+    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):
+        # Python ignores them for itself, and what is ignored stays so in the program that it becomes.
+        signal.signal(ignored, signal.SIG_DFL)
+    try:
+        os.execvp(command[0], command)  # noqa: S606 - the caller's own command
+    except OSError as error:
+        sys.stderr.write(f"{command[0]} cannot be started: {error.strerror}\n")
+        sys.exit(_NOT_FOUND)
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])
