@@ -12,7 +12,7 @@ from multiprocessing.managers import SyncManager
 from threading import BrokenBarrierError
 from typing import TYPE_CHECKING, TypeVar
 
-from service.bound_program import die_with_parent
+from service.bound_program import die_with
 from service.scheduling import run_ahead
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def in_processes(work: Callable[..., _Result], shares: Sequence[tuple[Any, ...]]
 def meeting(processes: int) -> Iterator[Barrier]:
     """Makes a barrier for :func:`meet`, at which so many processes wait for one another."""
     manager = SyncManager(ctx=multiprocessing.get_context("spawn"))
-    manager.start(die_with_parent)
+    manager.start(die_with, (os.getpid(),))
     with manager:
         yield manager.Barrier(processes)
 
@@ -94,7 +94,5 @@ def _obey(parent: int) -> None:
 
     A caller has a machine of his own; here he shares the cores with what he measures, and must not wait for it.
     """
-    die_with_parent()
-    if os.getppid() != parent:
-        os.kill(os.getpid(), signal.SIGTERM)
+    die_with(parent)
     run_ahead()

@@ -35,17 +35,19 @@ def bound(command: Sequence[str], *, behind: bool = False) -> list[str]:
     return [sys.executable, "-I", "-S", __file__, str(os.getpid()), *flags, *command]
 
 
-def die_with_parent() -> None:
-    """Has the kernel send this process SIGTERM when its parent dies, however that dies. Nothing happens off Linux."""
+def die_with(parent: int) -> None:
+    """Has the kernel send this process SIGTERM when its parent dies, however that dies; off Linux, nobody does.
+
+    Ends the process at once where the parent, which has this process id, died before the kernel was asked.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def _main(parent: str, *command: str) -> None:
-    die_with_parent()
-    if os.getppid() != int(parent):
-        # It died before the kernel was asked.
-        sys.exit(1)
+    die_with(int(parent))
     if command[0] == _BEHIND:
         command = command[1:]
         sys.path.insert(0, str(Path(__file__).parent.parent))
