@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 RESULTS = Path(__file__).parent / "results"
+_INSTRUCTIONS = {
+    "avx2": "AVX2",
+    "avx512f": "AVX-512",
+    "avx_vnni": "AVX-VNNI",
+    "avx512_vnni": "AVX-512 VNNI",
+    "avx512_bf16": "AVX-512 BF16",
+    "amx_int8": "AMX",
+}
+"""Flags of /proc/cpuinfo that decide how fast networks are computed."""
 
 
 def keep(path: Path, command: str, found: Mapping[str, object]) -> str:
@@ -49,10 +58,23 @@ def _commit() -> str:
 
 
 def machine() -> str:
-    """Names this machine by its cores and its system."""
-    return f"{os.cpu_count()} x {_cpu_model()}, {platform.system()}"
+    """Names this machine by its cores, what they multiply with, and its system.
+
+    Hosts give one name to processors of several generations, of which one computes in 8 bits several times as fast as
+    another.
+    """
+    found = _cpu_information()
+    model = re.search(r"^model name\s*: (.*)$", found, re.MULTILINE)
+    flags = re.search(r"^flags\s*: (.*)$", found, re.MULTILINE)
+    has = set(flags[1].split()) if flags else set()
+    instructions = ", ".join(name for flag, name in _INSTRUCTIONS.items() if flag in has)
+    processor = model[1] if model else platform.machine()
+    return f"{os.cpu_count()} x {processor}{f' ({instructions})' if instructions else ''}, {platform.system()}"
 
 
-def _cpu_model() -> str:
-    found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
-    return found[1] if found else platform.machine()
+def _cpu_information() -> str:
+    """Reads what Linux says of the processors; other systems say nothing there."""
+    try:
+        return Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return ""

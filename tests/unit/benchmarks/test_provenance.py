@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -35,3 +36,18 @@ def test_a_copy_without_its_history_has_no_commit(error: Exception, tmp_path: Pa
     monkeypatch.setattr(provenance.subprocess, "run", run)
     keep(tmp_path / "result.json", "python -m benchmarks.something", {})
     assert json.loads((tmp_path / "result.json").read_text())["commit"] == "unknown"
+
+
+def test_generations_of_one_name_are_told_apart(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(provenance.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(provenance.platform, "system", lambda: "Linux")
+    found = "model name\t: AMD EPYC\nflags\t\t: fpu avx2 {}\nbugs\t\t: none\nmodel name\t: AMD EPYC\n"
+    for flags, named in [("", "AVX2"), ("avx512f avx512_vnni", "AVX2, AVX-512, AVX-512 VNNI")]:
+        monkeypatch.setattr(provenance, "_cpu_information", lambda flags=flags: found.format(flags))
+        assert provenance.machine() == f"2 x AMD EPYC ({named}), Linux"
+
+
+def test_a_processor_that_tells_nothing_has_the_name_of_its_kind(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(provenance, "_cpu_information", lambda: "processor\t: 0\n")
+    monkeypatch.setattr(provenance.platform, "machine", lambda: "aarch64")
+    assert re.fullmatch(r"\d+ x aarch64, \w+", provenance.machine())
