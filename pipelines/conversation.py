@@ -11,7 +11,7 @@ from pipelines.audio.decoding import AudioDecoder
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
 from pipelines.intake import Intake
-from pipelines.messages import AwayReason, GoingAway, Reply, Stage
+from pipelines.messages import AwayReason, GoingAway, Reply, Stage, Transcript
 from pipelines.outbox import Outbox
 from pipelines.ports import NO_OPTIONS
 from pipelines.recognition import Segments
@@ -80,7 +80,7 @@ class Conversation:
     """
 
     def __init__(self, config: ConversationConfig, models: Models, voice: VoiceActivity | None) -> None:
-        self.outbox = Outbox()
+        self.outbox = Outbox(self._told)
         self.last_failure: ModelError | None = None
         self.workload = Workload()
         self.recognized_samples = 0
@@ -94,7 +94,13 @@ class Conversation:
         self._state = State.initial(settings)
         self._turns: dict[int, TurnModels] = {}
         self._progress = asyncio.Event()
-        self._segments = Segments(self._transcribed, self._recognition_failed, self._progress.set, config.recognition)
+        self._segments = Segments(
+            self._transcribed,
+            self._recognition_failed,
+            self._progress.set,
+            config.recognition,
+            self._let_replies_go_first,
+        )
         self._stages = Stages(self._dispatch, self._stage_failed)
         self._timers: dict[int, asyncio.TimerHandle] = {}
         self._loop = asyncio.get_running_loop()
@@ -120,8 +126,6 @@ class Conversation:
             raise InvalidInputError("audio", "EMPTY_AUDIO", "an audio message is empty: send some, or leave it out")
         for samples in self._decoder.decode(data):
             await self._listen(samples, at)
-            # Others are served between two blocks, also while nobody speaks and nothing has to be waited for.
-            await asyncio.sleep(0)
 
     async def add_samples(self, samples: npt.NDArray[np.float32]) -> None:
         """Takes decoded audio in, float32 ``[samples]`` at 16 kHz; waits as :meth:`add_audio` does."""
@@ -170,9 +174,14 @@ class Conversation:
             self._stall_timer.cancel()
         await self._stages.close()
         await self._segments.wait()
+        self._told()
         self.outbox.finish()
 
     async def _listen(self, samples: npt.NDArray[np.float32], at: float) -> None:
+        if self.phase != "pausing":
+            # Others are served between two blocks. Those whose utterance this audio may complete need not wait for it.
+            await asyncio.sleep(0)
+        await self._let_replies_go_first()
         self._last_audio = self._loop.time()
         self._intake.add(samples)
         await self._judge(at)
@@ -252,7 +261,15 @@ class Conversation:
                 message = dataclasses.replace(message, model_versions=self._turns[message.turn].versions)
             silence = guessing_seconds(self._state.settings, listening.SPECULATION_WINDOWS)
             self.workload.strains.append(strain(message, self._loop.time(), self._state.settings, silence))
+        if isinstance(message, Reply) or (isinstance(message, Transcript) and message.is_final):
+            self.workload.precedence.begin(self)
         self.outbox.put(message)
+
+    def _told(self) -> None:
+        self.workload.precedence.end(self)
+
+    async def _let_replies_go_first(self) -> None:
+        await self.workload.precedence.wait()
 
     def _pass_deadline(self, turn: int) -> None:
         self._timers.pop(turn, None)

@@ -10,7 +10,7 @@ from pipelines.errors import PipelineError
 from pipelines.messages import Transcript
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from pipelines.messages import Message
 
@@ -22,9 +22,14 @@ class SlowReaderError(PipelineError):
 
 
 class Outbox:
-    """A bounded queue of messages in which a newer partial transcript takes the place of an older one."""
+    """A bounded queue of messages in which a newer partial transcript takes the place of an older one.
 
-    def __init__(self) -> None:
+    Args:
+        on_told: called whenever the reader has nothing more to write.
+    """
+
+    def __init__(self, on_told: Callable[[], None] = lambda: None) -> None:
+        self._on_told = on_told
         self._messages: collections.deque[Message] = collections.deque()
         self._changed = asyncio.Event()
         self._finished = False
@@ -62,6 +67,7 @@ class Outbox:
         while True:
             while self._messages:
                 yield self._messages.popleft()
+            self._on_told()
             if self._error is not None:
                 raise self._error
             if self._finished:

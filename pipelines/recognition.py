@@ -19,7 +19,7 @@ from pipelines.mistakes import MISTAKE, log_mistake
 from pipelines.ports import NO_OPTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     import numpy.typing as npt
 
@@ -31,6 +31,10 @@ REQUEST_SAMPLES = round(0.4 * MODEL_RATE_HZ)
 """Audio is collected to this many samples before it is sent, unless a text is asked for at once."""
 
 
+async def _at_once() -> None:
+    """Waits for nothing."""
+
+
 class SegmentStream:
     """One segment under recognition.
 
@@ -39,6 +43,7 @@ class SegmentStream:
         on_hypothesis: called with every answer.
         on_failure: called once, with the reason, if the recognizer gives up; nothing is called after it.
         options: what is asked beside the words.
+        before_end: awaited before the sequence is ended, for which there is no hurry.
     """
 
     def __init__(
@@ -47,7 +52,9 @@ class SegmentStream:
         on_hypothesis: Callable[[Hypothesis], None],
         on_failure: Callable[[ModelError], None],
         options: RecognitionOptions = NO_OPTIONS,
+        before_end: Callable[[], Awaitable[None]] = _at_once,
     ) -> None:
+        self._before_end = before_end
         self._sequence = recognizer.open_sequence(options)
         self._on_hypothesis = on_hypothesis
         self._on_failure = on_failure
@@ -91,6 +98,7 @@ class SegmentStream:
                 while self._due() and not self._end:
                     await self._request(end=False)
             if self._begun or self._wanted:
+                await self._before_end()
                 await self._request(end=True)
         except Exception as error:  # noqa: BLE001 - whatever happened, the sequence has to be ended
             try:
@@ -138,6 +146,7 @@ class Segments:
         on_failure: called once for a segment whose recognition fails, with the reason; nothing is called after it.
         on_end: called whenever a segment is over.
         options: what is asked beside the words.
+        before_end: see :class:`SegmentStream`.
     """
 
     def __init__(
@@ -146,9 +155,10 @@ class Segments:
         on_failure: Callable[[int, ModelError], None],
         on_end: Callable[[], None],
         options: RecognitionOptions = NO_OPTIONS,
+        before_end: Callable[[], Awaitable[None]] = _at_once,
     ) -> None:
         self._on_hypothesis, self._on_failure, self._on_end = on_hypothesis, on_failure, on_end
-        self._options = options
+        self._options, self._before_end = options, before_end
         self._streams: dict[int, SegmentStream] = {}
 
     def __len__(self) -> int:
@@ -162,7 +172,11 @@ class Segments:
     def open(self, number: int, recognizer: Recognizer) -> None:
         """Opens a sequence of the recognizer."""
         stream = SegmentStream(
-            recognizer, partial(self._on_hypothesis, number), partial(self._on_failure, number), self._options
+            recognizer,
+            partial(self._on_hypothesis, number),
+            partial(self._on_failure, number),
+            self._options,
+            self._before_end,
         )
         self._streams[number] = stream
         stream.task.add_done_callback(partial(self._forget, number))

@@ -7,6 +7,7 @@ import collections
 from typing import TYPE_CHECKING
 
 from pipelines.messages import Stage, Status
+from pipelines.precedence import Precedence
 from pipelines.voice_activity import WINDOW_SECONDS
 
 if TYPE_CHECKING:
@@ -26,12 +27,14 @@ class Workload:
         share: seconds of audio that every conversation may send in a second while the machine is short of time, at
             least 1: nobody is kept from speaking.
         guesses: how many guesses at the text of an utterance that was not over yet had which fate.
+        precedence: lets replies go before what others send.
         strains: how hard it was to reply in time, of the last replies that nobody has taken yet; see :func:`strain`.
     """
 
     def __init__(self) -> None:
         self.guesses: collections.Counter[GuessFate] = collections.Counter()
         self.strains: collections.deque[float] = collections.deque(maxlen=_KEPT_STRAINS)
+        self.precedence = Precedence()
         self.share = 1.0
         self._eased = asyncio.Event()
         self._eased.set()

@@ -37,7 +37,7 @@ from service.readiness import Readiness
 from service.riva.handlers import MAX_RECORDING_BYTES, riva_handlers
 from service.riva.language import LanguageServicer
 from service.riva.speech import SpeechServicer
-from service.scheduling import run_ahead
+from service.scheduling import run_ahead, run_in_real_time
 from service.triton.engine_store import EngineStore
 from service.triton.fixed_store import FixedStore
 from service.triton.installation import TritonNotInstalledError
@@ -66,6 +66,10 @@ class AddressInUseError(OSError):
     """The address to listen on is taken."""
 
 
+class RealTimeRefusedError(OSError):
+    """The system gives no real-time priority to this process."""
+
+
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
     """How the service is run.
@@ -82,6 +86,7 @@ class ServeOptions:
         log_level: one of Python's level names.
         max_conversations: conversations at a time; None for as many as can be answered in time on this machine.
         limits: how long a conversation may be silent, and how long it may last.
+        real_time: whether the service, not the models, gets real-time priority; else it asks for short turns.
     """
 
     host: str = "127.0.0.1"
@@ -95,6 +100,7 @@ class ServeOptions:
     log_level: str = "INFO"
     max_conversations: int | None = None
     limits: Limits = field(default_factory=Limits)
+    real_time: bool = False
 
 
 def run(options: ServeOptions) -> int:
@@ -102,15 +108,30 @@ def run(options: ServeOptions) -> int:
     logging.basicConfig(
         level=options.log_level, format="%(asctime)s %(levelname)-7s %(name)s  %(message)s", stream=sys.stderr
     )
-    run_ahead()
     status = 0
     try:
+        _take_priority(real_time=options.real_time)
         asyncio.run(_run(options))
     except* (TritonGaveUpError, TritonNotInstalledError, SettingsError, OSError) as group:
         for error in group.exceptions:
             sys.stderr.write(f"vivavoce serve: {error}\n")
         status = 1
     return status
+
+
+def _take_priority(*, real_time: bool) -> None:
+    """Sees to it that the service need not wait for its models where they use all cores.
+
+    Raises:
+        RealTimeRefusedError: real-time priority is wanted, and not to be had.
+    """
+    if not real_time:
+        run_ahead()
+    elif not run_in_real_time():
+        message = (
+            "the system gives no real-time priority: grant CAP_SYS_NICE or `ulimit -r 1`, or leave out --real-time"
+        )
+        raise RealTimeRefusedError(message)
 
 
 async def _run(options: ServeOptions) -> None:

@@ -22,6 +22,7 @@ _ATTRIBUTES = struct.Struct("=IIQiIQQQ")
 _SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}
 """Numbers of the system call, which few C libraries have a function for."""
 _LIBC = ctypes.CDLL(None)
+_REAL_TIME = {os.SCHED_FIFO, os.SCHED_RR} if sys.platform == "linux" else set[int]()
 
 
 def run_ahead() -> bool:
@@ -41,8 +42,28 @@ def run_as_usual() -> bool:
     return _ask_for_turns(0)
 
 
+def run_in_real_time() -> bool:
+    """Asks for a core whenever there is work, for the calling thread and all that it starts later.
+
+    The lowest real-time priority is enough: whatever runs without one gives way at once, and those who have it take
+    turns (``SCHED_RR``, sched(7)). Takes CAP_SYS_NICE, or a limit RLIMIT_RTPRIO above 0.
+
+    Returns:
+        Whether the system allows it.
+    """
+    if sys.platform != "linux":
+        return False
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(os.sched_get_priority_min(os.SCHED_RR)))
+    except OSError:
+        return False
+    return True
+
+
 def run_behind() -> None:
-    """Lets the calling process run behind others, with turns of the usual length."""
+    """Lets the calling process run behind others, with turns of the usual length and without real-time priority."""
+    if sys.platform == "linux" and os.sched_getscheduler(0) in _REAL_TIME:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     os.nice(_BEHIND)
     # Where Linux shares the cores among sessions first (sched(7), "The autogroup feature"), only this counts.
     with contextlib.suppress(OSError):

@@ -1,8 +1,9 @@
 """What becomes of latency below capacity and far beyond it.
 
 ``python -m benchmarks.alternatives.overload`` looks for the capacity of the service unless it is told, and loads it
-with half of that, with seven tenths, and with three times as much. Below capacity nobody is to be refused, so there the
-service lets everybody in; beyond it, it guards its door as it is shipped.
+with half of that, with seven tenths, and with three times as much. Below capacity nobody is to be refused, so there
+the service lets everybody in; beyond it, it guards its door as it is shipped. With ``--real-time`` the service has
+real-time priority, and so have the callers, who stand for callers with machines of their own.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from benchmarks.alternatives.measuring import Load
 from benchmarks.alternatives.tables import latencies_of, whole_share
 from benchmarks.alternatives.variants import UNGUARDED, ours, running
 from benchmarks.markdown import table
+from benchmarks.processes import ProcessesError, take_real_time
 from benchmarks.provenance import keep
 from benchmarks.sla.capacity import find_capacity
 from benchmarks.sla.material import DEMONSTRATION, read_items
@@ -40,11 +42,19 @@ _TAIL = 2.0
 @click.option(
     "--budget-ms", type=click.FloatRange(20, 60_000), default=300, show_default=True, help="For the 95th percentile."
 )
+@click.option("--real-time", is_flag=True, help="Give service and callers real-time priority.")
 @click.option("--json", "json_file", type=FileToWrite(), help="Keep every report here.")
-def main(capacity: int | None, seconds: float, budget_ms: float, json_file: Path | None) -> None:
+def main(*, capacity: int | None, seconds: float, budget_ms: float, real_time: bool, json_file: Path | None) -> None:
     """Load the service with parts and multiples of its capacity, and print a Markdown table."""
     load = Load(read_items(DEMONSTRATION), seconds, budget_ms)
-    with tempfile.TemporaryDirectory() as logs, running([ours(*UNGUARDED), ours()], Path(logs)) as (unguarded, guarded):
+    if real_time:
+        try:
+            take_real_time()
+        except ProcessesError as error:
+            raise click.ClickException(str(error)) from error
+    priority = ("--real-time",) if real_time else ()
+    services = [ours(*UNGUARDED, *priority), ours(*priority)]
+    with tempfile.TemporaryDirectory() as logs, running(services, Path(logs)) as (unguarded, guarded):
         if capacity is None:
             capacity, _ = find_capacity(lambda streams: load.measure(unguarded, streams), budget_ms)
         if not capacity:
@@ -56,7 +66,7 @@ def main(capacity: int | None, seconds: float, budget_ms: float, json_file: Path
     if json_file is not None:
         command = (
             f"python -m benchmarks.alternatives.overload --capacity {capacity} --seconds {seconds:g} "
-            f"--budget-ms {budget_ms:g}"
+            f"--budget-ms {budget_ms:g}{' --real-time' if real_time else ''}"
         )
         keep(json_file, command, {"capacity": capacity, **judged, "reports": list(reports.values())})
 

@@ -71,6 +71,13 @@ def _number_or_auto(_context: click.Context, _parameter: click.Parameter, value:
     help="End a conversation that lasts longer, between two turns: the caller goes on in another one.",
 )
 @click.option(
+    "--real-time/--no-real-time",
+    "real_time",
+    default=False,
+    show_default=True,
+    help="Serve with real-time priority, ahead of the models and all else, where the system allows it.",
+)
+@click.option(
     "--log-level",
     type=click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"], case_sensitive=False),
     default="INFO",
@@ -89,6 +96,7 @@ def serve(
     admin: bool,
     max_conversations: int | None,
     longest_minutes: float,
+    real_time: bool,
     log_level: str,
 ) -> int:
     """Serve conversations, until interrupted. Prints the address on stdout when ready."""
@@ -111,6 +119,7 @@ def serve(
             admin=admin,
             max_conversations=max_conversations,
             limits=Limits(longest_seconds=60 * longest_minutes),
+            real_time=real_time,
             log_level=log_level,
         )
     )

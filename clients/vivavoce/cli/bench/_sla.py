@@ -45,6 +45,11 @@ _ROWS = ("reply", "turn", "chunk", "first_partial", "server", "refusal")
     "--questions", type=click.FloatRange(0, 1), default=0.3, show_default=True, help="Share who ask questions."
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Same seed, same conversations.")
+@click.option(
+    "--real-time",
+    is_flag=True,
+    help="Give the callers real-time priority: like those with machines of their own, they never wait for a core.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a load, and nothing else.")
 @click.option("--csv", "csv_file", type=FileToWrite(), help="Write a line a load.")
 @click.option("--plot", "plot_file", type=FileToWrite(), help="Write latency against streams as PNG.")
@@ -59,6 +64,7 @@ def sla(
     listeners: float,
     questions: float,
     seed: int,
+    real_time: bool,
     as_json: bool,
     csv_file: Path | None,
     plot_file: Path | None,
@@ -69,7 +75,7 @@ def sla(
     if the command is interrupted.
     """
     with extra("bench", "A load test"):
-        from benchmarks.processes import ProcessesError  # noqa: PLC0415 - needs the extra
+        from benchmarks.processes import ProcessesError, take_real_time  # noqa: PLC0415 - needs the extra
         from benchmarks.sla import capacity, load, material, plot, report, scripts  # noqa: PLC0415
     try:
         items = material.read_items(manifest or material.DEMONSTRATION)
@@ -88,6 +94,8 @@ def sla(
         return found
 
     try:
+        if real_time:
+            take_real_time()
         if find_capacity:
             best, _ = capacity.find_capacity(measure, budget_ms, start=min(streams, default=4))
             click.echo(
