@@ -48,6 +48,10 @@ def be_killed() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def scheduling_policy() -> int:
+    return os.sched_getscheduler(0)
+
+
 def arrive(delay: float, ready: Barrier) -> float:
     time.sleep(delay)
     meet(ready)
@@ -68,6 +72,24 @@ def test_who_waits_for_nobody_is_told(monkeypatch):
 
 def test_what_came_of_each_share_is_returned_in_order():
     assert in_processes(double, [(1, 0), (2, 5)]) == [2, 9]
+
+
+def test_all_processes_have_real_time_priority_where_it_was_taken():
+    code = """
+import os
+from benchmarks import processes
+from tests.unit.benchmarks.test_processes import scheduling_policy
+try:
+    processes.take_real_time()
+except processes.ProcessesError as error:
+    print(error)
+else:
+    print(set(processes.in_processes(scheduling_policy, [(), ()])) == {os.SCHED_RR})
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    if "no real-time priority" in done.stdout:
+        pytest.skip("this process may not have real-time priority")
+    assert done.stdout == "True\n"
 
 
 def test_an_error_ends_the_others():

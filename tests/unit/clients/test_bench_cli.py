@@ -6,7 +6,10 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 
+from benchmarks import processes
+from benchmarks.alternatives import overload
 from benchmarks.processes import ProcessesError
 from benchmarks.sla import load
 from benchmarks.sla.caller import Record
@@ -50,6 +53,19 @@ def test_callers_that_fail_leave_what_was_measured_before(
     csv_file.unlink()
     assert cli.run(["bench", "sla", *arguments, "--streams", "3"]) == 1
     assert not csv_file.exists(), "nothing was measured"
+
+
+def test_real_time_priority_that_is_not_to_be_had_is_told_before_the_measurement(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "run_in_real_time", lambda: False)
+    assert cli.run(["bench", "sla", "--server", "there:1", "--real-time", "--json"]) == 1
+    out = capsys.readouterr()
+    assert out.out == ""
+    assert out.err.startswith("the system gives no real-time priority: grant CAP_SYS_NICE")
+    found = CliRunner().invoke(overload.main, ["--capacity", "4", "--real-time"])
+    assert (found.exit_code, found.stdout) == (1, "")
+    assert "or leave out --real-time" in found.stderr
 
 
 @pytest.mark.parametrize("numbers", ["1:2:3:4", "8:1", "1:4:0", "0,1", "many"])

@@ -32,3 +32,14 @@ def test_what_the_system_refuses_ends_the_start_with_one_sentence(
     monkeypatch.setattr(main, "composed", refuse)
     assert run(ServeOptions()) == 1
     assert capsys.readouterr().err == "vivavoce serve: [Errno 28] No space left on device\n"
+
+
+def test_real_time_priority_that_is_not_to_be_had_ends_the_start_with_one_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(main, "run_in_real_time", lambda: False)
+    assert run(ServeOptions(real_time=True)) == 1
+    assert capsys.readouterr().err == (
+        "vivavoce serve: the system gives no real-time priority: grant CAP_SYS_NICE or `ulimit -r 1`, "
+        "or leave out --real-time\n"
+    )

@@ -40,18 +40,19 @@ def child():
     os.waitpid(process, 0)
     return json.loads(os.read(reading, 4096))
 
-if len(sys.argv) > 1:
-    os.sched_setscheduler(0, int(sys.argv[1]), os.sched_param(0))
+how, policy = sys.argv[1:]
+if policy != "as it is":
+    os.sched_setscheduler(0, int(policy), os.sched_param(0))
 before = read()
-asked = scheduling.run_ahead()
+asked = getattr(scheduling, how)()
 print(json.dumps({"asked": asked, "before": before, "thread": in_thread(), "child": child()}))
 """
 
 linux = pytest.mark.skipif(sys.platform != "linux" or platform.machine() not in {"x86_64", "aarch64"}, reason="Linux's")
 
 
-def asked(*policy: int) -> dict[str, dict[str, int]]:
-    command = [sys.executable, "-c", CODE, *map(str, policy)]
+def asked(how: str = "run_ahead", policy: int | str = "as it is") -> dict[str, dict[str, int]]:
+    command = [sys.executable, "-c", CODE, how, str(policy)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
     found: dict[str, dict[str, int]] = json.loads(done.stdout)
     return found
@@ -75,7 +76,18 @@ def test_the_service_has_short_turns_in_all_its_threads_and_triton_usual_ones_be
 
 @linux
 def test_another_policy_is_kept():
-    found = asked(os.SCHED_BATCH)
+    found = asked(policy=os.SCHED_BATCH)
     assert not found["asked"]
     assert found["thread"] == found["before"]
     assert found["before"]["policy"] == os.SCHED_BATCH
+
+
+@linux
+def test_real_time_is_for_the_service_and_all_its_threads_and_not_for_triton():
+    found = asked("run_in_real_time")
+    if not found["asked"]:
+        assert found["thread"] == found["before"]
+        pytest.skip("this process may not have real-time priority")
+    assert found["thread"]["policy"] == os.SCHED_RR
+    assert found["child"]["policy"] == os.SCHED_OTHER
+    assert found["child"]["niceness"] == min(19, found["before"]["niceness"] + 5)

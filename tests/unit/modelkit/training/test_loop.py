@@ -106,9 +106,17 @@ def test_a_run_learns(tmp_path):
     assert (state.epoch, state.step, len(state.history)) == (3, 30, 3)
 
 
-@pytest.mark.parametrize(("amx", "dtype"), [(True, torch.bfloat16), (False, torch.float32)])
-def test_products_are_of_bfloat16_where_the_processor_has_amx(tmp_path, monkeypatch, amx, dtype):
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": amx})
+@pytest.mark.parametrize(
+    ("capabilities", "dtype"),
+    [
+        ({"amx_bf16": True}, torch.bfloat16),
+        ({"amx_bf16": False, "avx512_bf16": True}, torch.bfloat16),
+        ({"amx_bf16": False, "avx512_bf16": False}, torch.float32),
+        ({}, torch.float32),
+    ],
+)
+def test_products_are_of_bfloat16_where_the_processor_multiplies_them(tmp_path, monkeypatch, capabilities, dtype):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
     task, seen = Sum(), set()
     task.network.head.register_forward_hook(lambda _module, _inputs, output: seen.add(output.dtype))
     run(task, tmp_path)
