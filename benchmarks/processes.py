@@ -13,7 +13,7 @@ from threading import BrokenBarrierError
 from typing import TYPE_CHECKING, TypeVar
 
 from service.bound_program import die_with
-from service.scheduling import run_ahead, run_in_real_time
+from service.scheduling import run_ahead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,19 +29,6 @@ _ENDED = "one of the callers' processes ended before its work was done: try agai
 
 class ProcessesError(RuntimeError):
     """Processes did not do what they were started for; the message says why, and what to do."""
-
-
-def take_real_time() -> None:
-    """Gives this process, and those that it starts from now on, real-time priority: they wait for no other program.
-
-    Raises:
-        ProcessesError: the system does not allow it.
-    """
-    if not run_in_real_time():
-        message = (
-            "the system gives no real-time priority: grant CAP_SYS_NICE or `ulimit -r 1`, or leave out --real-time"
-        )
-        raise ProcessesError(message)
 
 
 def in_processes(work: Callable[..., _Result], shares: Sequence[tuple[Any, ...]]) -> list[_Result]:

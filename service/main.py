@@ -66,10 +66,6 @@ class AddressInUseError(OSError):
     """The address to listen on is taken."""
 
 
-class RealTimeRefusedError(OSError):
-    """The system gives no real-time priority to this process."""
-
-
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
     """How the service is run.
@@ -110,28 +106,16 @@ def run(options: ServeOptions) -> int:
     )
     status = 0
     try:
-        _take_priority(real_time=options.real_time)
+        if options.real_time:
+            run_in_real_time()
+        else:
+            run_ahead()
         asyncio.run(_run(options))
     except* (TritonGaveUpError, TritonNotInstalledError, SettingsError, OSError) as group:
         for error in group.exceptions:
             sys.stderr.write(f"vivavoce serve: {error}\n")
         status = 1
     return status
-
-
-def _take_priority(*, real_time: bool) -> None:
-    """Sees to it that the service need not wait for its models where they use all cores.
-
-    Raises:
-        RealTimeRefusedError: real-time priority is wanted, and not to be had.
-    """
-    if not real_time:
-        run_ahead()
-    elif not run_in_real_time():
-        message = (
-            "the system gives no real-time priority: grant CAP_SYS_NICE or `ulimit -r 1`, or leave out --real-time"
-        )
-        raise RealTimeRefusedError(message)
 
 
 async def _run(options: ServeOptions) -> None:

@@ -25,6 +25,15 @@ _LIBC = ctypes.CDLL(None)
 _REAL_TIME = {os.SCHED_FIFO, os.SCHED_RR} if sys.platform == "linux" else set[int]()
 
 
+class RealTimeRefusedError(OSError):
+    """The system gives no real-time priority to this process."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the system gives no real-time priority: grant CAP_SYS_NICE or `ulimit -r 1`, or leave out --real-time"
+        )
+
+
 def run_ahead() -> bool:
     """Asks for short turns, for the calling thread and all threads and processes that it starts later.
 
@@ -42,22 +51,21 @@ def run_as_usual() -> bool:
     return _ask_for_turns(0)
 
 
-def run_in_real_time() -> bool:
+def run_in_real_time() -> None:
     """Asks for a core whenever there is work, for the calling thread and all that it starts later.
 
     The lowest real-time priority is enough: whatever runs without one gives way at once, and those who have it take
     turns (``SCHED_RR``, sched(7)). Takes CAP_SYS_NICE, or a limit RLIMIT_RTPRIO above 0.
 
-    Returns:
-        Whether the system allows it.
+    Raises:
+        RealTimeRefusedError: the system does not allow it.
     """
     if sys.platform != "linux":
-        return False
+        raise RealTimeRefusedError
     try:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(os.sched_get_priority_min(os.SCHED_RR)))
-    except OSError:
-        return False
-    return True
+    except OSError as error:
+        raise RealTimeRefusedError from error
 
 
 def run_behind() -> None:

@@ -18,10 +18,10 @@ from benchmarks.alternatives.measuring import Load
 from benchmarks.alternatives.tables import latencies_of, whole_share
 from benchmarks.alternatives.variants import UNGUARDED, ours, running
 from benchmarks.markdown import table
-from benchmarks.processes import ProcessesError, take_real_time
 from benchmarks.provenance import keep
 from benchmarks.sla.capacity import find_capacity
 from benchmarks.sla.material import DEMONSTRATION, read_items
+from service.scheduling import RealTimeRefusedError, run_in_real_time
 from vivavoce.cli._options import FileToWrite
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def main(*, capacity: int | None, seconds: float, budget_ms: float, real_time: b
     load = Load(read_items(DEMONSTRATION), seconds, budget_ms)
     if real_time:
         try:
-            take_real_time()
-        except ProcessesError as error:
+            run_in_real_time()
+        except RealTimeRefusedError as error:
             raise click.ClickException(str(error)) from error
     priority = ("--real-time",) if real_time else ()
     services = [ours(*UNGUARDED, *priority), ours(*priority)]

@@ -23,9 +23,6 @@ def choose_device(name: str) -> torch.device:
 
 
 def computes_in_bfloat16(device: torch.device) -> bool:
-    """Tells whether products of bfloat16 matrices are the fast ones there: on GPUs, and on processors that have them.
-
-    AMX multiplies them eight times as fast as float32, AVX-512 BF16 (Zen 4, Cooper Lake and later) twice as fast.
-    """
+    """Tells whether products of bfloat16 matrices are the fast ones there: on GPUs, with AMX, and with AVX-512 BF16."""
     capabilities = torch.cpu.get_capabilities()
     return device.type == "cuda" or any(capabilities.get(name, False) for name in ("amx_bf16", "avx512_bf16"))

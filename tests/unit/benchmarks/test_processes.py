@@ -78,10 +78,11 @@ def test_all_processes_have_real_time_priority_where_it_was_taken():
     code = """
 import os
 from benchmarks import processes
+from service.scheduling import RealTimeRefusedError, run_in_real_time
 from tests.unit.benchmarks.test_processes import scheduling_policy
 try:
-    processes.take_real_time()
-except processes.ProcessesError as error:
+    run_in_real_time()
+except RealTimeRefusedError as error:
     print(error)
 else:
     print(set(processes.in_processes(scheduling_policy, [(), ()])) == {os.SCHED_RR})

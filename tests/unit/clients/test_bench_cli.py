@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import processes
 from benchmarks.alternatives import overload
 from benchmarks.processes import ProcessesError
 from benchmarks.sla import load
@@ -58,7 +58,10 @@ def test_callers_that_fail_leave_what_was_measured_before(
 def test_real_time_priority_that_is_not_to_be_had_is_told_before_the_measurement(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "run_in_real_time", lambda: False)
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "sched_setscheduler", refuse)
     assert cli.run(["bench", "sla", "--server", "there:1", "--real-time", "--json"]) == 1
     out = capsys.readouterr()
     assert out.out == ""

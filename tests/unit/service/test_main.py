@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from service import main
 from service.main import ServeOptions, run
+from service.scheduling import RealTimeRefusedError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +38,10 @@ def test_what_the_system_refuses_ends_the_start_with_one_sentence(
 def test_real_time_priority_that_is_not_to_be_had_ends_the_start_with_one_sentence(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(main, "run_in_real_time", lambda: False)
+    def refuse() -> None:
+        raise RealTimeRefusedError
+
+    monkeypatch.setattr(main, "run_in_real_time", refuse)
     assert run(ServeOptions(real_time=True)) == 1
     assert capsys.readouterr().err == (
         "vivavoce serve: the system gives no real-time priority: grant CAP_SYS_NICE or `ulimit -r 1`, "

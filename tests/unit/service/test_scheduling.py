@@ -44,7 +44,11 @@ how, policy = sys.argv[1:]
 if policy != "as it is":
     os.sched_setscheduler(0, int(policy), os.sched_param(0))
 before = read()
-asked = getattr(scheduling, how)()
+try:
+    # Real time is given or refused by an error, short turns are told by what is returned.
+    asked = getattr(scheduling, how)() is not False
+except scheduling.RealTimeRefusedError:
+    asked = False
 print(json.dumps({"asked": asked, "before": before, "thread": in_thread(), "child": child()}))
 """
 

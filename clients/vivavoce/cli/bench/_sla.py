@@ -75,8 +75,9 @@ def sla(
     if the command is interrupted.
     """
     with extra("bench", "A load test"):
-        from benchmarks.processes import ProcessesError, take_real_time  # noqa: PLC0415 - needs the extra
+        from benchmarks.processes import ProcessesError  # noqa: PLC0415 - needs the extra
         from benchmarks.sla import capacity, load, material, plot, report, scripts  # noqa: PLC0415
+        from service.scheduling import RealTimeRefusedError, run_in_real_time  # noqa: PLC0415
     try:
         items = material.read_items(manifest or material.DEMONSTRATION)
     except ValueError as error:
@@ -95,7 +96,7 @@ def sla(
 
     try:
         if real_time:
-            take_real_time()
+            run_in_real_time()
         if find_capacity:
             best, _ = capacity.find_capacity(measure, budget_ms, start=min(streams, default=4))
             click.echo(
@@ -104,7 +105,7 @@ def sla(
         else:
             for count in streams or (8,):
                 measure(count)
-    except ProcessesError as error:
+    except (ProcessesError, RealTimeRefusedError) as error:
         raise click.ClickException(str(error)) from error
     finally:
         if csv_file is not None and reports:
