@@ -71,19 +71,26 @@ class Conversation:
         config: how it is held.
         models: recognition, understanding, answering.
         voice: judges this conversation's audio; may be None when only text will be sent.
+        workload: what it shares with all conversations of a service; left out: it is held by itself.
 
     Attributes:
         outbox: what it has to say.
         last_failure: why a stage failed last; None while none has.
-        workload: what it shares with all conversations of a service; one of its own at first.
         recognized_samples: audio that it has sent to the recognizer so far, 16 kHz.
     """
 
-    def __init__(self, config: ConversationConfig, models: Models, voice: VoiceActivity | None) -> None:
+    def __init__(
+        self,
+        config: ConversationConfig,
+        models: Models,
+        voice: VoiceActivity | None,
+        workload: Workload | None = None,
+    ) -> None:
         self.outbox = Outbox(self._told)
         self.last_failure: ModelError | None = None
-        self.workload = Workload()
         self.recognized_samples = 0
+        self._workload = workload or Workload()
+        self._precedence = self._workload.precedence
         self._config = config
         self._models = models
         self._decoder = AudioDecoder(config.audio_format) if config.audio_format else None
@@ -99,7 +106,7 @@ class Conversation:
             self._recognition_failed,
             self._progress.set,
             config.recognition,
-            self._let_replies_go_first,
+            self._precedence.wait,
         )
         self._stages = Stages(self._dispatch, self._stage_failed)
         self._timers: dict[int, asyncio.TimerHandle] = {}
@@ -181,7 +188,7 @@ class Conversation:
         if self.phase != "pausing":
             # Others are served between two blocks. Those whose utterance this audio may complete need not wait for it.
             await asyncio.sleep(0)
-        await self._let_replies_go_first()
+        await self._precedence.wait()
         self._last_audio = self._loop.time()
         self._intake.add(samples)
         await self._judge(at)
@@ -196,7 +203,7 @@ class Conversation:
                 self._dispatch(events.Heard(probability, at))
                 if self._crowded():
                     await self._wait_for_room()
-            await self._intake.give_way(self.workload)
+            await self._intake.give_way(self._workload)
         self._intake.forget_before(listening.keep_from(self._state))
 
     def _crowded(self) -> bool:
@@ -248,7 +255,7 @@ class Conversation:
             case effects.Emit(message):
                 self._emit(message)
             case effects.CountGuess(fate):
-                self.workload.guesses[fate] += 1
+                self._workload.guesses[fate] += 1
             case effects.Finish():
                 self.outbox.finish()
 
@@ -260,16 +267,13 @@ class Conversation:
             if message.turn in self._turns:
                 message = dataclasses.replace(message, model_versions=self._turns[message.turn].versions)
             silence = guessing_seconds(self._state.settings, listening.SPECULATION_WINDOWS)
-            self.workload.strains.append(strain(message, self._loop.time(), self._state.settings, silence))
+            self._workload.strains.append(strain(message, self._loop.time(), self._state.settings, silence))
         if isinstance(message, Reply) or (isinstance(message, Transcript) and message.is_final):
-            self.workload.precedence.begin(self)
+            self._precedence.begin(self)
         self.outbox.put(message)
 
     def _told(self) -> None:
-        self.workload.precedence.end(self)
-
-    async def _let_replies_go_first(self) -> None:
-        await self.workload.precedence.wait()
+        self._precedence.end(self)
 
     def _pass_deadline(self, turn: int) -> None:
         self._timers.pop(turn, None)

@@ -71,7 +71,7 @@ class ConversationServicer:
                 config = wire.to_config(await self._first_config(requests))
                 turns = dataclasses.replace(config.turns, speculates=self._speculates)
                 config = dataclasses.replace(config, turns=turns)
-                conversation = Conversation(config, self._models, self._voice.new_stream())
+                conversation = Conversation(config, self._models, self._voice.new_stream(), self._open.workload)
                 async with self._open.holding(conversation):
                     await self._hold(conversation, requests, context)
 

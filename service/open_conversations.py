@@ -25,12 +25,12 @@ _ACTIVE = 0.1
 class OpenConversations:
     """Knows every conversation that is held, and how much is said in it.
 
-    Args:
+    Attributes:
         workload: what they all share.
     """
 
     def __init__(self, workload: Workload | None = None) -> None:
-        self._workload = workload or Workload()
+        self.workload = workload or Workload()
         self._streams: dict[int, _Stream] = {}
         self._numbers = itertools.count()
 
@@ -43,8 +43,6 @@ class OpenConversations:
             whole: whether the caller can do nothing with a part of what is said, as with a part of a recording.
         """
         number = next(self._numbers)
-        for conversation in conversations:
-            conversation.workload = self._workload
         self._streams[number] = _Stream(conversations, whole=whole)
         try:
             yield

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from benchmarks.gpu.sheet import Sheet
     from benchmarks.sla.report import Report
 
-_THREADS = 2
+_WORKERS = 2
 _CORES_AN_INSTANCE = 3
-"""Cores for each instance of recognition: two threads, and one core's worth of service, callers and Triton."""
+"""Cores for each instance of recognition: two workers, and one core's worth of service, callers and Triton."""
 
 
 def hold_conversations(plan: Plan, sheet: Sheet) -> None:
@@ -38,7 +38,7 @@ def hold_conversations(plan: Plan, sheet: Sheet) -> None:
         sheet.add(what="engines", seconds=round(time.monotonic() - began, 1))
         settings = folder / "settings.toml"
         instances = max(1, (os.cpu_count() or 2) // _CORES_AN_INSTANCE)
-        settings.write_text(f"[asr]\ninstances = {instances}\nthreads = {_THREADS}\n", encoding="utf-8")
+        settings.write_text(f"[asr]\ninstances = {instances}\nworkers = {_WORKERS}\n", encoding="utf-8")
         with listening(_arguments(engines, settings, plan.streams), folder / "service.log") as (_, address):
             sheet.add(what="started", seconds=round(time.monotonic() - began, 1))
             items = read_items(DEMONSTRATION)

@@ -47,7 +47,7 @@ def contenders(cores: int, whisper: str | None, *, sphinx: bool) -> list[Contend
     chosen = [_ours(1), _moonshine("one transcriber"), _moonshine("one transcriber, its own segmentation", vad=True)]
     chosen += [_served(cores)]
     if cores > 1:
-        chosen += [_ours(cores), _ours(1, engines=cores)]
+        chosen += [_ours(cores), _ours(1, engines=cores), _served(1, workers=cores)]
         chosen += [_moonshine(f"{n} transcribers on threads", transcribers=n) for n in (cores, EIGHT)]
     if whisper is not None:
         chosen += _whisper(whisper, cores)
@@ -65,9 +65,11 @@ def _ours(threads: int, engines: int = 1) -> Contender:
     return Contender(OURS, setting, "benchmarks.recognition.systems:OurEngine", options, at_once)
 
 
-def _served(threads: int) -> Contender:
-    options = {"threads": threads}
-    return Contender(SERVED, f"threads: {threads}", "benchmarks.recognition.systems:OurService", options)
+def _served(threads: int, workers: int = 1) -> Contender:
+    options = {"threads": threads, "workers": workers}
+    at_once = (EIGHT,) if workers > 1 else (ONE, EIGHT)
+    setting = f"workers: {workers}, threads: {threads}"
+    return Contender(SERVED, setting, "benchmarks.recognition.systems:OurService", options, at_once)
 
 
 def _moonshine(setting: str, transcribers: int = 1, *, vad: bool = False) -> Contender:

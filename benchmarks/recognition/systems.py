@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import itertools
-import re
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,6 +19,7 @@ from engines.asr.errors import AsrError
 from engines.asr.moonshine import MoonshineRecognizer
 from engines.asr.requests import AsrRequest, AsrSettings
 from modelkit.moonshine import TARGET, find_assets
+from pipelines.triton import ModelSettings, adjusted
 from service.child_process import listening
 from service.main import DEFAULT_MODEL_REPOSITORY
 
@@ -75,10 +75,10 @@ class OurEngine:
 class OurService:
     """The model ``asr`` behind a Triton of its own; each utterance is one sequence, sent in one request."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, workers: int = 1) -> None:
         self._stack = contextlib.ExitStack()
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="vivavoce-recognition-")))
-        repository = repository_with(folder / "models", threads)
+        repository = repository_with(folder / "models", workers, threads)
         arguments = ["-m", "service.triton", str(repository)]
         _, address = self._stack.enter_context(listening(arguments, folder / "log.txt"))
         self._client = self._stack.enter_context(triton.InferenceServerClient(address))
@@ -170,8 +170,8 @@ def deal(lengths: Sequence[int], hands: int) -> list[list[int]]:
     return dealt
 
 
-def repository_with(folder: Path, threads: int) -> Path:
-    """Makes a model repository of links in which ``asr`` has so many threads; returns ``folder``."""
+def repository_with(folder: Path, workers: int, threads: int) -> Path:
+    """Makes a model repository of links in which ``asr`` has so many workers of so many threads; returns ``folder``."""
     own = folder / "asr"
     own.mkdir(parents=True)
     for model in DEFAULT_MODEL_REPOSITORY.glob("*/config.pbtxt"):
@@ -179,11 +179,7 @@ def repository_with(folder: Path, threads: int) -> Path:
             (folder / model.parent.name).symlink_to(model.parent, target_is_directory=True)
     shipped = DEFAULT_MODEL_REPOSITORY / "asr"
     (own / "1").symlink_to(shipped / "1", target_is_directory=True)
-    config, changed = re.subn(
-        r'(key: "threads", value: \{ string_value: )"\d+"',
-        rf'\g<1>"{threads}"',
-        (shipped / "config.pbtxt").read_text(encoding="utf-8"),
-    )
-    assert changed == 1
-    (own / "config.pbtxt").write_text(config, encoding="utf-8")
+    config = (shipped / "config.pbtxt").read_text(encoding="utf-8")
+    changed = adjusted({"asr": config}, {"asr": ModelSettings(workers=workers, threads=threads)})
+    (own / "config.pbtxt").write_text(changed.get("asr", config), encoding="utf-8")
     return folder

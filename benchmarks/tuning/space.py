@@ -88,8 +88,8 @@ def _all_moves(cores: int) -> Iterator[Move]:
     for model in (QA, INTENT):
         for count in counts:
             yield Move(f"{model} threads", model, ModelSettings(threads=count))
-    for count in (1, 2):
-        yield Move("asr instances", ASR, ModelSettings(instances=count))
+    for count in counts:
+        yield Move("asr workers", ASR, ModelSettings(workers=count))
     for model in (QA, INTENT):
         yield Move(f"{model} instances", model, ModelSettings(instances=2))
     # Small batches delay those in them less; direct gives each sequence a place of its own.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -64,11 +66,6 @@ class _Job:
     utterance: Utterance
 
     @property
-    def is_asked(self) -> bool:
-        """Whether somebody waits for the text."""
-        return self.request.end or self.request.decode
-
-    @property
     def new_samples(self) -> int:
         return len(self.utterance) - self.utterance.decoded_samples
 
@@ -106,6 +103,8 @@ _Decoded = tuple[_Job, float]
 class AsrEngine:
     """Sequences of audio in, transcripts out.
 
+    Several threads may have requests answered at a time, of different sequences.
+
     Attributes:
         partials: Decides which texts that may still change are worked out, and counts them.
     """
@@ -114,7 +113,10 @@ class AsrEngine:
         self, recognizer: Recognizer, settings: AsrSettings, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """Takes the model, the settings, and a monotonic clock in seconds."""
-        self.partials = PartialTexts(settings.partial_interval_seconds, clock)
+        self.partials = PartialTexts(settings.partial_interval_seconds, settings.workers, clock)
+        self._working_out = False
+        # Of the sequences, and of what is counted. Each utterance belongs to the one worker that answers for it.
+        self._lock = threading.Lock()
         self._recognizer = recognizer
         self._clock = clock
         self._sequences = SequenceStore(
@@ -138,27 +140,41 @@ class AsrEngine:
         Yields:
             The index of a request and its answer, as soon as it is known; each request exactly once.
         """
-        self._sequences.drop_idle()
         hints_due = self._clock() + HINTS_SECONDS
-        with self.partials.load.working():
+        with self._working():
             for first, batch in _split_at_repeats(requests):
                 for index, answer in self._process_distinct(batch, hints_due):
                     yield first + index, answer
+
+    @contextlib.contextmanager
+    def _working(self) -> Iterator[None]:
+        """Counts the time in which a worker runs the body."""
+        with self._lock:
+            self._sequences.drop_idle()
+            self.partials.load.begin()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.partials.load.end()
 
     def _process_distinct(
         self, requests: Sequence[AsrRequest], hints_due: float
     ) -> Iterator[tuple[int, AsrResult | AsrError]]:
         """Answers requests of sequences that are all different; those that begin wait for hints until ``hints_due``."""
+        partial: list[_Job] = []
         try:
-            accepted = [self._accept(request, hints_due) for request in requests]
-            jobs = [
-                _Job(index, request, utterance)
-                for index, (request, utterance) in enumerate(zip(requests, accepted, strict=True))
-                if isinstance(utterance, Utterance)
-            ]
-            wanted = [job for job in jobs if job.is_asked and job.is_new]
-            waiting = [job for job in jobs if not job.is_asked and job.utterance.hints_are_ready]
-            partial = self._choose_partials(waiting, after_asked=bool(wanted))
+            with self._lock:
+                accepted = [self._accept(request, hints_due) for request in requests]
+                jobs = [
+                    _Job(index, request, utterance)
+                    for index, (request, utterance) in enumerate(zip(requests, accepted, strict=True))
+                    if isinstance(utterance, Utterance)
+                ]
+                wanted = [job for job in jobs if job.request.is_asked and job.is_new]
+                waiting = [job for job in jobs if not job.request.is_asked and job.utterance.hints_are_ready]
+                partial = self._choose_partials(waiting, after_asked=bool(wanted) or self._working_out)
+                self._working_out |= bool(partial)
             unready = {job.index for job in wanted if not job.utterance.hints_are_ready}
             computed = {job.index for job in (*wanted, *partial)}
             yield from ((index, error) for index, error in enumerate(accepted) if isinstance(error, AsrError))
@@ -168,9 +184,12 @@ class AsrEngine:
             yield from self._answer(self._decode([job for job in wanted if job.index in unready], thorough=True))
             yield from self._answer(self._decode(partial, thorough=False))
         finally:
-            for request in requests:
-                if request.end:
-                    self._sequences.end(request.sequence_id)
+            with self._lock:
+                if partial:
+                    self._working_out = False
+                for request in requests:
+                    if request.end:
+                        self._sequences.end(request.sequence_id)
 
     def _accept(self, request: AsrRequest, hints_due: float) -> Utterance | AsrError:
         """Takes in the audio of a request; returns its utterance, or why the request is refused."""
@@ -231,7 +250,8 @@ class AsrEngine:
             self._decode_batch([job.utterance for job in same], searched=searched, thorough=thorough)
             seconds = time.perf_counter() - started
             if not thorough:
-                self.partials.learn(seconds, [job.seconds for job in same], searched=searched)
+                with self._lock:
+                    self.partials.learn(seconds, [job.seconds for job in same], searched=searched)
             yield from ((job, 1000 * seconds) for job in same)
 
     def _decode_batch(self, utterances: Sequence[Utterance], *, searched: bool, thorough: bool) -> None:

@@ -30,11 +30,13 @@ class AsrSettings:
         max_utterance_seconds: The longest utterance, at most ``LONGEST_UTTERANCE_SECONDS``; a margin of one second is
             added before audio is refused.
         idle_timeout_seconds: A sequence of which nothing was heard for so long is forgotten.
+        workers: Threads that have requests answered at a time.
     """
 
     partial_interval_seconds: float = 0.4
     max_utterance_seconds: float = 30.0
     idle_timeout_seconds: float = 60.0
+    workers: int = 1
 
     def __post_init__(self) -> None:
         for name in ("partial_interval_seconds", "max_utterance_seconds", "idle_timeout_seconds"):
@@ -73,6 +75,11 @@ class AsrRequest:
     alternatives: int = 1
     word_times: bool = False
     refusal: AsrError | None = None
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether somebody waits for the text."""
+        return self.end or self.decode
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,12 @@ comes first (round robin, Nagle, "On Packet Switches with Infinite Storage", RFC
 
 from __future__ import annotations
 
-import contextlib
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
 MAX_STRETCH = 8.0
 """How many times the interval a busy model may let pass between two partial texts of a sequence."""
@@ -32,35 +31,37 @@ _LEARNING = 0.2
 
 
 class BusyShare:
-    """The share of the last seconds in which something was computed.
+    """The share of the last seconds that was spent computing, of all workers together.
 
     An exponential average over time, not over batches: ``e**(-t/2 s)`` of it is older than ``t``.
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        """Takes a monotonic clock in seconds."""
+    def __init__(self, workers: int, clock: Callable[[], float]) -> None:
+        """Takes how many may compute at a time, and a monotonic clock in seconds."""
+        self._workers = workers
         self._clock = clock
         self._share = 0.0
         self._counted_to = clock()
+        self._working = 0
 
     @property
     def share(self) -> float:
-        """The share, 0 to 1, as of the end of the last piece of work."""
+        """The share, 0 to 1, as of the last time that a worker began or ended."""
         return self._share
 
-    @contextlib.contextmanager
-    def working(self) -> Iterator[None]:
-        """Counts the time in which the body runs."""
-        self._count(busy=False)
-        try:
-            yield
-        finally:
-            self._count(busy=True)
+    def begin(self) -> None:
+        """A worker begins to compute."""
+        self._count(1)
 
-    def _count(self, *, busy: bool) -> None:
+    def end(self) -> None:
+        """A worker has computed."""
+        self._count(-1)
+
+    def _count(self, change: int) -> None:
         now = self._clock()
         kept = math.exp((self._counted_to - now) / _MEMORY_SECONDS)
-        self._share = kept * self._share + (1 - kept) * busy
+        self._share = kept * self._share + (1 - kept) * self._working / self._workers
+        self._working += change
         self._counted_to = now
 
 
@@ -86,6 +87,7 @@ class PartialTexts:
 
     Args:
         interval_seconds: new audio after which a sequence is due while there is time enough.
+        workers: how many may work texts out at a time.
         clock: monotonic, in seconds.
 
     Attributes:
@@ -94,8 +96,8 @@ class PartialTexts:
         thinned: times that a sequence had an interval of new audio, and no text was worked out for want of time.
     """
 
-    def __init__(self, interval_seconds: float, clock: Callable[[], float]) -> None:
-        self.load = BusyShare(clock)
+    def __init__(self, interval_seconds: float, workers: int, clock: Callable[[], float]) -> None:
+        self.load = BusyShare(workers, clock)
         self.decoded = 0
         self.thinned = 0
         self._interval = interval_seconds

@@ -46,6 +46,7 @@ class ModelSettings:
         preferred_batch_sizes: with a queue delay, sizes of batch that are not waited longer for.
         queue_delay_microseconds: how long a request may wait for others to join its batch.
         strategy: how sequences share batches: any with any (``oldest``), or each in a place of its own (``direct``).
+        workers: batches that one copy of the model computes at a time, from one queue; at least 1.
         threads: cores that one batch may use.
         partial_interval_seconds: new audio after which a sequence is decoded without being asked to.
     """
@@ -56,6 +57,7 @@ class ModelSettings:
     preferred_batch_sizes: tuple[int, ...] | None = None
     queue_delay_microseconds: int | None = None
     strategy: Literal["direct", "oldest"] | None = None
+    workers: int | None = None
     threads: int | None = None
     partial_interval_seconds: float | None = None
 
@@ -114,7 +116,7 @@ def _adjust(name: str, model: model_config_pb2.ModelConfig, wanted: ModelSetting
     if any(size > model.max_batch_size for size in wanted.preferred_batch_sizes or ()):
         reason = f"none may be larger than max_batch_size, {model.max_batch_size}"
         raise SettingError(name, "preferred_batch_sizes", reason)
-    for key in ("threads", "partial_interval_seconds"):
+    for key in ("workers", "threads", "partial_interval_seconds"):
         if (value := getattr(wanted, key)) is not None:
             if key not in model.parameters:
                 raise SettingError(name, key, "the model has no such parameter: leave it out")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pipelines.messages import Message
     from pipelines.ports import Models
     from pipelines.voice_activity import SileroModel
+    from pipelines.workload import Workload
     from service.riva.settings import RecognitionSettings
 
 
@@ -25,6 +26,7 @@ class Recognition:
         settings: how it is recognized.
         models: recognize it.
         voice: voice activity.
+        workload: what it shares with all conversations of the service.
         tells_states: whether results tell what goes on inside while the audio comes.
 
     Attributes:
@@ -34,11 +36,17 @@ class Recognition:
     """
 
     def __init__(
-        self, settings: RecognitionSettings, models: Models, voice: SileroModel, *, tells_states: bool = False
+        self,
+        settings: RecognitionSettings,
+        models: Models,
+        voice: SileroModel,
+        workload: Workload,
+        *,
+        tells_states: bool = False,
     ) -> None:
         config = ConversationConfig(turns=settings.turns, recognition=settings.recognition)
         voices = [ObservedVoice(voice.new_stream(), remembers=tells_states) for _ in range(settings.channels)]
-        conversations = [Conversation(config, models, observed) for observed in voices]
+        conversations = [Conversation(config, models, observed, workload) for observed in voices]
         self.tells_states = tells_states
         self.channels = Channels(settings.decoder, conversations)
         self.writers = [ResultWriter(settings, observed, tag) for tag, observed in enumerate(voices, start=1)]

@@ -67,7 +67,7 @@ class SpeechServicer:
             audio = request.audio
             with self._admission.conversation(), self._memory.held(len(audio)):
                 settings = to_settings(request.config, "config", interim_results=False)
-                recognition = Recognition(settings, self._models, self._voice)
+                recognition = Recognition(settings, self._models, self._voice, self._open.workload)
                 async with self._open.holding(*recognition.channels.conversations, whole=True):
                     with renamed({"config.audio.channel_count": "config.audio_channel_count"}):
                         found = await recognize(recognition.channels, audio)
@@ -87,7 +87,13 @@ class SpeechServicer:
                 first = await self._first(requests)
                 config = first.streaming_config
                 settings = to_settings(config.config, "streaming_config.config", interim_results=config.interim_results)
-                recognition = Recognition(settings, self._models, self._voice, tells_states=settings.vad_probabilities)
+                recognition = Recognition(
+                    settings,
+                    self._models,
+                    self._voice,
+                    self._open.workload,
+                    tells_states=settings.vad_probabilities,
+                )
                 stream = RecognitionStream(recognition, context, self._limits, first)
                 async with self._open.holding(*recognition.channels.conversations):
                     await stream.run(requests)

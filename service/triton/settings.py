@@ -158,6 +158,7 @@ _KEYS: Mapping[str, tuple[Callable[[object], bool], str]] = {
         f"a number from 0 to {_MOST_DELAY_MICROSECONDS}",
     ),
     "strategy": (lambda value: value in ("direct", "oldest"), '"direct" or "oldest"'),
+    "workers": (_whole(1, _MOST_THREADS), f"a number from 1 to {_MOST_THREADS}"),
     "threads": (_whole(1, _MOST_THREADS), f"a number from 1 to {_MOST_THREADS}"),
     "partial_interval_seconds": (_interval, f"seconds, above 0 and up to {_LONGEST_INTERVAL_SECONDS:g}"),
 }

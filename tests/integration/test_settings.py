@@ -19,6 +19,7 @@ SETTINGS = """
 [asr]
 strategy = "direct"
 max_batch_size = 64
+workers = 3
 threads = 2
 partial_interval_seconds = 0.8
 

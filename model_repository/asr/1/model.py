@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
+import threading
 import traceback
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +19,9 @@ from engines.asr.errors import AsrError, InvalidHintsError
 from engines.asr.hints import check_hints
 from engines.asr.memory import release_free_memory
 from engines.asr.moonshine import MoonshineRecognizer
+from engines.asr.queueing import Ticket
 from engines.asr.requests import AsrRequest, AsrResult, AsrSettings
+from engines.asr.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +30,8 @@ if TYPE_CHECKING:
 
     from engines.asr.hints import Hint
 
+
+logger = logging.getLogger(__name__)
 
 _SWITCH_SECONDS = 0.0005
 
@@ -44,6 +51,7 @@ class TritonPythonModel:
             partial_interval_seconds=float(parameters["partial_interval_seconds"]),
             max_utterance_seconds=float(parameters["max_utterance_seconds"]),
             idle_timeout_seconds=int(config["sequence_batching"]["max_sequence_idle_microseconds"]) / 1e6,
+            workers=int(parameters["workers"]),
         )
         self._engine = AsrEngine(MoonshineRecognizer(folder, threads=int(parameters["threads"])), settings)
         self._metrics = _Metrics(
@@ -53,29 +61,28 @@ class TritonPythonModel:
                 "instance": args["model_instance_name"],
             }
         )
+        self._workers = Workers(self._engine, settings.workers, config["max_batch_size"], self._after_work)
 
     def execute(self, requests: Sequence[pb_utils.InferenceRequest]) -> list[None]:
-        """Answers one batch: requests of different sequences, each as soon as its answer is known."""
-        senders = [request.get_response_sender() for request in requests]
-        read = [_read(request) for request in requests]
-        accepted = [index for index, request in enumerate(read) if request]
-        unanswered = set(accepted)
-        try:
-            for position, answer in self._engine.process([read[index] for index in accepted]):
-                unanswered.remove(accepted[position])
-                _send(senders[accepted[position]], _response(answer))
-        except Exception:  # noqa: BLE001 - whatever it is, everybody gets an answer, and Triton's log tells why
-            error = pb_utils.TritonError(traceback.format_exc())
-            for index in unanswered:
-                _send(senders[index], pb_utils.InferenceResponse(error=error))
-        self._metrics.show(self._engine)
-        if not self._engine.open_sequences:
-            release_free_memory()
+        """Hands a batch over: requests of different sequences, each answered as soon as its answer is known."""
+        tickets = []
+        for request in requests:
+            sender = request.get_response_sender()
+            read = _read(request)
+            if read:
+                tickets.append(Ticket(read, partial(_answer, sender)))
+        self._workers.submit(tickets)
         return [None] * len(requests)
 
     def finalize(self) -> None:
-        """Frees the model."""
-        del self._engine, self._metrics
+        """Answers what was asked, and frees the model."""
+        self._workers.close()
+        del self._workers, self._engine, self._metrics
+
+    def _after_work(self) -> None:
+        self._metrics.show(self._engine)
+        if not self._engine.open_sequences:
+            release_free_memory()
 
 
 class _Metrics:
@@ -98,15 +105,18 @@ class _Metrics:
         )
         # Told so far. What a metric holds is no measure: others with the same labels may count in it.
         self._decoded_told = self._thinned_told = 0
+        self._lock = threading.Lock()
 
     def show(self, engine: AsrEngine) -> None:
-        """Tells what the engine has counted."""
+        """Tells what the engine has counted; called from several threads."""
         partials = engine.partials
-        self._open.set(engine.open_sequences)
-        self._busy.set(partials.load.share)
-        self._decoded.increment(partials.decoded - self._decoded_told)
-        self._thinned.increment(partials.thinned - self._thinned_told)
-        self._decoded_told, self._thinned_told = partials.decoded, partials.thinned
+        with self._lock:
+            decoded, thinned = partials.decoded, partials.thinned
+            self._open.set(engine.open_sequences)
+            self._busy.set(partials.load.share)
+            self._decoded.increment(decoded - self._decoded_told)
+            self._thinned.increment(thinned - self._thinned_told)
+            self._decoded_told, self._thinned_told = decoded, thinned
 
 
 def _read(request: pb_utils.InferenceRequest) -> AsrRequest | None:
@@ -125,7 +135,8 @@ def _read(request: pb_utils.InferenceRequest) -> AsrRequest | None:
         refusal = error
     return AsrRequest(
         sequence_id=int(_input(request, "CORRID").item()),
-        audio=_input(request, "AUDIO").reshape(-1),
+        # A copy: the request, whose memory this is, is given back before the audio is read.
+        audio=_input(request, "AUDIO").flatten(),
         start=start,
         end=bool(_input(request, "END").item()),
         decode=bool(_input(request, "DECODE").item()),
@@ -150,14 +161,20 @@ def _optional(request: pb_utils.InferenceRequest, name: str) -> list[Any]:
     return [] if tensor is None else tensor.as_numpy().reshape(-1).tolist()
 
 
-def _send(sender: pb_utils.InferenceResponseSender, response: pb_utils.InferenceResponse) -> None:
-    """Sends the only response of a request."""
-    sender.send(response, flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+def _answer(sender: pb_utils.InferenceResponseSender, answer: AsrResult | AsrError | Exception) -> None:
+    """Sends the only response of a request; one that cannot be sent keeps nobody else waiting."""
+    try:
+        sender.send(_response(answer), flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+    except Exception:
+        logger.exception("a caller was not answered")
 
 
-def _response(answer: AsrResult | AsrError) -> pb_utils.InferenceResponse:
+def _response(answer: AsrResult | AsrError | Exception) -> pb_utils.InferenceResponse:
     if isinstance(answer, AsrError):
         return pb_utils.InferenceResponse(error=pb_utils.TritonError(str(answer), pb_utils.TritonError.INVALID_ARG))
+    if isinstance(answer, Exception):
+        reason = "".join(traceback.format_exception(answer))
+        return pb_utils.InferenceResponse(error=pb_utils.TritonError(reason))
     outputs = {
         "TRANSCRIPT": np.array([[answer.transcript.encode()]], np.object_),
         "IS_FINAL": np.array([[answer.is_final]]),

@@ -19,6 +19,8 @@ from benchmarks.recognition.race import Entry, race, schedule, speeds
 from benchmarks.recognition.report import accuracy, against_moonshine, rows, table
 from benchmarks.recognition.systems import deal, repository_with
 from benchmarks.recognition.worker import Worker
+from pipelines.triton.configs import parse
+from service.main import DEFAULT_MODEL_REPOSITORY
 
 RATE = 16_000
 
@@ -149,10 +151,18 @@ def test_what_is_not_installed_is_left_out():
     assert {c.system for c in contenders(2, None, sphinx=False)} == {OURS, SERVED, MOONSHINE}
 
 
-def test_the_repository_differs_only_in_threads(tmp_path):
-    folder = repository_with(tmp_path / "models", 2)
-    config = (folder / "asr" / "config.pbtxt").read_text()
-    assert 'key: "threads", value: { string_value: "2" }' in config
+def test_the_repository_differs_only_in_workers_and_threads(tmp_path):
+    folder = repository_with(tmp_path / "models", 1, 2)
+    shipped, own = (
+        parse((models / "asr" / "config.pbtxt").read_text()) for models in (DEFAULT_MODEL_REPOSITORY, folder)
+    )
+    assert {key: own.parameters.pop(key).string_value for key in ("workers", "threads")} == {
+        "workers": "1",
+        "threads": "2",
+    }
+    for key in ("workers", "threads"):
+        del shipped.parameters[key]
+    assert own == shipped
     assert (folder / "asr" / "1" / "model.py").is_file()
     assert (folder / "intent_slot" / "config.pbtxt").is_file()
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from dataclasses import replace
 from itertools import islice
 from types import SimpleNamespace
 
@@ -21,8 +22,8 @@ TEXT = InputSpec("TEXT", "BYTES", (1,), batched=True)
 AUDIO = InputSpec("AUDIO", "FP32", (-1,), batched=True)
 
 
-def window(count: int, latency: float) -> Window:
-    return Window(1.0, tuple(Timed(0.0, latency, 0.001, 0.001, 2) for _ in range(count)))
+def window(count: int, latency: float, compute: float = 0.0) -> Window:
+    return Window(1.0, tuple(Timed(0.0, latency, 0.001, 0.001, 2, compute) for _ in range(count)))
 
 
 def test_three_windows_that_agree_are_steady():
@@ -206,6 +207,12 @@ def test_the_parts_of_the_latency_add_up_to_it():
     }
     assert tuple(row.parts_ms) == PARTS
     assert (row.throughput, row.server_batch) == (20.0, 4.0)
+
+
+def test_a_model_that_answers_later_is_believed_what_it_computed():
+    row = make_row("1 callers", 1, 2, replace(measured(), window=window(10, 0.01, compute=0.006)))
+    assert (row.parts_ms["compute_infer"], row.parts_ms["network"]) == (6.0, 1.0)
+    assert sum(row.parts_ms.values()) == pytest.approx(row.latency_ms["mean"])
 
 
 def test_the_pictures_are_drawn(tmp_path):

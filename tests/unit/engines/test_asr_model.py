@@ -5,13 +5,19 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections import defaultdict
+from concurrent.futures import Future
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from engines.asr.errors import InvalidHintsError
+from engines.asr.errors import InvalidHintsError, UnknownSequenceError
+from engines.asr.requests import AsrRequest, AsrResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MODEL = Path(__file__).parents[3] / "model_repository" / "asr" / "1" / "model.py"
 FLAGS = ("READY", "START", "END", "DECODE")
@@ -76,8 +82,9 @@ def test_instances_that_share_a_metric_count_in_it_together(model: ModuleType) -
 
 def test_every_instance_has_metrics_of_its_own(model: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model, "MoonshineRecognizer", lambda folder, threads: None)
-    parameters = {"partial_interval_seconds": "0.4", "max_utterance_seconds": "30", "threads": "1"}
+    parameters = {"partial_interval_seconds": "0.4", "max_utterance_seconds": "30", "threads": "1", "workers": "2"}
     config = {
+        "max_batch_size": 32,
         "parameters": {key: {"string_value": value} for key, value in parameters.items()},
         "sequence_batching": {"max_sequence_idle_microseconds": "60000000"},
     }
@@ -93,6 +100,7 @@ def test_every_instance_has_metrics_of_its_own(model: ModuleType, monkeypatch: p
             }
         )
         triton_model._metrics.show(engine(held))
+        triton_model.finalize()
     told = {labels: value for (name, labels), value in MetricFamily.held.items() if name.endswith("open_sequences")}
     assert sorted(told.values()) == [0, 3]
     assert {dict(labels)["instance"] for labels in told} == {"asr_0_0", "asr_0_1"}
@@ -106,3 +114,76 @@ def test_hints_out_of_bounds_are_refused_by_the_engine(model: ModuleType) -> Non
 
 def test_a_place_of_a_sequence_that_sends_nothing_is_no_request(model: ModuleType) -> None:
     assert model._read(request(READY=False)) is None
+
+
+def test_audio_outlives_its_request(model: ModuleType) -> None:
+    memory = np.zeros((1, 3), np.float32)
+    read = model._read(request(AUDIO=memory))
+    memory[:] = 1
+    assert read.audio.tolist() == [0, 0, 0]
+
+
+class Sender:
+    """Remembers the only response, unless it is broken."""
+
+    def __init__(self, *, broken: bool = False) -> None:
+        self._broken = broken
+        self.sent: Future[SimpleNamespace] = Future()
+
+    def send(self, response: SimpleNamespace, flags: int) -> None:
+        assert flags == 1
+        if self._broken:
+            raise RuntimeError("nobody is there")
+        self.sent.set_result(response)
+
+
+class Asked(dict[str, SimpleNamespace]):
+    """A request, and who waits for the answer."""
+
+    def __init__(self, sender: Sender, **inputs: object) -> None:
+        super().__init__(request(**inputs))
+        self._sender = sender
+
+    def get_response_sender(self) -> Sender:
+        return self._sender
+
+
+@pytest.fixture
+def responses(model: ModuleType) -> None:
+    """Lets responses be made as Triton's are."""
+    triton = sys.modules["triton_python_backend_utils"]
+    triton.TRITONSERVER_RESPONSE_COMPLETE_FINAL = 1
+    triton.TritonError = lambda message, code="INTERNAL": SimpleNamespace(message=message, code=code)
+    triton.TritonError.INVALID_ARG = "INVALID_ARG"
+    triton.Tensor = lambda name, value: (name, value)
+    triton.InferenceResponse = lambda outputs=(), error=None: SimpleNamespace(outputs=dict(outputs), error=error)
+
+
+class Engine:
+    """Transcribes as the sequence's number; refuses sequence 8 and breaks of sequence 9."""
+
+    open_sequences = 1
+
+    def process(self, requests: list[AsrRequest]) -> Iterator[tuple[int, AsrResult | UnknownSequenceError]]:
+        for index, asked in enumerate(requests):
+            if asked.sequence_id == 9:
+                raise RuntimeError("the model broke")
+            refused = UnknownSequenceError("Send START.") if asked.sequence_id == 8 else None
+            yield index, refused or AsrResult(str(asked.sequence_id), False, 0, 0.0)
+
+
+def test_every_request_is_answered_in_its_own_way(model: ModuleType, responses: None) -> None:
+    triton_model = model.TritonPythonModel()
+    triton_model._engine, triton_model._metrics = Engine(), None
+    triton_model._workers = model.Workers(triton_model._engine, 1, 32, lambda: None)
+    senders = [Sender(), Sender(broken=True), Sender(), Sender(), Sender()]
+    asked = [Asked(s, CORRID=n, DECODE=True) for s, n in zip(senders, (5, 6, 7, 8, 9), strict=True)]
+    assert triton_model.execute([*asked, Asked(Sender(), READY=False)]) == [None] * 6
+    triton_model.finalize()
+    texts = [senders[i].sent.result(0).outputs["TRANSCRIPT"].item().decode() for i in (0, 2)]
+    assert texts == ["5", "7"]
+    assert not senders[1].sent.done()
+    refused, broken = (sender.sent.result(0).error for sender in senders[3:])
+    assert (refused.message, refused.code) == ("Send START.", "INVALID_ARG")
+    assert "the model broke" in broken.message
+    assert broken.code == "INTERNAL"

@@ -18,8 +18,9 @@ def work(load: BusyShare, clock: Clock, share: float, seconds: float, period: fl
     """Lets a model compute for a share of every period."""
     for _ in range(round(seconds / period)):
         clock.seconds += (1 - share) * period
-        with load.working():
-            clock.seconds += share * period
+        load.begin()
+        clock.seconds += share * period
+        load.end()
 
 
 def wish(new: float, *, waited: float | None = None, length: float = 2.0, searched: bool = False) -> Wish:
@@ -28,22 +29,31 @@ def wish(new: float, *, waited: float | None = None, length: float = 2.0, search
 
 @pytest.fixture
 def partials(clock: Clock) -> PartialTexts:
-    return PartialTexts(INTERVAL, clock)
+    return PartialTexts(INTERVAL, 1, clock)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.8, 1.0])
 def test_the_busy_share_is_that_of_the_last_seconds(clock: Clock, share: float):
-    load = BusyShare(clock)
+    load = BusyShare(1, clock)
     work(load, clock, share, 10)
     assert load.share == pytest.approx(share, abs=0.03)
 
 
 def test_an_idle_model_is_found_idle_at_its_next_work(clock: Clock):
-    load = BusyShare(clock)
+    load = BusyShare(1, clock)
     work(load, clock, 1.0, 10)
     clock.seconds += 20
-    with load.working():
-        assert load.share < 0.01
+    load.begin()
+    assert load.share < 0.01
+
+
+def test_one_of_two_workers_is_half_of_what_there_is(clock: Clock):
+    load = BusyShare(2, clock)
+    work(load, clock, 1.0, 20)
+    assert load.share == pytest.approx(0.5, abs=0.01)
+    load.begin()
+    work(load, clock, 0.5, 20)
+    assert load.share == pytest.approx(0.75, abs=0.03)
 
 
 def test_an_idle_model_works_out_every_text_that_is_due(partials: PartialTexts):

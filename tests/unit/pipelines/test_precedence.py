@@ -88,9 +88,7 @@ class NotingSequence(FakeSequence):
 
 
 def speaker(workload: Workload, *script: tuple[float, float], models: FakeModels | None = None) -> Conversation:
-    conversation = Conversation(ConversationConfig(FORMAT), models or FakeModels(), ScriptedVoice(*script))
-    conversation.workload = workload
-    return conversation
+    return Conversation(ConversationConfig(FORMAT), models or FakeModels(), ScriptedVoice(*script), workload)
 
 
 async def talk(conversation: Conversation, seconds: float) -> None:

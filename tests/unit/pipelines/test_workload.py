@@ -125,9 +125,7 @@ async def hold(conversation: Conversation, audio: Sequence[np.ndarray], *, pace:
 
 
 def conversation(models: FakeModels, workload: Workload, *script: tuple[float, float]) -> Conversation:
-    held = Conversation(ConversationConfig(turns=SETTINGS), models, ScriptedVoice(*script))
-    held.workload = workload
-    return held
+    return Conversation(ConversationConfig(turns=SETTINGS), models, ScriptedVoice(*script), workload)
 
 
 def test_a_file_that_comes_at_once_has_its_share_and_no_more_while_the_machine_is_short():
@@ -205,9 +203,7 @@ class CountingModels(FakeModels):
 
 def with_document(models: FakeModels, workload: Workload, *script: tuple[float, float]) -> Conversation:
     config = ConversationConfig(turns=SETTINGS, documents=(Document("", "Paris is the capital of France."),))
-    held = Conversation(config, models, ScriptedVoice(*script))
-    held.workload = workload
-    return held
+    return Conversation(config, models, ScriptedVoice(*script), workload)
 
 
 def test_what_is_not_ready_at_the_deadline_is_given_up():

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 @dataclass(eq=False)
 class FakeConversation:
     recognized_samples: int = 0
-    workload: Workload | None = None
     closed: bool = False
 
     async def close(self) -> None:
@@ -108,11 +107,11 @@ def test_the_recognizer_has_as_many_places_whoever_is_let_in():
     virtual_time.run(main())
 
 
-def test_conversations_share_the_workload_and_are_closed():
+def test_conversations_are_closed_and_forgotten():
     async def main() -> None:
         service, conversation = Service(), FakeConversation()
         async with service.open.holding(conversation):
-            assert conversation.workload is service.workload
+            assert not conversation.closed
         assert conversation.closed
         assert service.open.speakers(0) == 0
 
@@ -142,7 +141,9 @@ def test_who_wants_replies_sooner_than_the_models_compute_shuts_nobody_out():
     async def main() -> None:
         async with watched() as service:
             models = FakeModels(0.03, 0.03, 0.03)
-            impatient = Conversation(ConversationConfig(turns=TurnSettings(budget_seconds=0.02)), models, voice=None)
+            impatient = Conversation(
+                ConversationConfig(turns=TurnSettings(budget_seconds=0.02)), models, None, service.workload
+            )
             async with service.open.holding(impatient):
                 for _ in range(8):
                     await impatient.add_text("hello there")

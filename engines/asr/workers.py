@@ -1,0 +1,101 @@
+"""Threads that answer requests for one engine.
+
+The networks let go of the interpreter while they compute, so that each thread keeps a core busy.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING, Protocol
+
+from engines.asr.queueing import RequestQueue, Ticket
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from engines.asr.errors import AsrError
+    from engines.asr.requests import AsrRequest, AsrResult
+
+
+logger = logging.getLogger(__name__)
+
+
+class Engine(Protocol):
+    """What answers requests (:class:`engines.asr.engine.AsrEngine`)."""
+
+    def process(self, requests: Sequence[AsrRequest]) -> Iterator[tuple[int, AsrResult | AsrError]]:
+        """Yields the index of each request and its answer; called from several threads at once."""
+
+
+class Workers:
+    """Answers requests as they come, with several threads.
+
+    Args:
+        engine: Answers batches; no two at a time hold requests of the same sequence.
+        count: Threads.
+        most: Requests that one of them takes at a time.
+        after_work: Called by a thread whenever it has answered what it took.
+    """
+
+    def __init__(self, engine: Engine, count: int, most: int, after_work: Callable[[], None]) -> None:
+        self._engine = engine
+        self._after_work = after_work
+        self._queue = RequestQueue(count, most)
+        self._changed = threading.Condition()
+        self._is_new = False
+        self._closing = False
+        self._threads = [threading.Thread(target=self._run, name=f"asr-{i}", daemon=True) for i in range(count)]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, tickets: Sequence[Ticket]) -> None:
+        """Hands requests over; returns when a worker has looked at them, or must wait for another to end.
+
+        While all are busy it waits, so that what comes meanwhile gathers outside, where it makes a batch, and no more
+        than a few batches ever wait here.
+        """
+        with self._changed:
+            self._queue.put(tickets)
+            self._is_new = True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: not (self._is_new and self._queue.is_ready))
+
+    def close(self) -> None:
+        """Answers all that was submitted, and ends the threads."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self) -> None:
+        while tickets := self._take():
+            try:
+                self._answer(tickets)
+                self._after_work()
+            except Exception:
+                # Without its threads the model would answer nobody any more.
+                logger.exception("somebody was not answered, or a metric not told")
+            finally:
+                with self._changed:
+                    self._queue.done(tickets)
+                    self._changed.notify_all()
+
+    def _take(self) -> list[Ticket]:
+        """Waits for work; returns nothing once there will be no more."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._queue.is_ready or (self._closing and not self._queue))
+            self._is_new = False
+            tickets = self._queue.take()
+            self._changed.notify_all()
+            return tickets
+
+    def _answer(self, tickets: Sequence[Ticket]) -> None:
+        unanswered = dict(enumerate(tickets))
+        try:
+            for index, answer in self._engine.process([ticket.request for ticket in tickets]):
+                unanswered.pop(index).answer(answer)
+        except Exception as error:  # noqa: BLE001 - whatever it is, everybody gets an answer
+            for ticket in unanswered.values():
+                ticket.answer(error)
