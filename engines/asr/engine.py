@@ -114,7 +114,6 @@ class AsrEngine:
     ) -> None:
         """Takes the model, the settings, and a monotonic clock in seconds."""
         self.partials = PartialTexts(settings.partial_interval_seconds, settings.workers, clock)
-        self._working_out = False
         # Of the sequences, and of what is counted. Each utterance belongs to the one worker that answers for it.
         self._lock = threading.Lock()
         self._recognizer = recognizer
@@ -162,7 +161,6 @@ class AsrEngine:
         self, requests: Sequence[AsrRequest], hints_due: float
     ) -> Iterator[tuple[int, AsrResult | AsrError]]:
         """Answers requests of sequences that are all different; those that begin wait for hints until ``hints_due``."""
-        partial: list[_Job] = []
         try:
             with self._lock:
                 accepted = [self._accept(request, hints_due) for request in requests]
@@ -173,8 +171,7 @@ class AsrEngine:
                 ]
                 wanted = [job for job in jobs if job.request.is_asked and job.is_new]
                 waiting = [job for job in jobs if not job.request.is_asked and job.utterance.hints_are_ready]
-                partial = self._choose_partials(waiting, after_asked=bool(wanted) or self._working_out)
-                self._working_out |= bool(partial)
+                partial = self._choose_partials(waiting, beside=bool(wanted) or self.partials.load.working > 1)
             unready = {job.index for job in wanted if not job.utterance.hints_are_ready}
             computed = {job.index for job in (*wanted, *partial)}
             yield from ((index, error) for index, error in enumerate(accepted) if isinstance(error, AsrError))
@@ -185,8 +182,6 @@ class AsrEngine:
             yield from self._answer(self._decode(partial, thorough=False))
         finally:
             with self._lock:
-                if partial:
-                    self._working_out = False
                 for request in requests:
                     if request.end:
                         self._sequences.end(request.sequence_id)
@@ -213,7 +208,7 @@ class AsrEngine:
         utterance.bias = self._recognizer.bias(request.hints) if request.hints else None
         return utterance
 
-    def _choose_partials(self, jobs: Sequence[_Job], *, after_asked: bool) -> list[_Job]:
+    def _choose_partials(self, jobs: Sequence[_Job], *, beside: bool) -> list[_Job]:
         """Returns those of the sequences that nobody waits for which are decoded all the same."""
         now = self._clock()
         wishes = [
@@ -225,7 +220,7 @@ class AsrEngine:
             )
             for job in jobs
         ]
-        return [jobs[index] for index in self.partials.choose(wishes, after_asked=after_asked)]
+        return [jobs[index] for index in self.partials.choose(wishes, beside=beside)]
 
     def _answer(self, decoded: Iterable[_Decoded]) -> Iterator[tuple[int, AsrResult]]:
         """Answers as texts become known, and last those that are to tell when their words were said."""

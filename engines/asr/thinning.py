@@ -3,8 +3,8 @@
 A final text is waited for; a partial one is looked at in passing, and will be replaced. So when the model is short of
 time, partial texts give way: their interval grows with the share of time that the model was busy, and what one batch
 spends on them is bounded, because whoever asks for a final text meanwhile waits for that batch; where final texts are
-worked out in it, it has none of the others. Among these nobody's turn is skipped for ever: who has waited longest
-comes first (round robin, Nagle, "On Packet Switches with Infinite Storage", RFC 970, 1985).
+worked out in it or beside it, it has none of the others. Among these nobody's turn is skipped for ever: who has waited
+longest comes first (round robin, Nagle, "On Packet Switches with Infinite Storage", RFC 970, 1985).
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ class BusyShare:
     """The share of the last seconds that was spent computing, of all workers together.
 
     An exponential average over time, not over batches: ``e**(-t/2 s)`` of it is older than ``t``.
+
+    Attributes:
+        working: How many compute now.
     """
 
     def __init__(self, workers: int, clock: Callable[[], float]) -> None:
@@ -42,7 +45,7 @@ class BusyShare:
         self._clock = clock
         self._share = 0.0
         self._counted_to = clock()
-        self._working = 0
+        self.working = 0
 
     @property
     def share(self) -> float:
@@ -60,8 +63,8 @@ class BusyShare:
     def _count(self, change: int) -> None:
         now = self._clock()
         kept = math.exp((self._counted_to - now) / _MEMORY_SECONDS)
-        self._share = kept * self._share + (1 - kept) * self._working / self._workers
-        self._working += change
+        self._share = kept * self._share + (1 - kept) * self.working / self._workers
+        self.working += change
         self._counted_to = now
 
 
@@ -110,18 +113,18 @@ class PartialTexts:
         position = (self.load.share - EASY) / (BUSY - EASY)
         return 1 + (MAX_STRETCH - 1) * min(1.0, max(0.0, position))
 
-    def choose(self, wishes: Sequence[Wish], *, after_asked: bool = False) -> list[int]:
+    def choose(self, wishes: Sequence[Wish], *, beside: bool = False) -> list[int]:
         """Returns the indices of the wishes that come true, those that have waited longest first.
 
         Args:
             wishes: of the sequences of a batch that nobody waits for.
-            after_asked: texts that are waited for come first in the batch. Then a busy model works nothing out beside
-                them: who asks meanwhile waits for one of the two, not for both.
+            beside: texts that are waited for come first in the batch, or another worker computes. Then a busy model
+                works nothing out beside it: who asks meanwhile waits for one of the two, or finds a worker free.
         """
         candidates = [index for index, wish in enumerate(wishes) if wish.new >= self._interval - 1e-9]
         chosen: list[int] = []
         left = BATCH_SECONDS
-        if after_asked and self.stretch > 1:
+        if beside and self.stretch > 1:
             self.thinned += len(candidates)
             return chosen
         for index in sorted(candidates, key=lambda index: -wishes[index].waited):

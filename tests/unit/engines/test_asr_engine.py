@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from engines.asr.engine import AsrEngine
 from engines.asr.errors import (
     AsrError,
     InvalidAudioError,
@@ -18,7 +19,6 @@ from modelkit.moonshine_graph import MAX_POSITIONS
 from tests.unit.engines.counting_recognizer import answers, ask, request
 
 if TYPE_CHECKING:
-    from engines.asr.engine import AsrEngine
     from tests.unit.engines.counting_recognizer import CountingRecognizer
     from tests.virtual_time import Clock
 
@@ -94,6 +94,26 @@ def test_what_is_asked_for_is_decoded_before_what_may_still_change(
     assert times[2] == times[3] > 0
     assert times[0] > 0
     assert times[1] == 0
+
+
+def test_a_busy_engine_works_out_what_may_still_change_while_no_other_worker_computes(
+    recognizer: CountingRecognizer, clock: Clock
+) -> None:
+    engine = AsrEngine(recognizer, AsrSettings(partial_interval_seconds=0.4, workers=2), clock)
+    ask(engine, request(1, 100, start=True))
+    ask(engine, request(2, 100, start=True))
+    busy = engine.process([request(1, 100, decode=True)])
+    next(busy)
+    assert ask(engine, request(2, 6400)).transcript == "6500 samples", "there is time for both"
+    clock.seconds += 20
+    other = engine.process([request(3, 100, start=True)])
+    next(other)
+    clock.seconds += 20
+    other.close()
+    assert engine.partials.stretch > 1
+    assert ask(engine, request(2, 64_000)).decoded_samples == 6500
+    busy.close()
+    assert ask(engine, request(2, 0)).transcript == "70500 samples"
 
 
 def test_the_last_hypothesis_is_the_draft_of_the_next(engine: AsrEngine, recognizer: CountingRecognizer) -> None:

@@ -76,9 +76,9 @@ def test_the_interval_grows_with_the_load_and_goes_back(partials: PartialTexts, 
 
 
 def test_a_busy_model_works_nothing_out_beside_texts_that_are_waited_for(partials: PartialTexts, clock: Clock):
-    assert partials.choose([wish(0.4)], after_asked=True) == [0]
+    assert partials.choose([wish(0.4)], beside=True) == [0]
     work(partials.load, clock, 0.8, 20)
-    assert partials.choose([wish(3.2)], after_asked=True) == []
+    assert partials.choose([wish(3.2)], beside=True) == []
     assert partials.thinned == 1
     assert partials.choose([wish(3.2)]) == [0], "they come with the next batch"
 
