@@ -22,6 +22,7 @@ from modelkit.moonshine import TARGET, find_assets
 from pipelines.triton import ModelSettings, adjusted
 from service.child_process import listening
 from service.main import DEFAULT_MODEL_REPOSITORY
+from service.triton.repository import CONFIG, link_with_config
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -172,14 +173,12 @@ def deal(lengths: Sequence[int], hands: int) -> list[list[int]]:
 
 def repository_with(folder: Path, workers: int, threads: int) -> Path:
     """Makes a model repository of links in which ``asr`` has so many workers of so many threads; returns ``folder``."""
-    own = folder / "asr"
-    own.mkdir(parents=True)
-    for model in DEFAULT_MODEL_REPOSITORY.glob("*/config.pbtxt"):
+    folder.mkdir(parents=True)
+    for model in DEFAULT_MODEL_REPOSITORY.glob(f"*/{CONFIG}"):
         if model.parent.name != "asr":
             (folder / model.parent.name).symlink_to(model.parent, target_is_directory=True)
     shipped = DEFAULT_MODEL_REPOSITORY / "asr"
-    (own / "1").symlink_to(shipped / "1", target_is_directory=True)
-    config = (shipped / "config.pbtxt").read_text(encoding="utf-8")
+    config = (shipped / CONFIG).read_text(encoding="utf-8")
     changed = adjusted({"asr": config}, {"asr": ModelSettings(workers=workers, threads=threads)})
-    (own / "config.pbtxt").write_text(changed.get("asr", config), encoding="utf-8")
+    link_with_config(shipped, folder / "asr", changed.get("asr", config))
     return folder

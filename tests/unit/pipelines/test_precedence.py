@@ -97,6 +97,11 @@ async def talk(conversation: Conversation, seconds: float) -> None:
         await asyncio.sleep(0.1)
 
 
+async def close(*conversations: Conversation) -> None:
+    for conversation in conversations:
+        await conversation.close()
+
+
 async def read(conversation: Conversation, write: Callable[[Message], Awaitable[None]]) -> None:
     async for message in conversation.outbox:
         await write(message)
@@ -121,8 +126,7 @@ def test_a_caller_who_does_not_read_a_reply_keeps_others_waiting_for_a_moment_on
         assert loop.time() - began == pytest.approx(MOST_SECONDS)
         read_on.set()
         await talking
-        for conversation in (speaking, other):
-            await conversation.close()
+        await close(speaking, other)
         await reader
 
     virtual_time.run(main())
@@ -149,8 +153,7 @@ def test_audio_of_others_and_the_end_of_the_sequence_wait_until_a_reply_is_writt
         await talking
         assert written == [pytest.approx(heard_at)]
         assert models.ended_at == [pytest.approx(heard_at)]
-        for conversation in (speaking, other):
-            await conversation.close()
+        await close(speaking, other)
         await writer
 
     virtual_time.run(main())
@@ -170,8 +173,7 @@ def test_audio_that_may_complete_an_utterance_is_heard_before_other_audio():
 
         await asyncio.gather(say("other", other), say("speaking", speaking))
         assert order == ["speaking", "other"]
-        for conversation in (speaking, other):
-            await conversation.close()
+        await close(speaking, other)
 
     virtual_time.run(main())
 
