@@ -16,11 +16,11 @@ from pipelines.outbox import Outbox
 from pipelines.ports import NO_OPTIONS
 from pipelines.recognition import Segments
 from pipelines.stages import Stages
-from pipelines.turns import effects, events, listening
+from pipelines.turns import deadlines, effects, events, listening
 from pipelines.turns.machine import step
 from pipelines.turns.state import State, TurnSettings
 from pipelines.understanding import understand
-from pipelines.workload import Workload, guessing_seconds, strain
+from pipelines.workload import Workload, strain
 
 if TYPE_CHECKING:
     import numpy as np
@@ -232,9 +232,11 @@ class Conversation:
         self._state, todo = step(self._state, event)
         for effect in todo:
             self._perform(effect)
-        self._release_models()
-        turns = self._state.turns
-        self._stages.keep({(turn.number, turn.guess.number) for turn in turns if turn.guess and not turn.replied})
+        if todo or not isinstance(event, events.Heard):
+            # A window of audio that asks for nothing, as in silence, has changed no turn.
+            self._release_models()
+            turns = self._state.turns
+            self._stages.keep({(turn.number, turn.guess.number) for turn in turns if turn.guess and not turn.replied})
         self._progress.set()
 
     def _perform(self, effect: effects.Effect) -> None:
@@ -243,9 +245,10 @@ class Conversation:
                 self._segments.open(segment, self._models_of(turn).recognizer)
             case effects.SendAudio(segment, start, stop, decode):
                 self.recognized_samples += stop - start
-                self._segments.send(segment, self._intake.get(start, stop), decode=decode)
+                due = deadlines.text_due(self._state, segment, self._loop.time()) if decode else None
+                self._segments.send(segment, self._intake.get(start, stop), decode=decode, due=due)
             case effects.CloseSegment(segment):
-                self._segments.close(segment)
+                self._segments.close(segment, deadlines.text_due(self._state, segment, self._loop.time()))
             case effects.AbandonSegment(segment):
                 self._segments.abandon(segment)
             case effects.Understand(turn, guess, text):
@@ -266,7 +269,7 @@ class Conversation:
                 timer.cancel()
             if message.turn in self._turns:
                 message = dataclasses.replace(message, model_versions=self._turns[message.turn].versions)
-            silence = guessing_seconds(self._state.settings, listening.SPECULATION_WINDOWS)
+            silence = deadlines.guessing_seconds(self._state.settings)
             self._workload.strains.append(strain(message, self._loop.time(), self._state.settings, silence))
         if isinstance(message, Reply) or (isinstance(message, Transcript) and message.is_final):
             self._precedence.begin(self)
@@ -303,18 +306,10 @@ class Conversation:
 
     def _understand(self, turn: int, guess: int, text: str) -> None:
         """Runs intent and question answering side by side; each comes back as an event of its own."""
-        models, seconds_left = self._models_of(turn), self._seconds_left(turn)
+        models, now = self._models_of(turn), self._loop.time()
+        due = deadlines.stages_due(self._state, turn, now)
+        seconds_left = None if due is None else due - now
         self._stages.start(Stage.NLU, turn, guess, understand(models.intents, text), seconds_left)
         if self._config.documents:
             search = find_answer(models.answers, text, self._config.documents)
             self._stages.start(Stage.QA, turn, guess, search, seconds_left)
-
-    def _seconds_left(self, number: int) -> float | None:
-        """Returns for how long the stages of a turn are of use; None where nobody knows when its utterance ends."""
-        settings = self._state.settings
-        ended = next((turn.ended_at for turn in self._state.turns if turn.number == number), None)
-        if ended is not None:
-            return ended + settings.budget_seconds - self._loop.time()
-        if not settings.endpointing.enabled:
-            return None
-        return guessing_seconds(settings, listening.SPECULATION_WINDOWS) + settings.budget_seconds

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.deadline import answers_within
 from pipelines.errors import ModelError
 from pipelines.mistakes import MISTAKE, log_mistake
 from pipelines.ports import NO_OPTIONS
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 REQUEST_SAMPLES = round(0.4 * MODEL_RATE_HZ)
-"""Audio is collected to this many samples before it is sent, unless a text is asked for at once."""
+"""Audio is collected to this many samples before it is sent, unless a text is asked for at once …"""
+
+MOST_REQUEST_SAMPLES = 4 * REQUEST_SAMPLES
+"""… and by and by to as many while the recognizer has no time for a text: requests that tell nothing cost time too."""
 
 
 async def _at_once() -> None:
@@ -59,34 +63,48 @@ class SegmentStream:
         self._on_hypothesis = on_hypothesis
         self._on_failure = on_failure
         self._pending: list[npt.NDArray[np.float32]] = []
+        self._pending_samples = 0
         self._decode = False
         self._end = False
         self._wanted = True
         self._begun = False
+        self._due: float | None = None
+        self._loop = asyncio.get_running_loop()
         self._wake = asyncio.Event()
-        self._sending = 0
+        self._sending = self._sent = 0
+        self._unread = 0
         self.task = asyncio.create_task(self._run(), name="segment")
 
     @property
     def backlog_samples(self) -> int:
         """Samples that the recognizer has not answered for yet."""
-        return self._sending + sum(map(len, self._pending))
+        return self._sending + self._pending_samples
 
-    def send(self, audio: npt.NDArray[np.float32], *, decode: bool) -> None:
-        """Queues audio, float32 ``[samples]``; with ``decode`` the text of all of it is asked for at once."""
+    def send(self, audio: npt.NDArray[np.float32], *, decode: bool, due: float | None = None) -> None:
+        """Queues audio, float32 ``[samples]``.
+
+        Args:
+            audio: it.
+            decode: ask for the text of all of it at once.
+            due: until when that is of use, on the loop's clock, as far as this is known.
+        """
         self._pending.append(audio)
+        self._pending_samples += len(audio)
         self._decode = self._decode or decode
+        self._due = due
         self._wake.set()
 
-    def close(self) -> None:
-        """Queues the end: a final answer follows."""
+    def close(self, due: float | None = None) -> None:
+        """Queues the end: a final answer follows, which is of use until ``due``."""
         self._end = True
+        self._due = due
         self._wake.set()
 
     def abandon(self) -> None:
         """Queues the end; nothing is called any more."""
         self._wanted = False
         self._pending.clear()
+        self._pending_samples = 0
         self.close()
 
     async def _run(self) -> None:
@@ -95,7 +113,7 @@ class SegmentStream:
             while not self._end:
                 await self._wake.wait()
                 self._wake.clear()
-                while self._due() and not self._end:
+                while self._has_enough() and not self._end:
                     await self._request(end=False)
             if self._begun or self._wanted:
                 await self._before_end()
@@ -114,19 +132,24 @@ class SegmentStream:
         if self._wanted:
             self._on_failure(error)
 
-    def _due(self) -> bool:
-        return self._decode or self.backlog_samples >= REQUEST_SAMPLES
+    def _has_enough(self) -> bool:
+        enough = min(max(1, self._unread) * REQUEST_SAMPLES, MOST_REQUEST_SAMPLES)
+        return self._decode or self.backlog_samples >= enough
 
     async def _request(self, *, end: bool) -> None:
         audio = np.concatenate(self._pending) if self._pending else np.zeros(0, np.float32)
         decode, self._decode = self._decode, False
         self._pending.clear()
+        self._pending_samples = 0
         self._sending = len(audio)
         self._begun = True
         try:
-            hypothesis = await self._sequence.send(audio, decode=decode, end=end)
+            with answers_within(None if self._due is None else self._due - self._loop.time()):
+                hypothesis = await self._sequence.send(audio, decode=decode, end=end)
         finally:
             self._sending = 0
+        self._sent += len(audio)
+        self._unread = 0 if hypothesis.covered_samples >= self._sent else self._unread + 1
         if self._wanted:
             self._on_hypothesis(hypothesis)
 
@@ -181,13 +204,13 @@ class Segments:
         self._streams[number] = stream
         stream.task.add_done_callback(partial(self._forget, number))
 
-    def send(self, number: int, audio: npt.NDArray[np.float32], *, decode: bool) -> None:
+    def send(self, number: int, audio: npt.NDArray[np.float32], *, decode: bool, due: float | None = None) -> None:
         """See :meth:`SegmentStream.send`."""
-        self._streams[number].send(audio, decode=decode)
+        self._streams[number].send(audio, decode=decode, due=due)
 
-    def close(self, number: int) -> None:
-        """Queues the end of a segment: a final answer follows."""
-        self._streams[number].close()
+    def close(self, number: int, due: float | None = None) -> None:
+        """See :meth:`SegmentStream.close`."""
+        self._streams[number].close(due)
 
     def abandon(self, number: int) -> None:
         """Queues the end of a segment, which may be over already; nothing is called for it any more."""

@@ -84,7 +84,7 @@ class SileroStream:
         contexts = np.concatenate((self._context, windows[:-1, -CONTEXT_SAMPLES:]))
         samples = np.concatenate((contexts, windows), axis=1)
         self._context = windows[-1:, -CONTEXT_SAMPLES:].copy()
-        inaudible = np.einsum("ij,ij->i", windows, windows) < _INAUDIBLE_RMS**2 * WINDOW_SAMPLES
+        inaudible = np.add.reduce(windows * windows, axis=1) < _INAUDIBLE_RMS**2 * WINDOW_SAMPLES
         found: list[float] = []
         while (at := len(found)) < len(windows):
             if inaudible[at] and self._last < SPEECH_ENDS:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from pipelines.messages import Stage, Status
 from pipelines.precedence import Precedence
-from pipelines.voice_activity import WINDOW_SECONDS
 
 if TYPE_CHECKING:
     from pipelines.messages import Reply
@@ -86,8 +85,3 @@ def strain(reply: Reply, now_seconds: float, settings: TurnSettings, silence_sec
     needed = work / (budget + (silence_seconds if reply.speculated else 0.0))
     overrun = reply.status is Status.PARTIAL and settings.budget_seconds >= _USUAL_SECONDS
     return max(late, needed, 1.0 if overrun else 0.0)
-
-
-def guessing_seconds(settings: TurnSettings, guessing_windows: int) -> float:
-    """Returns the silence left for working a reply out once the recognizer was asked for all it has."""
-    return max(0.0, settings.endpointing.stop_window_seconds - guessing_windows * WINDOW_SECONDS)

@@ -63,6 +63,7 @@ class AsrRequest:
         hints: What is likely to be said in this sequence; read at START.
         alternatives: How many alternatives are wanted, at least 1; read at START.
         word_times: It is wanted when the words were said; read at START.
+        deadline_seconds: Since 1970; a text that is asked for is of less use after it. None: of as much as ever.
         refusal: Why this START is refused, where that shows before the engine reads it.
     """
 
@@ -74,6 +75,7 @@ class AsrRequest:
     hints: tuple[Hint, ...] = ()
     alternatives: int = 1
     word_times: bool = False
+    deadline_seconds: float | None = None
     refusal: AsrError | None = None
 
     @property

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+WAIT_SECONDS = 0.05
+"""How long whoever hands requests over waits for a worker to be free."""
+
+MOST_WAITING = 1024
+"""Requests that wait for a worker before no more are taken: one of every sequence that can be open."""
+
 
 class Engine(Protocol):
     """What answers requests (:class:`engines.asr.engine.AsrEngine`)."""
@@ -43,23 +49,23 @@ class Workers:
         self._after_work = after_work
         self._queue = RequestQueue(count, most)
         self._changed = threading.Condition()
-        self._is_new = False
         self._closing = False
+        self._working = 0
         self._threads = [threading.Thread(target=self._run, name=f"asr-{i}", daemon=True) for i in range(count)]
         for thread in self._threads:
             thread.start()
 
     def submit(self, tickets: Sequence[Ticket]) -> None:
-        """Hands requests over; returns when a worker has looked at them, or must wait for another to end.
+        """Hands requests over; waits while no worker is free, for ``WAIT_SECONDS`` at most, and while too many wait.
 
-        While all are busy it waits, so that what comes meanwhile gathers outside, where it makes a batch, and no more
-        than a few batches ever wait here.
+        So the time that this takes tells how busy the workers are, and what comes meanwhile gathers outside: not for
+        long, since whose turn it is cannot be told of requests that are not known here.
         """
         with self._changed:
             self._queue.put(tickets)
-            self._is_new = True
             self._changed.notify_all()
-            self._changed.wait_for(lambda: not (self._is_new and self._queue.is_ready))
+            self._changed.wait_for(lambda: self._working < len(self._threads), WAIT_SECONDS)
+            self._changed.wait_for(lambda: len(self._queue) <= MOST_WAITING)
 
     def close(self) -> None:
         """Answers all that was submitted, and ends the threads."""
@@ -79,6 +85,7 @@ class Workers:
                 logger.exception("somebody was not answered, or a metric not told")
             finally:
                 with self._changed:
+                    self._working -= 1
                     self._queue.done(tickets)
                     self._changed.notify_all()
 
@@ -86,8 +93,8 @@ class Workers:
         """Waits for work; returns nothing once there will be no more."""
         with self._changed:
             self._changed.wait_for(lambda: self._queue.is_ready or (self._closing and not self._queue))
-            self._is_new = False
             tickets = self._queue.take()
+            self._working += bool(tickets)
             self._changed.notify_all()
             return tickets
 

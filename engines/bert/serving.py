@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
+from engines.deadline import deadline_seconds
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -53,12 +55,9 @@ def texts(request: object, name: str) -> list[str]:
 
 
 def is_overdue(request: Any) -> bool:  # noqa: ANN401 - Triton's own type
-    """Whether nobody waits for the answer any more: the request's parameter ``deadline_us`` (since 1970) has passed.
-
-    One that is no number, as another client of Triton may send it, is none.
-    """
-    deadline = json.loads(request.parameters() or "{}").get("deadline_us")
-    return type(deadline) in (int, float) and time.time() * 1e6 > deadline
+    """Whether nobody waits for the answer any more: its deadline has passed."""
+    deadline = deadline_seconds(request)
+    return deadline is not None and time.time() > deadline
 
 
 def overdue() -> object:

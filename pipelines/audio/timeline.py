@@ -5,39 +5,54 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+_LEAST_ROOM = 16_000
+
 
 class Timeline:
     """Samples at 16 kHz, numbered from the start of the conversation; the oldest are forgotten on request."""
 
     def __init__(self) -> None:
-        self._samples: npt.NDArray[np.float32] = np.zeros(0, np.float32)
+        # What is held lies between two places of a buffer with room at its end, so that few samples are ever moved.
+        self._buffer: npt.NDArray[np.float32] = np.zeros(_LEAST_ROOM, np.float32)
+        self._begin = self._stop = 0
         self._first = 0
 
     def __len__(self) -> int:
-        return len(self._samples)
+        return self._stop - self._begin
 
     @property
     def end(self) -> int:
         """Number of the sample that comes next."""
-        return self._first + len(self._samples)
+        return self._first + len(self)
 
     def append(self, samples: npt.NDArray[np.float32]) -> None:
         """Adds what was heard next, float32 ``[samples]``."""
-        self._samples = np.concatenate((self._samples, samples))
+        if self._stop + len(samples) > len(self._buffer):
+            self._make_room(len(samples))
+        self._buffer[self._stop : self._stop + len(samples)] = samples
+        self._stop += len(samples)
 
     def get(self, start: int, stop: int) -> npt.NDArray[np.float32]:
-        """Returns samples ``start`` up to ``stop``, exclusive.
+        """Returns samples ``start`` up to ``stop``, exclusive, which stay as they are.
 
         Raises:
             IndexError: some of them were forgotten, or were not heard yet.
         """
         if not self._first <= start <= stop <= self.end:
             raise IndexError(f"samples {start} to {stop} are not held: {self._first} to {self.end} are")
-        return self._samples[start - self._first : stop - self._first]
+        shift = self._begin - self._first
+        return self._buffer[start + shift : stop + shift]
 
     def forget_before(self, sample: int) -> None:
         """Forgets everything before ``sample``."""
         sample = min(sample, self.end)
         if sample > self._first:
-            self._samples = self._samples[sample - self._first :].copy()
+            self._begin += sample - self._first
             self._first = sample
+
+    def _make_room(self, samples: int) -> None:
+        """Moves what is held to the beginning of a new buffer: whoever was given a part of the old one may keep it."""
+        held = self._buffer[self._begin : self._stop]
+        self._buffer = np.empty(max(_LEAST_ROOM, 2 * (len(held) + samples)), np.float32)
+        self._buffer[: len(held)] = held
+        self._begin, self._stop = 0, len(held)

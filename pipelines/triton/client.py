@@ -106,7 +106,7 @@ class TritonClient:
             sequence_start=start,
             sequence_end=end,
             client_timeout=_REQUEST_TIMEOUT_SECONDS,
-            parameters=None if correlation_id else _parameters(),
+            parameters=_parameters(),
         )
         return await self._unless_abandoned(asyncio.create_task(self._answer(model, call)))
 

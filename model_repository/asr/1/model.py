@@ -22,6 +22,7 @@ from engines.asr.moonshine import MoonshineRecognizer
 from engines.asr.queueing import Ticket
 from engines.asr.requests import AsrRequest, AsrResult, AsrSettings
 from engines.asr.workers import Workers
+from engines.deadline import deadline_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,7 +127,7 @@ def _read(request: pb_utils.InferenceRequest) -> AsrRequest | None:
     """
     if not _input(request, "READY").item():
         return None
-    start = bool(_input(request, "START").item())
+    start, end, decode = (bool(_input(request, name).item()) for name in ("START", "END", "DECODE"))
     hints: tuple[Hint, ...] = ()
     refusal = None
     try:
@@ -138,11 +139,12 @@ def _read(request: pb_utils.InferenceRequest) -> AsrRequest | None:
         # A copy: the request, whose memory this is, is given back before the audio is read.
         audio=_input(request, "AUDIO").flatten(),
         start=start,
-        end=bool(_input(request, "END").item()),
-        decode=bool(_input(request, "DECODE").item()),
+        end=end,
+        decode=decode,
         hints=hints,
         alternatives=next(iter(_optional(request, "ALTERNATIVES")), 1),
         word_times=next(iter(_optional(request, "WORD_TIMES")), False),
+        deadline_seconds=deadline_seconds(request) if end or decode else None,
         refusal=refusal,
     )
 

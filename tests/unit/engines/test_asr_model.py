@@ -147,6 +147,14 @@ class Asked(dict[str, SimpleNamespace]):
     def get_response_sender(self) -> Sender:
         return self._sender
 
+    def parameters(self) -> str:
+        return '{"deadline_us": 2500000}'
+
+
+def test_only_texts_that_are_asked_for_have_a_deadline(model: ModuleType) -> None:
+    read = [model._read(Asked(Sender(), **flags)) for flags in ({}, {"DECODE": True}, {"END": True})]
+    assert [asked.deadline_seconds for asked in read] == [None, 2.5, 2.5]
+
 
 @pytest.fixture
 def responses(model: ModuleType) -> None:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
-from engines.asr.queueing import RequestQueue, Ticket
+from engines.asr.queueing import MOST_LATE_SECONDS, MOST_TEXTS, NEEDED_SECONDS, RequestQueue, Ticket
 from tests.unit.engines.counting_recognizer import request
+
+NOW = 1e9
+SOON, PASSED = NEEDED_SECONDS / 2, -1.0
+IN_TIME, LONG_PASSED = 2 * NEEDED_SECONDS, -MOST_LATE_SECONDS - 1
 
 
 def tickets(*wanted: str) -> list[Ticket]:
@@ -14,13 +20,19 @@ def tickets(*wanted: str) -> list[Ticket]:
     return [Ticket(request(int(w.rstrip("de")), 1, **flags.get(w[-1], {})), print) for w in wanted]
 
 
+def due(name: str, seconds: float) -> Ticket:
+    """A text that is of use for so many seconds."""
+    (ticket,) = tickets(name)
+    return dataclasses.replace(ticket, request=dataclasses.replace(ticket.request, deadline_seconds=NOW + seconds))
+
+
 def names(taken: list[Ticket]) -> list[str]:
     return [f"{t.request.sequence_id}{'d' * t.request.decode}{'e' * t.request.end}" for t in taken]
 
 
 @pytest.fixture
 def queue() -> RequestQueue:
-    return RequestQueue(workers=2, most=32)
+    return RequestQueue(workers=2, most=32, clock=lambda: NOW)
 
 
 def test_audio_is_taken_in_together_and_texts_are_shared(queue: RequestQueue):
@@ -64,3 +76,31 @@ def test_no_more_are_taken_than_make_a_batch():
 def test_of_an_empty_queue_nothing_is_taken(queue: RequestQueue):
     assert not queue.is_ready
     assert queue.take() == []
+
+
+def test_texts_that_come_too_late_wait_for_those_that_do_not(queue: RequestQueue):
+    queue.put([due("1d", SOON), due("2e", PASSED), due("3d", IN_TIME), *tickets("4e")])
+    assert names(queue.take()) == ["3d", "4e"]
+    assert names(queue.take()) == ["1d"]
+    assert names(queue.take()) == ["2e"]
+
+
+def test_nobody_is_late_for_ever(queue: RequestQueue):
+    queue.put([due("1d", LONG_PASSED), due("2d", IN_TIME)])
+    assert names(queue.take()) == ["1d"]
+
+
+def test_audio_is_never_late(queue: RequestQueue):
+    queue.put([due("1", PASSED), due("2d", IN_TIME)])
+    assert names(queue.take()) == ["1", "2d"]
+
+
+def test_a_late_sequence_stays_in_order(queue: RequestQueue):
+    queue.put([due("1d", PASSED), due("1e", IN_TIME), due("2d", IN_TIME), due("3d", IN_TIME)])
+    assert names(queue.take()) == ["2d", "3d"]
+    assert names(queue.take()) == ["1d"]
+
+
+def test_a_rush_is_worked_off_in_batches_of_a_few(queue: RequestQueue):
+    queue.put(tickets(*(f"{number}d" for number in range(1, 21))))
+    assert len(queue.take()) == MOST_TEXTS

@@ -95,7 +95,10 @@ def test_texts_that_are_asked_for_together_are_shared(engine: HeldEngine, start:
     assert [text(answer) for answer in answers] == ["1", "2"]
 
 
-def test_requests_gather_outside_while_all_are_busy(engine: HeldEngine, start: Callable[..., Workers]):
+def test_no_more_requests_wait_than_have_room(
+    engine: HeldEngine, start: Callable[..., Workers], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("engines.asr.workers.MOST_WAITING", 0)
     workers = start(count=1)
     workers.submit(ask(1, decode=True)[0])
     assert engine.begun[1].acquire(timeout=PATIENCE_SECONDS)
@@ -107,6 +110,26 @@ def test_requests_gather_outside_while_all_are_busy(engine: HeldEngine, start: C
         engine.free[1].set()
         submitting.result(PATIENCE_SECONDS)
         engine.free[2].set()
+    assert text(answer) == "2"
+
+
+def test_handing_over_takes_as_long_as_no_worker_is_free_up_to_a_limit(
+    engine: HeldEngine, start: Callable[..., Workers], monkeypatch: pytest.MonkeyPatch
+):
+    workers = start(count=1)
+    workers.submit(ask(1, decode=True)[0])
+    assert engine.begun[1].acquire(timeout=PATIENCE_SECONDS)
+    tickets, (answer,) = ask(2, decode=True)
+    workers.submit(tickets)
+    assert not answer.done()
+    monkeypatch.setattr("engines.asr.workers.WAIT_SECONDS", PATIENCE_SECONDS)
+    with ThreadPoolExecutor(1) as outside:
+        submitting = outside.submit(workers.submit, ask(3, decode=True)[0])
+        with pytest.raises(TimeoutError):
+            submitting.result(0.05)
+        for sequence_id in (1, 2, 3):
+            engine.free[sequence_id].set()
+        submitting.result(PATIENCE_SECONDS)
     assert text(answer) == "2"
 
 

@@ -130,6 +130,18 @@ def test_a_timeline_keeps_what_was_not_forgotten():
         timeline.get(90, 101)
 
 
+def test_what_a_timeline_has_given_stays_as_it_is():
+    timeline = Timeline()
+    given, numbers = [], np.arange(200_000, dtype=np.float32)
+    for start in range(0, len(numbers), 1600):
+        timeline.append(numbers[start : start + 1600])
+        given.append(timeline.get(max(0, start - 4000), timeline.end))
+        timeline.forget_before(start - 4000)
+        assert len(timeline) <= 4000 + 1600
+    for at, samples in enumerate(given):
+        np.testing.assert_array_equal(samples, numbers[max(0, 1600 * at - 4000) : 1600 * (at + 1)])
+
+
 def wav(subtype: str, rate: int = 16_000, channels: int = 1, container: str = "WAV") -> bytes:
     buffer = io.BytesIO()
     soundfile.write(buffer, tone(rate, channels), rate, format=container, subtype=subtype)

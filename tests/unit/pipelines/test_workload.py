@@ -17,9 +17,10 @@ from pipelines.errors import ModelError
 from pipelines.messages import Reply, Stage, Status
 from pipelines.pacing import LEAD_SECONDS, Lead
 from pipelines.ports import AnswerSpan, IntentPrediction, Timing
+from pipelines.turns.deadlines import guessing_seconds
 from pipelines.turns.effects import GuessFate
 from pipelines.turns.state import TurnSettings
-from pipelines.workload import Workload, guessing_seconds, strain
+from pipelines.workload import Workload, strain
 from tests import virtual_time
 from tests.unit.pipelines.fakes import FakeModels, ScriptedVoice
 
@@ -79,7 +80,7 @@ def reply(seconds: float, *, status: Status = Status.COMPLETE, speculated: bool 
     ],
 )
 def test_strain_is_the_part_of_the_time_that_a_reply_needed(found: Reply, expected: float):
-    silence = guessing_seconds(SETTINGS, 6)
+    silence = guessing_seconds(SETTINGS)
     assert strain(found, 100.0, SETTINGS, silence) == pytest.approx(expected, abs=0.001)
 
 
@@ -100,11 +101,6 @@ def test_more_time_than_usual_counts_as_given():
     settings = TurnSettings(budget_seconds=3.0)
     assert strain(reply(0.6), 100.0, settings, 0.0) == pytest.approx(0.2)
     assert strain(reply(0.6, status=Status.PARTIAL), 100.0, settings, 0.0) == 1.0
-
-
-def test_a_stop_window_shorter_than_the_pause_leaves_no_silence_to_work_in():
-    settings = TurnSettings(endpointing=EndpointingConfig(stop_window_seconds=0.128))
-    assert guessing_seconds(settings, 6) == 0
 
 
 async def hold(conversation: Conversation, audio: Sequence[np.ndarray], *, pace: float = 0.0) -> list[float]:

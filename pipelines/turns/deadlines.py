@@ -1,0 +1,38 @@
+"""Until when work on a turn is of use: arithmetic without a clock. All times are seconds of the conversation's own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipelines.turns.listening import SPECULATION_WINDOWS
+from pipelines.voice_activity import WINDOW_SECONDS
+
+if TYPE_CHECKING:
+    from pipelines.turns.state import State, Turn, TurnSettings
+
+
+def guessing_seconds(settings: TurnSettings) -> float:
+    """Returns the silence left for working a reply out once the recognizer was asked for all it has."""
+    return max(0.0, settings.endpointing.stop_window_seconds - SPECULATION_WINDOWS * WINDOW_SECONDS)
+
+
+def stages_due(state: State, number: int, now: float) -> float | None:
+    """Returns until when what is made of a turn's text is of use; None where nobody knows when its utterance ends."""
+    return _due(state.settings, next((turn for turn in state.turns if turn.number == number), None), now)
+
+
+def text_due(state: State, segment: int, now: float) -> float | None:
+    """Returns until when the text of a segment is of use for a reply; None where none is wanted, or nobody knows."""
+    if not state.settings.replies:
+        return None
+    of_turn = (turn for turn in state.turns if any(part.number == segment for part in turn.segments))
+    turn = next(of_turn, None)
+    return _due(state.settings, turn, now) if turn else None
+
+
+def _due(settings: TurnSettings, turn: Turn | None, now: float) -> float | None:
+    if turn is not None and turn.ended_at is not None:
+        return turn.ended_at + settings.budget_seconds
+    if not settings.endpointing.enabled:
+        return None
+    return now + guessing_seconds(settings) + settings.budget_seconds

@@ -1,0 +1,125 @@
+"""What a segment sends to its sequence, and when: in virtual time, beside a recognizer that the test speaks for."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from pipelines.deadline import deadline
+from pipelines.ports import NO_OPTIONS, Hypothesis
+from pipelines.recognition import MOST_REQUEST_SAMPLES, REQUEST_SAMPLES, SegmentStream
+from tests import virtual_time
+from tests.unit.pipelines.fakes import INSTANT
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    import numpy.typing as npt
+
+    from pipelines.ports import RecognitionOptions
+
+TENTH = np.zeros(1600, np.float32)
+
+
+class Recognizer:
+    """One sequence, which looks at its audio only while it has time.
+
+    Attributes:
+        sent: samples of each request.
+        left: seconds until its answer is of no use, None where nobody said.
+    """
+
+    def __init__(self, *, has_time: bool) -> None:
+        self.has_time = has_time
+        self.sent: list[int] = []
+        self.left: list[float | None] = []
+        self._covered = 0
+
+    def open_sequence(self, _: RecognitionOptions = NO_OPTIONS) -> Recognizer:
+        return self
+
+    async def send(self, audio: npt.NDArray[np.float32], *, decode: bool, end: bool) -> Hypothesis:
+        self.sent.append(len(audio))
+        until = deadline()
+        self.left.append(None if until is None else until - time.time())
+        await asyncio.sleep(0.001)
+        if self.has_time or decode or end:
+            self._covered = sum(self.sent)
+        return Hypothesis("", self._covered, end, INSTANT)
+
+
+def stream(recognizer: Recognizer) -> SegmentStream:
+    return SegmentStream(recognizer, lambda _: None, lambda error: pytest.fail(str(error)))
+
+
+async def speak(segment: SegmentStream, seconds: float) -> None:
+    for _ in range(round(10 * seconds)):
+        segment.send(TENTH, decode=False)
+        await asyncio.sleep(0.1)
+
+
+def run(scene: Callable[[], Awaitable[None]]) -> None:
+    virtual_time.run(scene())
+
+
+def test_audio_goes_in_pieces_of_one_size_while_there_is_time_for_its_text():
+    async def scene() -> None:
+        recognizer = Recognizer(has_time=True)
+        segment = stream(recognizer)
+        await speak(segment, 2)
+        segment.close()
+        await segment.task
+        assert recognizer.sent == [REQUEST_SAMPLES] * 5 + [0]
+
+    run(scene)
+
+
+def test_a_recognizer_without_time_is_troubled_less_and_less():
+    async def scene() -> None:
+        recognizer = Recognizer(has_time=False)
+        segment = stream(recognizer)
+        await speak(segment, 6.0)
+        assert recognizer.sent == [REQUEST_SAMPLES * count for count in (1, 1, 2, 3, 4, 4)]
+        assert max(recognizer.sent) == MOST_REQUEST_SAMPLES
+        recognizer.has_time = True
+        await speak(segment, 2.4)
+        assert recognizer.sent[6:] == [MOST_REQUEST_SAMPLES, REQUEST_SAMPLES, REQUEST_SAMPLES]
+        segment.close()
+        await segment.task
+
+    run(scene)
+
+
+def test_a_text_that_is_asked_for_is_asked_for_at_once():
+    async def scene() -> None:
+        recognizer = Recognizer(has_time=False)
+        segment = stream(recognizer)
+        await speak(segment, 0.5)
+        segment.send(TENTH, decode=True)
+        await asyncio.sleep(0.01)
+        assert recognizer.sent == [REQUEST_SAMPLES, 2 * len(TENTH)]
+        segment.close()
+        await segment.task
+
+    run(scene)
+
+
+def test_the_recognizer_is_told_until_when_a_text_is_of_use():
+    async def scene() -> None:
+        recognizer = Recognizer(has_time=True)
+        segment = stream(recognizer)
+        now = asyncio.get_running_loop().time
+        await speak(segment, 0.4)
+        segment.send(TENTH, decode=True, due=now() + 0.7)
+        await asyncio.sleep(0.01)
+        await speak(segment, 0.4)
+        segment.close(now() + 0.3)
+        await segment.task
+        assert recognizer.left == [None, pytest.approx(0.7, abs=0.05), None, pytest.approx(0.3, abs=0.05)]
+        assert deadline() is None
+
+    run(scene)
