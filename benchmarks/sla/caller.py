@@ -6,6 +6,7 @@ import asyncio
 import time
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import vivavoce
@@ -80,6 +81,7 @@ class Caller:
         self._speech_ends: dict[int, float] = {}
         self._partial_turns: set[int] = set()
         self._replies: list[tuple[float, str]] = []
+        self._texts: list[tuple[int, str]] = []
 
     async def call(self) -> Record:
         """Speaks the whole script; never raises for what the server does."""
@@ -116,7 +118,7 @@ class Caller:
             case vivavoce.Transcript(is_final=False):
                 self._note_partial(event, now)
             case vivavoce.Transcript():
-                self._record.transcript += f" {event.text}"
+                self._texts.append((event.turn, event.text))
             case vivavoce.SpeechEnded():
                 self._speech_ends[event.turn] = event.end_seconds
             case vivavoce.Reply():
@@ -147,6 +149,8 @@ class Caller:
     def _finish(self) -> None:
         """Matches replies with the recordings during which their turns began."""
         self._record.late_sending = self._microphone.late_seconds
+        # What comes late, after the text of the next utterance, was not misheard.
+        self._record.transcript = " ".join(text for _, text in sorted(self._texts, key=itemgetter(0)))
         starts = [max(0.0, line.first_sample / RATE_HZ - _WINDOW_SECONDS) for line in self._script.lines]
         got: dict[int, str] = {}
         for moment, answer in sorted(self._replies):

@@ -165,6 +165,14 @@ async def test_an_utterance_cut_in_two_counts_once(monkeypatch):
 
 
 @pytest.mark.usefixtures("_instant")
+async def test_a_text_that_comes_late_stands_where_it_was_said(monkeypatch):
+    said = [(1, "one"), (3, "three"), (2, "two"), (3, "and a half")]
+    events = [Transcript(turn, text, is_final=True, start_seconds=0.0, end_seconds=1.0) for turn, text in said]
+    record = await call(monkeypatch, spoken(0), events)
+    assert record.transcript == "one two three and a half"
+
+
+@pytest.mark.usefixtures("_instant")
 async def test_a_refusal_is_an_error_with_its_time(monkeypatch):
     record = await call(monkeypatch, spoken(0), [Overloaded("full", code="RESOURCE_EXHAUSTED")])
     assert record.error == "RESOURCE_EXHAUSTED"
