@@ -306,10 +306,8 @@ class Conversation:
 
     def _understand(self, turn: int, guess: int, text: str) -> None:
         """Runs intent and question answering side by side; each comes back as an event of its own."""
-        models, now = self._models_of(turn), self._loop.time()
-        due = deadlines.stages_due(self._state, turn, now)
-        seconds_left = None if due is None else due - now
-        self._stages.start(Stage.NLU, turn, guess, understand(models.intents, text), seconds_left)
+        models, due = self._models_of(turn), deadlines.stages_due(self._state, turn, self._loop.time())
+        self._stages.start(Stage.NLU, turn, guess, understand(models.intents, text), due)
         if self._config.documents:
             search = find_answer(models.answers, text, self._config.documents)
-            self._stages.start(Stage.QA, turn, guess, search, seconds_left)
+            self._stages.start(Stage.QA, turn, guess, search, due)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import contextvars
 import time
@@ -21,6 +22,11 @@ def answers_within(seconds: float | None) -> Iterator[None]:
         yield
     finally:
         _deadline.reset(token)
+
+
+def answers_until(due: float | None) -> contextlib.AbstractContextManager[None]:
+    """Says that what the body asks for is of no use after ``due``, on the running loop's clock; None says nothing."""
+    return answers_within(None if due is None else due - asyncio.get_running_loop().time())
 
 
 def deadline() -> float | None:

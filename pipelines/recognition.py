@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipelines.audio.formats import MODEL_RATE_HZ
-from pipelines.deadline import answers_within
+from pipelines.deadline import answers_until
 from pipelines.errors import ModelError
 from pipelines.mistakes import MISTAKE, log_mistake
 from pipelines.ports import NO_OPTIONS
@@ -69,7 +69,6 @@ class SegmentStream:
         self._wanted = True
         self._begun = False
         self._due: float | None = None
-        self._loop = asyncio.get_running_loop()
         self._wake = asyncio.Event()
         self._sending = self._sent = 0
         self._unread = 0
@@ -144,7 +143,7 @@ class SegmentStream:
         self._sending = len(audio)
         self._begun = True
         try:
-            with answers_within(None if self._due is None else self._due - self._loop.time()):
+            with answers_until(self._due):
                 hypothesis = await self._sequence.send(audio, decode=decode, end=end)
         finally:
             self._sending = 0

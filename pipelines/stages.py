@@ -7,7 +7,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pipelines.deadline import answers_within
+from pipelines.deadline import answers_until
 from pipelines.errors import ModelError
 from pipelines.mistakes import MISTAKE, log_mistake
 from pipelines.turns import events
@@ -42,7 +42,7 @@ class Stages:
         self._on_result, self._on_failure = on_result, on_failure
         self._tasks: dict[asyncio.Task[None], tuple[int, int]] = {}
 
-    def start(self, stage: Stage, turn: int, guess: int, work: Work, seconds_left: float | None) -> None:
+    def start(self, stage: Stage, turn: int, guess: int, work: Work, due: float | None) -> None:
         """Begins a stage.
 
         Args:
@@ -50,9 +50,9 @@ class Stages:
             turn: number of the turn.
             guess: number of the guess in it.
             work: what is to be done.
-            seconds_left: for how long it is of use; None where nobody knows.
+            due: until when it is of use, on the loop's clock; None where nobody knows.
         """
-        task = asyncio.create_task(self._run(stage, turn, guess, work, seconds_left), name=f"{stage.value}-{turn}")
+        task = asyncio.create_task(self._run(stage, turn, guess, work, due), name=f"{stage.value}-{turn}")
         self._tasks[task] = (turn, guess)
         task.add_done_callback(partial(self._forget, stage))
 
@@ -72,9 +72,9 @@ class Stages:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _run(self, stage: Stage, turn: int, guess: int, work: Work, seconds_left: float | None) -> None:
+    async def _run(self, stage: Stage, turn: int, guess: int, work: Work, due: float | None) -> None:
         try:
-            with answers_within(seconds_left):
+            with answers_until(due):
                 result = await work
         except ModelError as error:
             self._on_failure(error, events.StageFailed(turn, guess, stage, str(error)))

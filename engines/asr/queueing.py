@@ -28,7 +28,7 @@ NEEDED_SECONDS = 0.2
 """What a text takes on a busy machine, with what is made of it: with less than that left it is late already."""
 
 MOST_LATE_SECONDS = 3.0
-"""So long after its deadline a text goes behind others; then it has its place again, so that each comes to its turn."""
+"""So long after its deadline a text goes behind others; then nobody who comes later passes it: each has its turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Ticket:
 
 
 class RequestQueue:
-    """Requests in the order of their arrival. Not safe for threads by itself.
+    """Requests in the order of their arrival, but for those that come too late. Not safe for threads by itself.
 
     Args:
         workers: How many share the work.

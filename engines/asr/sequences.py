@@ -15,11 +15,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+MAX_SEQUENCES = 1024
+"""Sequences that may be open at a time."""
+
+
 class SequenceStore:
     """Open sequences. One is forgotten when it ends, or when nothing was heard of it for long."""
 
     def __init__(
-        self, max_samples: int, idle_timeout_seconds: float, clock: Callable[[], float], max_sequences: int = 1024
+        self,
+        max_samples: int,
+        idle_timeout_seconds: float,
+        clock: Callable[[], float],
+        max_sequences: int = MAX_SEQUENCES,
     ) -> None:
         """Takes the limits and a monotonic clock in seconds."""
         self._max_samples = max_samples

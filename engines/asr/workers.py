@@ -10,6 +10,7 @@ import threading
 from typing import TYPE_CHECKING, Protocol
 
 from engines.asr.queueing import RequestQueue, Ticket
+from engines.asr.sequences import MAX_SEQUENCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +24,7 @@ logger = logging.getLogger(__name__)
 WAIT_SECONDS = 0.05
 """How long whoever hands requests over waits for a worker to be free."""
 
-MOST_WAITING = 1024
+MOST_WAITING = MAX_SEQUENCES
 """Requests that wait for a worker before no more are taken: one of every sequence that can be open."""
 
 

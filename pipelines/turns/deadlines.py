@@ -25,8 +25,7 @@ def text_due(state: State, segment: int, now: float) -> float | None:
     """Returns until when the text of a segment is of use for a reply; None where none is wanted, or nobody knows."""
     if not state.settings.replies:
         return None
-    of_turn = (turn for turn in state.turns if any(part.number == segment for part in turn.segments))
-    turn = next(of_turn, None)
+    turn = next((turn for turn in state.turns if any(part.number == segment for part in turn.segments)), None)
     return _due(state.settings, turn, now) if turn else None
 
 

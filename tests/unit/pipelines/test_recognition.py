@@ -52,66 +52,57 @@ class Recognizer:
         return Hypothesis("", self._covered, end, INSTANT)
 
 
-def stream(recognizer: Recognizer) -> SegmentStream:
-    return SegmentStream(recognizer, lambda _: None, lambda error: pytest.fail(str(error)))
-
-
 async def speak(segment: SegmentStream, seconds: float) -> None:
     for _ in range(round(10 * seconds)):
         segment.send(TENTH, decode=False)
         await asyncio.sleep(0.1)
 
 
-def run(scene: Callable[[], Awaitable[None]]) -> None:
-    virtual_time.run(scene())
+def recognize(scene: Callable[[Recognizer, SegmentStream], Awaitable[None]], *, has_time: bool) -> Recognizer:
+    """Plays a scene, ends the segment, and returns the recognizer that it was sent to."""
+    recognizer = Recognizer(has_time=has_time)
+
+    async def main() -> None:
+        segment = SegmentStream(recognizer, lambda _: None, lambda error: pytest.fail(str(error)))
+        await scene(recognizer, segment)
+        segment.close()
+        await segment.task
+
+    virtual_time.run(main())
+    return recognizer
 
 
 def test_audio_goes_in_pieces_of_one_size_while_there_is_time_for_its_text():
-    async def scene() -> None:
-        recognizer = Recognizer(has_time=True)
-        segment = stream(recognizer)
+    async def scene(_: Recognizer, segment: SegmentStream) -> None:
         await speak(segment, 2)
-        segment.close()
-        await segment.task
-        assert recognizer.sent == [REQUEST_SAMPLES] * 5 + [0]
 
-    run(scene)
+    assert recognize(scene, has_time=True).sent == [REQUEST_SAMPLES] * 5 + [0]
 
 
 def test_a_recognizer_without_time_is_troubled_less_and_less():
-    async def scene() -> None:
-        recognizer = Recognizer(has_time=False)
-        segment = stream(recognizer)
+    async def scene(recognizer: Recognizer, segment: SegmentStream) -> None:
         await speak(segment, 6.0)
         assert recognizer.sent == [REQUEST_SAMPLES * count for count in (1, 1, 2, 3, 4, 4)]
         assert max(recognizer.sent) == MOST_REQUEST_SAMPLES
         recognizer.has_time = True
         await speak(segment, 2.4)
         assert recognizer.sent[6:] == [MOST_REQUEST_SAMPLES, REQUEST_SAMPLES, REQUEST_SAMPLES]
-        segment.close()
-        await segment.task
 
-    run(scene)
+    recognize(scene, has_time=False)
 
 
 def test_a_text_that_is_asked_for_is_asked_for_at_once():
-    async def scene() -> None:
-        recognizer = Recognizer(has_time=False)
-        segment = stream(recognizer)
+    async def scene(recognizer: Recognizer, segment: SegmentStream) -> None:
         await speak(segment, 0.5)
         segment.send(TENTH, decode=True)
         await asyncio.sleep(0.01)
         assert recognizer.sent == [REQUEST_SAMPLES, 2 * len(TENTH)]
-        segment.close()
-        await segment.task
 
-    run(scene)
+    recognize(scene, has_time=False)
 
 
 def test_the_recognizer_is_told_until_when_a_text_is_of_use():
-    async def scene() -> None:
-        recognizer = Recognizer(has_time=True)
-        segment = stream(recognizer)
+    async def scene(recognizer: Recognizer, segment: SegmentStream) -> None:
         now = asyncio.get_running_loop().time
         await speak(segment, 0.4)
         segment.send(TENTH, decode=True, due=now() + 0.7)
@@ -122,4 +113,4 @@ def test_the_recognizer_is_told_until_when_a_text_is_of_use():
         assert recognizer.left == [None, pytest.approx(0.7, abs=0.05), None, pytest.approx(0.3, abs=0.05)]
         assert deadline() is None
 
-    run(scene)
+    recognize(scene, has_time=True)
