@@ -34,8 +34,13 @@ class Utterance:
 
     @property
     def key(self) -> str:
-        """What the text says, whatever its case and spacing: two utterances with one key are duplicates."""
-        return " ".join(self.text.lower().split())
+        """Two utterances with one key are duplicates; see :func:`text_key`."""
+        return text_key(self.text)
+
+
+def text_key(text: str) -> str:
+    """Tells what a text says, whatever its case and spacing."""
+    return " ".join(text.lower().split())
 
 
 def read_utterances(path: Path) -> list[Utterance]:

@@ -34,4 +34,4 @@ def split_as_trained(directory: Path, data: Sequence[Path]) -> QaData | None:
         return None
     # The split hangs on the order of the questions.
     ordered = [files[digest] for digest in trained]
-    return gather(ordered, test=None, validation=given["validation"], seed=given["recipe"]["schedule"]["seed"])
+    return gather(ordered, test=None, validation=given["validation"])

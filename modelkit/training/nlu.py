@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -16,13 +16,15 @@ from modelkit.errors import TrainingError
 from modelkit.files import write_whole
 from modelkit.networks import BERT, MPNET
 from modelkit.nlu import collect_labels
-from modelkit.outliers import split_name
-from modelkit.training import nlu_data, nlu_engine
+from modelkit.plain_texts import split_name
+from modelkit.training import nlu_engine
 from modelkit.training.bases import LABELS, TOKENIZER, find_base
 from modelkit.training.devices import choose_device
 from modelkit.training.distillation import Teachers
+from modelkit.training.nlu_data import FEW_INTENTS, NluData, NluFiles, gather
 from modelkit.training.nlu_recipe import NluRecipe
-from modelkit.training.nlu_task import Augmenter, NluTask
+from modelkit.training.nlu_task import NluTask
+from modelkit.training.nlu_texts import Augmenter, EpochTexts, word_neighbours
 from modelkit.training.options import TrainOptions, adjust
 from modelkit.training.saved import load_intents
 from modelkit.training.vocabularies import translate
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 
     from modelkit.training.bases import Base
     from modelkit.training.checkpoint import RunFolder
-    from modelkit.training.nlu_data import NluData
     from modelkit.training.progress import Display
 
 
@@ -44,18 +45,12 @@ class NluOptions:
     """What is trained, beyond :class:`modelkit.training.options.TrainOptions`.
 
     Attributes:
-        common: the options of both kinds of engines.
-        intents: names of the intents of the folders in ``common.data``.
-        outliers: files of texts that no intent covers.
-        test: utterances to score at the end, which must not be among the data.
-        drop_duplicates: leave what ``test`` has out of training.
+        common: the options of all kinds of engines.
+        files: what is read beside ``common.data``.
     """
 
     common: TrainOptions
-    intents: tuple[str, ...] = ()
-    outliers: tuple[str, ...] = ()
-    test: Path | None = None
-    drop_duplicates: bool = False
+    files: NluFiles = field(default_factory=NluFiles)
 
 
 def train(options: NluOptions, display: Display) -> dict[str, object]:
@@ -69,7 +64,9 @@ def train(options: NluOptions, display: Display) -> dict[str, object]:
     """
     common = options.common
     common.check_out()
-    data = _gather(options)
+    if options.files.unlabelled and not common.teachers:
+        raise TrainingError("only teachers can label the texts of --unlabelled: name some with --teachers")
+    data = gather(common.data, options.files, validation=common.validation, seed=common.seed)
     device = choose_device(common.device)
     recipe = _recipe(data, common, device)
     base = find_base(*common.bases, kinds=(BERT, MPNET))
@@ -93,7 +90,9 @@ def train(options: NluOptions, display: Display) -> dict[str, object]:
         torch.manual_seed(recipe.schedule.seed)
         network = base.intent_slot_network(labels, recipe.dropout, whole=common.export_only).to(device)
         teachers = _teachers(common.teachers, base.tokenizer, labels, data, device)
-        task = NluTask(network, data, labels, UtteranceTokenizer(base.tokenizer), augmenter, recipe, teachers)
+        neighbours = word_neighbours(network, base.tokenizer) if teachers else None
+        texts = EpochTexts(data, recipe, augmenter, neighbours)
+        task = NluTask(network, data, labels, UtteranceTokenizer(base.tokenizer), texts, recipe, teachers)
         common.run(task, recipe.schedule, display)
     display.say("calibrating, exporting and compressing")
     return nlu_engine.finish(load_intents(common.out), common.out, data, augmenter, card, recipe.schedule.seed)
@@ -102,7 +101,7 @@ def train(options: NluOptions, display: Display) -> dict[str, object]:
 def make_labels(data: NluData) -> IntentLabels:
     """Names the outputs of a network for ``data``; of few intents ``none`` is one."""
     intents, tags = collect_labels([*data.training, *data.validation])
-    if len(intents) < nlu_data.FEW_INTENTS and data.outliers and NO_INTENT not in intents:
+    if len(intents) < FEW_INTENTS and data.outliers and NO_INTENT not in intents:
         intents = (*intents, NO_INTENT)
     return IntentLabels(intents, tags)
 
@@ -126,31 +125,27 @@ def _labels(folder: RunFolder, data: NluData) -> IntentLabels:
     return own
 
 
-def _gather(options: NluOptions) -> NluData:
-    common = options.common
-    return nlu_data.gather(
-        common.data,
-        intents=options.intents,
-        outliers=options.outliers,
-        test=options.test,
-        drop_duplicates=options.drop_duplicates,
-        validation=common.validation,
-        seed=common.seed,
-    )
-
-
 def _recipe(data: NluData, common: TrainOptions, device: torch.device) -> NluRecipe:
     recipe = NluRecipe.for_sentences(len(data.training)) if data.of_sentences else NluRecipe()
     return adjust(recipe.on_gpu() if device.type == "cuda" else recipe, common)
 
 
 def _given(options: NluOptions, base: Base, recipe: NluRecipe) -> dict[str, object]:
-    outliers = [split_name(given) for given in options.outliers]
+    given = options.common.describe(base, options.files.test, recipe)
+    given.update(_describe_texts("outliers", "outlier_intents", options.files.outliers))
+    if options.common.teachers:
+        given.update(_describe_texts("unlabelled", "unlabelled_intents", options.files.unlabelled))
+    else:
+        unused = ("unlabelled_per_epoch", "perturbation")
+        given["recipe"] = {name: value for name, value in asdict(recipe).items() if name not in unused}
+    return {**given, "intents": list(options.files.intents)}
+
+
+def _describe_texts(name: str, name_of_intents: str, files: Sequence[str]) -> dict[str, object]:
+    chosen = [split_name(given) for given in files]
     return {
-        **options.common.describe(base, options.test, recipe),
-        "outliers": name_data(path for path, _ in outliers),
-        "outlier_intents": [intent for _, intents in outliers for intent in intents],
-        "intents": list(options.intents),
+        name: name_data(path for path, _ in chosen),
+        name_of_intents: [intent for _, intents in chosen for intent in intents],
     }
 
 

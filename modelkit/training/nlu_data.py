@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,10 +10,11 @@ from engines.bert.intent_decoding import NO_INTENT
 from modelkit.domain import is_domain, read_domain
 from modelkit.errors import DataError
 from modelkit.labelling import label_sentences
-from modelkit.nlu import Utterance, read_utterances
-from modelkit.outliers import read_outliers, split_outliers
+from modelkit.nlu import Utterance, read_utterances, text_key
+from modelkit.plain_texts import read_plain_texts, split_outliers
 from modelkit.rasa import read_rasa
 from modelkit.small_talk import small_talk
+from modelkit.training.splits import split_utterances
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +34,7 @@ class NluData:
         validation: others of the same kind.
         outliers: texts that no intent covers.
         held_out: other such texts, by kind.
+        unlabelled: texts that only teachers label.
         test: utterances that training does not see; empty without ``--test``.
         slot_values: all values of each closed slot.
         lookups: further values of slots.
@@ -44,6 +45,7 @@ class NluData:
     validation: tuple[Utterance, ...]
     outliers: tuple[str, ...]
     held_out: dict[str, list[str]]
+    unlabelled: tuple[str, ...]
     test: tuple[Utterance, ...]
     slot_values: dict[str, tuple[str, ...]]
     lookups: dict[str, tuple[str, ...]]
@@ -58,48 +60,56 @@ class _Gathered:
     of_sentences: bool = False
 
 
-def gather(
-    data: Sequence[Path],
-    *,
-    intents: Sequence[str],
-    outliers: Sequence[str],
-    test: Path | None,
-    drop_duplicates: bool,
-    validation: float,
-    seed: int,
-) -> NluData:
+@dataclass(frozen=True, slots=True)
+class NluFiles:
+    """What is read beside the utterances.
+
+    Attributes:
+        intents: names of the intents of the folders, in their order; without them, a folder's name is its intent.
+        outliers: texts that no intent covers; see :func:`modelkit.plain_texts.read_plain_texts`.
+        unlabelled: texts that only teachers label, likewise.
+        test: utterances that must not be among ``data``.
+        drop_duplicates: leave out of training what ``test`` has, where it would be an error.
+    """
+
+    intents: tuple[str, ...] = ()
+    outliers: tuple[str, ...] = ()
+    unlabelled: tuple[str, ...] = ()
+    test: Path | None = None
+    drop_duplicates: bool = False
+
+
+def gather(data: Sequence[Path], files: NluFiles, *, validation: float, seed: int) -> NluData:
     """Reads and checks all files and splits off the validation set.
 
     Args:
         data: ``.jsonl`` files, ``.yml`` files of Rasa, and folders of domains.
-        intents: names of the intents of the folders, in their order; without them, a folder's name is its intent.
-        outliers: see :func:`modelkit.outliers.read_outliers`.
-        test: utterances that must not be among ``data``.
-        drop_duplicates: leave out of training what ``test`` has, where it would be an error.
+        files: what else is read.
         validation: share of the utterances.
-        seed: of the split.
+        seed: of the outliers that are chosen.
 
     Raises:
         DataError: something is wrong with a file, or with all of them together.
     """
     rng = random.Random(seed)
-    gathered = _read_all(data, intents)
+    gathered = _read_all(data, files.intents)
+    test = files.test
     tested = tuple(read_utterances(test)) if test else ()
     kept = _without_repetition(gathered.utterances)
-    if test and drop_duplicates:
+    if test and files.drop_duplicates:
         keys = {utterance.key for utterance in tested}
         kept = [utterance for utterance in kept if utterance.key not in keys]
         if not kept:
             raise DataError(f"all utterances are in {test} too: give others to train on")
     elif test:
         check_apart(kept, tested, test)
-    kinds = _read_kinds(outliers, rng)
+    kinds = _read_kinds(files.outliers, rng)
     names = {utterance.intent for utterance in kept}
     if len(names - {NO_INTENT}) < FEW_INTENTS and gathered.of_sentences:
         values = [value for listed in gathered.slot_values.values() for value in listed]
         kinds.setdefault("small talk", []).extend(small_talk(_SMALL_TALK, values, rng))
     _check_classes(names, kinds)
-    training, validating = split(kept, validation, rng)
+    training, validating = split_utterances(kept, validation)
     if not validating:
         raise DataError(
             f"{len(kept)} utterances of {len(names)} intents leave none to validate with, as one of every intent stays "
@@ -111,32 +121,12 @@ def gather(
         tuple(validating),
         tuple(trained),
         held_out,
+        _unlabelled(files.unlabelled, (*validating, *tested), rng),
         tested,
         gathered.slot_values,
         gathered.lookups,
         gathered.of_sentences,
     )
-
-
-def split(utterances: Sequence[Utterance], share: float, rng: random.Random) -> tuple[list[Utterance], list[Utterance]]:
-    """Splits off about ``share`` of the utterances; one of every intent at least stays for training.
-
-    Returns:
-        The utterances to train on, and those to validate on.
-    """
-    shuffled = list(utterances)
-    rng.shuffle(shuffled)
-    left = Counter(utterance.intent for utterance in shuffled)
-    training: list[Utterance] = []
-    validating: list[Utterance] = []
-    wanted = max(1, round(share * len(shuffled)))
-    for utterance in shuffled:
-        if len(validating) < wanted and left[utterance.intent] > 1:
-            left[utterance.intent] -= 1
-            validating.append(utterance)
-        else:
-            training.append(utterance)
-    return training, validating
 
 
 def check_apart(training: Sequence[Utterance], test: Sequence[Utterance], path: Path) -> None:
@@ -184,13 +174,21 @@ def _merge(target: dict[str, tuple[str, ...]], values: dict[str, tuple[str, ...]
         target[name] = tuple(dict.fromkeys((*target.get(name, ()), *listed)))
 
 
-def _read_kinds(outliers: Sequence[str], rng: random.Random) -> dict[str, list[str]]:
-    """Reads all outliers; kinds of one name, as of files of one name in two folders, are one."""
+def _read_kinds(files: Sequence[str], rng: random.Random) -> dict[str, list[str]]:
+    """Reads texts without labels; kinds of one name, as of files of one name in two folders, are one."""
     kinds: dict[str, list[str]] = {}
-    for given in outliers:
-        for kind, texts in read_outliers(given, rng).items():
+    for given in files:
+        for kind, texts in read_plain_texts(given, rng).items():
             kinds.setdefault(kind, []).extend(texts)
     return kinds
+
+
+def _unlabelled(files: Sequence[str], judged: Sequence[Utterance], rng: random.Random) -> tuple[str, ...]:
+    """Reads the texts that teachers label, each once, without those that the network is judged on."""
+    texts = {text_key(text): text for texts in _read_kinds(files, rng).values() for text in texts}
+    for utterance in judged:
+        texts.pop(utterance.key, None)
+    return tuple(texts.values())
 
 
 def _without_repetition(utterances: Sequence[Utterance]) -> list[Utterance]:

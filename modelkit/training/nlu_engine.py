@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from modelkit.networks import IntentSlotNetwork
     from modelkit.nlu import Utterance
     from modelkit.training.nlu_data import NluData
-    from modelkit.training.nlu_task import Augmenter
+    from modelkit.training.nlu_texts import Augmenter
     from modelkit.training.saved import SavedIntents
 
 SAMPLES = 400

@@ -23,6 +23,8 @@ class NluRecipe:
         mishearing: probability that a word is taken for one that sounds alike.
         copies: times that an epoch shows each utterance.
         teacher_weight: share of the loss against the teachers' opinion, where there are teachers.
+        unlabelled_per_epoch: texts without labels that an epoch shows, where there are teachers.
+        perturbation: probability that a word of an utterance among them is replaced by a neighbour.
     """
 
     schedule: Schedule = field(default_factory=Schedule)
@@ -35,6 +37,8 @@ class NluRecipe:
     mishearing: float = 0.01
     copies: int = 1
     teacher_weight: float = 0.7
+    unlabelled_per_epoch: int = 10_000
+    perturbation: float = 0.2
 
     @classmethod
     def for_sentences(cls, sentences: int) -> NluRecipe:
@@ -46,6 +50,7 @@ class NluRecipe:
             substitution=0.6,
             mishearing=0.06,
             copies=copies,
+            unlabelled_per_epoch=1200,
         )
 
     def on_gpu(self) -> NluRecipe:

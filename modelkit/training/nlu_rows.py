@@ -26,11 +26,13 @@ IGNORED = -100
 """Target of what the loss leaves out: tokens that begin no word, and the tags of outliers."""
 OUTLIER = -1
 """Intent of an utterance that no intent covers, where ``none`` is no intent of its own."""
+UNLABELLED = -2
+"""Intent of a text that only teachers label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Token ids, the intent's index (or :data:`OUTLIER`) and one tag or :data:`IGNORED` a token."""
+    """Token ids, the intent's index or :data:`OUTLIER` or :data:`UNLABELLED`, one tag or :data:`IGNORED` a token."""
 
     input_ids: npt.NDArray[np.int64]
     intent: int
@@ -63,6 +65,16 @@ def make_rows(utterances: Sequence[Utterance], labels: IntentLabels, tokenizer: 
     return rows
 
 
+def make_unlabelled_rows(texts: Sequence[str], tokenizer: UtteranceTokenizer) -> list[Row]:
+    """Tokenizes texts without labels; their tags only tell which tokens begin a word."""
+    batch = tokenizer.encode(texts)
+    rows = []
+    for row in range(len(texts)):
+        length = int(batch.attention_mask[row].sum())
+        rows.append(Row(batch.input_ids[row, :length], UNLABELLED, _no_slots(batch.offsets[row, :length])))
+    return rows
+
+
 def word_tags(utterance: Utterance, labels: IntentLabels, tokenizer: UtteranceTokenizer) -> list[int]:
     """Gives the index of every word's tag."""
     (row,) = make_rows([utterance], labels, tokenizer)
@@ -80,12 +92,16 @@ def make_batches(rows: Sequence[Row], size: int, rng: random.Random) -> list[Bat
 def _tag_targets(
     utterance: Utterance, offsets: npt.NDArray[np.int64], tags: Mapping[str, int]
 ) -> npt.NDArray[np.int64]:
-    targets = np.where(offsets[:, 0] == NO_OFFSET, IGNORED, 0)
+    targets = _no_slots(offsets)
     for slot in utterance.slots:
         inside = np.flatnonzero((offsets[:, 0] < slot.end) & (offsets[:, 1] > slot.start))
         targets[inside] = tags.get(f"I-{slot.name}", 0)
         targets[inside[:1]] = tags.get(f"B-{slot.name}", 0)
     return targets
+
+
+def _no_slots(offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return np.where(offsets[:, 0] == NO_OFFSET, IGNORED, 0)
 
 
 def _collate(group: Sequence[Row]) -> Batch:

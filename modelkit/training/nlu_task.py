@@ -8,21 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer
 from torch.nn import functional
 
 from engines.bert.intent_decoding import NO_INTENT, IntentDecoder
-from modelkit.augment import speech_like
 from modelkit.nlu import Utterance
 from modelkit.scoring import intent_accuracy, slot_f1
-from modelkit.sound_alikes import SoundAlikes
-from modelkit.substitution import collect_values, substitute_values
 from modelkit.training.distillation import Teachers, soft_loss
-from modelkit.training.nlu_rows import IGNORED, OUTLIER, Batch, make_batches, make_rows
+from modelkit.training.nlu_rows import IGNORED, OUTLIER, Batch, make_batches, make_rows, make_unlabelled_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     import numpy.typing as npt
     from torch import Tensor
@@ -32,6 +27,7 @@ if TYPE_CHECKING:
     from modelkit.networks import IntentSlotNetwork
     from modelkit.training.nlu_data import NluData
     from modelkit.training.nlu_recipe import NluRecipe
+    from modelkit.training.nlu_texts import EpochTexts
 
 _PREDICTED_ROWS = 64
 
@@ -45,26 +41,6 @@ class Logits:
     tags: npt.NDArray[np.float32]
 
 
-class Augmenter:
-    """Makes variants of utterances: other values in the slots, words misheard, written as a recognizer writes.
-
-    Args:
-        data: whose values are put in.
-        recipe: how much of each.
-        tokenizer: ``tokenizer.json``, whose vocabulary has the words that others are taken for.
-    """
-
-    def __init__(self, data: NluData, recipe: NluRecipe, tokenizer: Path) -> None:
-        self._values = collect_values(data.training, {**data.lookups, **data.slot_values})
-        self._alikes = SoundAlikes(Tokenizer.from_file(str(tokenizer)).get_vocab())
-        self._recipe = recipe
-
-    def vary(self, utterance: Utterance, rng: random.Random) -> Utterance:
-        """Makes one variant."""
-        utterance = substitute_values(utterance, self._values, self._recipe.substitution, rng)
-        return speech_like(self._alikes.mishear(utterance, self._recipe.mishearing, rng), rng)
-
-
 class NluTask:
     """What the loop trains (:class:`modelkit.training.loop.Task`).
 
@@ -73,7 +49,7 @@ class NluTask:
         data: what it is trained on.
         labels: names of its outputs.
         tokenizer: makes its inputs.
-        augmenter: makes variants of the utterances.
+        texts: what an epoch shows.
         recipe: how it is trained.
         teachers: earlier networks with the same labels.
     """
@@ -84,51 +60,56 @@ class NluTask:
         data: NluData,
         labels: IntentLabels,
         tokenizer: UtteranceTokenizer,
-        augmenter: Augmenter,
+        texts: EpochTexts,
         recipe: NluRecipe,
         teachers: Teachers,
     ) -> None:
         self.network = network
         self._data, self._labels, self._tokenizer = data, labels, tokenizer
-        self._augmenter, self._recipe, self._teachers = augmenter, recipe, teachers
+        self._texts, self._recipe, self._teachers = texts, recipe, teachers
         self._decoder = IntentDecoder(labels)
         outliers = [text for texts in data.held_out.values() for text in texts] if NO_INTENT in labels.intents else []
         self._validation = (*data.validation, *(Utterance(text, NO_INTENT, ()) for text in outliers))
 
     def batches(self, epoch: int) -> list[Batch]:
-        """Makes fresh variants of all utterances, and draws fresh outliers."""
+        """Makes fresh variants of all utterances, and draws fresh outliers and texts without labels."""
         rng = random.Random(self._recipe.schedule.seed * 1000 + epoch)
-        outliers = self._data.outliers
-        chosen = rng.sample(outliers, min(self._recipe.outliers_per_epoch, len(outliers)))
-        shown = [*self._data.training * self._recipe.copies, *(Utterance(text, "", ()) for text in chosen)]
-        varied = [self._augmenter.vary(utterance, rng) for utterance in shown]
-        return make_batches(make_rows(varied, self._labels, self._tokenizer), self._recipe.rows, rng)
+        rows = make_rows(self._texts.labelled(rng), self._labels, self._tokenizer)
+        if unlabelled := self._texts.unlabelled(rng):
+            rows += make_unlabelled_rows(unlabelled, self._tokenizer)
+        return make_batches(rows, self._recipe.rows, rng)
 
     def loss(self, batch: Batch) -> Tensor:
         """Cross-entropy of intents and tags, and on outliers the distance of the intent from uniform.
 
         The last is outlier exposure (Hendrycks et al., 2019, "Deep Anomaly Detection with Outlier Exposure", section
-        4).
+        4). Of texts without labels all that counts is what the teachers think.
         """
         device = next(self.network.parameters()).device
         ids, mask, tags, intents = (t.to(device) for t in (batch.ids, batch.mask, batch.tags, batch.intents))
         intent_logits, tag_logits = (logits.float() for logits in self.network(ids, mask))
-        inside = intents != OUTLIER
+        labelled, outside = intents >= 0, intents == OUTLIER
         total: Tensor = tag_logits.sum() * 0.0
-        if inside.any():
-            smoothing = self._recipe.label_smoothing
-            total = total + functional.cross_entropy(intent_logits[inside], intents[inside], label_smoothing=smoothing)
-            total = total + functional.cross_entropy(tag_logits.flatten(0, 1), tags.flatten(), ignore_index=IGNORED)
-            if self._teachers:
-                # Outliers are left out: teachers take most of the time and have no say in them.
-                soft = self._soft_loss(
-                    (ids[inside], mask[inside]), (intent_logits[inside], tag_logits[inside]), tags[inside] != IGNORED
-                )
-                total = torch.lerp(total, soft, self._recipe.teacher_weight)
-        if not inside.all():
-            outside = -functional.log_softmax(intent_logits[~inside], dim=-1).mean()
-            total = total + self._recipe.outlier_weight * outside * (~inside).float().mean()
+        if labelled.any():
+            total = total + self._hard_loss(
+                (intent_logits[labelled], tag_logits[labelled]), intents[labelled], tags[labelled]
+            )
+        if self._teachers and not outside.all():
+            # Outliers are left out: teachers take most of the time and have no say in them.
+            taught = ~outside
+            soft = self._soft_loss(
+                (ids[taught], mask[taught]), (intent_logits[taught], tag_logits[taught]), tags[taught] != IGNORED
+            )
+            labels_share = (1 - self._recipe.teacher_weight) * labelled.sum() / taught.sum()
+            total = torch.lerp(soft, total, labels_share)
+        if outside.any():
+            uniform = -functional.log_softmax(intent_logits[outside], dim=-1).mean()
+            total = total + self._recipe.outlier_weight * uniform * outside.float().mean()
         return total
+
+    def _hard_loss(self, logits: tuple[Tensor, Tensor], intents: Tensor, tags: Tensor) -> Tensor:
+        named = functional.cross_entropy(logits[0], intents, label_smoothing=self._recipe.label_smoothing)
+        return named + functional.cross_entropy(logits[1].flatten(0, 1), tags.flatten(), ignore_index=IGNORED)
 
     def _soft_loss(self, inputs: tuple[Tensor, Tensor], logits: tuple[Tensor, Tensor], words: Tensor) -> Tensor:
         intents, tags = self._teachers.opinions(*inputs, masks=(None, None))

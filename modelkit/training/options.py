@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 Recipe = TypeVar("Recipe", bound="DataclassInstance")
 
 _SHARES = (
-    *("average", "dropout", "label_smoothing", "mishearing", "questions", "substitution", "teacher_weight", "warmup"),
-    *("whole", "wrong_paragraph"),
+    *("average", "dropout", "label_smoothing", "mishearing", "perturbation", "questions", "substitution"),
+    *("teacher_weight", "warmup", "whole", "wrong_paragraph"),
 )
 _RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(_SHARES, (0.0, 1.0)),
     "cut": (0.0, 0.9),
     "epochs": (0.001, math.inf),
     **dict.fromkeys(("kept_second", "kept_third", "kept_fourth", "kept_fifth", "kept_sixth"), (0, math.inf)),
-    "outliers_per_epoch": (0, math.inf),
+    **dict.fromkeys(("outliers_per_epoch", "unlabelled_per_epoch"), (0, math.inf)),
     "overlap": (0, math.inf),
     "seed": (-(2**63), 2**63 - 1),
 }

@@ -50,7 +50,7 @@ def train(options: PunctuationOptions, display: Display) -> dict[str, object]:
     common.check_out()
     if common.teachers:
         raise TrainingError("punctuation is not learned from teachers: leave --teachers out")
-    data = punctuation_data.gather(common.data, test=options.test, validation=common.validation, seed=common.seed)
+    data = punctuation_data.gather(common.data, test=options.test, validation=common.validation)
     device = choose_device(common.device)
     recipe = adjust(PunctuationRecipe().on_gpu() if device.type == "cuda" else PunctuationRecipe(), common)
     base = find_base(*common.bases)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ from modelkit.errors import DataError
 from modelkit.punctuation import LabelledWord, is_question, label
 from modelkit.squad import read_squad
 from modelkit.text_files import read_text
-from modelkit.training.qa_data import split
+from modelkit.training.splits import split_articles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,14 +42,13 @@ class PunctuationData:
     test: tuple[Passage, ...]
 
 
-def gather(data: Sequence[Path], *, test: Path | None, validation: float, seed: int) -> PunctuationData:
+def gather(data: Sequence[Path], *, test: Path | None, validation: float) -> PunctuationData:
     """Reads and checks all files and splits off the validation set.
 
     Args:
         data: SQuAD files, and text files with a paragraph a line.
         test: one whose paragraphs must not be among ``data``.
         validation: share of the passages; whole articles are held out.
-        seed: of the split.
 
     Raises:
         DataError: something is wrong with a file, or with all of them together.
@@ -63,7 +61,7 @@ def gather(data: Sequence[Path], *, test: Path | None, validation: float, seed: 
             f"{len(common)} paragraphs of {test} are among the training data too, as {min(common)[:60]!r}: "
             "take them out of one of the two"
         )
-    training, validating = split(passages, validation, random.Random(seed))
+    training, validating = split_articles(passages, validation)
     if not training or not validating:
         raise DataError(
             f"{len(passages)} paragraphs and questions are too few to train and validate with: "

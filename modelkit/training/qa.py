@@ -64,7 +64,7 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
     device = choose_device(common.device)
     recipe = adjust(QaRecipe().on_gpu() if device.type == "cuda" else QaRecipe(), common)
     seed = recipe.schedule.seed
-    data = qa_data.gather(common.data, test=options.test, validation=common.validation, seed=seed)
+    data = qa_data.gather(common.data, test=options.test, validation=common.validation)
     base = find_base(*common.bases, kinds=(BERT, MPNET))
     folder = common.folder
     tokenizer = None if folder.finished else _tokenizer(base, recipe)

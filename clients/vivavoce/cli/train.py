@@ -99,9 +99,20 @@ _teachers_option = click.option(
     multiple=True,
     help="Texts that no intent covers: SQuAD JSON, a text file, or FILE.jsonl:INTENT,INTENT. May be repeated.",
 )
+@click.option(
+    "--unlabelled",
+    metavar="FILE",
+    multiple=True,
+    help="Texts that only the --teachers label, named as for --outliers. May be repeated.",
+)
 @click.option("--drop-duplicates", is_flag=True, help="Leave what the --test file has out of training.")
 def nlu(
-    intents: tuple[str, ...], outliers: tuple[str, ...], drop_duplicates: bool, test: Path | None, **common: object
+    intents: tuple[str, ...],
+    outliers: tuple[str, ...],
+    unlabelled: tuple[str, ...],
+    drop_duplicates: bool,
+    test: Path | None,
+    **common: object,
 ) -> None:
     """Train intents and slots.
 
@@ -110,8 +121,10 @@ def nlu(
     """
     _check_installed()
     from modelkit.training import nlu as training  # noqa: PLC0415 - integrators install the client alone
+    from modelkit.training.nlu_data import NluFiles  # noqa: PLC0415
 
-    options = training.NluOptions(_common(common, 0.07), intents, outliers, test, drop_duplicates)
+    files = NluFiles(intents, outliers, unlabelled, test, drop_duplicates)
+    options = training.NluOptions(_common(common, 0.07), files)
     _run(lambda display: training.train(options, display), options.common, as_json=bool(common["as_json"]))
 
 

@@ -15,7 +15,7 @@ from modelkit.errors import DataError
 from modelkit.labelling import label_sentences
 from modelkit.markup import parse_marks
 from modelkit.nlu import Utterance
-from modelkit.outliers import read_outliers, split_outliers
+from modelkit.plain_texts import read_plain_texts, split_outliers
 from modelkit.rasa import read_rasa
 from modelkit.text_files import read_text
 
@@ -194,11 +194,11 @@ def test_outliers_are_read_from_text_and_from_utterances_of_some_intents(tmp_pat
     rng = random.Random(0)
     lines = [json.dumps({"text": f"say {i}", "intent": i, "slots": []}) for i in ("a", "b", "c")]
     path = write(tmp_path / "more.jsonl", "\n".join(lines))
-    assert read_outliers(str(path), rng) == {"a": ["say a"], "b": ["say b"], "c": ["say c"]}
-    assert read_outliers(f"{path}:a,c", rng) == {"a": ["say a"], "c": ["say c"]}
+    assert read_plain_texts(str(path), rng) == {"a": ["say a"], "b": ["say b"], "c": ["say c"]}
+    assert read_plain_texts(f"{path}:a,c", rng) == {"a": ["say a"], "c": ["say c"]}
     with pytest.raises(DataError, match=r"more\.jsonl has no utterances of d"):
-        read_outliers(f"{path}:a,d", rng)
-    assert read_outliers(str(write(tmp_path / "talk.txt", "hello\n\nbye\n")), rng) == {"talk": ["hello", "bye"]}
+        read_plain_texts(f"{path}:a,d", rng)
+    assert read_plain_texts(str(write(tmp_path / "talk.txt", "hello\n\nbye\n")), rng) == {"talk": ["hello", "bye"]}
 
 
 def test_a_tenth_of_each_kind_of_outlier_is_held_out():

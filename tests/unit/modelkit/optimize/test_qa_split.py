@@ -16,7 +16,7 @@ from modelkit.training.qa_data import QaData, gather
 if TYPE_CHECKING:
     from pathlib import Path
 
-VALIDATION, SEED = 0.3, 3
+VALIDATION = 0.3
 
 
 def write_articles(path: Path, name: str, articles: int = 10) -> Path:
@@ -38,9 +38,9 @@ def files(tmp_path) -> list[Path]:
 @pytest.fixture
 def trained(engine, files) -> QaData:
     """What the engine says to have been trained on."""
-    given = {"data": name_data(files), "validation": VALIDATION, "recipe": {"schedule": {"seed": SEED}}}
+    given = {"data": name_data(files), "validation": VALIDATION}
     (engine / "training" / "run.json").write_text(json.dumps(given))
-    return gather(files, test=None, validation=VALIDATION, seed=SEED)
+    return gather(files, test=None, validation=VALIDATION)
 
 
 def test_the_split_of_training_is_found_whatever_the_files_are_called_now(engine, files, trained, tmp_path):

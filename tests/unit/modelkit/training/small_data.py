@@ -34,3 +34,9 @@ def write_squad(path: Path, articles: int = 8, version: str = "v2.0", sentences:
         data.append({"title": f"article {number}", "paragraphs": [{"context": context, "qas": entries}]})
     path.write_text(json.dumps({"version": version, "data": data}))
     return path
+
+
+def write_jsonl(path: Path, *rows: tuple[str, str]) -> Path:
+    """Writes utterances without slots, each a text with its intent."""
+    path.write_text("\n".join(json.dumps({"text": t, "intent": i, "slots": []}) for t, i in rows))
+    return path

@@ -17,6 +17,7 @@ from modelkit.errors import TrainingError
 from modelkit.export import QA_OUTPUTS
 from modelkit.training.bases import find_base
 from modelkit.training.nlu import NluOptions, train
+from modelkit.training.nlu_data import NluFiles
 from modelkit.training.nlu_task import predict
 from modelkit.training.options import TrainOptions
 from modelkit.training.qa_task import NetworkSession
@@ -75,7 +76,7 @@ def test_it_reads_what_a_bert_is_given(engine: Path, tiny_base: Path):
 def test_it_teaches_a_bert(engine: Path, tiny_base: Path, tmp_path: Path):
     given = options(write_domain(tmp_path / "pizza"), tmp_path / "taught", tiny_base, intents=("order",)).common
     taught = TrainOptions(**{**fields(given), "epochs": 0.1, "teachers": (engine,)})
-    train(NluOptions(taught, ("order",)), Silent())
+    train(NluOptions(taught, NluFiles(("order",))), Silent())
     assert json.loads((tmp_path / "taught" / "card.json").read_text())["teachers"]
 
 

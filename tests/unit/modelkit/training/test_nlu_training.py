@@ -23,11 +23,11 @@ from modelkit.sound_alikes import SoundAlikes
 from modelkit.substitution import collect_values, substitute_values
 from modelkit.training import nlu_engine
 from modelkit.training.nlu import NluOptions, train
-from modelkit.training.nlu_data import NluData, gather, split
+from modelkit.training.nlu_data import NluData, NluFiles, gather
 from modelkit.training.nlu_recipe import NluRecipe
 from modelkit.training.nlu_task import Logits
 from modelkit.training.options import TrainOptions, adjust
-from tests.unit.modelkit.training.small_data import Silent
+from tests.unit.modelkit.training.small_data import Silent, write_jsonl
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,15 +51,10 @@ def write_domain(folder: Path) -> Path:
     return folder
 
 
-def write_jsonl(path: Path, *rows: tuple[str, str]) -> Path:
-    path.write_text("\n".join(json.dumps({"text": t, "intent": i, "slots": []}) for t, i in rows))
-    return path
-
-
 def options(data: Path, out: Path, base: Path, **more: object) -> NluOptions:
     settings = ("learning_rate=0.003", "head_learning_rate=0.01", "rows=8", "outliers_per_epoch=300", "dropout=0")
-    common = TrainOptions((data,), out, (base,), validation=0.15, epochs=3, device="cpu", settings=settings)
-    return NluOptions(common, **more)
+    common = TrainOptions((data,), out, (base,), validation=0.15, epochs=4, device="cpu", settings=settings)
+    return NluOptions(common, NluFiles(**more))
 
 
 def understand(engine: Path, text: str):
@@ -117,15 +112,20 @@ def test_an_engine_can_be_gone_on_from_with_more_intents_and_be_a_teacher(engine
     pizza = write_domain(tmp_path / "pizza")
     one = options(pizza, tmp_path / "more", engine, intents=("order",))
     common = TrainOptions(**{**fields(one.common), "data": (pizza, music), "epochs": 0.2})
-    scores = train(NluOptions(common, ("order",)), Silent())
+    scores = train(NluOptions(common, NluFiles(("order",))), Silent())
     assert scores["validation_forced"]["slot_f1"] > 0.8  # After a fifth of an epoch: it was known before.
     assert json.loads((tmp_path / "more" / "card.json").read_text())["base"].startswith("engine engine")
 
     taught = TrainOptions(**{**fields(one.common), "out": tmp_path / "taught", "epochs": 0.1, "teachers": (engine,)})
-    train(NluOptions(taught, ("order",)), Silent())
+    talk = tmp_path / "talk.txt"
+    talk.write_text("play the song\nbring the map\n")
+    train(NluOptions(taught, NluFiles(("order",), unlabelled=(str(talk),))), Silent())
+    card = json.loads((tmp_path / "taught" / "card.json").read_text())
+    assert list(card["unlabelled"]) == [f"{tmp_path.name}/talk.txt"]
+    assert card["recipe"]["unlabelled_per_epoch"] > 0
     other = TrainOptions(**{**fields(common), "out": tmp_path / "other", "teachers": (engine,)})
     with pytest.raises(TrainingError, match=r"the teacher .*engine has other intents or slots"):
-        train(NluOptions(other, ("order",)), Silent())
+        train(NluOptions(other, NluFiles(("order",))), Silent())
 
 
 def test_a_domain_may_have_open_slots_beside_it(tiny_base, tmp_path):
@@ -143,7 +143,7 @@ def test_a_domain_may_have_open_slots_beside_it(tiny_base, tmp_path):
 @pytest.mark.parametrize(("end", "share"), [(14, 1.0), (9, 0.0)])
 def test_an_open_slot_is_accepted_with_the_words_that_are_labelled(monkeypatch, end, share):
     utterance = Utterance("play blue moon", "music", (Slot("song", 5, 14),))
-    data = NluData((), (utterance,), (), {}, (), {"size": ("small",)}, {}, of_sentences=True)
+    data = NluData((), (utterance,), (), {}, (), (), {"size": ("small",)}, {}, of_sentences=True)
     monkeypatch.setattr(nlu_engine, "predict", lambda *_: Logits(*(np.zeros(0),) * 3))
     decoder = Mock(decode=Mock(return_value=[Understanding("music", 0.9, (Slot("song", 5, end),))]))
     assert nlu_engine.accepted(Mock(), data, decoder, Mock()) == share
@@ -152,7 +152,7 @@ def test_an_open_slot_is_accepted_with_the_words_that_are_labelled(monkeypatch, 
 def test_an_engine_can_be_written_again_from_its_weights(engine, tiny_base, tmp_path):
     given = options(write_domain(tmp_path / "pizza"), engine, tiny_base, intents=("order",))
     before = network_file(engine / "triton" / "intent_slot_bert" / "1").read_bytes()
-    train(NluOptions(TrainOptions(**{**fields(given.common), "export_only": True}), ("order",)), Silent())
+    train(NluOptions(TrainOptions(**{**fields(given.common), "export_only": True}), NluFiles(("order",))), Silent())
     assert network_file(engine / "triton" / "intent_slot_bert" / "1").read_bytes() == before
 
 
@@ -164,7 +164,7 @@ def test_the_weights_keep_their_base_and_their_labels_when_written_again(engine,
 
     def export(data: Path, *intents: str) -> None:
         given = options(data, tmp_path / "engine", other_base, intents=intents)
-        train(NluOptions(TrainOptions(**{**fields(given.common), "export_only": True}), intents), Silent())
+        train(NluOptions(TrainOptions(**{**fields(given.common), "export_only": True}), NluFiles(intents)), Silent())
 
     both = ((f"{verb} {n}", verb) for n in range(8) for verb in ("play", "order"))
     music = write_jsonl(tmp_path / "music.jsonl", *both)
@@ -182,8 +182,7 @@ def fields(common: TrainOptions) -> dict[str, object]:
 
 
 def gathered(*data: Path, **more: object):
-    given = {"intents": (), "outliers": (), "test": None, "drop_duplicates": False, "validation": 0.3, "seed": 1}
-    return gather(data, **{**given, **more})
+    return gather(data, NluFiles(**more), validation=0.3, seed=1)
 
 
 def test_one_class_alone_needs_outliers(tmp_path):
@@ -255,13 +254,6 @@ def test_data_of_which_nothing_can_be_held_out_are_refused(tmp_path):
         gathered(toy)
     with pytest.raises(DataError, match=r"all utterances are in .*toy\.jsonl too: give others to train on"):
         gathered(toy, test=toy, drop_duplicates=True)
-
-
-def test_every_intent_stays_in_training():
-    utterances = [Utterance(f"{n}", "often", ()) for n in range(20)] + [Utterance("x", "once", ())]
-    training, validating = split(utterances, 0.5, random.Random(0))
-    assert len(validating) == 10
-    assert "once" in {u.intent for u in training}
 
 
 def test_slots_get_other_values_and_move_along():

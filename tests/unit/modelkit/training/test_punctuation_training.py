@@ -96,7 +96,7 @@ def test_the_network_and_its_export_agree(engine: Path):
 
 
 def test_running_text_is_cut_into_rows_that_hold_every_word_once(tiny_base: Path, tmp_path: Path):
-    data = gather([write_text(tmp_path / "text.txt")], test=None, validation=0.2, seed=1)
+    data = gather([write_text(tmp_path / "text.txt")], test=None, validation=0.2)
     tokenizer = WordTokenizer(tiny_base / "tokenizer.json")
     labelled = tokenize(data.training, tokenizer)
     rows = make_rows(labelled, tokenizer, PunctuationRecipe(), random.Random(1))
@@ -111,7 +111,7 @@ def test_running_text_is_cut_into_rows_that_hold_every_word_once(tiny_base: Path
 
 
 def test_paragraphs_are_scored_with_one_of_their_questions(tmp_path: Path):
-    data = gather([write_squad(tmp_path / "squad.json")], test=None, validation=0.3, seed=1)
+    data = gather([write_squad(tmp_path / "squad.json")], test=None, validation=0.3)
     for text in running_texts(data.validation):
         assert " ".join(word.text for word in text).endswith(("when was it built", "who played"))
 
@@ -119,12 +119,12 @@ def test_paragraphs_are_scored_with_one_of_their_questions(tmp_path: Path):
 def test_what_cannot_be_trained_on_is_named(tmp_path: Path):
     text = write_text(tmp_path / "text.txt")
     with pytest.raises(DataError, match=r"40 paragraphs of .*text\.txt are among the training data"):
-        gather([text], test=text, validation=0.2, seed=1)
+        gather([text], test=text, validation=0.2)
     careless = tmp_path / "careless.txt"
     careless.write_text("no capitals here. none at all.\n")
     with pytest.raises(DataError, match=r"careless\.txt holds no text with capitals"):
-        gather([careless], test=None, validation=0.2, seed=1)
+        gather([careless], test=None, validation=0.2)
     with pytest.raises(DataError, match="too few"):
-        gather([write_text(tmp_path / "one.txt", 1)], test=None, validation=0.2, seed=1)
+        gather([write_text(tmp_path / "one.txt", 1)], test=None, validation=0.2)
     with pytest.raises(TrainingError, match="--teachers"):
         train(PunctuationOptions(TrainOptions((text,), tmp_path / "out", teachers=(tmp_path,))), Silent())

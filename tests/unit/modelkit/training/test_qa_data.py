@@ -9,31 +9,20 @@ import pytest
 from engines.bert.tokenizing import DocumentTokenizer
 from modelkit.errors import DataError
 from modelkit.squad import Question
-from modelkit.training.qa_data import gather, split
+from modelkit.training.qa_data import gather
 from modelkit.training.qa_windows import label, make_windows
 from tests.unit.modelkit.training.small_data import write_squad
-
-
-def test_whole_articles_are_held_out_and_long_ones_by_paragraph():
-    short = [Question(f"s{n}", "?", f"text {n}", (), f"title {n // 4}") for n in range(160)]
-    training, validating = split(short, 0.2, random.Random(0))
-    assert 30 < len(validating) < 40
-    assert not {q.article for q in training} & {q.article for q in validating}
-    one = [Question(f"o{n}", "?", f"text {n // 2}", (), "all") for n in range(40)]
-    training, validating = split(one, 0.2, random.Random(0))
-    assert len(validating) == 8
-    assert not {q.context for q in training} & {q.context for q in validating}
 
 
 def test_a_test_set_on_the_same_paragraphs_is_refused(tmp_path):
     data, test = write_squad(tmp_path / "train.json"), write_squad(tmp_path / "test.json", 2, "v1.1")
     with pytest.raises(DataError, match=r"4 of the 4 questions of .*test\.json are put to paragraphs of the training"):
-        gather([data], test=test, validation=0.2, seed=1)
+        gather([data], test=test, validation=0.2)
 
 
 def test_too_little_to_split_is_refused(tmp_path):
     with pytest.raises(DataError, match="2 questions on 1 paragraphs are too few"):
-        gather([write_squad(tmp_path / "few.json", 1)], test=None, validation=0.2, seed=1)
+        gather([write_squad(tmp_path / "few.json", 1)], test=None, validation=0.2)
 
 
 def test_windows_point_at_the_answer_or_at_nothing(tiny_base):

@@ -1,4 +1,4 @@
-"""Reads text that no intent covers."""
+"""Reads texts without labels: those that no intent covers, and those that only teachers label."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def split_name(given: str) -> tuple[Path, tuple[str, ...]]:
     return Path(given), ()
 
 
-def read_outliers(given: str, rng: random.Random) -> dict[str, list[str]]:
-    """Reads a file of outliers, by kind.
+def read_plain_texts(given: str, rng: random.Random) -> dict[str, list[str]]:
+    """Reads the texts of a file, by kind.
 
     Args:
         given: a SQuAD file (``.json``), whose questions and sentences are taken; utterances (``.jsonl``), all or those
