@@ -97,6 +97,11 @@ def _with_comma(utterance: Utterance, rng: random.Random) -> Utterance:
     return Utterance(text, utterance.intent, slots)
 
 
+def is_plain_word(piece: str) -> bool:
+    """Tells whether a piece of a vocabulary is a whole lower-case word of English, of two letters at least."""
+    return len(piece) > 1 and piece.isascii() and piece.isalpha() and piece.islower()
+
+
 def substitute(utterance: Utterance, pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str]) -> Utterance:
     """Replaces every match that no slot's edge cuts in two, and moves the slots along."""
     text, slots = utterance.text, utterance.slots

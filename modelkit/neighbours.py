@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from modelkit.augment import is_plain_word
+
 if TYPE_CHECKING:
     import random
     from collections.abc import Mapping
@@ -34,7 +36,7 @@ class WordNeighbours:
 
     def __init__(self, vocabulary: Mapping[str, int], table: npt.NDArray[np.float32]) -> None:
         pieces = sorted(vocabulary, key=vocabulary.__getitem__)[:_FREQUENT]
-        self._words = [p for p in pieces if len(p) > 1 and p.isascii() and p.isalpha() and p.islower()]
+        self._words = [piece for piece in pieces if is_plain_word(piece)]
         self._rows = {word: row for row, word in enumerate(self._words)}
         chosen = table[[vocabulary[word] for word in self._words]]
         centred = chosen - chosen.mean(axis=0)

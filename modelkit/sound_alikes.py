@@ -10,7 +10,7 @@ from jellyfish import metaphone
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import Levenshtein
 
-from modelkit.augment import substitute
+from modelkit.augment import is_plain_word, substitute
 
 if TYPE_CHECKING:
     import random
@@ -36,7 +36,7 @@ class SoundAlikes:
     def __init__(self, vocabulary: Iterable[str]) -> None:
         self._words: dict[str, list[str]] = {}
         for word in sorted(vocabulary):
-            if len(word) > 1 and word.isascii() and word.isalpha() and word.islower():
+            if is_plain_word(word):
                 self._words.setdefault(metaphone(word), []).append(word)
         self._codes = list(self._words)
         self._alike = lru_cache(maxsize=20_000)(self._find)

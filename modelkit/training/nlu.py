@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import torch
+from tokenizers import Tokenizer
 
 from engines.bert.intent_decoding import NO_INTENT, IntentLabels
 from engines.bert.tokenizing import UtteranceTokenizer
@@ -81,7 +82,8 @@ def train(options: NluOptions, display: Display) -> dict[str, object]:
         f"{len(data.training)} utterances, {len(data.validation)} for validation, {len(data.outliers)} outliers, "
         f"{len(labels.intents)} intents, {len(labels.slot_names)} kinds of slots, on {device}"
     )
-    augmenter = Augmenter(data, recipe, folder.path / TOKENIZER)
+    vocabulary = Tokenizer.from_file(str(folder.path / TOKENIZER)).get_vocab()
+    augmenter = Augmenter(data, recipe, vocabulary)
     if data.of_sentences:
         rng = random.Random(recipe.schedule.seed)
         data = replace(data, validation=(*data.validation, *(augmenter.vary(u, rng) for u in data.validation)))
@@ -90,7 +92,8 @@ def train(options: NluOptions, display: Display) -> dict[str, object]:
         torch.manual_seed(recipe.schedule.seed)
         network = base.intent_slot_network(labels, recipe.dropout, whole=common.export_only).to(device)
         teachers = _teachers(common.teachers, base.tokenizer, labels, data, device)
-        neighbours = word_neighbours(network, base.tokenizer) if teachers else None
+        wanted = teachers and recipe.unlabelled_per_epoch
+        neighbours = word_neighbours(network, vocabulary) if wanted else None
         texts = EpochTexts(data, recipe, augmenter, neighbours)
         task = NluTask(network, data, labels, UtteranceTokenizer(base.tokenizer), texts, recipe, teachers)
         common.run(task, recipe.schedule, display)
@@ -131,13 +134,12 @@ def _recipe(data: NluData, common: TrainOptions, device: torch.device) -> NluRec
 
 
 def _given(options: NluOptions, base: Base, recipe: NluRecipe) -> dict[str, object]:
-    given = options.common.describe(base, options.files.test, recipe)
+    teachers = options.common.teachers
+    unused = () if teachers else ("unlabelled_per_epoch", "perturbation")
+    given = options.common.describe(base, options.files.test, recipe, unused)
     given.update(_describe_texts("outliers", "outlier_intents", options.files.outliers))
-    if options.common.teachers:
+    if teachers:
         given.update(_describe_texts("unlabelled", "unlabelled_intents", options.files.unlabelled))
-    else:
-        unused = ("unlabelled_per_epoch", "perturbation")
-        given["recipe"] = {name: value for name, value in asdict(recipe).items() if name not in unused}
     return {**given, "intents": list(options.files.intents)}
 
 

@@ -89,14 +89,14 @@ class NluTask:
         ids, mask, tags, intents = (t.to(device) for t in (batch.ids, batch.mask, batch.tags, batch.intents))
         intent_logits, tag_logits = (logits.float() for logits in self.network(ids, mask))
         labelled, outside = intents >= 0, intents == OUTLIER
+        taught = ~outside
         total: Tensor = tag_logits.sum() * 0.0
         if labelled.any():
             total = total + self._hard_loss(
                 (intent_logits[labelled], tag_logits[labelled]), intents[labelled], tags[labelled]
             )
-        if self._teachers and not outside.all():
+        if self._teachers and taught.any():
             # Outliers are left out: teachers take most of the time and have no say in them.
-            taught = ~outside
             soft = self._soft_loss(
                 (ids[taught], mask[taught]), (intent_logits[taught], tag_logits[taught]), tags[taught] != IGNORED
             )

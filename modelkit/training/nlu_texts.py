@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokenizers import Tokenizer
-
 from modelkit.augment import speech_like
 from modelkit.neighbours import WordNeighbours
 from modelkit.nlu import Utterance
@@ -14,7 +12,7 @@ from modelkit.substitution import collect_values, substitute_values
 
 if TYPE_CHECKING:
     import random
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping
 
     from modelkit.networks import IntentSlotNetwork
     from modelkit.training.nlu_data import NluData
@@ -30,12 +28,12 @@ class Augmenter:
     Args:
         data: whose values are put in.
         recipe: how much of each.
-        tokenizer: ``tokenizer.json``, whose vocabulary has the words that others are taken for.
+        vocabulary: has the words that others are taken for.
     """
 
-    def __init__(self, data: NluData, recipe: NluRecipe, tokenizer: Path) -> None:
+    def __init__(self, data: NluData, recipe: NluRecipe, vocabulary: Iterable[str]) -> None:
         self._values = collect_values(data.training, {**data.lookups, **data.slot_values})
-        self._alikes = SoundAlikes(Tokenizer.from_file(str(tokenizer)).get_vocab())
+        self._alikes = SoundAlikes(vocabulary)
         self._recipe = recipe
 
     def vary(self, utterance: Utterance, rng: random.Random) -> Utterance:
@@ -77,7 +75,7 @@ class EpochTexts:
         return texts + [self._neighbours.perturb(text, self._recipe.perturbation, rng) for text in varied]
 
 
-def word_neighbours(network: IntentSlotNetwork, tokenizer: Path) -> WordNeighbours:
-    """Finds neighbours among the word embeddings of a network with that ``tokenizer.json``."""
+def word_neighbours(network: IntentSlotNetwork, vocabulary: Mapping[str, int]) -> WordNeighbours:
+    """Finds neighbours among the word embeddings of a network with that vocabulary."""
     table = network.encoder.embeddings.word_embeddings.weight.detach().float().cpu().numpy()
-    return WordNeighbours(Tokenizer.from_file(str(tokenizer)).get_vocab(), table)
+    return WordNeighbours(vocabulary, table)

@@ -13,7 +13,7 @@ from modelkit.training.loop import train_to_end
 from modelkit.triton_models import check_target
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
     from _typeshed import DataclassInstance
@@ -124,15 +124,24 @@ class TrainOptions:
         else:
             train_to_end(task, schedule, self.folder, display, self.minutes)
 
-    def describe(self, base: Base, test: Path | None, recipe: DataclassInstance) -> dict[str, object]:
-        """Tells what a run is made of, for its model card, and to know whether a run may go on."""
+    def describe(
+        self, base: Base, test: Path | None, recipe: DataclassInstance, unused: Collection[str] = ()
+    ) -> dict[str, object]:
+        """Tells what a run is made of, for its model card, and to know whether a run may go on.
+
+        Args:
+            base: what it begins with.
+            test: utterances or questions that are not trained on.
+            recipe: how it is trained.
+            unused: fields of the recipe that mean nothing for this run, and are left out.
+        """
         return {
             "base": base.fingerprint(),
             "data": name_data(self.data),
             "test": name_data([test]) if test else {},
             "validation": self.validation,
             "teachers": [teacher.resolve().name for teacher in self.teachers],
-            "recipe": asdict(recipe),
+            "recipe": {name: value for name, value in asdict(recipe).items() if name not in unused},
         }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -69,11 +69,10 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
     folder = common.folder
     tokenizer = None if folder.finished else _tokenizer(base, recipe)
     kept = _kept(options, recipe)
-    given = common.describe(base, options.test, recipe)
+    unused = [name for name, used in (("pruning", kept), ("cut", recipe.cut)) if not used]
+    given = common.describe(base, options.test, recipe, unused)
     if kept:
         given["kept_tokens"] = list(kept)
-    unused = [name for name, used in (("pruning", kept), ("cut", recipe.cut)) if not used]
-    given["recipe"] = {name: value for name, value in asdict(recipe).items() if name not in unused}
     given = common.begin(given)
     display.say(f"{len(data.training)} questions, {len(data.validation)} for validation, on {device}")
     # What lies beside finished weights belongs to them, whatever the base.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 import torch
+from tokenizers import Tokenizer
 
 from engines.bert.intent_decoding import IntentLabels
 from engines.bert.tokenizing import UtteranceTokenizer
@@ -49,6 +50,10 @@ def neighbours() -> WordNeighbours:
     return WordNeighbours(words, table)
 
 
+def vocabulary_of(base: Path) -> dict[str, int]:
+    return Tokenizer.from_file(str(base / "tokenizer.json")).get_vocab()
+
+
 def data_of(utterances: tuple[Utterance, ...], unlabelled: tuple[str, ...] = ()) -> NluData:
     return NluData(utterances, utterances[:2], (), {}, unlabelled, (), {}, {}, of_sentences=False)
 
@@ -66,7 +71,7 @@ def test_words_give_way_to_their_neighbours(neighbours):
 def test_a_quarter_of_the_texts_is_taken_from_files(tiny_base: Path, neighbours):
     recipe = NluRecipe(unlabelled_per_epoch=40, perturbation=0.0)
     data = data_of(UTTERANCES, tuple(f"file {n}" for n in range(100)))
-    augmenter = Augmenter(data, recipe, tiny_base / "tokenizer.json")
+    augmenter = Augmenter(data, recipe, vocabulary_of(tiny_base))
     drawn = EpochTexts(data, recipe, augmenter, neighbours).unlabelled(random.Random(0))
     assert len(drawn) == 40
     assert sum(text.startswith("file") for text in drawn) == 10
@@ -80,7 +85,8 @@ def test_of_texts_without_labels_the_teachers_opinion_is_learnt(tiny_base: Path)
     network = base.intent_slot_network(LABELS, dropout=0.0)
     recipe = NluRecipe(teacher_weight=0.5, perturbation=0.0, unlabelled_per_epoch=8)
     data = data_of(UTTERANCES)
-    texts = EpochTexts(data, recipe, Augmenter(data, recipe, base.tokenizer), word_neighbours(network, base.tokenizer))
+    vocabulary = vocabulary_of(tiny_base)
+    texts = EpochTexts(data, recipe, Augmenter(data, recipe, vocabulary), word_neighbours(network, vocabulary))
     task = NluTask(network, data, LABELS, tokenizer, texts, recipe, Teachers([Certain()]))
     (unlabelled,) = make_batches(make_unlabelled_rows(["play song 1", "who"], tokenizer), 8, random.Random(0))
     optimizer = torch.optim.Adam(network.parameters(), 0.01)
@@ -108,7 +114,8 @@ def test_an_epoch_shows_them_beside_the_utterances(tiny_base: Path):
     base = find_base(tiny_base)
     network = base.intent_slot_network(LABELS, dropout=0.0)
     recipe, data = NluRecipe(unlabelled_per_epoch=12), data_of(UTTERANCES)
-    texts = EpochTexts(data, recipe, Augmenter(data, recipe, base.tokenizer), word_neighbours(network, base.tokenizer))
+    vocabulary = vocabulary_of(tiny_base)
+    texts = EpochTexts(data, recipe, Augmenter(data, recipe, vocabulary), word_neighbours(network, vocabulary))
     tokenizer = UtteranceTokenizer(base.tokenizer)
     batches = NluTask(network, data, LABELS, tokenizer, texts, recipe, Teachers([Certain()])).batches(0)
     assert sum(int((batch.intents == -2).sum()) for batch in batches) == 12
