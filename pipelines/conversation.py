@@ -199,10 +199,9 @@ class Conversation:
     async def _judge(self, at: float) -> None:
         """Judges every whole window of audio, and lets the machine act on it."""
         while probabilities := self._intake.judge():
-            for probability in probabilities:
-                self._dispatch(events.Heard(probability, at))
-                if self._crowded():
-                    await self._wait_for_room()
+            self._dispatch(*(events.Heard(probability, at) for probability in probabilities))
+            if self._crowded():
+                await self._wait_for_room()
             await self._intake.give_way(self._workload)
         self._intake.forget_before(listening.keep_from(self._state))
 
@@ -228,12 +227,15 @@ class Conversation:
         else:
             self._watch_for_stall()
 
-    def _dispatch(self, event: events.Event) -> None:
-        self._state, todo = step(self._state, event)
-        for effect in todo:
+    def _dispatch(self, *happened: events.Event) -> None:
+        todo: list[effects.Effect] = []
+        for event in happened:
+            self._state, more = step(self._state, event)
+            todo += more
+        for effect in effects.joined(todo):
             self._perform(effect)
-        if todo or not isinstance(event, events.Heard):
-            # A window of audio that asks for nothing, as in silence, has changed no turn.
+        if todo or not isinstance(happened[-1], events.Heard):
+            # Windows of audio that ask for nothing, as in silence, have changed no turn.
             self._release_models()
             turns = self._state.turns
             self._stages.keep({(turn.number, turn.guess.number) for turn in turns if turn.guess and not turn.replied})

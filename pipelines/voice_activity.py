@@ -31,6 +31,8 @@ SPEECH_ENDS = 0.35
 _INAUDIBLE_RMS = 1e-3
 """-60 dB of full scale: the hiss of a muted microphone. What is quieter is not judged while nobody speaks."""
 
+_INAUDIBLE_ENERGY = _INAUDIBLE_RMS**2 * WINDOW_SAMPLES
+
 
 class VoiceActivity(Protocol):
     """Judges the windows of one stream in order."""
@@ -76,25 +78,36 @@ class SileroStream:
     def __init__(self, model: SileroModel) -> None:
         self._model = model
         self._memory: Memory = (np.zeros(MEMORY, np.float32), np.zeros(MEMORY, np.float32))
-        self._context = np.zeros((1, CONTEXT_SAMPLES), np.float32)
+        self._context = np.zeros(CONTEXT_SAMPLES, np.float32)
         self._last = 0.0
 
     def probabilities(self, windows: npt.NDArray[np.float32]) -> list[float]:
         """Returns for each of the next windows, float32 ``[windows, 512]`` at 16 kHz, how probably somebody speaks."""
-        contexts = np.concatenate((self._context, windows[:-1, -CONTEXT_SAMPLES:]))
-        samples = np.concatenate((contexts, windows), axis=1)
-        self._context = windows[-1:, -CONTEXT_SAMPLES:].copy()
-        inaudible = np.add.reduce(windows * windows, axis=1) < _INAUDIBLE_RMS**2 * WINDOW_SAMPLES
+        samples = self._with_contexts(windows)
+        inaudible = [energy < _INAUDIBLE_ENERGY for energy in np.einsum("ij,ij->i", windows, windows).tolist()]
         found: list[float] = []
         while (at := len(found)) < len(windows):
             if inaudible[at] and self._last < SPEECH_ENDS:
                 # Most conversations are silent most of the time: the network is spared for those who speak.
                 judged = [0.0]
             else:
-                judged, self._memory = self._model.run(samples[at : _next_true(inaudible, at + 1)], self._memory)
+                stop = inaudible.index(True, at + 1) if True in inaudible[at + 1 :] else len(inaudible)
+                judged, self._memory = self._model.run(samples[at:stop], self._memory)
             self._last = judged[-1]
             found += judged
         return found
+
+    def _with_contexts(self, windows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Returns ``[windows, 576]``: each window behind the end of the one before it."""
+        audio = np.concatenate((self._context, windows.ravel()))
+        self._context = audio[-CONTEXT_SAMPLES:]
+        overlapping: npt.NDArray[np.float32] = np.ndarray(
+            (len(windows), CONTEXT_SAMPLES + WINDOW_SAMPLES),
+            np.float32,
+            audio,
+            strides=(WINDOW_SAMPLES * audio.itemsize, audio.itemsize),
+        )
+        return np.ascontiguousarray(overlapping)
 
 
 def is_speech(
@@ -102,12 +115,6 @@ def is_speech(
 ) -> bool:
     """Decides with hysteresis, so that a probability that wavers around one threshold does not chop speech up."""
     return probability >= (ends if was_speech else begins)
-
-
-def _next_true(values: npt.NDArray[np.bool_], start: int) -> int:
-    """Returns the place of the first that is true from ``start`` on, or the end where none is."""
-    places = np.flatnonzero(values[start:])
-    return start + int(places[0]) if places.size else len(values)
 
 
 def _packaged_model() -> Path:

@@ -32,6 +32,9 @@ def _alaw_table() -> npt.NDArray[np.float32]:
     return (np.where(code & 0x80, magnitude, -magnitude) / 32768).astype(np.float32)
 
 
+_STEP = np.float32(1 / 32768)
+"""What one step of 16 bits is of full scale."""
+
 _G711 = {Encoding.MULAW: _mulaw_table(), Encoding.ALAW: _alaw_table()}
 _SAMPLE_BYTES = {Encoding.LINEAR_PCM: 2, Encoding.LINEAR_PCM_FLOAT32: 4, Encoding.MULAW: 1, Encoding.ALAW: 1}
 
@@ -68,7 +71,10 @@ class RawDecoder(PieceDecoder):
 
     def _samples(self, data: bytes) -> npt.NDArray[np.float32]:
         if self._encoding is Encoding.LINEAR_PCM:
-            return np.frombuffer(data, "<i2").astype(np.float32) / 32768
+            return np.multiply(np.frombuffer(data, "<i2"), _STEP, dtype=np.float32)
         if self._encoding is Encoding.LINEAR_PCM_FLOAT32:
-            return np.frombuffer(data, "<f4").astype(np.float32)
+            samples = np.frombuffer(data, "<f4").astype(np.float32)
+            if not np.isfinite(samples).all():
+                raise UndecodableAudioError("the audio holds NaN or infinity: send finite samples from -1 to 1")
+            return samples
         return _G711[self._encoding][np.frombuffer(data, np.uint8)]

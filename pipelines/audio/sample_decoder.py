@@ -94,4 +94,4 @@ class PieceDecoder(abc.ABC):
                 yield np.concatenate(waiting)
                 waiting, samples = [], 0
         if samples:
-            yield np.concatenate(waiting)
+            yield waiting[0] if len(waiting) == 1 else np.concatenate(waiting)

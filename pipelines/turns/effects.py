@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pipelines.messages import Message
 
 
@@ -91,3 +93,19 @@ class Finish:
 
 
 Effect = OpenSegment | SendAudio | CloseSegment | AbandonSegment | Understand | SetDeadline | Emit | CountGuess | Finish
+
+
+def joined(effects: Iterable[Effect]) -> list[Effect]:
+    """Returns the effects with audio that follows on in one piece: the windows of a message are sent as one."""
+    kept: list[Effect] = []
+    for effect in effects:
+        last = kept[-1] if kept else None
+        if (
+            isinstance(effect, SendAudio)
+            and isinstance(last, SendAudio)
+            and (last.segment, last.stop, last.decode) == (effect.segment, effect.start, False)
+        ):
+            kept[-1] = SendAudio(effect.segment, last.start, effect.stop, effect.decode)
+        else:
+            kept.append(effect)
+    return kept
