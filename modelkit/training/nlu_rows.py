@@ -14,7 +14,7 @@ from modelkit.training.padding import pad
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -53,26 +53,20 @@ def make_rows(utterances: Sequence[Utterance], labels: IntentLabels, tokenizer: 
     """Tokenizes utterances and places their labels; an intent that is no label makes an outlier."""
     intents = {name: index for index, name in enumerate(labels.intents)}
     tags = {name: index for index, name in enumerate(labels.tags)}
-    batch = tokenizer.encode([utterance.text for utterance in utterances])
+    encoded = _encoded([utterance.text for utterance in utterances], tokenizer)
     rows = []
-    for row, utterance in enumerate(utterances):
-        length = int(batch.attention_mask[row].sum())
+    for utterance, (ids, offsets) in zip(utterances, encoded, strict=True):
         intent = intents.get(utterance.intent or NO_INTENT, OUTLIER)
-        targets = _tag_targets(utterance, batch.offsets[row, :length], tags)
+        targets = _tag_targets(utterance, offsets, tags)
         if intent == OUTLIER:
             targets[:] = IGNORED
-        rows.append(Row(batch.input_ids[row, :length], intent, targets))
+        rows.append(Row(ids, intent, targets))
     return rows
 
 
 def make_unlabelled_rows(texts: Sequence[str], tokenizer: UtteranceTokenizer) -> list[Row]:
     """Tokenizes texts without labels; their tags only tell which tokens begin a word."""
-    batch = tokenizer.encode(texts)
-    rows = []
-    for row in range(len(texts)):
-        length = int(batch.attention_mask[row].sum())
-        rows.append(Row(batch.input_ids[row, :length], UNLABELLED, _no_slots(batch.offsets[row, :length])))
-    return rows
+    return [Row(ids, UNLABELLED, _no_slots(offsets)) for ids, offsets in _encoded(texts, tokenizer)]
 
 
 def word_tags(utterance: Utterance, labels: IntentLabels, tokenizer: UtteranceTokenizer) -> list[int]:
@@ -87,6 +81,15 @@ def make_batches(rows: Sequence[Row], size: int, rng: random.Random) -> list[Bat
     groups = [ordered[first : first + size] for first in range(0, len(ordered), size)]
     rng.shuffle(groups)
     return [_collate(group) for group in groups]
+
+
+def _encoded(
+    texts: Sequence[str], tokenizer: UtteranceTokenizer
+) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+    """Yields the numbers ``[pieces]`` and places ``[pieces, 2]`` of each text, without what fills the batch up."""
+    batch = tokenizer.encode(texts)
+    for row, length in enumerate(batch.attention_mask.sum(axis=1).tolist()):
+        yield batch.input_ids[row, :length], batch.offsets[row, :length]
 
 
 def _tag_targets(

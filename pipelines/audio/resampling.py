@@ -8,6 +8,7 @@ import numpy as np
 import soxr
 
 from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.errors import UndecodableAudioError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -28,9 +29,14 @@ class Resampler:
             samples: may be empty.
             rate_hz: the same in every call.
             last: nothing follows: return what was held back, too.
+
+        Raises:
+            UndecodableAudioError: there is NaN or infinity among the samples.
         """
         if not len(samples) and not (last and self._stream):
             return NO_SAMPLES
+        if not np.isfinite(samples).all():
+            raise UndecodableAudioError("the audio holds NaN or infinity: send finite samples from -1 to 1")
         if self._stream is None:
             if rate_hz == MODEL_RATE_HZ:
                 return samples

@@ -121,7 +121,7 @@ def nlu(
     """
     _check_installed()
     from modelkit.training import nlu as training  # noqa: PLC0415 - integrators install the client alone
-    from modelkit.training.nlu_data import NluFiles  # noqa: PLC0415 - as above
+    from modelkit.training.nlu_data import NluFiles  # noqa: PLC0415 - the client may be installed alone
 
     files = NluFiles(intents, outliers, unlabelled, test, drop_duplicates)
     options = training.NluOptions(_common(common, 0.07), files)

@@ -225,3 +225,11 @@ def test_channels_that_are_all_wanted_are_not_left_out():
     assert (refused.value.field, refused.value.reason) == ("config.audio.channel_count", "NO_CHANNEL_COUNT")
     assert list(channel_decoder(None, 0, 0, 1, leaves_out=False).decode(mono))
     assert list(channel_decoder(None, 0, 2, 2, leaves_out=False).decode(stereo))
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered in reduce:RuntimeWarning")  # that is what is tested
+def test_channels_that_are_too_loud_to_be_mixed_are_refused():
+    loud = np.full(3200, np.finfo(np.float32).max, "<f4")
+    decoder = AudioDecoder(AudioFormat(Encoding.LINEAR_PCM_FLOAT32, 16_000, 2))
+    with pytest.raises(UndecodableAudioError, match="NaN or infinity"):
+        list(decoder.decode(loud.tobytes()))
