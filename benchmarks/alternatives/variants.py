@@ -12,7 +12,7 @@ from service.child_process import SERVE, listening
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-NO_BATCHING = Path(__file__).with_name("no_batching.toml")
+FLAGS_OFF_SETTINGS = Path(__file__).with_name("flags_off.toml")
 UNGUARDED = ("--max-conversations", "512")
 """Lets everybody in: what is measured is what a machine carries, and not whom the service would have refused."""
 OURS, FLAGS_OFF, AFTERNOON = "ours", "flags off", "afternoon"
@@ -60,7 +60,7 @@ def all_variants(nlu_engine: Path | None = None, qa_engine: Path | None = None) 
     """Lists the variants; the engine directories hold float32 weights for the afternoon version."""
     given = {"--nlu-engine": nlu_engine, "--qa-engine": qa_engine}
     engines = [part for flag, path in given.items() if path is not None for part in (flag, str(path))]
-    flags_off = ours(*UNGUARDED, "--no-speculation", "--settings", str(NO_BATCHING))
+    flags_off = ours(*UNGUARDED, "--no-speculation", "--settings", str(FLAGS_OFF_SETTINGS))
     return [
         ours(*UNGUARDED),
         Variant(FLAGS_OFF, flags_off.arguments),

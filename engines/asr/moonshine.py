@@ -61,12 +61,13 @@ _MAX_DRAFTED_TOKENS = 512
 class MoonshineRecognizer:
     """Transcribes English utterances, many at a time (``engines.asr.engine.Recognizer``)."""
 
-    def __init__(self, folder: Path, threads: int = 1) -> None:
+    def __init__(self, folder: Path, threads: int = 1, *, speculative: bool = True) -> None:
         """Loads the model.
 
         Args:
             folder: Holds ``FILES``.
             threads: Threads that work on one batch.
+            speculative: Whether the last hypothesis of an utterance serves as a draft of the next.
 
         Raises:
             FileNotFoundError: a file is missing; the text says how to build it.
@@ -75,6 +76,7 @@ class MoonshineRecognizer:
             if not (folder / name).is_file():
                 raise FileNotFoundError(f"{folder / name} is missing; build it with: python -m modelkit.moonshine")
         self._tokenizer = load_tokenizer(folder / "tokenizer.bin")
+        self._speculative = speculative
         self._biases = BiasCache(self._tokenizer.vocabulary())
         self._no_bias = self._biases.get(()).result()
         self._front_end, self._encoder, self._decoder = (
@@ -152,7 +154,8 @@ class MoonshineRecognizer:
         """Transcribes utterances that fit into one decoder batch."""
         limits = [token_limit(len(utterance)) for utterance in utterances]
         predictor = DecoderBatch(self._decoder, self._encode(utterances), max(limits) + 1)
-        hypotheses = decode_greedily(predictor, [utterance.tokens for utterance in utterances], limits)
+        drafts = [utterance.tokens if self._speculative else [] for utterance in utterances]
+        hypotheses = decode_greedily(predictor, drafts, limits)
         return [hypothesis.tokens for hypothesis in hypotheses]
 
     def _search_batch(self, utterances: Sequence[Utterance], width: int, *, thorough: bool) -> list[list[Alternative]]:

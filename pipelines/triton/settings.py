@@ -49,6 +49,7 @@ class ModelSettings:
         workers: batches that one copy of the model computes at a time, from one queue; at least 1.
         threads: cores that one batch may use.
         partial_interval_seconds: new audio after which a sequence is decoded without being asked to.
+        speculative_decoding: whether the last text of a sequence serves as a draft of the next.
     """
 
     instances: int | None = None
@@ -60,6 +61,7 @@ class ModelSettings:
     workers: int | None = None
     threads: int | None = None
     partial_interval_seconds: float | None = None
+    speculative_decoding: bool | None = None
 
     def given(self) -> dict[str, object]:
         """Returns what is set, by name."""
@@ -116,11 +118,15 @@ def _adjust(name: str, model: model_config_pb2.ModelConfig, wanted: ModelSetting
     if any(size > model.max_batch_size for size in wanted.preferred_batch_sizes or ()):
         reason = f"none may be larger than max_batch_size, {model.max_batch_size}"
         raise SettingError(name, "preferred_batch_sizes", reason)
-    for key in ("workers", "threads", "partial_interval_seconds"):
+    for key in ("workers", "threads", "partial_interval_seconds", "speculative_decoding"):
         if (value := getattr(wanted, key)) is not None:
             if key not in model.parameters:
                 raise SettingError(name, key, "the model has no such parameter: leave it out")
-            model.parameters[key].string_value = f"{value:g}"
+            model.parameters[key].string_value = _parameter(value)
+
+
+def _parameter(value: float | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}"
 
 
 def _adjust_batching(name: str, model: model_config_pb2.ModelConfig, wanted: ModelSettings) -> None:

@@ -161,4 +161,5 @@ _KEYS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "workers": (_whole(1, _MOST_THREADS), f"a number from 1 to {_MOST_THREADS}"),
     "threads": (_whole(1, _MOST_THREADS), f"a number from 1 to {_MOST_THREADS}"),
     "partial_interval_seconds": (_interval, f"seconds, above 0 and up to {_LONGEST_INTERVAL_SECONDS:g}"),
+    "speculative_decoding": (lambda value: isinstance(value, bool), "true or false"),
 }

@@ -9,7 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jiwer
 import numpy as np
@@ -19,6 +19,7 @@ import soxr
 import tritonclient.grpc as triton
 from tritonclient.utils import InferenceServerException
 
+from engines.asr.decoder import DecoderBatch
 from engines.asr.moonshine import MoonshineRecognizer
 from engines.asr.utterance import SAMPLE_RATE, Utterance
 from modelkit.moonshine import TARGET, find_assets
@@ -112,6 +113,25 @@ def test_drafts_change_nothing(
     drafts.append([])
     utterances = [heard(piece, draft) for piece, draft in zip(pieces, drafts, strict=True)]
     assert recognizer.transcribe(utterances) == alone
+
+
+def test_without_speculation_a_text_is_decoded_from_its_first_token_on(
+    pieces: list[np.ndarray], alone: list[list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = DecoderBatch.step
+    steps = 0
+
+    def counted(*given: Any) -> np.ndarray:
+        nonlocal steps
+        steps += 1
+        return step(*given)
+
+    monkeypatch.setattr(DecoderBatch, "step", counted)
+    for speculative, expected in ((True, 0), (False, len(alone[0]))):
+        steps = 0
+        recognizer = MoonshineRecognizer(TARGET, speculative=speculative)
+        assert recognizer.transcribe([heard(pieces[0], alone[0])]) == [alone[0]]
+        assert steps == expected
 
 
 def test_growing_utterances_end_as_whole_ones(

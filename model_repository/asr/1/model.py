@@ -54,7 +54,10 @@ class TritonPythonModel:
             idle_timeout_seconds=int(config["sequence_batching"]["max_sequence_idle_microseconds"]) / 1e6,
             workers=int(parameters["workers"]),
         )
-        self._engine = AsrEngine(MoonshineRecognizer(folder, threads=int(parameters["threads"])), settings)
+        recognizer = MoonshineRecognizer(
+            folder, threads=int(parameters["threads"]), speculative=parameters["speculative_decoding"] == "true"
+        )
+        self._engine = AsrEngine(recognizer, settings)
         self._metrics = _Metrics(
             {
                 "model": args["model_name"],

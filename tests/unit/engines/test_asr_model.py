@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from collections import defaultdict
 from concurrent.futures import Future
@@ -80,30 +81,51 @@ def test_instances_that_share_a_metric_count_in_it_together(model: ModuleType) -
     assert held["vivavoce_asr_partials_thinned_total"] == 1
 
 
-def test_every_instance_has_metrics_of_its_own(model: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model, "MoonshineRecognizer", lambda folder, threads: None)
-    parameters = {"partial_interval_seconds": "0.4", "max_utterance_seconds": "30", "threads": "1", "workers": "2"}
+def arguments(instance: str, **changed: str) -> dict[str, str]:
+    """What Triton starts an instance with, by the shipped parameters but for those that are changed."""
+    parameters = {
+        "partial_interval_seconds": "0.4",
+        "max_utterance_seconds": "30",
+        "workers": "2",
+        "threads": "1",
+        "speculative_decoding": "true",
+    }
     config = {
         "max_batch_size": 32,
-        "parameters": {key: {"string_value": value} for key, value in parameters.items()},
+        "parameters": {key: {"string_value": value} for key, value in (parameters | changed).items()},
         "sequence_batching": {"max_sequence_idle_microseconds": "60000000"},
     }
+    return {
+        "model_config": json.dumps(config),
+        "model_repository": "",
+        "model_name": "asr",
+        "model_version": "1",
+        "model_instance_name": instance,
+    }
+
+
+def test_every_instance_has_metrics_of_its_own(model: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model, "MoonshineRecognizer", lambda folder, **options: None)
     for instance, held in (("asr_0_0", 3), ("asr_0_1", 0)):
         triton_model = model.TritonPythonModel()
-        triton_model.initialize(
-            {
-                "model_config": model.json.dumps(config),
-                "model_repository": "",
-                "model_name": "asr",
-                "model_version": "1",
-                "model_instance_name": instance,
-            }
-        )
+        triton_model.initialize(arguments(instance))
         triton_model._metrics.show(engine(held))
         triton_model.finalize()
     told = {labels: value for (name, labels), value in MetricFamily.held.items() if name.endswith("open_sequences")}
     assert sorted(told.values()) == [0, 3]
     assert {dict(labels)["instance"] for labels in told} == {"asr_0_0", "asr_0_1"}
+
+
+@pytest.mark.parametrize("speculative", [True, False])
+def test_speculative_decoding_can_be_left_out(
+    model: ModuleType, monkeypatch: pytest.MonkeyPatch, *, speculative: bool
+) -> None:
+    options: dict[str, object] = {}
+    monkeypatch.setattr(model, "MoonshineRecognizer", lambda folder, **given: options.update(given))
+    triton_model = model.TritonPythonModel()
+    triton_model.initialize(arguments("asr_0_0", speculative_decoding=str(speculative).lower()))
+    triton_model.finalize()
+    assert options == {"threads": 1, "speculative": speculative}
 
 
 def test_hints_out_of_bounds_are_refused_by_the_engine(model: ModuleType) -> None:
