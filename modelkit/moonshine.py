@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from modelkit.moonshine_decoder import build_decoder
+from modelkit.moonshine_decoder import build_decoder, build_draft_decoder
 from modelkit.moonshine_encoder import build_encoder, build_front_end
 from modelkit.moonshine_weights import OrtWeights, WeightsError
 
@@ -75,7 +75,7 @@ def check_assets(folder: Path) -> None:
 
 
 def build(assets: Path, target: Path) -> bool:
-    """Builds ``front_end.onnx``, ``encoder.onnx``, ``decoder.onnx`` and ``tokenizer.bin`` in ``target``.
+    """Builds the graphs, and ``tokenizer.bin``, in ``target``.
 
     Returns:
         Whether anything was written; False when ``target`` is up to date.
@@ -96,6 +96,7 @@ def build(assets: Path, target: Path) -> bool:
         (folder / "front_end.onnx").write_bytes(build_front_end(encoder).SerializeToString())
         (folder / "encoder.onnx").write_bytes(build_encoder(encoder, decoder).SerializeToString())
         (folder / "decoder.onnx").write_bytes(build_decoder(decoder).SerializeToString())
+        (folder / "draft_decoder.onnx").write_bytes(build_draft_decoder(decoder).SerializeToString())
         shutil.copyfile(assets / "tokenizer.bin", folder / "tokenizer.bin")
         files = {path.name: _sha256(path) for path in sorted(folder.iterdir())}
         (folder / MANIFEST).write_text(json.dumps({"builder": _builder(), "files": files}, indent=2) + "\n")

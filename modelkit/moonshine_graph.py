@@ -25,7 +25,12 @@ MAX_POSITIONS = 2048
 CONTRIB = "com.microsoft"
 ATTENTION_SCALE = HEAD_SIZE**-0.5
 
+BLOCK = 128
+"""A power of two, as ``MatMulNBits`` wants it. Smaller ones fill 288 inputs up with less and take longer."""
+
 _EPSILON = 1e-5
+_INTEGERS = 4
+"""The ``accuracy_level`` of ``MatMulNBits`` that also quantizes what the matrix is multiplied with."""
 
 
 class GraphBuilder:
@@ -115,6 +120,29 @@ class GraphBuilder:
         model = helper.make_model(graph, opset_imports=opsets, ir_version=10, producer_name="vivavoce")
         checker.check_model(model)
         return model
+
+
+class ApproximateGraphBuilder(GraphBuilder):
+    """Multiplies with all matrices in integers, as fast as onnxruntime can for few rows: it reads a quarter as much.
+
+    Weights are the published ones; of the values that they are multiplied with, every ``BLOCK`` are quantized together.
+    """
+
+    def linear(self, value: str, matrix: QuantizedMatrix) -> str:
+        """Multiplies with a matrix approximately and adds its bias."""
+        inputs, outputs = matrix.weight.shape
+        blocks = -(-inputs // BLOCK)
+        # What fills the last block up is 0, once the zero point is taken off.
+        weight = np.tile(matrix.zero_point[:, np.newaxis], blocks * BLOCK)
+        weight[:, :inputs] = matrix.weight.T
+        product = self.op(
+            "MatMulNBits", value,
+            self.constant(weight.reshape(outputs, blocks, BLOCK)),
+            self.constant(np.repeat(matrix.scale, blocks)),
+            self.constant(np.repeat(matrix.zero_point, blocks)),
+            domain=CONTRIB, K=inputs, N=outputs, bits=8, block_size=BLOCK, accuracy_level=_INTEGERS,
+        )  # fmt: skip
+        return self.op("Add", product, self.constant(matrix.bias)) if matrix.bias.any() else product
 
 
 def rotary_tables(graph: GraphBuilder, inverse_frequencies: NDArray[np.float32]) -> tuple[str, str]:

@@ -36,6 +36,10 @@ class EncodedBatch:
     cross: Sequence[NDArray[np.float32]]
     mask: NDArray[np.int32]
 
+    def copy(self) -> EncodedBatch:
+        """Returns a batch of its own: whoever decodes one moves its rows about."""
+        return EncodedBatch([tensor.copy() for tensor in self.cross], self.mask.copy())
+
     @classmethod
     def merged(cls, parts: Sequence[tuple[Sequence[int], EncodedBatch]]) -> EncodedBatch:
         """Merges batches into one that is padded to the longest; each comes with the rows that its rows become."""
@@ -66,13 +70,12 @@ class _Rows:
         self._beams = beams
         self._cache = [np.zeros((self.count, _HEADS, capacity, _CACHE_HEAD_SIZE), np.float32) for _ in _NAMES]
 
-    def bind(self, tokens: NDArray[np.int64], *, scored: bool) -> ort.IOBinding:
+    def bind(self, tokens: NDArray[np.int64]) -> ort.IOBinding:
         """Binds the buffers of the rows in use, which the caller keeps alive, as it does ``tokens``."""
         binding = self._session.io_binding()
         binding.bind_cpu_input("tokens", tokens)
         binding.bind_cpu_input("last_positions", self.last_positions[: self.count])
         binding.bind_cpu_input("total_length", self.total_length)
-        binding.bind_cpu_input("scored", _SCORED if scored else _NOT_SCORED)
         utterances = self.count // self._beams
         binding.bind_cpu_input("frame_mask", self._encoded.mask[:utterances])
         for name, cross, cache in zip(_NAMES, self._encoded.cross, self._cache, strict=True):
@@ -138,10 +141,17 @@ class DecoderBatch:
 
     def _bind(self, tokens: NDArray[np.int64], next_tokens: NDArray[np.int64]) -> ort.IOBinding:
         rows, steps = tokens.shape
-        binding = self._rows.bind(tokens, scored=False)
-        binding.bind_cpu_input("asked", np.tile(np.arange(steps), (rows, 1)))
-        binding.bind_cpu_input("boosted_tokens", np.zeros((rows, steps, 0), np.int64))
-        binding.bind_cpu_input("bonuses", np.zeros((rows, steps, 0), np.float32))
+        binding = self._rows.bind(tokens)
+        _ask(binding, np.tile(np.arange(steps), (rows, 1)), scored=False)
+        _bind_output(binding, "next_tokens", next_tokens)
+        return binding
+
+
+class DraftBatch(DecoderBatch):
+    """The rows of one batch in the 8-bit decoder, which predicts after every token and scores nothing."""
+
+    def _bind(self, tokens: NDArray[np.int64], next_tokens: NDArray[np.int64]) -> ort.IOBinding:
+        binding = self._rows.bind(tokens)
         _bind_output(binding, "next_tokens", next_tokens)
         return binding
 
@@ -182,8 +192,8 @@ class BeamBatch:
         self._step_binding = None
 
     def _bind(self, tokens: NDArray[np.int64], asked: NDArray[np.int64]) -> ort.IOBinding:
-        binding = self._rows.bind(tokens, scored=True)
-        binding.bind_cpu_input("asked", asked)
+        binding = self._rows.bind(tokens)
+        _ask(binding, asked, scored=True)
         return binding
 
     def _run(self, binding: ort.IOBinding, boosted: Sequence[Boosted]) -> Candidates:
@@ -217,15 +227,21 @@ def cross_queries(
     rows = _Rows(session, encoded, tokens.shape[1], beams=1)
     rows.last_positions[:] = lengths - 1
     rows.total_length[...] = tokens.shape[1]
-    binding = rows.bind(tokens, scored=False)
+    binding = rows.bind(tokens)
     # Only the token after the first is predicted: the graph wants to be asked for something.
-    binding.bind_cpu_input("asked", np.zeros((rows.count, 1), np.int64))
-    binding.bind_cpu_input("boosted_tokens", np.zeros((rows.count, 1, 0), np.int64))
-    binding.bind_cpu_input("bonuses", np.zeros((rows.count, 1, 0), np.float32))
+    _ask(binding, np.zeros((rows.count, 1), np.int64), scored=False)
     for layer in range(_LAYERS):
         binding.bind_output(f"cross_query_{layer}")
     rows.run(binding)
     return [output.numpy() for output in binding.get_outputs()[-_LAYERS:]]
+
+
+def _ask(binding: ort.IOBinding, asked: NDArray[np.int64], *, scored: bool) -> None:
+    """Binds which of the steps a prediction is wanted after, ``[rows, asked]``, with nothing boosted."""
+    binding.bind_cpu_input("asked", asked)
+    binding.bind_cpu_input("scored", _SCORED if scored else _NOT_SCORED)
+    binding.bind_cpu_input("boosted_tokens", np.zeros((*asked.shape, 0), np.int64))
+    binding.bind_cpu_input("bonuses", np.zeros((*asked.shape, 0), np.float32))
 
 
 def _bind_output(binding: ort.IOBinding, name: str, buffer: NDArray[np.generic]) -> None:

@@ -21,6 +21,7 @@ from engines.asr.batching import group_by_length
 from engines.asr.beams import search
 from engines.asr.decoder import BeamBatch, DecoderBatch, EncodedBatch, cross_queries
 from engines.asr.decoding import decode_greedily
+from engines.asr.drafting import MOST_ROWS, Drafter, drafting_pays
 from engines.asr.hints import HINTS_SECONDS, BiasCache
 from engines.asr.search_ports import NOTHING, SearchTask
 from engines.asr.tokenizer import END_TOKEN, START_TOKEN, load_tokenizer
@@ -40,7 +41,7 @@ _T = TypeVar("_T")
 
 MIN_SAMPLES = SAMPLE_RATE // 10
 """Shorter utterances hold no word and have an empty transcript; the encoder itself needs 895 samples."""
-FILES = ("front_end.onnx", "encoder.onnx", "decoder.onnx", "tokenizer.bin")
+FILES = ("front_end.onnx", "encoder.onnx", "decoder.onnx", "draft_decoder.onnx", "tokenizer.bin")
 
 _BEAMS = 4
 _PARTIAL_BEAMS = 2
@@ -56,6 +57,9 @@ _MAX_ENCODER_FRAMES = 700
 _MAX_ENCODER_PADDING = 0.1
 _MAX_DECODER_FRAMES = 4096
 _MAX_DRAFTED_TOKENS = 512
+# Less new speech has so few tokens that the exact decoder is as fast by itself.
+_LEAST_DRAFTED_SAMPLES = round(0.7 * SAMPLE_RATE)
+_TRIAL_SECONDS = 4
 
 
 class MoonshineRecognizer:
@@ -67,7 +71,8 @@ class MoonshineRecognizer:
         Args:
             folder: Holds ``FILES``.
             threads: Threads that work on one batch.
-            speculative: Whether the last hypothesis of an utterance serves as a draft of the next.
+            speculative: Whether texts are drafted: by the last hypothesis of their utterance, and by a decoder in 8
+                bits where this processor is faster with that.
 
         Raises:
             FileNotFoundError: a file is missing; the text says how to build it.
@@ -82,6 +87,7 @@ class MoonshineRecognizer:
         self._front_end, self._encoder, self._decoder = (
             _load(folder / f"{name}.onnx", threads) for name in ("front_end", "encoder", "decoder")
         )
+        self._drafter = self._load_drafter(folder / "draft_decoder.onnx", threads) if speculative else None
 
     def text(self, tokens: Sequence[int]) -> str:
         """Returns the text of ``tokens``."""
@@ -153,10 +159,28 @@ class MoonshineRecognizer:
     def _transcribe_batch(self, utterances: Sequence[Utterance]) -> list[list[int]]:
         """Transcribes utterances that fit into one decoder batch."""
         limits = [token_limit(len(utterance)) for utterance in utterances]
-        predictor = DecoderBatch(self._decoder, self._encode(utterances), max(limits) + 1)
-        drafts = [utterance.tokens if self._speculative else [] for utterance in utterances]
+        encoded = self._encode(utterances)
+        drafts = self._drafts(utterances, encoded, limits)
+        predictor = DecoderBatch(self._decoder, encoded, max(limits) + 1)
         hypotheses = decode_greedily(predictor, drafts, limits)
         return [hypothesis.tokens for hypothesis in hypotheses]
+
+    def _load_drafter(self, path: Path, threads: int) -> Drafter | None:
+        session = _load(path, threads)
+        trial = Utterance()
+        trial.append(np.zeros(_TRIAL_SECONDS * SAMPLE_RATE, np.float32))
+        self._extend_features([trial])
+        return Drafter(session) if drafting_pays(session, self._decoder, self._encode([trial])) else None
+
+    def _drafts(
+        self, utterances: Sequence[Utterance], encoded: EncodedBatch, limits: Sequence[int]
+    ) -> Sequence[Sequence[int]]:
+        """Returns what each utterance probably says."""
+        known = [utterance.tokens if self._speculative else [] for utterance in utterances]
+        news = max(len(utterance) - utterance.decoded_samples for utterance in utterances)
+        if self._drafter is None or len(utterances) > MOST_ROWS or news < _LEAST_DRAFTED_SAMPLES:
+            return known
+        return self._drafter.draft(encoded, known, limits)
 
     def _search_batch(self, utterances: Sequence[Utterance], width: int, *, thorough: bool) -> list[list[Alternative]]:
         """Searches utterances that fit into one decoder batch."""

@@ -19,7 +19,8 @@ import soxr
 import tritonclient.grpc as triton
 from tritonclient.utils import InferenceServerException
 
-from engines.asr.decoder import DecoderBatch
+from engines.asr import moonshine
+from engines.asr.decoder import DecoderBatch, DraftBatch
 from engines.asr.moonshine import MoonshineRecognizer
 from engines.asr.utterance import SAMPLE_RATE, Utterance
 from modelkit.moonshine import TARGET, find_assets
@@ -115,23 +116,57 @@ def test_drafts_change_nothing(
     assert recognizer.transcribe(utterances) == alone
 
 
+class CountingSteps:
+    """Counts the steps of the exact decoder and of the one that drafts."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.exact = self.drafting = 0
+        step = DecoderBatch.step
+
+        def counted(batch: DecoderBatch, *given: Any) -> np.ndarray:
+            if isinstance(batch, DraftBatch):
+                self.drafting += 1
+            else:
+                self.exact += 1
+            return step(batch, *given)
+
+        monkeypatch.setattr(DecoderBatch, "step", counted)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_texts_that_are_drafted_in_8_bits_are_those_of_the_exact_decoder(
+    pieces: list[np.ndarray], alone: list[list[int]], rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moonshine, "drafting_pays", lambda *decoders: True)
+    recognizer = MoonshineRecognizer(TARGET)
+    steps = CountingSteps(monkeypatch)
+    found = []
+    for first in range(0, len(pieces), rows):
+        found += recognizer.transcribe([heard(piece) for piece in pieces[first : first + rows]])
+    assert found == alone
+    # The drafts were nearly all right.
+    assert steps.drafting > sum(map(len, alone)) / (2 * rows)
+    assert steps.exact < steps.drafting / 4
+
+
+def test_a_draft_that_errs_is_put_right(
+    pieces: list[np.ndarray], alone: list[list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moonshine, "drafting_pays", lambda *decoders: True)
+    recognizer = MoonshineRecognizer(TARGET)
+    wrong = {id(piece): [*tokens[:2], 99, *tokens[3:]] for piece, tokens in zip(pieces, alone, strict=True)}
+    for piece, tokens in zip(pieces, alone, strict=True):
+        monkeypatch.setattr(recognizer._drafter, "draft", lambda *given, piece=piece: [wrong[id(piece)]])
+        assert recognizer.transcribe([heard(piece)]) == [tokens]
+
+
 def test_without_speculation_a_text_is_decoded_from_its_first_token_on(
     pieces: list[np.ndarray], alone: list[list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    step = DecoderBatch.step
-    steps = 0
-
-    def counted(*given: Any) -> np.ndarray:
-        nonlocal steps
-        steps += 1
-        return step(*given)
-
-    monkeypatch.setattr(DecoderBatch, "step", counted)
-    for speculative, expected in ((True, 0), (False, len(alone[0]))):
-        steps = 0
-        recognizer = MoonshineRecognizer(TARGET, speculative=speculative)
-        assert recognizer.transcribe([heard(pieces[0], alone[0])]) == [alone[0]]
-        assert steps == expected
+    steps = CountingSteps(monkeypatch)
+    recognizer = MoonshineRecognizer(TARGET, speculative=False)
+    assert recognizer.transcribe([heard(pieces[0], alone[0])]) == [alone[0]]
+    assert (steps.exact, steps.drafting) == (len(alone[0]), 0)
 
 
 def test_growing_utterances_end_as_whole_ones(

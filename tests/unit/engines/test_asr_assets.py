@@ -6,12 +6,15 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 import numpy as np
+import onnxruntime
 import pytest
+from onnx import TensorProto, helper
 
 from engines.asr.moonshine import MoonshineRecognizer, token_limit
 from engines.asr.search_ports import NOTHING
 from engines.asr.utterance import Utterance
 from modelkit import moonshine
+from modelkit.moonshine_graph import ApproximateGraphBuilder, GraphBuilder
 from modelkit.moonshine_weights import QuantizedMatrix, join, pad_head_inputs, pad_head_outputs
 
 if TYPE_CHECKING:
@@ -49,6 +52,20 @@ def test_padded_heads_change_nothing() -> None:
     np.testing.assert_allclose(
         apply(pad_head_inputs(output, heads=2, size=4), padded.reshape(4, 8)), apply(output, heads), rtol=1e-5
     )
+
+
+@pytest.mark.parametrize("inputs", [100, 128, 288])
+def test_integers_multiply_about_as_floats_do(inputs: int) -> None:
+    weights = matrix(inputs, 7, 6)
+    rows = np.random.default_rng(7).normal(size=(3, inputs)).astype(np.float32)
+    expected = apply(weights, rows)
+    for builder, error in ((GraphBuilder(), 1e-5), (ApproximateGraphBuilder(), 0.02)):
+        product = builder.op("Identity", builder.linear("rows", weights), output="product")
+        values = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [3, None]) for n in ("rows", product)]
+        model = builder.model("product", values[:1], values[1:])
+        session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+        (found,) = session.run(None, {"rows": rows})
+        np.testing.assert_allclose(found, expected, atol=error * np.abs(expected).max())
 
 
 def test_the_build_says_how_to_install_the_package(
