@@ -49,7 +49,7 @@ class ModelSettings:
         workers: batches that one copy of the model computes at a time, from one queue; at least 1.
         threads: cores that one batch may use.
         partial_interval_seconds: new audio after which a sequence is decoded without being asked to.
-        speculative_decoding: whether the last text of a sequence serves as a draft of the next.
+        speculative_decoding: whether texts are drafted and verified, in place of decoded step by step.
     """
 
     instances: int | None = None
