@@ -122,12 +122,11 @@ def markdown(pairs: Sequence[Pair], times: float, summary: dict[str, int]) -> st
     """Writes a line for each pair, and what they come to."""
     heads = ["flags off, streams", "p95 ms", "whole", f"ours, {times:g} times as many", "p95 ms", "whole"]
     rows = [[*_cells(pair.flags_off), *_cells(pair.ours)] for pair in pairs]
-    counts = summary
     return (
         f"{table(heads, rows)}\n\n"
-        f"- with flags off {counts['flags_off_carried']} of {counts['pairs_measured']} loads were carried, ours carried "
-        f"{counts['ours_carried']}, and {counts['ours_carried_where_flags_off_did']} of the former\n"
-        f"- ours had the greater share of whole replies in {counts['ours_better']} of {counts['pairs_measured']} pairs\n"
+        f"- with flags off {summary['flags_off_carried']} of {len(pairs)} loads were carried, ours carried "
+        f"{summary['ours_carried']}, and {summary['ours_carried_where_flags_off_did']} of the former\n"
+        f"- ours had the greater share of whole replies in {summary['ours_better']} of {len(pairs)} pairs\n"
     )
 
 

@@ -52,4 +52,4 @@ def test_both_recognizers_hear_the_same_and_texts_that_differ_are_told(
     found = json.loads((tmp_path / "found.json").read_text())
     assert [row["batch"] for row in found["batches"]] == [1, 2, 4, 8]
     assert {row["same_texts"] for row in found["batches"]} == {0.9}
-    assert moonshine.MOST_ROWS == before
+    assert before == moonshine.MOST_ROWS
