@@ -100,6 +100,10 @@ class GraphBuilder:
         """Multiplies with a matrix and adds its bias, all in float32."""
         weight = (matrix.weight.astype(np.float32) - matrix.zero_point) * matrix.scale
         product = self.op("MatMul", value, self.constant(weight))
+        return self.biased(product, matrix)
+
+    def biased(self, product: str, matrix: QuantizedMatrix) -> str:
+        """Adds the bias of a matrix to a product with it, where it has one."""
         return self.op("Add", product, self.constant(matrix.bias)) if matrix.bias.any() else product
 
     def quantized_linear(self, value: str, matrix: QuantizedMatrix) -> str:
@@ -142,7 +146,7 @@ class ApproximateGraphBuilder(GraphBuilder):
             self.constant(np.repeat(matrix.zero_point, blocks)),
             domain=CONTRIB, K=inputs, N=outputs, bits=8, block_size=BLOCK, accuracy_level=_INTEGERS,
         )  # fmt: skip
-        return self.op("Add", product, self.constant(matrix.bias)) if matrix.bias.any() else product
+        return self.biased(product, matrix)
 
 
 def rotary_tables(graph: GraphBuilder, inverse_frequencies: NDArray[np.float32]) -> tuple[str, str]:

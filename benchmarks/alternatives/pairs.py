@@ -93,12 +93,10 @@ def measure_pairs(
     pairs: list[Pair] = []
     for _ in range(rounds):
         for count in streams:
-            more = round(times * count)
-            if len(pairs) % 2:
-                ours = measure(OURS, more)
-                pairs.append(Pair(measure(FLAGS_OFF, count), ours))
-            else:
-                pairs.append(Pair(measure(FLAGS_OFF, count), measure(OURS, more)))
+            loads = [(FLAGS_OFF, count), (OURS, round(times * count))]
+            in_turn = reversed(loads) if len(pairs) % 2 else loads
+            reports = {name: measure(name, load) for name, load in in_turn}
+            pairs.append(Pair(reports[FLAGS_OFF], reports[OURS]))
     return pairs
 
 

@@ -139,6 +139,10 @@ def _whole(least: int, most: int) -> Callable[[object], bool]:
     return lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
+def _boolean(value: object) -> bool:
+    return isinstance(value, bool)
+
+
 def _sizes(value: object) -> bool:
     return isinstance(value, list) and all(_whole(1, _MOST_ROWS)(size) for size in value)
 
@@ -151,7 +155,7 @@ def _interval(value: object) -> bool:
 _KEYS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "instances": (_whole(1, _MOST_THREADS), f"a number from 1 to {_MOST_THREADS}"),
     "max_batch_size": (_whole(1, _MOST_ROWS), f"a number from 1 to {_MOST_ROWS}"),
-    "dynamic_batching": (lambda value: isinstance(value, bool), "true or false"),
+    "dynamic_batching": (_boolean, "true or false"),
     "preferred_batch_sizes": (_sizes, f"a list of numbers from 1 to {_MOST_ROWS}, such as [4, 8]"),
     "queue_delay_microseconds": (
         _whole(0, _MOST_DELAY_MICROSECONDS),
@@ -161,5 +165,5 @@ _KEYS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "workers": (_whole(1, _MOST_THREADS), f"a number from 1 to {_MOST_THREADS}"),
     "threads": (_whole(1, _MOST_THREADS), f"a number from 1 to {_MOST_THREADS}"),
     "partial_interval_seconds": (_interval, f"seconds, above 0 and up to {_LONGEST_INTERVAL_SECONDS:g}"),
-    "speculative_decoding": (lambda value: isinstance(value, bool), "true or false"),
+    "speculative_decoding": (_boolean, "true or false"),
 }

@@ -154,9 +154,9 @@ def test_a_draft_that_errs_is_put_right(
 ) -> None:
     monkeypatch.setattr(moonshine, "drafting_pays", lambda *decoders: True)
     recognizer = MoonshineRecognizer(TARGET)
-    wrong = {id(piece): [*tokens[:2], 99, *tokens[3:]] for piece, tokens in zip(pieces, alone, strict=True)}
     for piece, tokens in zip(pieces, alone, strict=True):
-        monkeypatch.setattr(recognizer._drafter, "draft", lambda *given, piece=piece: [wrong[id(piece)]])
+        wrong = [*tokens[:2], 99, *tokens[3:]]
+        monkeypatch.setattr(recognizer._drafter, "draft", lambda *given, wrong=wrong: [wrong])
         assert recognizer.transcribe([heard(piece)]) == [tokens]
 
 

@@ -115,7 +115,7 @@ def test_settings_become_what_triton_reads():
                 "threads": 2,
                 "partial_interval_seconds": 0.75,
                 "speculative_decoding": False,
-                "queue_delay_microseconds": 9,
+                "queue_delay_microseconds": 300,
             },
             "intent_slot_bert": {"instances": 2, "preferred_batch_sizes": [4, 8], "queue_delay_microseconds": 100},
         }
@@ -125,7 +125,7 @@ def test_settings_become_what_triton_reads():
     assert asr.parameters["threads"].string_value == "2"
     assert asr.parameters["partial_interval_seconds"].string_value == "0.75"
     assert asr.parameters["speculative_decoding"].string_value == "false"
-    assert asr.sequence_batching.oldest.max_queue_delay_microseconds == 9
+    assert asr.sequence_batching.oldest.max_queue_delay_microseconds == 300
     assert [group.count for group in bert.instance_group] == [2]
     assert list(bert.dynamic_batching.preferred_batch_size) == [4, 8]
     assert bert.dynamic_batching.max_queue_delay_microseconds == 100
