@@ -10,7 +10,7 @@ import numpy as np
 
 from engines.bert.span_decoding import Calibration, Candidate, best_span
 from modelkit.errors import DataError
-from modelkit.scoring import answer_f1
+from modelkit.scoring import answer_f1, exact_match
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +26,40 @@ RIGHT_F1 = 0.5
 """A span with at least this F1 against a reference counts as right."""
 _TOGETHER = 16
 _LONGEST = Calibration().max_answer_tokens
+_LENGTH_PENALTIES = tuple(step / 50 for step in range(11))
+"""From 0 to 0.2; with more, answers lose words that they need."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """What a network says of the windows of one question.
+
+    Attributes:
+        question: that was asked.
+        offsets: ``[windows, tokens, 2]`` int64, where the tokens stand in its paragraph.
+        start_logits: ``[windows, tokens]`` float32.
+        end_logits: likewise.
+    """
+
+    question: Question
+    offsets: npt.NDArray[np.int64]
+    start_logits: npt.NDArray[np.float32]
+    end_logits: npt.NDArray[np.float32]
+
+    def best(self, length_penalty: float) -> Candidate | None:
+        """Finds the best span, of several windows that of the widest margin; a paragraph without words has none."""
+        windows = zip(self.offsets, self.start_logits, self.end_logits, strict=True)
+        spans = [span for window in windows if (span := best_span(*window, _LONGEST, length_penalty)) is not None]
+        return max(spans, key=lambda span: span.margin, default=None)
+
+    def text(self, span: Candidate) -> str:
+        """Cuts a span out of the paragraph."""
+        return self.question.context[span.start : span.end]
+
+    @property
+    def references(self) -> list[str]:
+        """What annotators answered."""
+        return [text for _, text in self.question.answers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +115,9 @@ def calibrate(
         raise DataError(f"{source} has questions about one paragraph or none: calibrate on many paragraphs")
     if not any(question.answers for question in questions):
         raise DataError(f"{source} has no question with an answer: calibrate on data with answers")
-    judged = judge(session, tokenizer, (*questions, *pair_wrongly(questions, seed)))
+    outputs = run(session, tokenizer, (*questions, *pair_wrongly(questions, seed)))
+    length_penalty = choose_length_penalty(outputs)
+    judged = judge(outputs, length_penalty)
     bias, margin, rivals = fit_logistic(
         np.array([(j.candidate.margin, j.candidate.rivals) for j in judged]),
         np.array([j.f1 >= RIGHT_F1 for j in judged]),
@@ -90,29 +126,57 @@ def calibrate(
         [_sigmoid(bias + margin * j.candidate.margin + rivals * j.candidate.rivals) for j in judged]
     )
     threshold = choose_threshold(probabilities, judged)
-    fitted = Calibration(round(bias, 4), round(margin, 4), round(rivals, 4), round(threshold, 4))
+    fitted = Calibration(
+        bias=round(bias, 4),
+        margin=round(margin, 4),
+        rivals=round(rivals, 4),
+        threshold=round(threshold, 4),
+        length_penalty=length_penalty,
+    )
     return fitted, report(probabilities >= threshold, judged)
 
 
-def judge(session: Session, tokenizer: DocumentTokenizer, questions: Sequence[Question]) -> list[Judged]:
-    """Finds and scores the best span of every question; of several windows that of the widest margin speaks.
-
-    A document without words has no span, and its question is left out.
-    """
-    judged = []
+def run(session: Session, tokenizer: DocumentTokenizer, questions: Sequence[Question]) -> list[Outputs]:
+    """Puts every question to its paragraph."""
+    outputs = []
     for first in range(0, len(questions), _TOGETHER):
         group = questions[first : first + _TOGETHER]
         encoded = [tokenizer.encode(question.text, question.context) for question in group]
         results = session.run([{name: getattr(batch, name) for name in session.inputs} for batch in encoded])
-        for question, batch, outputs in zip(group, encoded, results, strict=True):
-            windows = zip(batch.offsets, outputs["start_logits"], outputs["end_logits"], strict=True)
-            found = [span for window in windows if (span := best_span(*window, _LONGEST)) is not None]
-            if found:
-                best = max(found, key=lambda candidate: candidate.margin)
-                answer = question.context[best.start : best.end]
-                f1 = answer_f1(answer, [text for _, text in question.answers])
-                judged.append(Judged(best, f1, bool(question.answers)))
-    return judged
+        outputs += [
+            Outputs(question, batch.offsets, result["start_logits"], result["end_logits"])
+            for question, batch, result in zip(group, encoded, results, strict=True)
+        ]
+    return outputs
+
+
+def choose_length_penalty(outputs: Sequence[Outputs]) -> float:
+    """Finds the penalty with the best mean of F1 and exact match, of equals the least.
+
+    The first and the last token of a span are chosen apart from each other, so that two places that both may hold the
+    answer make one long span of all that lies between.
+
+    Args:
+        outputs: of held-out questions; those without an answer count for nothing.
+    """
+    answerable = [each for each in outputs if each.references]
+
+    def score(length_penalty: float) -> float:
+        found = [
+            (each.text(span), each.references) for each in answerable if (span := each.best(length_penalty)) is not None
+        ]
+        return sum(answer_f1(*pair) + exact_match(*pair) for pair in found)
+
+    return max(_LENGTH_PENALTIES, key=score)
+
+
+def judge(outputs: Sequence[Outputs], length_penalty: float = 0.0) -> list[Judged]:
+    """Scores the best span of every question; one whose document has no words has none, and is left out."""
+    return [
+        Judged(span, answer_f1(each.text(span), each.references), bool(each.references))
+        for each in outputs
+        if (span := each.best(length_penalty)) is not None
+    ]
 
 
 def fit_logistic(features: npt.NDArray[np.float64], right: npt.NDArray[np.bool_]) -> tuple[float, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,12 @@ class Question:
     context: str
     answers: tuple[tuple[int, str], ...]
     article: str = ""
+
+    @property
+    def agreed(self) -> tuple[int, str] | None:
+        """The answer that most annotators gave, of equals the shortest; None where the paragraph does not hold one."""
+        times = Counter(text for _, text in self.answers)
+        return max(self.answers, key=lambda answer: (times[answer[1]], -len(answer[1])), default=None)
 
 
 def read_squad(path: Path) -> list[Question]:

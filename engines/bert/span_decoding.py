@@ -26,11 +26,12 @@ class Calibration:
 
     Attributes:
         bias: of the sigmoid.
-        margin: weight of ``m``, how far the span's logits lie above those of ``[CLS]`` (Devlin et al., 2019,
-            section 4.3).
+        margin: weight of ``m``, how far the span's logits, less the penalty for its length, lie above those of
+            ``[CLS]`` (Devlin et al., 2019, section 4.3).
         rivals: weight of ``r``, the log of the span's share among all spans of its window.
         threshold: least probability of an answer; below it the document is said to hold none.
         max_answer_tokens: longest answer.
+        length_penalty: what each token of a span after its first takes off its logits, 0 or more.
     """
 
     bias: float = 0.0
@@ -38,10 +39,13 @@ class Calibration:
     rivals: float = 0.0
     threshold: float = 0.5
     max_answer_tokens: int = 30
+    length_penalty: float = 0.0
 
     @classmethod
     def load(cls, path: Path) -> Calibration:
         """Reads ``calibration.json``: an object with the attributes of this class.
+
+        ``length_penalty`` may be missing, as in engines of before there was one.
 
         Raises:
             ValueError: the file does not hold them; the message names it.
@@ -54,6 +58,7 @@ class Calibration:
                 rivals=float(fields["rivals"]),
                 threshold=float(fields["threshold"]),
                 max_answer_tokens=int(fields["max_answer_tokens"]),
+                length_penalty=float(fields.get("length_penalty", 0.0)),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path} holds no calibration of a question answering model: {error!r}") from error
@@ -116,10 +121,10 @@ class SpanDecoder:
         end_logits: npt.NDArray[np.float32],
     ) -> Answer:
         """Like :meth:`decode`, but without abstaining: only a document without words gets no answer."""
-        longest = self._calibration.max_answer_tokens
+        fitted = self._calibration
         answers = [Answer(NO_OFFSET, NO_OFFSET, 0.0)]
         for window in zip(offsets, start_logits, end_logits, strict=True):
-            candidate = best_span(*window, longest)
+            candidate = best_span(*window, fitted.max_answer_tokens, fitted.length_penalty)
             if candidate is not None:
                 answers.append(Answer(candidate.start, candidate.end, self._probability(candidate)))
         return max(answers, key=lambda answer: answer.score)
@@ -136,14 +141,16 @@ def best_span(
     start_logits: npt.NDArray[np.float32],
     end_logits: npt.NDArray[np.float32],
     max_tokens: int,
+    length_penalty: float = 0.0,
 ) -> Candidate | None:
-    """Finds the span of greatest start plus end logit in one window.
+    """Finds the span of greatest start plus end logit in one window, less the penalty for its length.
 
     Args:
         offsets: ``[tokens, 2]``.
         start_logits: ``[tokens]``.
         end_logits: ``[tokens]``.
         max_tokens: longest span.
+        length_penalty: see :class:`Calibration`.
 
     Returns:
         The span, or None where the window holds no token of the document, or the network excludes all of them.
@@ -154,7 +161,7 @@ def best_span(
     starts, ends = start_logits[inside].astype(np.float64), end_logits[inside].astype(np.float64)
     # A row for each first token, a column for each number of tokens after it: few spans are short enough to be allowed.
     reachable = sliding_window_view(np.concatenate([ends, np.full(max_tokens - 1, -np.inf)]), max_tokens)
-    scores = starts[:, None] + reachable
+    scores = starts[:, None] + reachable - length_penalty * np.arange(max_tokens)
     first, more = np.unravel_index(int(scores.argmax()), scores.shape)
     best = float(scores[first, more])
     if best == -math.inf:

@@ -23,9 +23,9 @@ class Pruning:
         guess_weight: of the loss of the guesses by which tokens are dropped.
     """
 
-    kept_first: int = 200
-    kept_second: int = 152
-    kept_third: int = 104
+    kept_first: int = 224
+    kept_second: int = 184
+    kept_third: int = 136
     kept_fourth: int = 72
     kept_fifth: int = 0
     kept_sixth: int = 0

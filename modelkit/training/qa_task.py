@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from modelkit.calibrate_qa import judge, pair_wrongly
+from modelkit.calibrate_qa import judge, pair_wrongly, run
 from modelkit.eager import EagerSession
 from modelkit.errors import TrainingError
 from modelkit.export import QA_INPUTS, QA_OUTPUTS
@@ -118,7 +118,7 @@ class QaTask:
 
     def validate(self) -> dict[str, float]:
         """Scores held-out questions, and how well those put to a wrong paragraph can be told apart."""
-        judged = judge(NetworkSession(self.network), self._tokenizer, self._validation)
+        judged = judge(run(NetworkSession(self.network), self._tokenizer, self._validation))
         answerable = np.array([j.answerable for j in judged])
         f1 = float(np.array([j.f1 for j in judged])[answerable].mean())
         told = separation(np.array([j.candidate.margin for j in judged]), answerable)

@@ -59,19 +59,23 @@ def make_windows(
     """
     windows: list[Window] = []
     for question in questions:
-        windows += [w for w in label(question, tokenizer, rng) if w.end > 0 or rng.random() < _KEPT_WITHOUT_ANSWER]
+        windows += [w for w in label(question, tokenizer) if w.end > 0 or rng.random() < _KEPT_WITHOUT_ANSWER]
         if rng.random() < wrong_paragraph:
             other = rng.choice(questions)
             if other.context != question.context:
                 wrong = Question(question.id, question.text, other.context, ())
-                windows.append(rng.choice(label(wrong, tokenizer, rng)))
+                windows.append(rng.choice(label(wrong, tokenizer)))
     return windows
 
 
-def label(question: Question, tokenizer: DocumentTokenizer, rng: random.Random) -> list[Window]:
-    """Cuts one question into windows; of several answers one is chosen."""
+def label(question: Question, tokenizer: DocumentTokenizer) -> list[Window]:
+    """Cuts one question into windows.
+
+    Of several answers the agreed one is to be found: annotators differ in how much of a sentence they take, and of a
+    network that learns from any of them spans are longer than most would give.
+    """
     batch = tokenizer.encode(question.text, question.context)
-    answer = _covered(batch.offsets, rng.choice(question.answers)) if question.answers else None
+    answer = _covered(batch.offsets, question.agreed) if question.agreed else None
     windows = []
     for row in range(len(batch)):
         length = int(batch.attention_mask[row].sum())

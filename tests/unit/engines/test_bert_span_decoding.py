@@ -47,6 +47,16 @@ def test_an_answer_is_not_longer_than_allowed():
     assert (best_span(offsets, start, end, 2).start, best_span(offsets, start, end, 2).end) == (0, 9)
 
 
+def test_the_penalty_takes_the_shorter_of_two_answers_unless_the_longer_is_much_better():
+    offsets = window(6)
+    start, end = peaks(6, {0: 5.0, 4: 4.5}), peaks(6, {4: 5.0})
+    ends = [best_span(offsets, start, end, 30, penalty) for penalty in (0.0, 0.1, 0.2)]
+    assert [(span.start, span.end) for span in ends] == [(0, 24), (0, 24), (20, 24)]
+    assert [span.margin for span in ends] == pytest.approx([10.0, 9.6, 9.5])
+    decoder = SpanDecoder(Calibration(threshold=0.0, length_penalty=0.2))
+    assert decoder.best(offsets[None], start[None], end[None]).start == 20
+
+
 def test_tokens_that_the_network_excludes_are_no_answer():
     offsets = window(4)
     logits = np.full(8, -np.inf, np.float32)
@@ -109,7 +119,9 @@ def test_a_calibration_is_read(tmp_path):
     path = tmp_path / "calibration.json"
     fields = {"bias": 1, "margin": 2, "rivals": 3, "threshold": 0.5, "max_answer_tokens": 12}
     path.write_text(json.dumps(fields))
-    assert Calibration.load(path) == Calibration(1.0, 2.0, 3.0, 0.5, 12)
+    assert Calibration.load(path) == Calibration(1.0, 2.0, 3.0, 0.5, 12, length_penalty=0.0)
+    path.write_text(json.dumps(fields | {"length_penalty": 0.1}))
+    assert Calibration.load(path).length_penalty == 0.1
 
 
 @pytest.mark.parametrize("content", ["no JSON", "{}", '{"bias": "high"}', "[1]"])

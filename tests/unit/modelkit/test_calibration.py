@@ -7,7 +7,7 @@ import pytest
 
 from engines.bert.span_decoding import Candidate
 from modelkit import calibrate_qa
-from modelkit.calibrate_qa import Judged, calibrate, fit_logistic, pair_wrongly
+from modelkit.calibrate_qa import Judged, Outputs, calibrate, choose_length_penalty, fit_logistic, pair_wrongly
 from modelkit.calibration import choose_temperature, choose_threshold
 from modelkit.errors import DataError
 from modelkit.squad import Question
@@ -47,6 +47,17 @@ def test_the_answering_threshold_separates_right_from_unanswerable():
     judged = [Judged(span, 1.0, answerable=True)] * 50 + [Judged(span, 0.0, answerable=False)] * 50
     threshold = calibrate_qa.choose_threshold(np.array([0.7] * 50 + [0.3] * 50), judged)
     assert 0.3 < threshold <= 0.7
+
+
+@pytest.mark.parametrize(("answer", "penalty"), [("the old bridge", 0.0), ("bridge", 0.06)], ids=["long", "short"])
+def test_the_length_penalty_is_the_least_that_gives_the_answers_of_people(answer, penalty):
+    context = "the old bridge"
+    question = Question("q", "what", context, ((context.index(answer), answer),))
+    offsets = np.array([[(-1, -1), (0, 3), (4, 7), (8, 14)]])
+    start, end = (np.array([logits], np.float32) for logits in ([0, 5.1, 0, 5], [0, 0, 0, 5]))
+    outputs = Outputs(question, offsets, start, end)
+    nothing_to_find = Outputs(Question("n", "what", context, ()), offsets, start, end)
+    assert choose_length_penalty([outputs, nothing_to_find]) == penalty
 
 
 def test_wrong_pairs_never_meet_their_own_paragraph():

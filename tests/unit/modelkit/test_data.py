@@ -52,6 +52,20 @@ def test_questions_are_read(tmp_path):
     assert read_squad(path) == [Question("q1", "who?", "the cat sat", ((4, "cat"),))]
 
 
+@pytest.mark.parametrize(
+    ("answers", "agreed"),
+    [
+        ((), None),
+        (((4, "cat sat"), (0, "the cat"), (4, "cat sat")), (4, "cat sat")),
+        (((0, "the cat"), (4, "cat"), (4, "cat sat")), (4, "cat")),
+        (((8, "sat"), (4, "cat")), (8, "sat")),
+    ],
+    ids=["none", "most", "shortest", "first"],
+)
+def test_the_agreed_answer_is_that_of_most_annotators_or_the_shortest(answers, agreed):
+    assert Question("q1", "who?", "the cat sat", answers).agreed == agreed
+
+
 def test_an_answer_that_is_not_where_it_should_be_is_named(tmp_path):
     path = tmp_path / "squad.json"
     path.write_text(json.dumps(squad(answer_start=5)))

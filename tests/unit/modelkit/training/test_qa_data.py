@@ -45,7 +45,7 @@ def test_what_no_token_stands_for_at_the_edges_of_an_answer_does_not_hide_it(tin
     context = f"the song is {answer} of the river"
     tokenizer = DocumentTokenizer(tiny_base / "tokenizer.json")
     question = Question("a", "who", context, ((context.index(answer), answer),))
-    (window,) = label(question, tokenizer, random.Random(0))
+    (window,) = label(question, tokenizer)
     first, last = tokenizer.encode("who", context).offsets[0][[window.start, window.end]]
     assert context[first[0] : last[1]].rstrip("\u0301") in {"José", "Jose"}
 
@@ -57,7 +57,7 @@ def test_an_answer_across_the_end_of_a_window_is_in_the_windows_that_hold_all_of
     found = [
         (row, context[offsets[window.start][0] : offsets[window.end][1]])
         for row, (window, offsets) in enumerate(
-            zip(label(question, tokenizer, random.Random(0)), tokenizer.encode("who", context).offsets, strict=True)
+            zip(label(question, tokenizer), tokenizer.encode("who", context).offsets, strict=True)
         )
         if window.end
     ]
@@ -67,5 +67,5 @@ def test_an_answer_across_the_end_of_a_window_is_in_the_windows_that_hold_all_of
 def test_an_answer_that_no_token_stands_for_is_nowhere(tiny_base):
     context = "the song \u200b is"
     question = Question("a", "who", context, ((9, "\u200b"),))
-    (window,) = label(question, DocumentTokenizer(tiny_base / "tokenizer.json"), random.Random(0))
+    (window,) = label(question, DocumentTokenizer(tiny_base / "tokenizer.json"))
     assert (window.start, window.end) == (0, 0)
