@@ -52,22 +52,17 @@ class Outputs:
         spans = [span for window in windows if (span := best_span(*window, _LONGEST, length_penalty)) is not None]
         return max(spans, key=lambda span: span.margin, default=None)
 
-    def text(self, span: Candidate) -> str:
-        """Cuts a span out of the paragraph."""
-        return self.question.context[span.start : span.end]
-
-    @property
-    def references(self) -> list[str]:
-        """What annotators answered."""
-        return [text for _, text in self.question.answers]
-
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The best span of one question with its F1; ``answerable`` tells whether its document holds an answer."""
+    """The best span of one question with its F1 and whether it matches exactly, 1.0 or 0.0.
+
+    ``answerable`` tells whether its document holds an answer.
+    """
 
     candidate: Candidate
     f1: float
+    exact: float
     answerable: bool
 
 
@@ -159,24 +154,18 @@ def choose_length_penalty(outputs: Sequence[Outputs]) -> float:
     Args:
         outputs: of held-out questions; those without an answer count for nothing.
     """
-    answerable = [each for each in outputs if each.references]
-
-    def score(length_penalty: float) -> float:
-        found = [
-            (each.text(span), each.references) for each in answerable if (span := each.best(length_penalty)) is not None
-        ]
-        return sum(answer_f1(*pair) + exact_match(*pair) for pair in found)
-
-    return max(_LENGTH_PENALTIES, key=score)
+    answerable = [each for each in outputs if each.question.answers]
+    return max(_LENGTH_PENALTIES, key=lambda penalty: sum(j.f1 + j.exact for j in judge(answerable, penalty)))
 
 
 def judge(outputs: Sequence[Outputs], length_penalty: float = 0.0) -> list[Judged]:
     """Scores the best span of every question; one whose document has no words has none, and is left out."""
-    return [
-        Judged(span, answer_f1(each.text(span), each.references), bool(each.references))
-        for each in outputs
-        if (span := each.best(length_penalty)) is not None
-    ]
+    judged = []
+    for each in outputs:
+        if (span := each.best(length_penalty)) is not None:
+            pair = each.question.context[span.start : span.end], each.question.references
+            judged.append(Judged(span, answer_f1(*pair), exact_match(*pair), bool(each.question.answers)))
+    return judged
 
 
 def fit_logistic(features: npt.NDArray[np.float64], right: npt.NDArray[np.bool_]) -> tuple[float, ...]:

@@ -35,9 +35,14 @@ class Question:
     article: str = ""
 
     @property
+    def references(self) -> list[str]:
+        """The texts of the answers."""
+        return [text for _, text in self.answers]
+
+    @property
     def agreed(self) -> tuple[int, str] | None:
         """The answer that most annotators gave, of equals the shortest; None where the paragraph does not hold one."""
-        times = Counter(text for _, text in self.answers)
+        times = Counter(self.references)
         return max(self.answers, key=lambda answer: (times[answer[1]], -len(answer[1])), default=None)
 
 

@@ -106,7 +106,7 @@ def _mean(
     score: Callable[[str, Sequence[str]], float], questions: Sequence[Question], answers: Mapping[str, str]
 ) -> float | None:
     """Averages a score of SQuAD's over questions; None where there are none."""
-    scores = [score(answers[one.id], [text for _, text in one.answers]) for one in questions]
+    scores = [score(answers[one.id], one.references) for one in questions]
     return round(fmean(scores), 4) if scores else None
 
 

@@ -47,7 +47,7 @@ def score_answers(questions: Sequence[Question], answers: Sequence[str]) -> dict
         without questions of that kind.
     """
     own, elsewhere = answers[: len(questions)], answers[len(questions) :]
-    references = [[text for _, text in question.answers] for question in questions]
+    references = [question.references for question in questions]
     pairs = list(zip(own, references, strict=True))
     given = [bool(answer) for answer, reference in pairs if reference]
     withheld = [not answer for answer, reference in pairs if not reference] + [not answer for answer in elsewhere]
@@ -63,7 +63,7 @@ def score_answers(questions: Sequence[Question], answers: Sequence[str]) -> dict
 
 
 def _case(question: Question, answer: str) -> Case:
-    texts = [text for _, text in question.answers]
+    texts = question.references
     name = question.id if texts else f"{question.id} where no answer is"
     reference: Json = {"question": question.text, "answers": list(dict.fromkeys(texts))}
     return Case(name, reference, answer, round(answer_f1(answer, texts), DECIMALS))

@@ -102,11 +102,10 @@ class QaTask:
             batches = [choose_windows(self._tokenizer.encode(q.text, q.context), MAX_WINDOWS) for q in questions]
             results = session.run([{name: getattr(batch, name) for name in self.inputs} for batch in batches])
             for question, batch, result in zip(questions, batches, results, strict=True):
-                references = [text for _, text in question.answers]
                 for kind, decide in (("", decoder), ("_forced", forced)):
                     span = decide.decode(batch.offsets, result["start_logits"], result["end_logits"])
                     answer = question.context[span.start : span.end] if span.start >= 0 else ""
-                    pairs[kind].append((answer, references))
+                    pairs[kind].append((answer, question.references))
         return Judged(_scores(pairs), asdict(calibration))
 
     def write(self, directory: Path, onnx: Path, decoding: Mapping[str, Any], card: Mapping[str, object]) -> None:

@@ -75,7 +75,7 @@ def label(question: Question, tokenizer: DocumentTokenizer) -> list[Window]:
     network that learns from any of them spans are longer than most would give.
     """
     batch = tokenizer.encode(question.text, question.context)
-    answer = _covered(batch.offsets, question.agreed) if question.agreed else None
+    answer = _covered(batch.offsets, agreed) if (agreed := question.agreed) else None
     windows = []
     for row in range(len(batch)):
         length = int(batch.attention_mask[row].sum())

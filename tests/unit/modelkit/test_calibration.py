@@ -44,7 +44,7 @@ def test_logistic_regression_finds_the_weights():
 
 def test_the_answering_threshold_separates_right_from_unanswerable():
     span = Candidate(0, 1, 0.0, 0.0)
-    judged = [Judged(span, 1.0, answerable=True)] * 50 + [Judged(span, 0.0, answerable=False)] * 50
+    judged = [Judged(span, 1.0, 1.0, answerable=True)] * 50 + [Judged(span, 0.0, 0.0, answerable=False)] * 50
     threshold = calibrate_qa.choose_threshold(np.array([0.7] * 50 + [0.3] * 50), judged)
     assert 0.3 < threshold <= 0.7
 
