@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,12 +15,13 @@ from vivavoce._events import Event, GoingAway, GoingAwayReason, Notice, Reply, S
 from vivavoce._reply_clock import ReplyClock
 from vivavoce._responses import event_from_response
 from vivavoce._status import error_from_rpc
-from vivavoce.v1 import conversation_pb2 as pb
+from vivavoce._tasks import each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from vivavoce._config import AudioFormat
+    from vivavoce.v1 import conversation_pb2 as pb
 
 _Call: TypeAlias = "grpc.aio.StreamStreamCall[pb.ConverseRequest, pb.ConverseResponse]"
 
@@ -68,7 +70,6 @@ class Stream:
         self._unanswered: Sequence[pb.ConverseRequest] = ()
         self._may_go_on = asyncio.Event()
         self._writing_since: float | None = None
-        self._begun = asyncio.Event()
         self._arrived: asyncio.Queue[Arrival | Exception | None] = asyncio.Queue(_READ_AHEAD)
         self.reader = asyncio.create_task(self._read_ahead())
 
@@ -118,8 +119,6 @@ class Stream:
         Raises:
             VivavoceError: The stream has failed.
         """
-        if self.accepted:
-            self._begun.set()
         arrival = await self._arrived.get()
         if isinstance(arrival, grpc.aio.AioRpcError):
             raise error_from_rpc(arrival, self._target) from arrival
@@ -147,11 +146,12 @@ class Stream:
     async def _read_ahead(self) -> None:
         end: Exception | None = None
         try:
-            while isinstance(response := await self._call.read(), pb.ConverseResponse):
-                await self._arrived.put(Arrival(response, time.monotonic()))
-                # Where the server has ended the call at once, gRPC tells its status only if the first requests are
-                # out before the end is read (https://github.com/grpc/grpc/issues/36066).
-                await self._begun.wait()
+            # Not by the call's `read`. For it a call is over, with an internal error, as soon as a write has failed
+            # (https://github.com/grpc/grpc/issues/36066); iteration goes on to what the server has said until its end,
+            # and then tells the server's status.
+            async with aclosing(each(self._call)) as responses:
+                async for response in responses:
+                    await self._arrived.put(Arrival(response, time.monotonic()))
         except Exception as error:  # noqa: BLE001 - `read` raises it
             end = error
         await self._arrived.put(end)

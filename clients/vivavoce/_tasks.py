@@ -27,14 +27,14 @@ async def stop(tasks: list[asyncio.Task[_T]]) -> None:
     await asyncio.shield(asyncio.gather(*others, return_exceptions=True))
 
 
-async def each(said: AsyncIterable[_T] | Iterable[_T]) -> AsyncGenerator[_T, None]:
-    """Iterates over what the caller says, and closes a generator of theirs behind it."""
-    if not isinstance(said, AsyncIterable):
-        for something in said:
+async def each(things: AsyncIterable[_T] | Iterable[_T]) -> AsyncGenerator[_T, None]:
+    """Iterates over `things`, and closes a generator that makes them behind it."""
+    if not isinstance(things, AsyncIterable):
+        for something in things:
             yield something
             await asyncio.sleep(0)  # The other tasks get their turn.
         return
-    iterator = aiter(said)
+    iterator = aiter(things)
     try:
         async for something in iterator:
             yield something
