@@ -7,41 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.admission import Admission
-from service.conversation_service import ConversationServicer
-from service.lifetime import Limits
-from service.open_conversations import OpenConversations
 from tests import virtual_time
-from tests.unit.pipelines.fakes import FakeModels
-from tests.unit.service.harness import FakeVoice, speaking
-from vivavoce.v1 import conversation_pb2 as pb
+from tests.unit.service.harness import speaking
+from tests.unit.service.virtual_service import CONFIG, VirtualService
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-PCM = pb.AudioConfig(encoding=pb.AUDIO_ENCODING_LINEAR_PCM, sample_rate_hz=16_000)
-CONFIG = pb.ConverseRequest(config=pb.ConversationConfig(audio=PCM))
-
-
-class Context:
-    """Takes every response."""
-
-    async def write(self, response: pb.ConverseResponse) -> None:
-        await asyncio.sleep(0)
-
-
-class Service:
-    """A servicer, and what is behind it."""
-
-    def __init__(self, **limits: float) -> None:
-        self.models, self.open = FakeModels(), OpenConversations()
-        self.admission = Admission(8)
-        self.admission.open()
-        shared = (self.models, FakeVoice(), self.admission, Limits(**limits), self.open)
-        self.servicer = ConversationServicer(*shared)
-
-    def converse(self, requests: AsyncIterator[pb.ConverseRequest]) -> asyncio.Task[None]:
-        return asyncio.create_task(self.servicer.Converse(requests, Context()))
+    from vivavoce.v1 import conversation_pb2 as pb
 
 
 async def utterance_without_end(cleanup_seconds: float = 0.0) -> AsyncIterator[pb.ConverseRequest]:
@@ -55,8 +28,8 @@ async def utterance_without_end(cleanup_seconds: float = 0.0) -> AsyncIterator[p
 
 def test_a_handler_that_is_cancelled_while_it_waits_for_its_reader_is_cancelled():
     async def main() -> None:
-        service = Service(idle_seconds=10.0, grace_seconds=1.0)
-        handler = service.converse(utterance_without_end(cleanup_seconds=5.0))
+        service = VirtualService(idle_seconds=10.0, grace_seconds=1.0)
+        handler = service.call(utterance_without_end(cleanup_seconds=5.0))
         await asyncio.sleep(12)
         assert not handler.done()
         handler.cancel()
@@ -70,8 +43,8 @@ def test_a_handler_that_is_cancelled_while_it_waits_for_its_reader_is_cancelled(
 @pytest.mark.parametrize("steps", range(8))
 def test_a_handler_that_is_cancelled_again_and_again_leaves_nothing_behind(steps: int):
     async def main() -> None:
-        service = Service()
-        handler = service.converse(utterance_without_end())
+        service = VirtualService()
+        handler = service.call(utterance_without_end())
         await asyncio.sleep(2)
         assert service.models.open_sequences
         while not handler.done():
