@@ -54,12 +54,15 @@ class ConversationConfig:
         turns: what the caller chose for all turns.
         documents: texts that answers are looked for in.
         recognition: what is asked of recognition beside the words.
+        is_bulk: whether nobody waits for single turns, as in a recording: the recognizer is asked for little at a time,
+            and after those for whom somebody waits.
     """
 
     audio_format: AudioFormat | None = None
     turns: TurnSettings = dataclasses.field(default_factory=TurnSettings)
     documents: tuple[Document, ...] = ()
     recognition: RecognitionOptions = NO_OPTIONS
+    is_bulk: bool = False
 
     def __post_init__(self) -> None:
         check_documents(self.documents, "config.documents")
@@ -108,6 +111,7 @@ class Conversation:
             self._progress.set,
             config.recognition,
             self._precedence.wait,
+            self._workload.bulk if config.is_bulk else None,
         )
         self._stages = Stages(self._dispatch, self._stage_failed)
         self._timers: dict[int, asyncio.TimerHandle] = {}
@@ -250,6 +254,7 @@ class Conversation:
             self._release_models()
             turns = self._state.turns
             self._stages.keep({(turn.number, turn.guess.number) for turn in turns if turn.guess and not turn.replied})
+            self._workload.bulk.note(self, reply_is_due=self._state.reply_is_due)
         self._progress.set()
 
     def _perform(self, effect: effects.Effect) -> None:

@@ -24,12 +24,16 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from pipelines.bulk import BulkGate
     from pipelines.ports import Hypothesis, RecognitionOptions, Recognizer
 
 logger = logging.getLogger(__name__)
 
 REQUEST_SAMPLES = round(0.4 * MODEL_RATE_HZ)
 """Audio is collected to this many samples before it is sent, unless a text is asked for at once …"""
+
+BULK_REQUEST_SAMPLES = 8 * MODEL_RATE_HZ
+"""What is collected where nobody wants texts that may still change: less than a conversation may have waiting."""
 
 MOST_REQUEST_SAMPLES = 4 * REQUEST_SAMPLES
 """… and by and by to as many while the recognizer has no time for a text: requests that tell nothing cost time too."""
@@ -48,6 +52,7 @@ class SegmentStream:
         on_failure: called once, with the reason, if the recognizer gives up; nothing is called after it.
         options: what is asked beside the words.
         before_end: awaited before the sequence is ended, for which there is no hurry.
+        bulk: lets requests pass for whose answers there is no hurry; None where there is.
     """
 
     def __init__(
@@ -57,8 +62,10 @@ class SegmentStream:
         on_failure: Callable[[ModelError], None],
         options: RecognitionOptions = NO_OPTIONS,
         before_end: Callable[[], Awaitable[None]] = _at_once,
+        bulk: BulkGate | None = None,
     ) -> None:
         self._before_end = before_end
+        self._bulk = bulk
         self._sequence = recognizer.open_sequence(options)
         self._on_hypothesis = on_hypothesis
         self._on_failure = on_failure
@@ -113,10 +120,10 @@ class SegmentStream:
                 await self._wake.wait()
                 self._wake.clear()
                 while self._has_enough() and not self._end:
-                    await self._request(end=False)
+                    await self._request_in_turn(end=False)
             if self._begun or self._wanted:
                 await self._before_end()
-                await self._request(end=True)
+                await self._request_in_turn(end=True)
         except Exception as error:  # noqa: BLE001 - whatever happened, the sequence has to be ended
             try:
                 self._fail(error)
@@ -132,8 +139,18 @@ class SegmentStream:
             self._on_failure(error)
 
     def _has_enough(self) -> bool:
+        if self._bulk is not None:
+            return self._decode or self.backlog_samples >= BULK_REQUEST_SAMPLES
         enough = min(max(1, self._unread) * REQUEST_SAMPLES, MOST_REQUEST_SAMPLES)
         return self._decode or self.backlog_samples >= enough
+
+    async def _request_in_turn(self, *, end: bool) -> None:
+        if self._bulk is None or not self._wanted:
+            await self._request(end=end)
+            return
+        async with self._bulk.piece("asr"):
+            # While it waited the caller may have gone, or more may have come.
+            await self._request(end=end)
 
     async def _request(self, *, end: bool) -> None:
         audio = np.concatenate(self._pending) if self._pending else np.zeros(0, np.float32)
@@ -168,7 +185,7 @@ class Segments:
         on_failure: called once for a segment whose recognition fails, with the reason; nothing is called after it.
         on_end: called whenever a segment is over.
         options: what is asked beside the words.
-        before_end: see :class:`SegmentStream`.
+        before_end, bulk: see :class:`SegmentStream`.
     """
 
     def __init__(
@@ -178,9 +195,10 @@ class Segments:
         on_end: Callable[[], None],
         options: RecognitionOptions = NO_OPTIONS,
         before_end: Callable[[], Awaitable[None]] = _at_once,
+        bulk: BulkGate | None = None,
     ) -> None:
         self._on_hypothesis, self._on_failure, self._on_end = on_hypothesis, on_failure, on_end
-        self._options, self._before_end = options, before_end
+        self._options, self._before_end, self._bulk = options, before_end, bulk
         self._streams: dict[int, SegmentStream] = {}
 
     def __len__(self) -> int:
@@ -199,6 +217,7 @@ class Segments:
             partial(self._on_failure, number),
             self._options,
             self._before_end,
+            self._bulk,
         )
         self._streams[number] = stream
         stream.task.add_done_callback(partial(self._forget, number))

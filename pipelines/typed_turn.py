@@ -8,20 +8,24 @@ from pipelines.conversation import Conversation, ConversationConfig
 from pipelines.errors import ModelError
 from pipelines.messages import Reply
 from pipelines.turns.state import TurnSettings
+from pipelines.workload import Workload
 
 if TYPE_CHECKING:
     from pipelines.answering import Document
+    from pipelines.bulk import BulkGate
     from pipelines.ports import Models
 
 
-async def answer_typed(models: Models, text: str, documents: tuple[Document, ...], budget_seconds: float) -> Reply:
-    """Understands and answers ``text``, with what is ready inside the budget.
+async def answer_typed(
+    models: Models, text: str, documents: tuple[Document, ...], budget_seconds: float, bulk: BulkGate | None = None
+) -> Reply:
+    """Understands and answers ``text``, with what is ready inside the budget; bulk work behind ``bulk`` waits for it.
 
     Raises:
         ModelError: every stage failed.
     """
     config = ConversationConfig(turns=TurnSettings(budget_seconds=budget_seconds), documents=documents)
-    conversation = Conversation(config, models, voice=None)
+    conversation = Conversation(config, models, None, Workload(bulk))
     try:
         await conversation.add_text(text)
         await conversation.half_close()

@@ -6,6 +6,7 @@ import asyncio
 import collections
 from typing import TYPE_CHECKING
 
+from pipelines.bulk import BulkGate
 from pipelines.messages import Stage, Status
 from pipelines.precedence import Precedence
 
@@ -27,10 +28,12 @@ class Workload:
             least 1: nobody is kept from speaking.
         guesses: how many guesses at the text of an utterance that was not over yet had which fate.
         precedence: lets replies go before what others send.
+        bulk: lets them go before bulk work.
         strains: how hard it was to reply in time, of the last replies that nobody has taken yet; see :func:`strain`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, bulk: BulkGate | None = None) -> None:
+        self.bulk = bulk or BulkGate()
         self.guesses: collections.Counter[GuessFate] = collections.Counter()
         self.strains: collections.deque[float] = collections.deque(maxlen=_KEPT_STRAINS)
         self.precedence = Precedence()

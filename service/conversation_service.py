@@ -85,7 +85,7 @@ class ConversationServicer:
             documents = wire.check_ask(request)
             budget = wire.to_budget(request, "reply_budget")
             with self._admission.typed_turn():
-                reply = await answer_typed(self._models, request.text, documents, budget)
+                reply = await answer_typed(self._models, request.text, documents, budget, self._open.workload.bulk)
             return pb.AskResponse(reply=wire.to_reply(reply, loop.time()))
 
     async def _first_config(self, requests: AsyncIterator[pb.ConverseRequest]) -> pb.ConversationConfig:

@@ -189,7 +189,7 @@ async def serving(options: ServeOptions) -> AsyncIterator[Server]:
         speech = SpeechServicer(models, voice, admission, memory, options.limits, open_conversations)
         handlers = {
             SERVICE_NAME: conversation_handler(servicer),
-            **riva_handlers(speech, LanguageServicer(models, TritonPunctuation(client), admission)),
+            **riva_handlers(speech, LanguageServicer(models, TritonPunctuation(client), admission, workload.bulk)),
         }
         if options.admin:
             handlers[MODEL_SERVICE_NAME] = model_handler(ModelServicer(rollout))

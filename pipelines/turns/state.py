@@ -256,6 +256,18 @@ class State(Struct, frozen=True):
         return (*self.ending, self.speaking) if self.speaking else self.ending
 
     @property
+    def reply_is_due(self) -> bool:
+        """Whether a model is waited for, so that a reply comes in time."""
+        if not self.settings.replies:
+            return False
+        if any(not turn.replied for turn in self.ending):
+            return True
+        turn = self.speaking
+        if turn is None or not self.withholding or not self.settings.speculates or turn.asr_failed:
+            return False
+        return turn.guess is None or bool(turn.guess.missing)
+
+    @property
     def phase(self) -> str:
         """One word for what goes on: idle, listening, pausing, finalizing, replying or finished."""
         if self.finished:

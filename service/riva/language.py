@@ -7,6 +7,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from pipelines.answering import MAX_DOCUMENT_CHARACTERS, Document, find_answer
+from pipelines.bulk import BulkGate, pieces
 from pipelines.errors import InvalidInputError
 from pipelines.text.figures import in_figures
 from pipelines.understanding import understand
@@ -51,9 +52,13 @@ class LanguageServicer:
         models: understanding and answering.
         punctuation: capitals and punctuation.
         admission: who is let in; a request takes the place of a typed turn.
+        bulk: lets requests of many texts pass after live replies.
     """
 
-    def __init__(self, models: Models, punctuation: PunctuationModel, admission: Admission) -> None:
+    def __init__(
+        self, models: Models, punctuation: PunctuationModel, admission: Admission, bulk: BulkGate | None = None
+    ) -> None:
+        self._bulk = bulk or BulkGate()
         self._models = models
         self._punctuation = punctuation
         self._admission = admission
@@ -118,7 +123,10 @@ class LanguageServicer:
             _check_texts(request.text)
             _check_params(request.model, _FIGURES)
             _check_length(request.text)
-            written = [await in_figures(text) for text in request.text]
+            written = []
+            for text in request.text:
+                async with self._bulk.piece(_FIGURES):
+                    written.append(await in_figures(text))
             return pb.TextTransformResponse(text=written, id=_id(request))
 
     async def PunctuateText(  # noqa: N802 - named by the contract
@@ -128,7 +136,11 @@ class LanguageServicer:
         async with self._served(request, context):
             _check_texts(request.text)
             _check_params(request.model, _PUNCTUATION, *_NVIDIAS)
-            return pb.TextTransformResponse(text=await self._punctuation.punctuate(request.text), id=_id(request))
+            written = []
+            for piece in pieces(request.text):
+                async with self._bulk.piece(_PUNCTUATION):
+                    written += await self._punctuation.punctuate(piece)
+            return pb.TextTransformResponse(text=written, id=_id(request))
 
     async def GetRivaNLPConfig(  # noqa: N802 - named by the contract
         self, request: pb.RivaNLPConfigRequest, context: Context
@@ -160,10 +172,14 @@ class LanguageServicer:
         return await understand(self._models.intents, text)
 
     async def _understand_all(self, request: pb.TextClassRequest | pb.TokenClassRequest) -> list[Understanding]:
-        """Understands all texts at once: the model serves them as one batch."""
+        """Understands the texts in pieces, each of which the model serves as one batch."""
         _check_texts(request.text)
         _check_params(request.model, _INTENTS)
-        return await asyncio.gather(*(understand(self._models.intents, text) for text in request.text))
+        found: list[Understanding] = []
+        for piece in pieces(request.text):
+            async with self._bulk.piece(_INTENTS):
+                found += await asyncio.gather(*(understand(self._models.intents, text) for text in piece))
+        return found
 
 
 def _check_texts(texts: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from pipelines.channels import Channels
@@ -28,6 +29,7 @@ class Recognition:
         voice: voice activity.
         workload: what it shares with all conversations of the service.
         tells_states: whether results tell what goes on inside while the audio comes.
+        is_bulk: whether it is a recording: nobody waits for single utterances.
 
     Attributes:
         channels: takes the audio in.
@@ -43,8 +45,10 @@ class Recognition:
         workload: Workload,
         *,
         tells_states: bool = False,
+        is_bulk: bool = False,
     ) -> None:
-        config = ConversationConfig(turns=settings.turns, recognition=settings.recognition)
+        turns = dataclasses.replace(settings.turns, speculates=settings.turns.speculates and not is_bulk)
+        config = ConversationConfig(turns=turns, recognition=settings.recognition, is_bulk=is_bulk)
         voices = [ObservedVoice(voice.new_stream(), remembers=tells_states) for _ in range(settings.channels)]
         conversations = [Conversation(config, models, observed, workload) for observed in voices]
         self.tells_states = tells_states

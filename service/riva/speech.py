@@ -67,7 +67,7 @@ class SpeechServicer:
             audio = request.audio
             with self._admission.conversation(), self._memory.held(len(audio)):
                 settings = to_settings(request.config, "config", interim_results=False)
-                recognition = Recognition(settings, self._models, self._voice, self._open.workload)
+                recognition = Recognition(settings, self._models, self._voice, self._open.workload, is_bulk=True)
                 async with self._open.holding(*recognition.channels.conversations, whole=True):
                     with renamed({"config.audio.channel_count": "config.audio_channel_count"}):
                         found = await recognize(recognition.channels, audio)

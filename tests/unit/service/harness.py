@@ -92,7 +92,8 @@ class Harness:
             shared = (harness.models, harness.voice, admission)
             servicer = ConversationServicer(*shared, limits, harness.open_conversations, speculates=speculates)
             speech = SpeechServicer(*shared, harness.memory, limits, harness.open_conversations)
-            riva = riva_handlers(speech, LanguageServicer(harness.models, harness.models, admission))
+            bulk = harness.open_conversations.workload.bulk
+            riva = riva_handlers(speech, LanguageServicer(harness.models, harness.models, admission, bulk))
             server.add_generic_rpc_handlers((conversation_handler(servicer), *riva.values()))
             await server.start()
             try:
