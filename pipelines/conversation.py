@@ -7,19 +7,20 @@ import dataclasses
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pipelines.answering import check_documents, find_answer
+from pipelines.answering import find_answer
 from pipelines.audio.decoding import AudioDecoder
 from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.conversation_config import ConversationConfig
 from pipelines.errors import InvalidInputError
 from pipelines.intake import Intake
 from pipelines.messages import AwayReason, GoingAway, Reply, Stage, Transcript
 from pipelines.outbox import Outbox
-from pipelines.ports import NO_OPTIONS
 from pipelines.recognition import Segments
 from pipelines.stages import Stages
+from pipelines.stalling import StallWatch
 from pipelines.turns import deadlines, effects, events, listening
 from pipelines.turns.machine import step
-from pipelines.turns.state import State, TurnSettings
+from pipelines.turns.state import State
 from pipelines.understanding import understand
 from pipelines.workload import Workload, strain
 
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from pipelines.answering import Document
-    from pipelines.audio.formats import AudioFormat
     from pipelines.errors import ModelError
     from pipelines.messages import Message
-    from pipelines.ports import Hypothesis, Models, RecognitionOptions, TurnModels
+    from pipelines.ports import Hypothesis, Models, TurnModels
     from pipelines.voice_activity import VoiceActivity
+
+__all__ = ["Conversation", "ConversationConfig"]
 
 MAX_BACKLOG_SAMPLES = 10 * MODEL_RATE_HZ
 """Audio that may wait for the recognizer before a caller that sends faster than real time is made to wait."""
@@ -40,32 +41,7 @@ MAX_BACKLOG_SAMPLES = 10 * MODEL_RATE_HZ
 MAX_OPEN_TURNS = 8
 """Turns that may wait for their reply before the caller is made to wait."""
 
-STALL_SECONDS = 5.0
-
 DEADLINE_MARGIN_SECONDS = 0.01
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ConversationConfig:
-    """How a conversation is held.
-
-    Attributes:
-        audio_format: format of the audio; None when it comes decoded, or when only text will be sent.
-        turns: what the caller chose for all turns.
-        documents: texts that answers are looked for in.
-        recognition: what is asked of recognition beside the words.
-        is_bulk: whether nobody waits for single turns, as in a recording: the recognizer is asked for little at a time,
-            and after those for whom somebody waits.
-    """
-
-    audio_format: AudioFormat | None = None
-    turns: TurnSettings = dataclasses.field(default_factory=TurnSettings)
-    documents: tuple[Document, ...] = ()
-    recognition: RecognitionOptions = NO_OPTIONS
-    is_bulk: bool = False
-
-    def __post_init__(self) -> None:
-        check_documents(self.documents, "config.documents")
 
 
 class Conversation:
@@ -116,8 +92,7 @@ class Conversation:
         self._stages = Stages(self._dispatch, self._stage_failed)
         self._timers: dict[int, asyncio.TimerHandle] = {}
         self._loop = asyncio.get_running_loop()
-        self._last_audio = self._loop.time()
-        self._stall_timer: asyncio.TimerHandle | None = None
+        self._stall_watch = StallWatch(self._makes_wait, partial(self._dispatch, events.Stalled()))
         self._held_up = False
 
     @property
@@ -146,7 +121,7 @@ class Conversation:
     def hold_up(self, *, held_up: bool) -> None:
         """Says whether the caller has to wait for what else this stream of audio holds, such as another channel."""
         self._held_up = held_up
-        self._last_audio = self._loop.time()
+        self._stall_watch.heard()
 
     async def add_text(self, text: str) -> None:
         """Takes a typed turn in, and waits while too many are not replied to yet."""
@@ -183,8 +158,7 @@ class Conversation:
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
-        if self._stall_timer is not None:
-            self._stall_timer.cancel()
+        self._stall_watch.cancel()
         self._stages.cancel()
         self.outbox.finish()
         self._told()
@@ -204,12 +178,13 @@ class Conversation:
             # Others are served between two blocks. Those whose utterance this audio may complete need not wait for it.
             await asyncio.sleep(0)
         await self._precedence.wait()
-        self._last_audio = self._loop.time()
+        self._stall_watch.heard()
         self._intake.add(samples)
         await self._judge(at)
         # Who was made to wait can go on only now.
-        self._last_audio = self._loop.time()
-        self._watch_for_stall()
+        self._stall_watch.heard()
+        if self._state.speaking is not None:
+            self._stall_watch.begin()
 
     async def _judge(self, at: float) -> None:
         """Judges every whole window of audio, and lets the machine act on it."""
@@ -228,19 +203,8 @@ class Conversation:
             self._progress.clear()
             await self._progress.wait()
 
-    def _watch_for_stall(self) -> None:
-        if self._stall_timer is None and self._state.speaking is not None:
-            self._stall_timer = self._loop.call_at(self._last_audio + STALL_SECONDS, self._check_stall)
-
-    def _check_stall(self) -> None:
-        self._stall_timer = None
-        if self._held_up or self._crowded() or self._intake.held_back:
-            # A caller who is made to wait has not fallen silent.
-            self._last_audio = self._loop.time()
-        if self._loop.time() >= self._last_audio + STALL_SECONDS:
-            self._dispatch(events.Stalled())
-        else:
-            self._watch_for_stall()
+    def _makes_wait(self) -> bool:
+        return self._held_up or self._crowded() or self._intake.held_back
 
     def _dispatch(self, *happened: events.Event) -> None:
         todo: list[effects.Effect] = []

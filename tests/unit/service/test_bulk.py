@@ -1,0 +1,154 @@
+"""Live replies beside bulk work, with models that compute one batch after another, in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.bulk import MAX_PIECE_TEXTS, MAX_WAIT_SECONDS, BulkGate, pieces
+from pipelines.conversation import Conversation, ConversationConfig
+from pipelines.ports import NO_OPTIONS, Hypothesis, IntentPrediction
+from pipelines.typed_turn import answer_typed
+from service.riva.language import LanguageServicer
+from service.riva.proto import riva_asr_pb2, riva_nlp_pb2
+from tests import virtual_time
+from tests.unit.pipelines.fakes import FakeModels, FakeSequence, ScriptedVoice
+from tests.unit.service.harness import SPEECH
+from tests.unit.service.riva import calls as riva
+from tests.unit.service.virtual_service import VirtualService
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from pipelines.ports import RecognitionOptions
+
+TEXTS = [f"turn on light {number}" for number in range(64)]
+TEXT_SECONDS = 0.01
+PIECE_SECONDS = MAX_PIECE_TEXTS * TEXT_SECONDS
+
+
+class OneByOne(FakeModels):
+    """Understands texts one after another, in the order of their arrival; recognizes likewise."""
+
+    def __init__(self) -> None:
+        super().__init__(recognition_seconds=0.5)
+        self._understanding, self.recognizing, self.most_recognizing = asyncio.Lock(), 0, 0
+
+    async def predict(self, text: str) -> IntentPrediction:
+        async with self._understanding:
+            await asyncio.sleep(TEXT_SECONDS)
+        self.understanding_seconds = 0.0
+        return await super().predict(text)
+
+    def open_sequence(self, options: RecognitionOptions = NO_OPTIONS) -> FakeSequence:
+        sequence = CountedSequence(self, options)
+        self.sequences.append(sequence)
+        return sequence
+
+
+class CountedSequence(FakeSequence):
+    """Counts how many are being recognized at a time."""
+
+    async def send(self, audio: np.ndarray, *, decode: bool, end: bool) -> Hypothesis:
+        self.models.recognizing += 1
+        self.models.most_recognizing = max(self.models.most_recognizing, self.models.recognizing)
+        try:
+            return await super().send(audio, decode=decode, end=end)
+        finally:
+            self.models.recognizing -= 1
+
+
+def classify(service: VirtualService, models: OneByOne, texts: list[str]) -> asyncio.Task[object]:
+    language = LanguageServicer(models, models, service.admission, service.open.workload.bulk)
+    return asyncio.create_task(language.ClassifyText(riva_nlp_pb2.TextClassRequest(text=texts), service.context))
+
+
+def test_a_live_reply_waits_behind_a_small_piece_of_many_texts():
+    async def main() -> None:
+        service, models, loop = VirtualService(), OneByOne(), asyncio.get_running_loop()
+        bulk = [classify(service, models, TEXTS) for _ in range(4)]
+        await asyncio.sleep(0.02)
+        for _ in range(5):
+            asked_at = loop.time()
+            reply = await answer_typed(models, "how many?", (), 0.3, service.open.workload.bulk)
+            assert reply.understanding is not None
+            assert loop.time() - asked_at <= PIECE_SECONDS + TEXT_SECONDS
+            await asyncio.sleep(0.05)
+        for call in bulk:
+            assert len((await call).results) == len(TEXTS)
+
+    virtual_time.run(main())
+
+
+def test_callers_of_bulk_work_take_turns():
+    async def main() -> None:
+        service, models = VirtualService(), OneByOne()
+        large, small = classify(service, models, TEXTS), classify(service, models, TEXTS[:4])
+        await small
+        assert not large.done()
+        await large
+
+    virtual_time.run(main())
+
+
+def test_bulk_work_goes_on_where_somebody_always_waits_for_a_reply():
+    async def main() -> None:
+        gate, loop = BulkGate(), asyncio.get_running_loop()
+        gate.note("stuck", reply_is_due=True)
+        for number in (1, 2):
+            async with gate.piece("texts"):
+                assert loop.time() == number * MAX_WAIT_SECONDS
+        gate.note("stuck", reply_is_due=False)
+        async with gate.piece("texts"):
+            assert loop.time() == 2 * MAX_WAIT_SECONDS
+
+    virtual_time.run(main())
+
+
+def test_pieces_hold_all_texts_in_order_and_fewer_long_ones():
+    cut = list(pieces([*TEXTS[:20], "x" * 2_000, "y" * 2_000, "z" * 2_000]))
+    assert [text for piece in cut for text in piece] == [*TEXTS[:20], "x" * 2_000, "y" * 2_000, "z" * 2_000]
+    assert [len(piece) for piece in cut] == [8, 8, 5, 2]
+
+
+def test_recordings_have_one_place_in_the_recognizer_together():
+    async def main() -> None:
+        service = VirtualService()
+        models = OneByOne()
+        service.speech._models = models
+        service.voice.new_stream = lambda: ScriptedVoice(*[(2.0, 1.0), (1.0, 0.0)] * 10, (1.0, 0.0))
+        request = riva_asr_pb2.RecognizeRequest(config=riva.recognition(), audio=SPEECH * 300)
+        recordings = [asyncio.create_task(service.speech.Recognize(request, service.context)) for _ in range(3)]
+        found = await asyncio.gather(*recordings)
+        assert models.most_recognizing == 1
+        # Nobody wants a text of it that may still change.
+        assert {sequence.requests for sequence in models.sequences} == {1}
+        assert len(models.sequences) == 30
+        assert len({response.results[0].alternatives[0].transcript for response in found}) == 1
+        assert service.open.workload.bulk.replies_due == 0
+
+    virtual_time.run(main())
+
+
+def test_a_reply_is_due_from_the_pause_in_which_it_is_worked_out_until_it_is_told():
+    async def main() -> None:
+        service, models = VirtualService(), FakeModels()
+        config = ConversationConfig(AudioFormat(Encoding.LINEAR_PCM, 16_000))
+        workload = service.open.workload
+        conversation = Conversation(config, models, ScriptedVoice((1.0, 1.0), (9.0, 0.0)), workload)
+        due = []
+        for _ in range(30):
+            await conversation.add_audio(SPEECH)
+            due.append(workload.bulk.replies_due)
+            await asyncio.sleep(0.1)
+            due.append(workload.bulk.replies_due)
+        assert due[:20] == [0] * 20
+        assert 1 in due
+        assert due[-10:] == [0] * 10
+        await conversation.add_text("how many?")
+        assert workload.bulk.replies_due == 1
+        await conversation.close()
+        assert workload.bulk.replies_due == 0
+
+    virtual_time.run(main())
