@@ -81,11 +81,13 @@ class Intake:
         loop = asyncio.get_running_loop()
         await asyncio.sleep(0)
         self._lead.drain(workload.share, loop.time())
-        while workload.short and (seconds := self._lead.wait_seconds(workload.share)):
-            self.held_back = True
-            await workload.wait_while_short(seconds)
-            self._lead.drain(workload.share, loop.time())
-        self.held_back = False
+        try:
+            while workload.short and (seconds := self._lead.wait_seconds(workload.share)):
+                self.held_back = True
+                await workload.wait_while_short(seconds)
+                self._lead.drain(workload.share, loop.time())
+        finally:
+            self.held_back = False
 
     def forget_before(self, sample: int) -> None:
         """Forgets all audio before ``sample`` that was judged."""
