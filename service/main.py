@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import grpc
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
+from grpc_health.v1 import health
 
 from pipelines.calibration import measure
 from pipelines.mistakes import log_unhandled
@@ -30,6 +29,7 @@ from service.conversation_service import ConversationServicer
 from service.errors import SHUTTING_DOWN
 from service.handlers import conversation_handler, model_handler
 from service.lifetime import Limits
+from service.log_output import STDERR, logging_to
 from service.model_service import SERVICE_NAME as MODEL_SERVICE_NAME
 from service.model_service import ModelServicer
 from service.open_conversations import OpenConversations
@@ -38,6 +38,12 @@ from service.riva.handlers import MAX_RECORDING_BYTES, riva_handlers
 from service.riva.language import LanguageServicer
 from service.riva.speech import SpeechServicer
 from service.scheduling import run_ahead, run_in_real_time
+from service.standard_services import (
+    HEALTH_SERVICE_NAME,
+    REFLECTION_SERVICE_NAME,
+    health_handler,
+    reflection_handler,
+)
 from service.triton.engine_store import EngineStore
 from service.triton.fixed_store import FixedStore
 from service.triton.installation import TritonNotInstalledError
@@ -101,20 +107,18 @@ class ServeOptions:
 
 def run(options: ServeOptions) -> int:
     """Serves until SIGINT or SIGTERM. Returns the exit status: 0, or 1 when the service could not go on."""
-    logging.basicConfig(
-        level=options.log_level, format="%(asctime)s %(levelname)-7s %(name)s  %(message)s", stream=sys.stderr
-    )
     status = 0
-    try:
-        if options.real_time:
-            run_in_real_time()
-        else:
-            run_ahead()
-        asyncio.run(_run(options))
-    except* (TritonGaveUpError, TritonNotInstalledError, SettingsError, OSError) as group:
-        for error in group.exceptions:
-            sys.stderr.write(f"vivavoce serve: {error}\n")
-        status = 1
+    with logging_to(STDERR, options.log_level) as log:
+        try:
+            if options.real_time:
+                run_in_real_time()
+            else:
+                run_ahead()
+            asyncio.run(_run(options))
+        except* (TritonGaveUpError, TritonNotInstalledError, SettingsError, OSError) as group:
+            for error in group.exceptions:
+                log.write(f"vivavoce serve: {error}")
+            status = 1
     return status
 
 
@@ -257,10 +261,9 @@ async def _start(
             ("grpc.keepalive_permit_without_calls", 1),
         ]
     )
+    handlers = {**handlers, HEALTH_SERVICE_NAME: health_handler(health_servicer)}
+    handlers[REFLECTION_SERVICE_NAME] = reflection_handler((*handlers, REFLECTION_SERVICE_NAME))
     server.add_generic_rpc_handlers(tuple(handlers.values()))
-    health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
-    health_name = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
-    reflection.enable_server_reflection((*handlers, health_name, reflection.SERVICE_NAME), server)
     try:
         port = server.add_insecure_port(f"{options.host}:{options.port}")
     except RuntimeError as error:

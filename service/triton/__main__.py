@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from pipelines.triton import TritonModels
+from service.log_output import STDERR, logging_to
 from service.main import DEFAULT_MODEL_REPOSITORY
 from service.triton.installation import TritonNotInstalledError
 from service.triton.process import TritonProcess
@@ -53,12 +54,12 @@ async def _until_ready(address: str) -> None:
 
 
 def _main() -> int:
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s  %(message)s")
-    try:
-        return asyncio.run(_run(Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT_MODEL_REPOSITORY))
-    except (FileNotFoundError, TritonNotInstalledError) as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
+    with logging_to(STDERR, logging.WARNING, "%(levelname)s %(name)s  %(message)s"):
+        try:
+            return asyncio.run(_run(Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT_MODEL_REPOSITORY))
+        except (FileNotFoundError, TritonNotInstalledError) as error:
+            sys.stderr.write(f"{error}\n")
+            return 1
 
 
 if __name__ == "__main__":
