@@ -11,5 +11,6 @@ def deadline_seconds(request: Any) -> float | None:  # noqa: ANN401 - Triton's o
 
     One that is no number, as another client of Triton may send it, is none.
     """
-    deadline = json.loads(request.parameters() or "{}").get("deadline_us")
+    parameters = json.loads(request.parameters() or "{}")
+    deadline: Any = parameters.get("deadline_us") if isinstance(parameters, dict) else None
     return deadline / 1e6 if type(deadline) in (int, float) else None

@@ -93,6 +93,8 @@ class Channels:
     async def close(self) -> None:
         """Gives up what is under way and waits until every sequence is ended. May be called twice."""
         for conversation in self.conversations:
+            conversation.abandon()
+        for conversation in self.conversations:
             await conversation.close()
 
     async def _listen(self, channels: Sequence[npt.NDArray[np.float32]]) -> None:

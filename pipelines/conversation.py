@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pipelines.answering import check_documents, find_answer
@@ -172,17 +173,27 @@ class Conversation:
         """Says nothing more; what is under way goes on until :meth:`close`."""
         self.outbox.finish()
 
-    async def close(self) -> None:
-        """Gives up what is under way and waits until every sequence is ended. May be called twice."""
+    def abandon(self) -> None:
+        """Gives up what is under way, without waiting for anything. May be called twice."""
         self._dispatch(events.Abandoned())
         for timer in self._timers.values():
             timer.cancel()
+        self._timers.clear()
         if self._stall_timer is not None:
             self._stall_timer.cancel()
-        await self._stages.close()
-        await self._segments.wait()
-        self._told()
+        self._stages.cancel()
         self.outbox.finish()
+        self._told()
+
+    async def close(self) -> None:
+        """Gives up what is under way and waits until every sequence is ended. May be called twice.
+
+        Where the caller is cancelled only the waiting ends; a task that is cancelled before it begins calls nothing,
+        so that whoever closes several conversations abandons all of them first.
+        """
+        self.abandon()
+        await self._stages.wait()
+        await self._segments.wait()
 
     async def _listen(self, samples: npt.NDArray[np.float32], at: float) -> None:
         if self.phase != "pausing":
@@ -309,7 +320,7 @@ class Conversation:
     def _understand(self, turn: int, guess: int, text: str) -> None:
         """Runs intent and question answering side by side; each comes back as an event of its own."""
         models, due = self._models_of(turn), deadlines.stages_due(self._state, turn, self._loop.time())
-        self._stages.start(Stage.NLU, turn, guess, understand(models.intents, text), due)
+        self._stages.start(Stage.NLU, turn, guess, partial(understand, models.intents, text), due)
         if self._config.documents:
-            search = find_answer(models.answers, text, self._config.documents)
+            search = partial(find_answer, models.answers, text, self._config.documents)
             self._stages.start(Stage.QA, turn, guess, search, due)

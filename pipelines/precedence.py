@@ -31,6 +31,11 @@ class Precedence:
         self._until: dict[Hashable, float] = {}
         self._nobody_tells = asyncio.Event()
 
+    @property
+    def tellers(self) -> int:
+        """How many have a reply to tell."""
+        return len(self._until)
+
     def begin(self, teller: Hashable) -> None:
         """Says that ``teller`` has a reply to tell."""
         self._until[teller] = asyncio.get_running_loop().time() + MOST_SECONDS

@@ -67,7 +67,7 @@ class SegmentStream:
         self._decode = False
         self._end = False
         self._wanted = True
-        self._begun = False
+        self._begun = self._ended = False
         self._due: float | None = None
         self._wake = asyncio.Event()
         self._sending = self._sent = 0
@@ -121,7 +121,7 @@ class SegmentStream:
             try:
                 self._fail(error)
             finally:
-                if self._begun:
+                if self._begun and not self._ended:
                     await self._release()
 
     def _fail(self, error: Exception) -> None:
@@ -141,7 +141,7 @@ class SegmentStream:
         self._pending.clear()
         self._pending_samples = 0
         self._sending = len(audio)
-        self._begun = True
+        self._begun, self._ended = True, end
         try:
             with answers_until(self._due):
                 hypothesis = await self._sequence.send(audio, decode=decode, end=end)

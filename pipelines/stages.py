@@ -13,14 +13,14 @@ from pipelines.mistakes import MISTAKE, log_mistake
 from pipelines.turns import events
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Coroutine
+    from collections.abc import Awaitable, Callable, Collection
     from typing import TypeAlias
 
     from pipelines.answering import AnswerSearch
     from pipelines.messages import Stage
     from pipelines.understanding import Understanding
 
-    Work: TypeAlias = Coroutine[None, None, Understanding | AnswerSearch]
+    Work: TypeAlias = Callable[[], Awaitable[Understanding | AnswerSearch]]
 
 
 logger = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ class Stages:
             stage: which.
             turn: number of the turn.
             guess: number of the guess in it.
-            work: what is to be done.
+            work: begins what is to be done; not called where the stage is given up before.
             due: until when it is of use, on the loop's clock; None where nobody knows.
         """
         task = asyncio.create_task(self._run(stage, turn, guess, work, due), name=f"{stage.value}-{turn}")
@@ -65,17 +65,20 @@ class Stages:
             if guess not in wanted and task is not asyncio.current_task():
                 task.cancel()
 
-    async def close(self) -> None:
-        """Cancels all of them, and waits until they are over."""
-        tasks = tuple(self._tasks)
-        for task in tasks:
+    def cancel(self) -> None:
+        """Cancels all of them."""
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def wait(self) -> None:
+        """Waits until they are over."""
+        if self._tasks:
+            await asyncio.wait(tuple(self._tasks))
 
     async def _run(self, stage: Stage, turn: int, guess: int, work: Work, due: float | None) -> None:
         try:
             with answers_until(due):
-                result = await work
+                result = await work()
         except ModelError as error:
             self._on_failure(error, events.StageFailed(turn, guess, stage, str(error)))
         else:

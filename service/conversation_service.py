@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import dataclasses
 import logging
 import secrets
@@ -132,8 +131,8 @@ class ConversationServicer:
                 raise ended_early(away)
         finally:
             reader.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await reader
+            # Awaited alone, a reader that was cancelled could not be told from a handler that is.
+            await asyncio.wait((reader,))
 
     async def _read(self, conversation: Conversation, requests: AsyncIterator[pb.ConverseRequest]) -> None:
         """Hands what the caller sends on; what is wrong with it ends the conversation through its outbox."""

@@ -20,7 +20,7 @@ class Limits:
 
     Attributes:
         idle_seconds: a conversation in which nothing was sent for so long is told that it ends.
-        grace_seconds: time from then until it is ended.
+        grace_seconds: time from then until it is ended, unless something is sent: that calls the end off.
         config_seconds: a stream whose config has not come by then is refused.
         longest_seconds: a conversation that has lasted so long is told that it ends, whatever is sent: callers of one
             server never come to another one, or to a newer one, as long as their streams go on.
@@ -61,6 +61,7 @@ class LifetimeWatch:
         self._limits = limits
         self._loop = asyncio.get_running_loop()
         self._touched = self._loop.time()
+        self._ends = False
         self._idle_timer: asyncio.TimerHandle | None = None
         self._age_timer: asyncio.TimerHandle | None = None
 
@@ -75,8 +76,9 @@ class LifetimeWatch:
                 timer.cancel()
 
     def touch(self) -> None:
-        """Says that something was sent."""
+        """Says that something was sent; an end that was announced because nothing was is called off."""
         self._touched = self._loop.time()
+        self._ends = False
 
     def _await_silence(self) -> None:
         # One timer a period, however many messages come: re-arming at each would cost more than they do.
@@ -86,8 +88,16 @@ class LifetimeWatch:
         if self._loop.time() < self._touched + self._limits.idle_seconds:
             self._await_silence()
             return
+        self._ends = True
         self._conversation.announce_end(AwayReason.IDLE, self._limits.grace_seconds)
-        self._idle_timer = self._loop.call_later(self._limits.grace_seconds, self._conversation.finish)
+        self._idle_timer = self._loop.call_later(self._limits.grace_seconds, self._end_silence)
+
+    def _end_silence(self) -> None:
+        if self._ends:
+            self._conversation.finish()
+        else:
+            # Whoever speaks now gets an answer: an end with OK would seem to say that there is none.
+            self._await_silence()
 
     def _grow_old(self) -> None:
         if self._idle_timer is not None:

@@ -188,8 +188,7 @@ async def serving(options: ServeOptions) -> AsyncIterator[Server]:
         servicer = ConversationServicer(
             models, voice, admission, options.limits, open_conversations, speculates=options.speculates
         )
-        preparing = asyncio.to_thread(prepare)
-        _until_exit(cleanup, tasks.create_task(preparing, name="transcript styles"))
+        _until_exit(cleanup, tasks.create_task(prepare(), name="transcript styles"))
         memory = RecordingMemory()
         speech = SpeechServicer(models, voice, admission, memory, options.limits, open_conversations)
         handlers = {

@@ -48,6 +48,8 @@ class OpenConversations:
             yield
         finally:
             del self._streams[number]
+            for conversation in conversations:
+                conversation.abandon()
             await asyncio.gather(*(conversation.close() for conversation in conversations))
 
     def observe(self, seconds: float) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -92,8 +91,7 @@ async def measure(
             counters.append(await statistics())
     finally:
         running.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await running
+        await asyncio.gather(running, return_exceptions=True)
     last = windows[-STEADY_WINDOWS:]
     joined = Window(sum(w.seconds for w in last), tuple(answer for w in last for answer in w.answers))
     return Measured(joined, is_steady(windows, tolerance), counters[-1 - len(last)], counters[-1])

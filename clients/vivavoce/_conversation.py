@@ -22,7 +22,7 @@ import grpc
 
 from vivavoce._connection import reach
 from vivavoce._errors import Overloaded, ResponseOverdue, ServerUnavailable, VivavoceError
-from vivavoce._events import Event, GoingAwayReason, Reply
+from vivavoce._events import Event, Reply
 from vivavoce._look_back import LookBack
 from vivavoce._outage import Outage, has_gone, retry_after_seconds, unavailable
 from vivavoce._requests import Utterable, utterance_requests
@@ -187,14 +187,14 @@ class Conversation:
         """Returns whether a new stream may follow the one that failed with `error`."""
         if self._look_back is None or not stream.accepted or not has_gone(error):
             return False
-        may_say_more = not stream.half_closed and stream.leaving is not GoingAwayReason.IDLE
+        may_say_more = not stream.half_closed and not stream.fell_idle
         return may_say_more or self._left_over(stream)
 
     def _left_over(self, stream: Stream) -> bool:
         """Returns whether `stream` has left something behind that has to be said again."""
         if self._look_back is None:
             return False
-        return self._look_back.owed if stream.leaving is GoingAwayReason.IDLE else not self._look_back.empty
+        return self._look_back.owed if stream.fell_idle else not self._look_back.empty
 
     async def _reconnect(self, error: VivavoceError) -> list[Event]:
         """Tries to open a stream that goes on from the one that failed with `error`, and returns its first events."""

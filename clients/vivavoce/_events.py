@@ -217,7 +217,7 @@ class Reply:
     transcript: str
     """What was said, or the text of a typed turn."""
     intent: Intent | None
-    """What the speaker wants; None when the stage did not finish inside the budget."""
+    """What the speaker wants; None when the stage failed or did not finish inside the budget, or words are missing."""
     slots: tuple[Slot, ...]
     """The details of the intent, in the order in which they were said."""
     answer: Answer | None

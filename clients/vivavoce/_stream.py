@@ -63,6 +63,7 @@ class Stream:
         self.accepted = False
         self.half_closed = False
         self.leaving: GoingAwayReason | None = None
+        self._said_since_leaving = False
         self._target = server.target
         self._audio = audio
         self._clock = ReplyClock(stop_window_seconds)
@@ -87,6 +88,11 @@ class Stream:
     def when_done(self, callback: Callable[[], None]) -> None:
         """Calls `callback` once the call is over."""
         self._call.add_done_callback(lambda _: callback())
+
+    @property
+    def fell_idle(self) -> bool:
+        """Whether the server leaves because nothing is said, and nothing was since."""
+        return self.leaving is GoingAwayReason.IDLE and not self._said_since_leaving
 
     def done(self) -> bool:
         """Whether the call is over."""
@@ -130,6 +136,8 @@ class Stream:
     def event(self, arrival: Arrival) -> Event | None:
         """Makes the event that a response is, or None when a newer server sent what this version does not know."""
         event = event_from_response(arrival.response)
+        if self.leaving is GoingAwayReason.IDLE:
+            self.leaving = None  # The server goes on: what was said since has called the end off.
         match event:
             case SpeechBegan():
                 self._clock.speech_began(event)
@@ -138,7 +146,7 @@ class Stream:
             case Notice():
                 self._clock.notice(event)
             case GoingAway():
-                self.leaving = event.reason
+                self.leaving, self._said_since_leaving = event.reason, False
             case Reply():
                 return replace(event, client_latency_seconds=self._clock.latency_seconds(event, arrival.moment))
         return event
@@ -157,6 +165,7 @@ class Stream:
         await self._arrived.put(end)
 
     def _note(self, request: pb.ConverseRequest) -> None:
+        self._said_since_leaving = True
         moment = time.monotonic()
         match request.WhichOneof("request"):
             case "audio":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from engines.bert import serving
 from engines.bert.gpu.device import Placement, cuda_devices, missing_for
@@ -18,6 +18,8 @@ from engines.bert.session import BertSession
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    import numpy.typing as npt
 
 logger = logging.getLogger(__name__)
 
@@ -57,21 +59,22 @@ class _OnnxNetwork:
 
     def execute(self, requests: Sequence[object]) -> list[object]:
         """See :class:`_Network`."""
-        late = [serving.is_overdue(request) for request in requests]
-        responses = iter(
-            self._compute([request for request, is_late in zip(requests, late, strict=True) if not is_late])
-        )
-        return [serving.overdue() if is_late else next(responses) for is_late in late]
-
-    def _compute(self, requests: Sequence[object]) -> list[object]:
-        if not requests:
-            return []
-        began = time.perf_counter()
-        results = self._session.run(
-            [{name: serving.tensor(r, name.upper()) for name in self._session.inputs} for r in requests]
-        )
-        compute_ms = (time.perf_counter() - began) * 1000
-        return [serving.network_response(result, compute_ms) for result in results]
+        responses: list[object] = []
+        computed: dict[int, Mapping[str, npt.NDArray[Any]]] = {}
+        for index, request in enumerate(requests):
+            try:
+                if not serving.is_overdue(request):
+                    computed[index] = {name: serving.tensor(request, name.upper()) for name in self._session.inputs}
+                responses.append(serving.overdue())
+            except Exception as error:  # noqa: BLE001 - whatever cannot be read, the others of the batch are served
+                responses.append(serving.refusal(error))
+        if computed:
+            began = time.perf_counter()
+            results = self._session.run(list(computed.values()))
+            compute_ms = (time.perf_counter() - began) * 1000
+            for index, result in zip(computed, results, strict=True):
+                responses[index] = serving.network_response(result, compute_ms)
+        return responses
 
     def close(self) -> None:
         """See :class:`_Network`."""

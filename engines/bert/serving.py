@@ -6,7 +6,9 @@ Imports Triton's ``triton_python_backend_utils``, which exists only inside Trito
 from __future__ import annotations
 
 import json
+import logging
 import time
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     import numpy.typing as npt
+
+logger = logging.getLogger(__name__)
 
 
 class BadRequestError(ValueError):
@@ -96,12 +100,22 @@ def failure(error: BadRequestError) -> object:
     return pb_utils.InferenceResponse(error=pb_utils.TritonError(str(error), pb_utils.TritonError.INVALID_ARG))
 
 
+def refusal(error: Exception) -> object:
+    """Makes a response that says what is wrong with a request, or that the engine made a mistake with it."""
+    if isinstance(error, BadRequestError):
+        return failure(error)
+    # The error's own words may hold the text.
+    calls = "".join(traceback.format_tb(error.__traceback__)).rstrip()
+    logger.error("a request was not served: %s\n%s", type(error).__qualname__, calls)
+    return pb_utils.InferenceResponse(error=pb_utils.TritonError(f"{type(error).__qualname__}: see Triton's log"))
+
+
 def answer_each(requests: Sequence[object], serve: Callable[[object], Mapping[str, npt.NDArray[Any]]]) -> list[object]:
-    """Serves requests one by one; a bad one gets its own error, and the others are served."""
+    """Serves requests one by one; one that fails gets its own error, and the others are served."""
     responses = []
     for request in requests:
         try:
             responses.append(response(serve(request)))
-        except BadRequestError as error:
-            responses.append(failure(error))
+        except Exception as error:  # noqa: BLE001 - whatever one dies of, the others are served
+            responses.append(refusal(error))
     return responses

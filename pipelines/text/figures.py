@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import logging
 import re
 from typing import TYPE_CHECKING
 
+from pipelines.errors import ModelError
+
 if TYPE_CHECKING:
     from pipelines.text.grammar import Grammar
+
+logger = logging.getLogger(__name__)
 
 _LETTERS = r"[^\W\d_]"
 _WORD = rf"(?:{_LETTERS}\.(?:{_LETTERS}\.)+|{_LETTERS}+(?:['’]{_LETTERS}+)*)"  # noqa: RUF001 - the apostrophe of some texts
@@ -30,10 +35,13 @@ async def in_figures(text: str) -> str:
 
     It takes about a millisecond for each word of a number and nothing to speak of for other words. Other tasks run
     before it, and after every few words that were converted, so that a text may be of any length.
+
+    Raises:
+        ModelError: the grammars cannot be loaded.
     """
     await asyncio.sleep(0)
-    if not grammar.cache_info().currsize:
-        await asyncio.to_thread(grammar)
+    if not _load.cache_info().currsize:
+        await asyncio.to_thread(_load)
     readable = _QUARTER.sub("", _HYPHENED.sub(r"\1 ", text))
     written, end = "", 0
     for stretch in _STRETCH.finditer(readable):
@@ -42,13 +50,28 @@ async def in_figures(text: str) -> str:
     return written + readable[end:]
 
 
-@functools.cache
 def grammar() -> Grammar:
-    """Returns the grammars; the first call loads them, which takes about a second."""
-    # Only who asks for figures should pay for them.
-    from pipelines.text.grammar import Grammar  # noqa: PLC0415
+    """Returns the grammars; the first call loads them, which takes about a second.
 
-    return Grammar()
+    Raises:
+        ModelError: they cannot be loaded; that is logged once, and not tried again.
+    """
+    loaded = _load()
+    if isinstance(loaded, Exception):
+        raise ModelError("numbers cannot be written in figures: the service's log says why") from loaded
+    return loaded
+
+
+@functools.cache
+def _load() -> Grammar | Exception:
+    try:
+        # Only who asks for figures should pay for them.
+        from pipelines.text.grammar import Grammar  # noqa: PLC0415
+
+        return Grammar()
+    except Exception as error:
+        logger.exception("transcripts keep their numbers in words: the grammars cannot be loaded; reinstall wetext")
+        return error
 
 
 @functools.lru_cache(maxsize=_REMEMBERED)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pipelines.errors import ModelError
 from pipelines.text.figures import grammar, in_figures
 from pipelines.text.profanity import masked
 
@@ -34,11 +36,18 @@ class TranscriptStyle:
     mask_profanity: bool = False
 
     async def write(self, text: str, *, is_final: bool) -> str:
-        """Returns a recognized ``text`` in this style; other tasks run meanwhile, however long it is."""
+        """Returns a recognized ``text`` in this style; other tasks run meanwhile, however long it is.
+
+        Without its grammars the service is still of use: numbers stay as they were spoken.
+
+        Raises:
+            ModelError: profanity is to be masked, and cannot be.
+        """
         if not self.punctuation:
             text = plain(text)
         if self.figures and (is_final or self.figures_in_partials):
-            text = await in_figures(text)
+            with contextlib.suppress(ModelError):
+                text = await in_figures(text)
         return await asyncio.to_thread(masked, text) if self.mask_profanity else text
 
     async def write_words(self, words: Iterable[str]) -> list[str]:
@@ -55,10 +64,14 @@ class TranscriptStyle:
         return cut
 
 
-def prepare() -> None:
-    """Loads grammars and dictionaries, which takes about a second; otherwise the first who needs them waits."""
-    grammar()
-    masked("hello")
+async def prepare() -> None:
+    """Loads grammars and dictionaries, which takes about a second; otherwise the first who needs them waits.
+
+    What cannot be loaded is done without, and logged.
+    """
+    for load in (grammar, lambda: masked("hello")):
+        with contextlib.suppress(ModelError):
+            await asyncio.to_thread(load)
 
 
 def has_words(text: str) -> bool:

@@ -143,7 +143,10 @@ def _feed(state: State, probability: float, *, speech: bool) -> Step:
     if segment is None:
         if not speech:
             return state, ()
-        return _open_segment(state, max(state.heard_to - WINDOW_SAMPLES - PREROLL, state.floor))
+        dropped = _dropped_guess(state)
+        state = replace(state, speaking=replace(state.speaking, guess=None, guessed_early=False))
+        state, opening = _open_segment(state, max(state.heard_to - WINDOW_SAMPLES - PREROLL, state.floor))
+        return state, opening + dropped
     long_enough = state.heard_to - segment.start >= SOFT_LIMIT
     if silence >= PAUSE_LIMIT or (long_enough and silence >= SOFT_PAUSE):
         return _close_segment(state)

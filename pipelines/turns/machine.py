@@ -25,6 +25,8 @@ def step(state: State, event: events.Event) -> tuple[State, tuple[Effect, ...]]:
     if state.finished:
         return state, ()
     state, effects = _dispatch(state, event)
+    state, telling = replying.tell_in_order(state)
+    effects += telling
     if state.half_closed and state.speaking is None and not state.ending:
         return replace(state, finished=True), (*effects, Finish())
     return state, effects

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pipelines.answering import AnswerSearch
-from pipelines.messages import Notice, NoticeCode, Reply, Stage, Status
+from pipelines.messages import Notice, NoticeCode, Reply, Stage, Status, Transcript
 from pipelines.turns.effects import CountGuess, Emit, GuessFate, SetDeadline, Understand
 from pipelines.turns.state import Guess, Segment, State, Turn
 from pipelines.understanding import Understanding
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pipelines.turns.events import DeadlinePassed, RecognitionFailed, StageFailed, StageFinished, Transcribed, Typed
 
     Step = tuple[State, tuple[Effect, ...]]
+
+_FRAGMENT = "Words are missing, so that nothing is made of the others: say it again"
 
 
 def await_reply(state: State, turn: Turn) -> Step:
@@ -86,13 +88,18 @@ def tell_likely_end(state: State) -> Step:
 
 
 def recognition_failed(state: State, event: RecognitionFailed) -> Step:
-    """Keeps what was recognized before the recognizer gave up."""
+    """Keeps what was recognized before the recognizer gave up, and makes nothing of it: words are missing."""
     found = _unfinished(state, event.segment)
     if found is None:
         return state, ()
     turn, segment = found
-    effects: tuple[Effect, ...] = () if turn.asr_failed else (_failure(turn, Stage.ASR, event.message),)
+    effects: tuple[Effect, ...] = ()
+    if not turn.asr_failed:
+        effects = (Emit(_failure(turn, Stage.ASR, f"{event.message}. {_FRAGMENT}")),)
+    if turn.guessed_early:
+        effects += count_guess(state, GuessFate.DIFFERED)
     turn = replace(turn.with_segment(replace(segment, closing=True, final=True)), asr_failed=True)
+    turn = replace(turn, guess=None, guessed_early=False)
     state, more = _advance(_put(state, turn), turn)
     return state, effects + more
 
@@ -135,8 +142,8 @@ def _advance(state: State, turn: Turn) -> Step:
     if turn.ended_at is None:
         return _guess_early(state, turn)
     if turn.recognized and not turn.text_is_final:
-        effects = (Emit(turn.final_transcript(state.settings.alternatives)),)
-        turn = replace(turn, text_is_final=True)
+        final = turn.final_transcript(state.settings.alternatives)
+        turn = replace(turn, text_is_final=True, untold=(*turn.untold, final))
         state = state.with_ending(turn)
         hit = turn.guess is not None and turn.guess.text == turn.text
         if turn.guessed_early:
@@ -153,8 +160,8 @@ def _advance(state: State, turn: Turn) -> Step:
 
 def _guess_early(state: State, turn: Turn) -> Step:
     """Takes the text of a pause for all that will be said, and a better text of the same pause in its place."""
-    speculable = state.settings.speculates and state.withholding and _covers_all(turn.open_segment)
-    if not speculable or (turn.guess is not None and turn.guess.text == turn.text):
+    speculable = state.settings.speculates and state.withholding and turn.open_segment is not None and turn.decoded
+    if not speculable or turn.asr_failed or (turn.guess is not None and turn.guess.text == turn.text):
         return state, ()
     dropped = count_guess(state, GuessFate.DIFFERED) if turn.guess else ()
     state, effects = _guess(state, replace(turn, guessed_early=True), turn.text)
@@ -166,21 +173,16 @@ def count_guess(state: State, fate: GuessFate) -> tuple[Effect, ...]:
     return (CountGuess(fate),) if state.settings.replies else ()
 
 
-def _covers_all(segment: Segment | None) -> bool:
-    """Whether the text of an open segment covers all audio that was sent, but for the odd sample."""
-    return segment is not None and segment.covered_to >= segment.sent_to
-
-
 def _guess(state: State, turn: Turn, text: str) -> Step:
     """Takes ``text`` for what is meant; there is nothing to understand in no text."""
-    guess = Guess(state.next_guess, text)
+    guess = Guess(state.next_guess, text, sent_to=turn.sent_to, is_fragment=turn.asr_failed)
     effects: tuple[Effect, ...] = ()
-    if not text or turn.replied or not state.settings.replies:
-        guess = replace(guess, understanding=Understanding(), search=AnswerSearch())
-    else:
+    if not guess.is_fragment and text and not turn.replied and state.settings.replies:
         if not state.settings.has_documents:
             guess = replace(guess, search=AnswerSearch())
         effects = (Understand(turn.number, guess.number, text),)
+    elif not guess.is_fragment:
+        guess = replace(guess, understanding=Understanding(), search=AnswerSearch())
     turn = replace(turn, guess=guess)
     return _put(replace(state, next_guess=guess.number + 1), turn), effects
 
@@ -188,7 +190,7 @@ def _guess(state: State, turn: Turn, text: str) -> Step:
 def _reply(state: State, turn: Turn) -> Step:
     """Replies with what there is: all of it, or what was ready when the budget was used up."""
     assert turn.ended_at is not None
-    guess = turn.guess or Guess(0, turn.text, search=None if state.settings.has_documents else AnswerSearch())
+    guess = _meant(state, turn)
     overran = guess.missing if turn.text_is_final else (Stage.ASR, *guess.missing)
     failed = turn.asr_failed or guess.failures
     status = Status.PARTIAL if overran else Status.DEGRADED if failed else Status.COMPLETE
@@ -204,10 +206,38 @@ def _reply(state: State, turn: Turn) -> Step:
         timings=_timings(turn, guess),
     )
     turn = replace(turn, replied=True)
-    state = _forget_if_done(state.with_ending(turn), turn)
-    if not state.settings.replies:
-        return state, ()
-    return state, (*(_failure(turn, stage, reason) for stage, reason in guess.failures), Emit(reply))
+    if state.settings.replies:
+        failures = (_failure(turn, stage, reason) for stage, reason in guess.failures)
+        turn = replace(turn, untold=(*turn.untold, *failures, reply))
+    return _forget_if_done(state.with_ending(turn), turn), ()
+
+
+def _meant(state: State, turn: Turn) -> Guess:
+    """Returns the guess that a reply is made of: one at a text that covers all that was said."""
+    if turn.guess and (turn.text_is_final or turn.guess.sent_to >= turn.sent_to):
+        return turn.guess
+    search = None if state.settings.has_documents else AnswerSearch()
+    return Guess(0, turn.text, search=search, is_fragment=turn.asr_failed)
+
+
+def tell_in_order(state: State) -> Step:
+    """Tells final transcripts and replies, each in the order in which their turns ended.
+
+    Audio that comes faster than speech has turns recognized and answered side by side, and a short one may be done
+    before the long one that was said first. A reply does not wait for transcripts of other turns: that of the turn
+    before is told by its own deadline, which is no later, and so no reply is late because of the order.
+    """
+    effects: tuple[Effect, ...] = ()
+    texts_wait = replies_wait = False
+    for turn in state.ending:
+        waiting = tuple(it for it in turn.untold if (texts_wait if isinstance(it, Transcript) else replies_wait))
+        effects += tuple(Emit(message) for message in turn.untold if message not in waiting)
+        texts_wait = texts_wait or not turn.text_is_final or any(isinstance(it, Transcript) for it in waiting)
+        replies_wait = replies_wait or not turn.replied or any(isinstance(it, Reply) for it in waiting)
+        if waiting != turn.untold:
+            told = replace(turn, untold=waiting)
+            state = _forget_if_done(state.with_ending(told), told)
+    return state, effects
 
 
 def _timings(turn: Turn, guess: Guess) -> dict[Stage, Timing]:
@@ -220,12 +250,12 @@ def _timings(turn: Turn, guess: Guess) -> dict[Stage, Timing]:
     return {stage: timing for stage, timing in timings if timing is not None}
 
 
-def _failure(turn: Turn, stage: Stage, message: str) -> Emit:
-    return Emit(Notice(NoticeCode.STAGE_FAILED, f"{stage.value} failed: {message}", turn.number))
+def _failure(turn: Turn, stage: Stage, message: str) -> Notice:
+    return Notice(NoticeCode.STAGE_FAILED, f"{stage.value} failed: {message}", turn.number)
 
 
 def _forget_if_done(state: State, turn: Turn) -> State:
-    if not (turn.replied and turn.text_is_final):
+    if turn.untold or not (turn.replied and turn.text_is_final):
         return state
     return replace(state, ending=tuple(other for other in state.ending if other.number != turn.number))
 

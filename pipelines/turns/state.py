@@ -19,6 +19,7 @@ from pipelines.turns.alternatives import join_alternatives
 
 if TYPE_CHECKING:
     from pipelines.answering import AnswerSearch
+    from pipelines.messages import Message
     from pipelines.ports import Alternative, TimedWord, Timing
     from pipelines.understanding import Understanding
 
@@ -89,6 +90,9 @@ class Guess(Struct, frozen=True):
         understanding: what was found in it; None until then.
         search: what answering it found; None until then.
         failures: the stages that failed, with the reason of each.
+        sent_to: one past the last sample of the utterance that had been sent when the guess was made; 0 if typed.
+        is_fragment: whether words are missing in the text: what it seems to ask for may be the opposite of what was
+            said, so it is neither understood nor answered.
     """
 
     number: int
@@ -96,10 +100,14 @@ class Guess(Struct, frozen=True):
     understanding: Understanding | None = None
     search: AnswerSearch | None = None
     failures: tuple[tuple[Stage, str], ...] = ()
+    sent_to: int = 0
+    is_fragment: bool = False
 
     @property
     def missing(self) -> tuple[Stage, ...]:
-        """The stages that have neither finished nor failed."""
+        """The stages that are wanted, and have neither finished nor failed."""
+        if self.is_fragment:
+            return ()
         results = {Stage.NLU: self.understanding, Stage.QA: self.search}
         failed = {stage for stage, _ in self.failures}
         return tuple(stage for stage, result in results.items() if result is None and stage not in failed)
@@ -120,8 +128,9 @@ class Turn(Struct, frozen=True):
         asr_timing: what the last decoding cost.
         asr_failed: whether the recognizer gave a segment up.
         end_is_likely: whether the end was found to be likely, and the caller was not told what was said until then.
-        text_is_final: whether the final transcript was sent, or the text was typed.
-        replied: whether the reply was sent.
+        text_is_final: whether the text stays as it is, or was typed.
+        replied: whether the reply is made.
+        untold: the final transcript and the reply, with its notices, as far as they wait for those of earlier turns.
     """
 
     number: int
@@ -137,6 +146,12 @@ class Turn(Struct, frozen=True):
     end_is_likely: bool = False
     text_is_final: bool = False
     replied: bool = False
+    untold: tuple[Message, ...] = ()
+
+    @property
+    def sent_to(self) -> int:
+        """One past the last sample that was sent; 0 for a typed turn."""
+        return self.segments[-1].sent_to if self.segments else 0
 
     @property
     def open_segment(self) -> Segment | None:

@@ -1,4 +1,4 @@
-"""Puts transcripts in the order of what was said: Riva's results have no number that would tell it."""
+"""Puts transcripts that may change in the order of what was said: Riva's results have no number of a turn."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 class InTurnOrder:
     """Holds transcripts of a turn back until every turn before it has its final one.
 
-    Turns are recognized side by side: where audio comes faster than speech, a short turn may be done before the long
-    one that was said first. Of a turn that has to wait only the newest transcript is kept.
+    Final ones come in that order; those that may change are told at once by a conversation, also while the final one
+    of an earlier turn is waited for. Of a turn that has to wait only the newest transcript is kept.
     """
 
     def __init__(self) -> None:

@@ -47,5 +47,4 @@ async def _collect(conversation: Conversation) -> list[Transcript]:
         refuse_failure(conversation, message)
         if isinstance(message, Transcript) and message.is_final and has_words(message.text):
             found.append(message)
-    # Turns are recognized side by side: the one that was said first may be done last.
-    return sorted(found, key=lambda transcript: transcript.turn)
+    return found

@@ -108,12 +108,16 @@ class Hearing:
             text = await self._converse()
             await self._send(Transcript(text=text, language=LANGUAGE))
             await self._send(TranscriptStop())
-        except vivavoce.VivavoceError as error:
+        except (vivavoce.VivavoceError, RefusedError) as error:
             self.failed = True
             await self._send(error_event(error))
 
     async def _converse(self) -> str:
-        """Holds the conversation up to its final transcript, and returns that; "" when nobody spoke."""
+        """Holds the conversation up to its final transcript, and returns that; "" when nobody spoke.
+
+        Raises:
+            RefusedError: Recognition failed: Home Assistant would carry out what is left of the words.
+        """
         words = StableWords()
         conversation = self._client.converse(
             self._chunks(),
@@ -125,6 +129,8 @@ class Hearing:
         try:
             async for event in conversation:
                 match event:
+                    case vivavoce.Notice(code=vivavoce.NoticeCode.STAGE_FAILED):
+                        raise RefusedError("stage-failed", event.message)
                     case vivavoce.Transcript(text=text, is_final=True):
                         await self._tell(words.final(text))
                         return text

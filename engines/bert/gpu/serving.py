@@ -56,14 +56,13 @@ class OverlappedNetwork:
         senders, accepted = [], []
         for request in requests:
             sender = request.get_response_sender()  # type: ignore[attr-defined]
-            if serving.is_overdue(request):
-                _send(sender, serving.overdue)
-                continue
-            inputs = {name: serving.tensor(request, name.upper()) for name in self._session.inputs}
             try:
-                self._session.check(inputs)
-            except ValueError as error:
-                _send(sender, partial(serving.failure, serving.BadRequestError(str(error))))
+                if serving.is_overdue(request):
+                    _send(sender, serving.overdue)
+                    continue
+                inputs = self._read(request)
+            except Exception as error:  # noqa: BLE001 - whatever cannot be read, the others of the batch are served
+                _send(sender, partial(serving.refusal, error))
             else:
                 senders.append(sender)
                 accepted.append(inputs)
@@ -74,6 +73,14 @@ class OverlappedNetwork:
         """Answers what is under way, and ends."""
         self._started.put(None)
         self._answering.join()
+
+    def _read(self, request: object) -> Request:
+        inputs = {name: serving.tensor(request, name.upper()) for name in self._session.inputs}
+        try:
+            self._session.check(inputs)
+        except ValueError as error:
+            raise serving.BadRequestError(str(error)) from None
+        return inputs
 
     def _start(self, senders: Sequence[object], requests: Sequence[Request]) -> None:
         self._places.acquire()
@@ -89,16 +96,18 @@ class OverlappedNetwork:
     def _answer(self) -> None:
         while (started := self._started.get()) is not None:
             senders, pending, began = started
+            waiting = list(senders)
             try:
-                results = pending.wait()
-            except Exception as error:  # noqa: BLE001 - likewise
-                _refuse(senders, error)
-                continue
-            finally:
-                self._places.release()
-            compute_ms = (time.perf_counter() - began) * 1000
-            for sender, result in zip(senders, results, strict=True):
-                _send(sender, partial(serving.network_response, result, compute_ms))
+                try:
+                    results = pending.wait()
+                finally:
+                    self._places.release()
+                compute_ms = (time.perf_counter() - began) * 1000
+                for sender, result in zip(senders, results, strict=True):
+                    waiting.remove(sender)
+                    _send(sender, partial(serving.network_response, result, compute_ms))
+            except Exception as error:  # noqa: BLE001 - without this thread nobody would be answered any more
+                _refuse(waiting, error)
 
 
 def _refuse(senders: Sequence[object], error: Exception) -> None:

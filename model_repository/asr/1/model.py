@@ -71,10 +71,14 @@ class TritonPythonModel:
         """Hands a batch over: requests of different sequences, each answered as soon as its answer is known."""
         tickets = []
         for request in requests:
-            sender = request.get_response_sender()
-            read = _read(request)
+            answer = partial(_answer, request.get_response_sender())
+            try:
+                read = _read(request)
+            except Exception as error:  # noqa: BLE001 - whatever cannot be read, the others of the batch are served
+                answer(error)
+                continue
             if read:
-                tickets.append(Ticket(read, partial(_answer, sender)))
+                tickets.append(Ticket(read, answer))
         self._workers.submit(tickets)
         return [None] * len(requests)
 

@@ -29,20 +29,20 @@ class TritonPythonModel:
     def execute(self, requests: Sequence[object]) -> list[object]:
         """Answers every request; one that is not UTF-8 gets its own error, and the others are served."""
         began = time.perf_counter()
-        read: list[list[str] | serving.BadRequestError] = [_read(request) for request in requests]
+        read: list[list[str] | Exception] = [_read(request) for request in requests]
         texts = [text for one in read if isinstance(one, list) for text in one]
         written = iter(self._punctuator.punctuate(texts))
         compute_ms = (time.perf_counter() - began) * 1000
         return [
-            _response([next(written) for _ in one], compute_ms) if isinstance(one, list) else serving.failure(one)
+            _response([next(written) for _ in one], compute_ms) if isinstance(one, list) else serving.refusal(one)
             for one in read
         ]
 
 
-def _read(request: object) -> list[str] | serving.BadRequestError:
+def _read(request: object) -> list[str] | Exception:
     try:
         return serving.texts(request, "TEXT")
-    except serving.BadRequestError as error:
+    except Exception as error:  # noqa: BLE001 - whatever cannot be read, the others of the batch are served
         return error
 
 

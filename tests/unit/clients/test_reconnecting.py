@@ -254,6 +254,26 @@ async def test_what_a_server_that_waited_for_too_long_did_not_read_is_said_again
     assert replies(events) == [(1, "hello")]
 
 
+async def test_audio_that_calls_the_end_off_too_late_is_said_again(servers: Servers) -> None:
+    """The server has read it, and ended all the same: it is not known to owe a reply."""
+
+    def idle(requests: Iterator[pb.ConverseRequest], context: grpc.ServicerContext) -> Iterator[pb.ConverseResponse]:
+        yield from _tired(requests, context)
+        next(requests)
+        service.script = hearing("second")
+
+    service = servers.start(idle)
+    speaker = Speaker()
+    events: list[Event] = []
+    async with vivavoce.connect(servers.address) as client, asyncio.timeout(20):
+        async for event in client.converse(speaker.speech(), reconnect_seconds=10):
+            events.append(event)
+            if isinstance(event, vivavoce.GoingAway):
+                speaker.say(word(1), None)
+
+    assert replies(events) == [(1, "1")]
+
+
 async def test_a_conversation_that_was_idle_for_too_long_ends(servers: Servers) -> None:
     service = servers.start(_tired)
     async with vivavoce.connect(servers.address) as client, asyncio.timeout(20):

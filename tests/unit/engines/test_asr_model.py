@@ -217,3 +217,17 @@ def test_every_request_is_answered_in_its_own_way(model: ModuleType, responses: 
     assert (refused.message, refused.code) == ("Send START.", "INVALID_ARG")
     assert "the model broke" in broken.message
     assert broken.code == "INTERNAL"
+
+
+def test_a_request_that_cannot_be_read_loses_nobody_else_of_its_batch(model: ModuleType, responses: None) -> None:
+    triton_model = model.TritonPythonModel()
+    triton_model._engine, triton_model._metrics = Engine(), None
+    triton_model._workers = model.Workers(triton_model._engine, 1, 32, lambda: None)
+    before, unreadable, after = Sender(), Sender(), Sender()
+    asked = [Asked(sender, CORRID=5, DECODE=True) for sender in (before, unreadable, after)]
+    del asked[1]["AUDIO"]
+    assert triton_model.execute(asked) == [None] * 3
+    triton_model.finalize()
+    texts = [sender.sent.result(0).outputs["TRANSCRIPT"].item().decode() for sender in (before, after)]
+    assert texts == ["5", "5"]
+    assert unreadable.sent.result(0).error.code == "INTERNAL"

@@ -26,6 +26,9 @@ class FakeConversation:
     recognized_samples: int = 0
     closed: bool = False
 
+    def abandon(self) -> None:
+        pass
+
     async def close(self) -> None:
         self.closed = True
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from wyoming.asr import Transcribe, Transcript, TranscriptChunk, TranscriptStart, TranscriptStop
 from wyoming.audio import AudioStart, AudioStop
+from wyoming.error import Error
 
 from tests.unit.clients.wyoming.events import chunk, hear, hear_all, say, speak
 from vivavoce.v1 import conversation_pb2 as pb
@@ -92,6 +93,23 @@ async def test_silence_has_an_empty_transcript(service: FakeService, home: Async
     await hear(home, TranscriptStart)
     assert (await hear(home, Transcript)).text == ""
     await hear(home, TranscriptStop)
+
+
+async def test_what_is_left_of_an_utterance_whose_recognition_failed_is_no_transcript(
+    service: FakeService, home: AsyncTcpClient
+) -> None:
+    def broken(requests: Iterator[pb.ConverseRequest], _: grpc.ServicerContext) -> Iterator[pb.ConverseResponse]:
+        yield from (pb.ConverseResponse(started=pb.Started()) for request in requests if request.HasField("config"))
+        failed = pb.Notice(code=pb.NOTICE_CODE_STAGE_FAILED, message="asr failed: out of order", turn=1)
+        yield pb.ConverseResponse(notice=failed)
+        yield pb.ConverseResponse(transcript=pb.Transcript(turn=1, text="And ruin, please.", is_final=True))
+
+    service.script = broken
+    await speak(home)
+
+    await hear(home, TranscriptStart)
+    error = await hear(home, Error)
+    assert (error.code, error.text) == ("stage-failed", "asr failed: out of order")
 
 
 async def test_a_stream_without_samples_has_an_empty_transcript(home: AsyncTcpClient) -> None:

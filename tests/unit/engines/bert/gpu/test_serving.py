@@ -52,6 +52,8 @@ class Pending:
     def wait(self):
         if any((ids < 0).any() for ids in self._ids):
             raise RuntimeError("the GPU is lost")
+        if any((ids == 7).any() for ids in self._ids):
+            return []
         return [{"logits": ids * 10.0} for ids in self._ids]
 
 
@@ -92,3 +94,22 @@ def test_who_cannot_be_refused_keeps_nobody_else_waiting(network):
     network.close()
     assert refused.answer.error.code == "invalid argument"
     assert computed(beside) == [[20.0, 20.0]]
+
+
+def test_results_that_are_not_those_of_the_batch_end_nobody_but_the_batch(network):
+    short, beside, later = Request(ids=7), Request(), Request(ids=3)
+    network.execute([short, beside])
+    network.execute([later])
+    network.close()
+    assert "shorter" in short.answer.error.message
+    assert "shorter" in beside.answer.error.message
+    assert computed(later) == [[30.0, 30.0]]
+
+
+def test_who_cannot_be_read_keeps_nobody_else_waiting(network):
+    before, unreadable, after = Request(), Request(), Request(ids=2)
+    del unreadable.inputs["INPUT_IDS"]
+    network.execute([before, unreadable, after])
+    network.close()
+    assert unreadable.answer.error.message.startswith("KeyError")
+    assert [computed(request) for request in (before, after)] == [[[10.0, 10.0]], [[20.0, 20.0]]]

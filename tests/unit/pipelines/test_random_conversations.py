@@ -1,0 +1,456 @@
+"""Random conversations: whatever is sent, fails, is slow or is cancelled, the same few things hold.
+
+A thousand examples run each time, always the same ones. ``RANDOM_CONVERSATIONS=20000`` draws as many new ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pipelines.answering import Document
+from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.conversation import Conversation, ConversationConfig
+from pipelines.endpointing import EndpointingConfig
+from pipelines.errors import InvalidInputError, ModelError
+from pipelines.messages import Notice, NoticeCode, Reply, SpeechBegan, SpeechEnded, Stage, Status, Transcript
+from pipelines.outbox import SlowReaderError
+from pipelines.ports import NO_OPTIONS, AnswerSpan, Hypothesis, IntentPrediction, SlotSpan
+from pipelines.turns.state import TurnSettings
+from pipelines.workload import Workload
+from tests import virtual_time
+from tests.unit.pipelines.fakes import INSTANT
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from typing import Any
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from pipelines.messages import Message
+    from pipelines.ports import RecognitionOptions
+
+EXAMPLES = int(os.environ.get("RANDOM_CONVERSATIONS", "0"))
+FORMAT = AudioFormat(Encoding.LINEAR_PCM, 16_000)
+DOCUMENT = (Document("guide", "Paris is the capital of France."),)
+SPEECH, SILENCE = 1.0, 0.0
+PATIENCE_SECONDS = 300.0
+"""Longer than all that may be slow takes together."""
+
+seconds = st.sampled_from((0.0, 0.001, 0.02, 0.2, 1.5, 6.0))
+fates = st.sampled_from((*["good"] * 6, "fails", "breaks"))
+
+
+@dataclass(frozen=True)
+class Audio:
+    """Chunks of 100 ms."""
+
+    chunks: int
+    is_speech: bool
+    pace: float
+
+
+@dataclass(frozen=True)
+class Utterance:
+    """Speech, and what ends it: a second of silence, or else the caller."""
+
+    speech: Audio
+    ends_in_silence: bool
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A typed turn."""
+
+    text: str = "how many are there?"
+
+
+@dataclass(frozen=True)
+class Bad:
+    """Audio that cannot be decoded."""
+
+
+@dataclass(frozen=True)
+class End:
+    """The caller ends the utterance."""
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Nothing is sent."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Cancelled:
+    """Whatever is done is cancelled after so many steps of the event loop, and so many seconds."""
+
+    what: Utterance | Audio | Typed
+    steps: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A conversation: how it is held, what is sent, how it ends, and how those behind it and before it behave."""
+
+    events: list[Utterance | Audio | Typed | Bad | End | Wait | Cancelled]
+    turns: TurnSettings
+    has_documents: bool
+    half_closes: bool
+    half_close_steps: int | None
+    close_steps: int | None
+    reader_stalls: float
+    reader_leaves_after: int | None
+    model_seconds: list[float]
+    model_fates: list[str]
+    settles: bool
+
+
+audio = st.builds(Audio, st.integers(1, 25), st.booleans(), st.sampled_from((0.0, 0.1, 0.1)))
+utterance = st.builds(
+    Utterance, st.builds(Audio, st.integers(3, 20), st.just(True), st.sampled_from((0.0, 0.0, 0.1))), st.booleans()
+)
+steps_or_none = st.none() | st.integers(0, 6)
+plans = st.builds(
+    Plan,
+    events=st.lists(
+        utterance
+        | utterance
+        | audio
+        | st.builds(Typed)
+        | st.builds(End)
+        | st.builds(Wait, seconds)
+        | st.builds(Bad)
+        | st.builds(Cancelled, utterance | audio | st.builds(Typed), st.integers(0, 8), seconds),
+        max_size=12,
+    ),
+    turns=st.builds(
+        TurnSettings,
+        endpointing=st.sampled_from((EndpointingConfig(), EndpointingConfig(enabled=False))),
+        interim_results=st.booleans(),
+        budget_seconds=st.sampled_from((0.02, 0.3, 5.0)),
+        speculates=st.booleans(),
+        replies=st.sampled_from((True, True, True, False)),
+    ),
+    has_documents=st.booleans(),
+    half_closes=st.booleans(),
+    half_close_steps=steps_or_none,
+    close_steps=steps_or_none,
+    reader_stalls=st.sampled_from((0.0, 0.0, 0.01, 3.0)),
+    reader_leaves_after=st.none() | st.none() | st.integers(0, 10),
+    model_seconds=st.lists(seconds, min_size=1, max_size=12),
+    model_fates=st.lists(fates, min_size=1, max_size=12),
+    settles=st.booleans(),
+)
+
+
+class Models:
+    """Answers as the plan says, one drawn time and fate after another, and notes what has been asked."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._asked = 0
+        self.sequences: list[Sequence] = []
+        self.held = 0
+        self.under_way = 0
+        self.wrongs: list[str] = []
+        self.settles = plan.settles
+
+    recognizer = intents = answers = property(lambda self: self)
+    versions: dict[str, int] = {"asr": 1}  # noqa: RUF012 - nobody changes it
+
+    def begin_turn(self) -> Models:
+        self.held += 1
+        return Holding(self)
+
+    async def work(self) -> None:
+        number, self._asked = self._asked, self._asked + 1
+        self.under_way += 1
+        try:
+            await asyncio.sleep(self._plan.model_seconds[number % len(self._plan.model_seconds)])
+        finally:
+            self.under_way -= 1
+        fate = self._plan.model_fates[number % len(self._plan.model_fates)]
+        if fate == "fails":
+            raise ModelError("out of order")
+        if fate == "breaks":
+            raise ZeroDivisionError
+
+    def open_sequence(self, options: RecognitionOptions = NO_OPTIONS) -> Sequence:
+        self.sequences.append(Sequence(self))
+        return self.sequences[-1]
+
+    async def predict(self, text: str) -> IntentPrediction:
+        await self.work()
+        return IntentPrediction("count", 0.9, (SlotSpan("first", 0, 1),), INSTANT)
+
+    async def find(self, question: str, document: str) -> AnswerSpan:
+        await self.work()
+        return AnswerSpan(0, 5, 0.8, INSTANT)
+
+
+class Holding:
+    """The models of one turn; released once."""
+
+    versions: dict[str, int] = {"asr": 1}  # noqa: RUF012 - nobody changes it
+
+    def __init__(self, models: Models) -> None:
+        self.recognizer = self.intents = self.answers = models
+        self._released = False
+
+    def release(self) -> None:
+        self.recognizer.held -= not self._released
+        self._released = True
+
+
+@dataclass
+class Sequence:
+    """One sequence of the recognizer."""
+
+    models: Models
+    samples: int = 0
+    asked: int = 0
+    ends: int = 0
+    busy: bool = False
+
+    async def send(self, audio: npt.NDArray[np.float32], *, decode: bool, end: bool) -> Hypothesis:
+        if self.ends:
+            self.models.wrongs.append("a request after the END")
+        if self.busy:
+            self.models.wrongs.append("two requests of a sequence at once")
+        self.asked += 1
+        self.ends += end
+        self.busy = True
+        try:
+            await self.models.work()
+        finally:
+            self.busy = False
+        self.samples += len(audio)
+        words = " ".join(f"w{second}" for second in range(self.samples // 16_000 + 1))
+        return Hypothesis(words, self.samples, end, INSTANT, is_settled=end or (decode and self.models.settles))
+
+
+class Voice:
+    """Hears what the test says is being sent."""
+
+    def __init__(self) -> None:
+        self.probability = SILENCE
+
+    def probabilities(self, windows: npt.NDArray[np.float32]) -> list[float]:
+        return [self.probability] * len(windows)
+
+
+@dataclass
+class Caller:
+    """One who sends what the plan says, and reads what comes."""
+
+    plan: Plan
+    conversation: Conversation
+    voice: Voice
+    came: list[Message] = field(default_factory=list)
+    error: Exception | None = None
+    gave_up: bool = False
+
+    async def read(self) -> None:
+        try:
+            async for message in self.conversation.outbox:
+                self.came.append(message)
+                if len(self.came) == self.plan.reader_leaves_after:
+                    return
+                await asyncio.sleep(self.plan.reader_stalls)
+        except (SlowReaderError, InvalidInputError) as error:
+            self.error = error
+
+    async def send(self) -> None:
+        """Sends everything; what is wrong with it ends the conversation through its outbox, as the service does it."""
+        try:
+            for event in self.plan.events:
+                await self._do(event)
+            if self.plan.half_closes:
+                await interrupted(self.conversation.half_close(), self.plan.half_close_steps)
+        except InvalidInputError as error:
+            self.gave_up = True
+            self.conversation.outbox.fail(error)
+
+    async def _do(self, event: object) -> None:
+        match event:
+            case Audio(chunks, is_speech, pace):
+                for _ in range(chunks):
+                    self.voice.probability = SPEECH if is_speech else SILENCE
+                    await self.conversation.add_audio(bytes(3200))
+                    await asyncio.sleep(pace)
+            case Utterance(speech, ends_in_silence):
+                await self._do(speech)
+                await self._do(Audio(10, False, speech.pace) if ends_in_silence else End())
+            case Typed(text):
+                await self.conversation.add_text(text)
+            case Bad():
+                await self.conversation.add_audio(b"\0")
+            case End():
+                self.conversation.end_utterance()
+            case Wait(pause):
+                await asyncio.sleep(pause)
+            case Cancelled(what, steps, pause):
+                await interrupted(self._do(what), steps, pause)
+
+
+async def interrupted(work: Coroutine[Any, Any, None], steps: int | None, pause: float = 0.0) -> None:
+    """Does some work, and cancels it after so many steps of the event loop; None lets it come to its end."""
+    task = asyncio.create_task(work)
+    if steps is not None:
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        await asyncio.wait((task,), timeout=pause) if pause else None
+        task.cancel()
+    await asyncio.wait((task,))
+    if not task.cancelled() and (error := task.exception()):
+        raise error
+
+
+async def hold(plan: Plan) -> None:
+    """Holds one conversation, and checks what holds of all."""
+    loop = asyncio.get_running_loop()
+    broken: list[dict[str, object]] = []
+    loop.set_exception_handler(lambda _, context: broken.append(context))
+    models, voice, workload = Models(plan), Voice(), Workload()
+    config = ConversationConfig(FORMAT, plan.turns, DOCUMENT if plan.has_documents else ())
+    conversation = Conversation(config, models, voice, workload)
+    caller = Caller(plan, conversation, voice)
+    reader = asyncio.create_task(caller.read())
+    await caller.send()
+    half_closed = plan.half_closes and plan.half_close_steps is None and not caller.gave_up
+    if half_closed:
+        await asyncio.wait((reader,), timeout=PATIENCE_SECONDS)
+        assert reader.done(), "half-closed, and the outbox does not end"
+    closing = asyncio.create_task(conversation.close())
+    await asyncio.sleep(0)
+    for _ in range(plan.close_steps or 0):
+        await asyncio.sleep(0)
+    if plan.close_steps is not None:
+        closing.cancel()
+    await asyncio.wait((closing,))
+    assert closing.cancelled() or closing.exception() is None
+    await asyncio.wait((reader,), timeout=PATIENCE_SECONDS)
+    assert reader.done(), "closed, and the outbox does not end"
+    assert reader.exception() is None
+    await asyncio.sleep(PATIENCE_SECONDS)
+    assert broken == []
+    check_what_is_left(models, workload)
+    check_messages(caller, whole=half_closed and plan.reader_leaves_after is None and caller.error is None)
+
+
+def check_what_is_left(models: Models, workload: Workload) -> None:
+    assert models.wrongs == []
+    assert [sequence.ends for sequence in models.sequences if sequence.asked and sequence.ends != 1] == []
+    assert models.held == 0, "versions are held for a turn that is over"
+    assert models.under_way == 0
+    assert workload.precedence.tellers == 0
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    loop = asyncio.get_running_loop()
+    assert [timer for timer in loop._scheduled if not timer.cancelled()] == []
+
+
+def check_messages(caller: Caller, *, whole: bool) -> None:
+    """Checks the order of what was told; ``whole`` says that everything must have been."""
+    began: dict[int, int] = {}
+    ended: dict[int, int] = {}
+    finals: dict[int, int] = {}
+    replies: dict[int, int] = {}
+    broken = set()
+    for at, message in enumerate(caller.came):
+        match message:
+            case SpeechBegan(turn):
+                assert turn not in began
+                began[turn] = at
+            case SpeechEnded(turn):
+                assert turn in began
+                assert turn not in ended
+                ended[turn] = at
+            case Transcript(turn, is_final=is_final):
+                assert turn in began
+                assert turn not in finals, "a transcript behind the final one"
+                if is_final:
+                    assert turn in ended
+                    finals[turn] = at
+            case Notice(NoticeCode.STAGE_FAILED, text, turn):
+                assert turn not in replies or Stage.ASR.value in text
+                if text.startswith(Stage.ASR.value):
+                    broken.add(turn)
+            case Reply(turn):
+                assert turn not in replies
+                assert turn not in began or turn in ended
+                replies[turn] = at
+                # Its final transcript comes first, unless it waits for one of a turn that ended before.
+                text_waits = any(ended[other] < ended.get(turn, 0) for other in ended.keys() - finals.keys())
+                has_text = turn in finals or turn not in began or text_waits
+                check_reply(message, is_broken=turn in broken, has_text=has_text)
+    if whole:
+        assert ended.keys() == began.keys() == finals.keys()
+        if caller.plan.turns.replies:
+            assert sorted(replies) == list(range(1, len(replies) + 1))
+            assert began.keys() <= replies.keys()
+    check_order(ended, finals)
+    check_order(ended, replies)
+
+
+def check_order(ended: dict[int, int], told: dict[int, int]) -> None:
+    """Checks that what is told of spoken turns is told in the order in which they ended."""
+    spoken = sorted((turn for turn in told if turn in ended), key=lambda turn: told[turn])
+    assert spoken == sorted(spoken, key=lambda turn: ended[turn])
+
+
+def check_reply(reply: Reply, *, is_broken: bool, has_text: bool) -> None:
+    if reply.status is Status.COMPLETE:
+        assert not is_broken
+        assert has_text
+        assert reply.understanding is not None
+    assert bool(reply.overran) == (reply.status is Status.PARTIAL)
+    if is_broken:
+        assert reply.understanding is None, "an intent of a fragment"
+        assert reply.answer is None, "an answer to a fragment"
+
+
+@settings(
+    max_examples=EXAMPLES or 1_000,
+    derandomize=not EXAMPLES,
+    database=None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+@given(plans)
+def test_whatever_happens_a_conversation_keeps_its_promises(plan: Plan) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        virtual_time.run(hold(plan))
+
+
+def test_no_conversation_leaves_a_coroutine_that_nobody_awaits() -> None:
+    """Such a coroutine complains only when it is collected, outside of any test: into nothing that would fail."""
+    plan_of_dropped_speculation = Plan(
+        events=[Audio(10, True, 0.1), Audio(2, False, 0.0), Audio(1, True, 0.0), Audio(3, False, 0.0)],
+        turns=TurnSettings(),
+        has_documents=True,
+        half_closes=False,
+        half_close_steps=None,
+        close_steps=0,
+        reader_stalls=0.0,
+        reader_leaves_after=None,
+        model_seconds=[0.0],
+        model_fates=["good"],
+        settles=True,
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        virtual_time.run(hold(plan_of_dropped_speculation))
+        gc.collect()
+    assert caught == []
