@@ -57,10 +57,10 @@ class Doors:
             ListenError: it cannot be listened on the address.
         """
         options = server_options(self._connections)
-        server = grpc.aio.server(options=options, interceptors=[MessageGate(FirstMessages())])
+        server = self._server(options, MessageGate(FirstMessages()))
         _add(server, handlers, health_servicer)
         self.address, self.port = listen(server, self._host, self.port)
-        await self._start(server)
+        await server.start()
         if self.port:
             defer_silent_connections(self.port)
 
@@ -75,10 +75,10 @@ class Doors:
         """
         one_at_a_time = FirstMessages(limit=1, share=1, protected_seconds=_PROTECTED_SECONDS)
         options = server_options(min(_RECORDING_CONNECTIONS, self._connections), MAX_RECORDING_BYTES)
-        server = grpc.aio.server(options=options, interceptors=[MessageGate(one_at_a_time, _RECORDING_SECONDS)])
+        server = self._server(options, MessageGate(one_at_a_time, _RECORDING_SECONDS))
         _add(server, handlers)
         address, port = listen(server, self._host, port)
-        await self._start(server)
+        await server.start()
         defer_silent_connections(port)
         logger.info("recordings of up to %d MiB: %s", MAX_RECORDING_BYTES >> 20, address)
 
@@ -92,9 +92,10 @@ class Doors:
         Raises:
             ListenError: there cannot be a socket at the path that was asked for.
         """
-        server = grpc.aio.server(options=server_options(_ADMIN_CONNECTIONS))
+        server = self._server(server_options(_ADMIN_CONNECTIONS))
         _add(server, handlers)
-        chosen = path or default_path(str(self.port) if self.port else Path(self.address).stem)
+        label = Path(self._host).stem if self._host.startswith("unix:") else str(self.port)
+        chosen = path or default_path(label)
         try:
             listen_for_admin(server, chosen, makes_folder=path is None)
         except OSError as error:
@@ -102,7 +103,7 @@ class Doors:
                 raise
             logger.warning("models cannot be managed: %s; choose another socket with --admin-socket", error)
             return
-        await self._start(server)
+        await server.start()
         logger.info("models are managed over %s", chosen)
 
     async def close(self) -> None:
@@ -110,9 +111,10 @@ class Doors:
         for server in reversed(self._servers):
             await server.stop(grace=1.0)
 
-    async def _start(self, server: grpc.aio.Server) -> None:
-        await server.start()
+    def _server(self, options: list[tuple[str, int]], *interceptors: grpc.aio.ServerInterceptor) -> grpc.aio.Server:
+        server = grpc.aio.server(options=options, interceptors=interceptors)
         self._servers.append(server)
+        return server
 
 
 def _add(

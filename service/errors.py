@@ -181,13 +181,6 @@ def ended_early(reason: AwayReason) -> ServiceError:
             return NotReadyError(SHUTTING_DOWN)
 
 
-class AdminDeniedError(ServiceError):
-    """Who asks may not manage the server."""
-
-    code = grpc.StatusCode.PERMISSION_DENIED
-    reason = "NOT_LOCAL"
-
-
 @dataclass(frozen=True, slots=True)
 class _Answer:
     code: grpc.StatusCode
