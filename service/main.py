@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import grpc
 from grpc_health.v1 import health
 
 from pipelines.calibration import measure
@@ -26,6 +25,7 @@ from pipelines.workload import Workload
 from service.admission import Admission, RecordingMemory
 from service.capacity_watch import UNMEASURED_SPEAKERS, CapacityWatch, MeasuredModels, RecognizerRoom
 from service.conversation_service import ConversationServicer
+from service.doors import Doors
 from service.errors import SHUTTING_DOWN
 from service.handlers import conversation_handler, model_handler
 from service.lifetime import Limits
@@ -34,16 +34,10 @@ from service.model_service import SERVICE_NAME as MODEL_SERVICE_NAME
 from service.model_service import ModelServicer
 from service.open_conversations import OpenConversations
 from service.readiness import Readiness
-from service.riva.handlers import MAX_RECORDING_BYTES, riva_handlers
+from service.riva.handlers import recording_handlers, riva_handlers
 from service.riva.language import LanguageServicer
 from service.riva.speech import SpeechServicer
 from service.scheduling import run_ahead, run_in_real_time
-from service.standard_services import (
-    HEALTH_SERVICE_NAME,
-    REFLECTION_SERVICE_NAME,
-    health_handler,
-    reflection_handler,
-)
 from service.triton.engine_store import EngineStore
 from service.triton.fixed_store import FixedStore
 from service.triton.installation import TritonNotInstalledError
@@ -53,7 +47,7 @@ from service.triton.supervisor import TritonGaveUpError, TritonSupervisor
 from service.wire import SERVICE_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator
 
     from pipelines.versions.store import EngineStore as Store
     from service.readiness import ModelServer
@@ -68,23 +62,21 @@ MOST_CONVERSATIONS = 512
 _DRAIN_SECONDS = 5.0
 
 
-class AddressInUseError(OSError):
-    """The address to listen on is taken."""
-
-
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
     """How the service is run.
 
     Attributes:
-        host: address to listen on.
+        host: address to listen on, or ``unix:/path`` for a Unix socket.
         port: port to listen on; 0 for one that the kernel chooses.
+        recordings_port: port on which ``Recognize`` takes long recordings; None for none.
         triton: ``host:port`` of a Triton that runs elsewhere; None to start one.
         model_repository: what a Triton of our own serves.
         engines: engine directories whose models take the places of those of the repository.
         settings: a settings file for the models; see :mod:`service.triton.settings`.
         speculates: whether replies are worked out during the trailing silence.
-        admin: whether callers on this machine may manage the models.
+        admin: whether the models can be managed, over a Unix socket.
+        admin_socket: path of that socket; None for the one where ``vivavoce models`` looks.
         log_level: one of Python's level names.
         max_conversations: conversations at a time; None for as many as can be answered in time on this machine.
         limits: how long a conversation may be silent, and how long it may last.
@@ -93,12 +85,14 @@ class ServeOptions:
 
     host: str = "127.0.0.1"
     port: int = 50051
+    recordings_port: int | None = None
     triton: str | None = None
     model_repository: Path | None = None
     engines: tuple[Path, ...] = ()
     settings: Path | None = None
     speculates: bool = True
     admin: bool = True
+    admin_socket: Path | None = None
     log_level: str = "INFO"
     max_conversations: int | None = None
     limits: Limits = field(default_factory=Limits)
@@ -136,7 +130,7 @@ async def _run(options: ServeOptions) -> None:
         if not stop.is_set():
             _keep_what_is_there()
             # The one line on stdout: whoever starts the service with port 0 learns the port from it.
-            sys.stdout.write(f"listening on {options.host}:{server.port}\n")
+            sys.stdout.write(f"listening on {server.address}\n")
             sys.stdout.flush()
         await stopped
 
@@ -149,8 +143,9 @@ def _keep_what_is_there() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A service that runs: its port, and whether its models are ready."""
+    """A service that runs: where it can be reached from this machine, and whether its models are ready."""
 
+    address: str
     port: int
     readiness: Readiness
 
@@ -162,7 +157,7 @@ async def serving(options: ServeOptions) -> AsyncIterator[Server]:
     The door is shut first; turns under way get their replies; sequences are ended; Triton goes last.
 
     Raises:
-        AddressInUseError: the address is taken.
+        ListenError: it cannot be listened on an address.
         TritonGaveUpError: Triton will not run (in an exception group).
     """
     health_servicer = health.aio.HealthServicer()
@@ -195,13 +190,17 @@ async def serving(options: ServeOptions) -> AsyncIterator[Server]:
             SERVICE_NAME: conversation_handler(servicer),
             **riva_handlers(speech, LanguageServicer(models, TritonPunctuation(client), admission)),
         }
+        doors = Doors(options.host, options.port)
+        cleanup.push_async_callback(_stop, doors, open_conversations, admission, health_servicer)
+        await doors.open_to_callers(handlers, health_servicer)
+        if options.recordings_port is not None:
+            await doors.open_to_recordings(recording_handlers(speech), options.recordings_port)
         if options.admin:
-            handlers[MODEL_SERVICE_NAME] = model_handler(ModelServicer(rollout))
-        server, port = await _start(options, handlers, health_servicer)
-        cleanup.push_async_callback(_stop, server, open_conversations, admission, health_servicer)
+            admin_handlers = {MODEL_SERVICE_NAME: model_handler(ModelServicer(rollout))}
+            await doors.open_to_admin(admin_handlers, options.admin_socket)
         _until_exit(cleanup, tasks.create_task(readiness.watch(), name="readiness"))
         _until_exit(cleanup, tasks.create_task(capacity.watch(), name="capacity"))
-        yield Server(port, readiness)
+        yield Server(doors.address, doors.port, readiness)
 
 
 def _models(
@@ -245,35 +244,8 @@ def _until_exit(cleanup: contextlib.AsyncExitStack, task: asyncio.Task[None]) ->
     cleanup.push_async_callback(end)
 
 
-async def _start(
-    options: ServeOptions, handlers: Mapping[str, grpc.GenericRpcHandler], health_servicer: health.aio.HealthServicer
-) -> tuple[grpc.aio.Server, int]:
-    server = grpc.aio.server(
-        options=[
-            # Recordings may be long; what other methods take is bounded where their requests are read.
-            ("grpc.max_receive_message_length", MAX_RECORDING_BYTES),
-            ("grpc.so_reuseport", 0),
-            # A client that vanished without a word is noticed within half a minute.
-            ("grpc.keepalive_time_ms", 20_000),
-            ("grpc.keepalive_timeout_ms", 10_000),
-            ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
-            ("grpc.keepalive_permit_without_calls", 1),
-        ]
-    )
-    handlers = {**handlers, HEALTH_SERVICE_NAME: health_handler(health_servicer)}
-    handlers[REFLECTION_SERVICE_NAME] = reflection_handler((*handlers, REFLECTION_SERVICE_NAME))
-    server.add_generic_rpc_handlers(tuple(handlers.values()))
-    try:
-        port = server.add_insecure_port(f"{options.host}:{options.port}")
-    except RuntimeError as error:
-        message = f"cannot listen on {options.host}:{options.port}: choose another --port, or stop what listens there"
-        raise AddressInUseError(message) from error
-    await server.start()
-    return server, port
-
-
 async def _stop(
-    server: grpc.aio.Server,
+    doors: Doors,
     open_conversations: OpenConversations,
     admission: Admission,
     health_servicer: health.aio.HealthServicer,
@@ -281,4 +253,4 @@ async def _stop(
     admission.close(SHUTTING_DOWN)
     await health_servicer.enter_graceful_shutdown()
     await open_conversations.drain(_DRAIN_SECONDS)
-    await server.stop(grace=1.0)
+    await doors.close()

@@ -9,14 +9,10 @@ from typing import TYPE_CHECKING
 import grpc
 import pytest
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from grpc_reflection.v1alpha import reflection, reflection_pb2, reflection_pb2_grpc
 
-from service.standard_services import (
-    HEALTH_SERVICE_NAME,
-    REFLECTION_SERVICE_NAME,
-    health_handler,
-    reflection_handler,
-)
+from service.first_messages import FirstMessages
+from service.message_gate import MessageGate
 from tests.unit.service.refusals import assert_refused
 
 if TYPE_CHECKING:
@@ -24,15 +20,15 @@ if TYPE_CHECKING:
 
     from grpc.aio import Channel
 
+NAMES = ("grpc.health.v1.Health", reflection.SERVICE_NAME)
 GARBAGE = b"\xff\xff\xff"
 
 
 @pytest.fixture
 async def channel() -> AsyncIterator[Channel]:
-    server = grpc.aio.server()
-    servicer = health.aio.HealthServicer()
-    names = (HEALTH_SERVICE_NAME, REFLECTION_SERVICE_NAME)
-    server.add_generic_rpc_handlers((health_handler(servicer), reflection_handler(names)))
+    server = grpc.aio.server(interceptors=[MessageGate(FirstMessages())])
+    health_pb2_grpc.add_HealthServicer_to_server(health.aio.HealthServicer(), server)
+    reflection.enable_server_reflection(NAMES, server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
@@ -85,4 +81,4 @@ async def test_services_are_listed(channel: Channel):
     stub = reflection_pb2_grpc.ServerReflectionStub(channel)
     call = stub.ServerReflectionInfo(iter([reflection_pb2.ServerReflectionRequest(list_services="")]))
     listed = [one.name async for response in call for one in response.list_services_response.service]
-    assert listed == [HEALTH_SERVICE_NAME, REFLECTION_SERVICE_NAME]
+    assert listed == list(NAMES)
