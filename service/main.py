@@ -42,6 +42,7 @@ from service.triton.engine_store import EngineStore
 from service.triton.fixed_store import FixedStore
 from service.triton.installation import TritonNotInstalledError
 from service.triton.repository import composed
+from service.triton.run_folder import RunFolder
 from service.triton.settings import Settings, SettingsError, read_settings
 from service.triton.supervisor import TritonGaveUpError, TritonSupervisor
 from service.wire import SERVICE_NAME
@@ -73,7 +74,7 @@ class ServeOptions:
     Attributes:
         host: address to listen on.
         port: port to listen on; 0 for one that the kernel chooses.
-        triton: ``host:port`` of a Triton that runs elsewhere; None to start one.
+        triton: ``host:port`` or ``unix:path`` of a Triton that runs elsewhere; None to start one.
         model_repository: what a Triton of our own serves.
         engines: engine directories whose models take the places of those of the repository.
         settings: a settings file for the models; see :mod:`service.triton.settings`.
@@ -100,7 +101,7 @@ class ServeOptions:
 
 
 def run(options: ServeOptions) -> int:
-    """Serves until SIGINT or SIGTERM. Returns the exit status: 0, or 1 when the service could not go on."""
+    """Serves until SIGINT, SIGTERM or SIGHUP. Returns the exit status: 0, or 1 when the service could not go on."""
     logging.basicConfig(
         level=options.log_level, format="%(asctime)s %(levelname)-7s %(name)s  %(message)s", stream=sys.stderr
     )
@@ -122,8 +123,10 @@ async def _run(options: ServeOptions) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(log_unhandled)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # What nohup has this process ignore stays ignored.
+        if signal.getsignal(number) != signal.SIG_IGN:
+            loop.add_signal_handler(number, stop.set)
     async with serving(options) as server:
         ready = asyncio.create_task(server.readiness.wait())
         stopped = asyncio.create_task(stop.wait())
@@ -210,8 +213,10 @@ def _models(
     if options.triton is None:
         default = options.model_repository or DEFAULT_MODEL_REPOSITORY
         settings = read_settings(options.settings) if options.settings else Settings()
-        repository = cleanup.enter_context(composed(default, options.engines, settings))
-        supervisor, store = TritonSupervisor(repository), EngineStore(repository, settings)
+        run_folder = RunFolder.open()
+        cleanup.callback(run_folder.close)
+        repository = cleanup.enter_context(composed(default, options.engines, settings, run_folder.path))
+        supervisor, store = TritonSupervisor(repository, run_folder), EngineStore(repository, settings)
 
     def revive(model: str) -> bool:
         """Has Triton started again for a model whose process has ended, unless it is one that is only being tried."""

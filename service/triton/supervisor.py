@@ -6,11 +6,13 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from service.triton.process import TritonProcess, check_startable, free_port
+from service.triton.process import TritonProcess, check_startable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
+
+    from service.triton.run_folder import RunFolder
 
 logger = logging.getLogger(__name__)
 
@@ -28,22 +30,23 @@ class TritonSupervisor:
 
     Args:
         model_repository: what Triton serves.
+        run: where its socket is.
 
     Raises:
         TritonNotInstalledError: there is no Triton to start.
         FileNotFoundError: there is no such model repository.
     """
 
-    def __init__(self, model_repository: Path) -> None:
+    def __init__(self, model_repository: Path, run: RunFolder) -> None:
         check_startable(model_repository)
         self._model_repository = model_repository
-        self._port = free_port()
+        self._run_folder = run
         self._process: TritonProcess | None = None
 
     @property
     def address(self) -> str:
-        """``host:port`` of the gRPC endpoint, the same after every restart."""
-        return f"127.0.0.1:{self._port}"
+        """Address of the gRPC endpoint, the same after every restart."""
+        return self._run_folder.address
 
     def restart(self) -> None:
         """Has a Triton started again that runs, but cannot do its work any more. May be called again meanwhile."""
@@ -86,7 +89,7 @@ class TritonSupervisor:
             Its exit status, whether its models served until then, and why it ended.
         """
         try:
-            self._process = await TritonProcess.start(self._model_repository, models, self._port)
+            self._process = await TritonProcess.start(self._model_repository, models, self._run_folder)
         except OSError as error:
             # No memory or no room on the disk: there may be some at the next attempt.
             logger.error("Triton could not be started: %s", error)  # noqa: TRY400 - the sentence says all

@@ -5,6 +5,7 @@ import errno
 import os
 import tempfile
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -54,7 +55,7 @@ def test_who_has_served_is_started_again_a_few_times(
 
         monkeypatch.setattr(supervisor.TritonProcess, "start", start)
         with pytest.raises(TritonGaveUpError, match=rf"{message}(.|\n)*out of memory"):
-            await TritonSupervisor(tmp_path).run(tuple, on_lost)
+            await TritonSupervisor(tmp_path, Mock()).run(tuple, on_lost)
         assert start.count == starts
 
     virtual_time.run(main())
@@ -84,7 +85,7 @@ def test_who_cannot_do_his_work_any_more_is_started_again(tmp_path: Path, monkey
             return True
 
         monkeypatch.setattr(supervisor.TritonProcess, "start", start)
-        kept = TritonSupervisor(tmp_path)
+        kept = TritonSupervisor(tmp_path, Mock())
         kept.restart()
         running = asyncio.create_task(kept.run(tuple, on_lost))
         first = await started.get()
@@ -112,7 +113,7 @@ def test_a_start_that_the_system_refuses_counts_as_one_that_failed(
 
         monkeypatch.setattr(supervisor.TritonProcess, "start", start)
         with pytest.raises(TritonGaveUpError, match=rf"(.|\n)*{message}"):
-            await TritonSupervisor(tmp_path).run(tuple, on_lost)
+            await TritonSupervisor(tmp_path, Mock()).run(tuple, on_lost)
         assert start.count == starts
 
     virtual_time.run(main())
