@@ -41,10 +41,12 @@ from service.scheduling import run_ahead, run_in_real_time
 from service.triton.engine_store import EngineStore
 from service.triton.fixed_store import FixedStore
 from service.triton.installation import TritonNotInstalledError
+from service.triton.remote import RemoteModels, WrongTritonError
 from service.triton.repository import composed
 from service.triton.run_folder import RunFolder
 from service.triton.settings import Settings, SettingsError, read_settings
 from service.triton.supervisor import TritonGaveUpError, TritonSupervisor
+from service.triton.watchdog import Watchdog
 from service.wire import SERVICE_NAME
 
 if TYPE_CHECKING:
@@ -112,7 +114,7 @@ def run(options: ServeOptions) -> int:
         else:
             run_ahead()
         asyncio.run(_run(options))
-    except* (TritonGaveUpError, TritonNotInstalledError, SettingsError, OSError) as group:
+    except* (TritonGaveUpError, TritonNotInstalledError, WrongTritonError, SettingsError, OSError) as group:
         for error in group.exceptions:
             sys.stderr.write(f"vivavoce serve: {error}\n")
         status = 1
@@ -163,24 +165,25 @@ async def serving(options: ServeOptions) -> AsyncIterator[Server]:
     Raises:
         AddressInUseError: the address is taken.
         TritonGaveUpError: Triton will not run (in an exception group).
+        WrongTritonError: what ``triton`` names cannot serve this (likewise).
     """
     health_servicer = health.aio.HealthServicer()
     async with asyncio.TaskGroup() as tasks, contextlib.AsyncExitStack() as cleanup:
-        supervisor, rollout, client = _models(options, cleanup)
+        supervisor, rollout, client, watchdog = _models(options, cleanup)
         voice, workload = SileroModel(), Workload()
         open_conversations = OpenConversations(workload)
         speakers = options.max_conversations or UNMEASURED_SPEAKERS
         capacity = CapacityWatch(open_conversations, workload, client.busy_seconds, speakers)
-        model_server: ModelServer = rollout
+        model_server: ModelServer = watchdog
         if options.max_conversations is None:
-            model_server = MeasuredModels(rollout, lambda: measure(rollout.active, voice), capacity)
+            model_server = MeasuredModels(watchdog, lambda: measure(rollout.active, voice), capacity)
             admission = Admission(MOST_CONVERSATIONS, capacity)
         else:
             admission = Admission(options.max_conversations, RecognizerRoom(open_conversations))
         cleanup.callback(_log_sums, workload, admission)
         readiness = Readiness(model_server, health_servicer, admission)
         if supervisor is not None:
-            watching = supervisor.run(rollout.models_to_load, readiness.lost)
+            watching = supervisor.run(rollout.models_to_load, readiness.lost, readiness.is_ready)
             _until_exit(cleanup, tasks.create_task(watching, name="triton"))
         cleanup.push_async_callback(rollout.close)
         models = rollout.active
@@ -200,14 +203,15 @@ async def serving(options: ServeOptions) -> AsyncIterator[Server]:
         server, port = await _start(options, handlers, health_servicer)
         cleanup.push_async_callback(_stop, server, open_conversations, admission, health_servicer)
         _until_exit(cleanup, tasks.create_task(readiness.watch(), name="readiness"))
+        _until_exit(cleanup, tasks.create_task(watchdog.watch(readiness.is_ready), name="watchdog"))
         _until_exit(cleanup, tasks.create_task(capacity.watch(), name="capacity"))
         yield Server(port, readiness)
 
 
 def _models(
     options: ServeOptions, cleanup: contextlib.AsyncExitStack
-) -> tuple[TritonSupervisor | None, Rollout, TritonClient]:
-    """Makes the clients of the models' first versions, and the supervisor of a Triton of our own."""
+) -> tuple[TritonSupervisor | None, Rollout, TritonClient, Watchdog]:
+    """Makes the clients of the models' first versions, what watches them, and the supervisor of a Triton of our own."""
     supervisor: TritonSupervisor | None = None
     store: Store = FixedStore(str(options.triton))
     if options.triton is None:
@@ -222,13 +226,16 @@ def _models(
         """Has Triton started again for a model whose process has ended, unless it is one that is only being tried."""
         if supervisor is None or model not in rollout.models_to_load():
             return False
-        supervisor.restart()
+        supervisor.restart(f"the process of the model {model} has ended, or hangs")
         return True
 
     client = TritonClient(supervisor.address if supervisor else str(options.triton), on_dead_model=revive)
     cleanup.push_async_callback(client.close)
     rollout = Rollout(client, store, lambda engine, model: connect(client, engine, model))
-    return supervisor, rollout, client
+    models = rollout if supervisor else RemoteModels(rollout, client, str(options.triton))
+    optional = {"punctuation": lambda: TritonPunctuation(client).punctuate(["hm"])}
+    watchdog = Watchdog(models, rollout, client, revive, loads=supervisor is not None, optional=optional)
+    return supervisor, rollout, client, watchdog
 
 
 def _log_sums(workload: Workload, admission: Admission) -> None:

@@ -1,8 +1,8 @@
-"""Removes what a Triton leaves when its service dies: ``guardian.py BASE``, started by :mod:`service.triton.run_folder`.
+"""Removes what a Triton leaves when its service dies: ``guardian.py BASE``.
 
-Makes a run folder in BASE and tells of it in one line of JSON. When its standard input ends, which it does however the
-service ends, it kills the processes of that run and removes the folder and the shared memory. It also sweeps what runs
-of the same user have left whose service and guardian are both gone.
+Started by :mod:`service.triton.run_folder`. Makes a run folder in BASE and tells of it in one line of JSON. When its
+standard input ends, which it does however the service ends, it kills the processes of that run and removes the folder
+and the shared memory. It also sweeps what runs of the same user have left whose service and guardian are both gone.
 
 A script of the standard library's: no more than a bare Python stays beside the service.
 """
@@ -27,9 +27,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-sys.path.insert(0, str(Path(__file__).parent.parent.parent))
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 
-from service.private_memory import SHARED_MEMORY, close_to_others, why_not_isolated  # noqa: E402 - found only now
+from service.private_memory import SHARED_MEMORY, close_to_others, why_not_isolated
 
 PREFIX = "vivavoce-run-"
 LOCK = "lock"

@@ -18,10 +18,11 @@ from service.bound_program import bound
 from service.private_memory import SHARED_MEMORY
 from service.triton.installation import TritonInstallation
 from service.triton.logs import reason, relay
+from service.triton.process_look import ProcessWatch, look
 from service.triton.run_folder import RunFolder
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Container, Sequence
     from typing import Self
 
 logger = logging.getLogger(__name__)
@@ -55,6 +56,7 @@ class TritonProcess:
         self._run = run
         self._directory = directory
         self._own_run = False
+        self._watch = ProcessWatch()
         self._complaints: collections.deque[str] = collections.deque(maxlen=20)
         self._reader = asyncio.create_task(self._relay_output(), name="triton-output")
 
@@ -126,6 +128,16 @@ class TritonProcess:
         while self._process.returncode is None:  # noqa: ASYNC110 - there is nothing else to wait for
             await asyncio.sleep(_POLL_SECONDS)
         return self._process.returncode
+
+    async def ailing(self, in_service: Container[str]) -> str | None:
+        """Returns which of its processes can work no more; to be asked again and again.
+
+        Args:
+            in_service: the models whose processes count.
+        """
+        # Off the event loop: a busy machine has many processes to go through.
+        seen = await asyncio.to_thread(look, self.pid)
+        return self._watch.ailing(seen, in_service)
 
     def kill(self) -> None:
         """Ends Triton at once, if it still runs; :meth:`stop` cleans up behind it."""

@@ -66,8 +66,8 @@ class RunFolder:
         with process.stdout, process.stderr:
             line = process.stdout.readline()
             if not line:
-                reason = process.stderr.read().decode(errors="replace").strip()
-                process.wait()
+                _, said = process.communicate()
+                reason = said.decode(errors="replace").strip()
                 raise OSError(
                     f"no folder for Triton can be made ({reason}): make room, or set TMPDIR to another folder"
                 )

@@ -9,7 +9,7 @@ import pytest
 from tritonclient.grpc import model_config_pb2, service_pb2
 from tritonclient.utils import InferenceServerException
 
-from pipelines.errors import ModelControlError, ModelError, ModelUnavailableError
+from pipelines.errors import ModelControlError, ModelDeadError, ModelError, ModelUnavailableError
 from pipelines.triton import client as module
 from pipelines.triton.client import TritonClient
 from service.capacity_watch import busiest_share
@@ -290,5 +290,5 @@ async def test_a_model_whose_process_is_gone_is_told(
     triton.answers.set()
     with pytest.raises(ModelError) as raised:
         await client.infer("asr", [])
-    assert type(raised.value) is (error if comes_back else ModelError)
+    assert type(raised.value) is (error if comes_back or not dead else ModelDeadError)
     assert told == dead
