@@ -110,7 +110,9 @@ class RemoteModels:
             return
         diagnosis = await diagnose(self._address)
         if diagnosis is None:
-            self._say(f"Triton at {self._address} does not serve {' and '.join(missing)}: load what is missing there")
+            # It may just have come up.
+            if missing := await self._models.missing():
+                self._say(f"Triton at {self._address} does not serve {' and '.join(missing)}: load what is missing")
         elif diagnosis.is_hopeless:
             self._give_up(diagnosis.text)
         else:
