@@ -34,9 +34,9 @@ def isolate() -> None:
         _call("unshare", _CLONE_NEWNS)
     except PermissionError:
         _call("unshare", _CLONE_NEWUSER | _CLONE_NEWNS)
-        Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
-        Path("/proc/self/uid_map").write_text(f"{user} {user} 1", encoding="ascii")
-        Path("/proc/self/gid_map").write_text(f"{group} {group} 1", encoding="ascii")
+        Path("/proc/self/setgroups").write_bytes(b"deny")
+        Path("/proc/self/uid_map").write_bytes(b"%d %d 1" % (user, user))
+        Path("/proc/self/gid_map").write_bytes(b"%d %d 1" % (group, group))
     # Else what is mounted here would be mounted for everybody.
     _call("mount", b"none", b"/", None, _MS_REC | _MS_PRIVATE, None)
     target, options = os.fsencode(SHARED_MEMORY), f"mode=0700,size={size}".encode()

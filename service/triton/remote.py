@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pipelines.errors import ModelError
 from pipelines.triton import CONTRACTS, diagnose
-from pipelines.versions.probes import MalformedAnswerError, heartbeat
+from pipelines.versions.probes import heartbeat
 from service.readiness import ModelServer
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class RemoteModels:
                 await self._client.compare_clocks(
                     self._models.active_models()[_CLOCK_ENGINE], lambda: heartbeat(_CLOCK_ENGINE).ask(engine)
                 )
-        except (ModelError, MalformedAnswerError, TimeoutError):
+        except (ModelError, TimeoutError, ValueError, TypeError, IndexError, AttributeError):
             return  # Whoever looks after the models notices.
         ahead = self._client.clock.ahead_seconds
         if abs(ahead) > _TOLERATED_SECONDS and abs(ahead - before) > _TOLERATED_SECONDS:

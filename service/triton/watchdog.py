@@ -8,7 +8,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pipelines.errors import ModelDeadError, ModelError, ModelUnavailableError
-from pipelines.versions.probes import MalformedAnswerError, heartbeat
+from pipelines.versions.probes import heartbeat
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -189,14 +189,12 @@ class Watchdog:
     def _judge(self, engine: str, model: str, error: BaseException | None) -> None:
         """Takes in how a probe has ended."""
         match error:
-            case None | MalformedAnswerError():
-                self._heard(engine)
             case ModelDeadError():
                 self._unheard(engine, model, "has lost its process")
             case ModelUnavailableError():
                 pass  # Triton is not there, or being started again: readiness sees to that.
-            case ModelError():
-                # An engine of the user's may refuse what it is asked here; it does answer.
+            case None | ModelError() | ValueError() | TypeError() | IndexError() | AttributeError():
+                # An engine of the user's may refuse what it is asked here, or answer oddly; it does answer.
                 self._heard(engine)
             case _:
                 raise error

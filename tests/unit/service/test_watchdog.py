@@ -220,7 +220,13 @@ def test_asr_is_not_asked_where_a_probe_would_wait_for_a_place(world: World):
 
 
 @pytest.mark.parametrize(
-    "error", [ModelError("it is too short"), probes.MalformedAnswerError("no name"), ModelUnavailableError("gone")]
+    "error",
+    [
+        ModelError("it is too short"),
+        probes.MalformedAnswerError("no name"),
+        TypeError("no such output"),
+        ModelUnavailableError("gone"),
+    ],
 )
 def test_an_answer_that_is_an_error_and_a_triton_that_is_not_there_are_not_mended(world: World, error: Exception):
     async def body() -> None:
