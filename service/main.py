@@ -41,9 +41,12 @@ from service.scheduling import run_ahead, run_in_real_time
 from service.triton.engine_store import EngineStore
 from service.triton.fixed_store import FixedStore
 from service.triton.installation import TritonNotInstalledError
+from service.triton.remote import RemoteModels, WrongTritonError
 from service.triton.repository import composed
+from service.triton.run_folder import RunFolder
 from service.triton.settings import Settings, SettingsError, read_settings
 from service.triton.supervisor import TritonGaveUpError, TritonSupervisor
+from service.triton.watchdog import Watchdog
 from service.wire import SERVICE_NAME
 
 if TYPE_CHECKING:
@@ -70,7 +73,7 @@ class ServeOptions:
         host: address to listen on, or ``unix:/path`` for a Unix socket.
         port: port to listen on; 0 for one that the kernel chooses.
         recordings_port: port on which ``Recognize`` takes long recordings; None for none.
-        triton: ``host:port`` of a Triton that runs elsewhere; None to start one.
+        triton: ``host:port`` or ``unix:path`` of a Triton that runs elsewhere; None to start one.
         model_repository: what a Triton of our own serves.
         engines: engine directories whose models take the places of those of the repository.
         settings: a settings file for the models; see :mod:`service.triton.settings`.
@@ -100,7 +103,7 @@ class ServeOptions:
 
 
 def run(options: ServeOptions) -> int:
-    """Serves until SIGINT or SIGTERM. Returns the exit status: 0, or 1 when the service could not go on."""
+    """Serves until SIGINT, SIGTERM or SIGHUP. Returns the exit status: 0, or 1 when the service could not go on."""
     status = 0
     with logging_to(STDERR, options.log_level) as log:
         try:
@@ -109,7 +112,7 @@ def run(options: ServeOptions) -> int:
             else:
                 run_ahead()
             asyncio.run(_run(options))
-        except* (TritonGaveUpError, TritonNotInstalledError, SettingsError, OSError) as group:
+        except* (TritonGaveUpError, TritonNotInstalledError, WrongTritonError, SettingsError, OSError) as group:
             for error in group.exceptions:
                 log.write(f"vivavoce serve: {error}")
             status = 1
@@ -120,8 +123,10 @@ async def _run(options: ServeOptions) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(log_unhandled)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # What nohup has this process ignore stays ignored.
+        if signal.getsignal(number) != signal.SIG_IGN:
+            loop.add_signal_handler(number, stop.set)
     async with serving(options) as server:
         ready = asyncio.create_task(server.readiness.wait())
         stopped = asyncio.create_task(stop.wait())
@@ -159,24 +164,25 @@ async def serving(options: ServeOptions) -> AsyncIterator[Server]:
     Raises:
         ListenError: it cannot be listened on an address.
         TritonGaveUpError: Triton will not run (in an exception group).
+        WrongTritonError: what ``triton`` names cannot serve this (likewise).
     """
     health_servicer = health.aio.HealthServicer()
     async with asyncio.TaskGroup() as tasks, contextlib.AsyncExitStack() as cleanup:
-        supervisor, rollout, client = _models(options, cleanup)
+        supervisor, rollout, client, watchdog = _models(options, cleanup)
         voice, workload = SileroModel(), Workload()
         open_conversations = OpenConversations(workload)
         speakers = options.max_conversations or UNMEASURED_SPEAKERS
         capacity = CapacityWatch(open_conversations, workload, client.busy_seconds, speakers)
-        model_server: ModelServer = rollout
+        model_server: ModelServer = watchdog
         if options.max_conversations is None:
-            model_server = MeasuredModels(rollout, lambda: measure(rollout.active, voice), capacity)
+            model_server = MeasuredModels(watchdog, lambda: measure(rollout.active, voice), capacity)
             admission = Admission(MOST_CONVERSATIONS, capacity)
         else:
             admission = Admission(options.max_conversations, RecognizerRoom(open_conversations))
         cleanup.callback(_log_sums, workload, admission)
         readiness = Readiness(model_server, health_servicer, admission)
         if supervisor is not None:
-            watching = supervisor.run(rollout.models_to_load, readiness.lost)
+            watching = supervisor.run(rollout.models_to_load, readiness.lost, readiness.is_ready)
             _until_exit(cleanup, tasks.create_task(watching, name="triton"))
         cleanup.push_async_callback(rollout.close)
         models = rollout.active
@@ -199,33 +205,39 @@ async def serving(options: ServeOptions) -> AsyncIterator[Server]:
             admin_handlers = {MODEL_SERVICE_NAME: model_handler(ModelServicer(rollout))}
             await doors.open_to_admin(admin_handlers, options.admin_socket)
         _until_exit(cleanup, tasks.create_task(readiness.watch(), name="readiness"))
+        _until_exit(cleanup, tasks.create_task(watchdog.watch(readiness.is_ready), name="watchdog"))
         _until_exit(cleanup, tasks.create_task(capacity.watch(), name="capacity"))
         yield Server(doors.address, doors.port, readiness)
 
 
 def _models(
     options: ServeOptions, cleanup: contextlib.AsyncExitStack
-) -> tuple[TritonSupervisor | None, Rollout, TritonClient]:
-    """Makes the clients of the models' first versions, and the supervisor of a Triton of our own."""
+) -> tuple[TritonSupervisor | None, Rollout, TritonClient, Watchdog]:
+    """Makes the clients of the models' first versions, what watches them, and the supervisor of a Triton of our own."""
     supervisor: TritonSupervisor | None = None
     store: Store = FixedStore(str(options.triton))
     if options.triton is None:
         default = options.model_repository or DEFAULT_MODEL_REPOSITORY
         settings = read_settings(options.settings) if options.settings else Settings()
-        repository = cleanup.enter_context(composed(default, options.engines, settings))
-        supervisor, store = TritonSupervisor(repository), EngineStore(repository, settings)
+        run_folder = RunFolder.open()
+        cleanup.callback(run_folder.close)
+        repository = cleanup.enter_context(composed(default, options.engines, settings, run_folder.path))
+        supervisor, store = TritonSupervisor(repository, run_folder), EngineStore(repository, settings)
 
     def revive(model: str) -> bool:
         """Has Triton started again for a model whose process has ended, unless it is one that is only being tried."""
         if supervisor is None or model not in rollout.models_to_load():
             return False
-        supervisor.restart()
+        supervisor.restart(f"the process of the model {model} has ended, or hangs")
         return True
 
     client = TritonClient(supervisor.address if supervisor else str(options.triton), on_dead_model=revive)
     cleanup.push_async_callback(client.close)
     rollout = Rollout(client, store, lambda engine, model: connect(client, engine, model))
-    return supervisor, rollout, client
+    models = rollout if supervisor else RemoteModels(rollout, client, str(options.triton))
+    optional = {"punctuation": lambda: TritonPunctuation(client).punctuate(["hm"])}
+    watchdog = Watchdog(models, rollout, client, revive, loads=supervisor is not None, optional=optional)
+    return supervisor, rollout, client, watchdog
 
 
 def _log_sums(workload: Workload, admission: Admission) -> None:

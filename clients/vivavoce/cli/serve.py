@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from vivavoce.cli._extras import extra
-from vivavoce.cli._options import check_address, engine_option
+from vivavoce.cli._options import check_triton_address, engine_option
 
 _WEEK_MINUTES = 7 * 24 * 60
 
@@ -32,7 +32,10 @@ def _number_or_auto(_context: click.Context, _parameter: click.Parameter, value:
     help="Port on which Riva's Recognize takes recordings of up to 336 MiB.  [default: none]",
 )
 @click.option(
-    "--triton", metavar="HOST:PORT", callback=check_address, help="Use this Triton (gRPC) instead of starting one."
+    "--triton",
+    metavar="HOST:PORT|unix:PATH",
+    callback=check_triton_address,
+    help="Use this Triton (gRPC) instead of starting one.",
 )
 @click.option(
     "--model-repository",
