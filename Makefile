@@ -5,6 +5,9 @@
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
+
+# ONNX Runtime sends telemetry to its vendor unless it is told not to.
+export ORT_DISABLE_TELEMETRY := 1
 READY := $(VENV)/.ready
 READY_TO_TRAIN := $(VENV)/.ready-to-train
 CONSTRAINTS := constraints.txt

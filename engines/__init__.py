@@ -4,3 +4,8 @@ Nothing here imports ``service``, ``pipelines`` or ``clients``, and nothing here
 Triton: the thin ``model.py`` files of ``model_repository`` do the translation from Triton's
 request objects to the NumPy arrays that these engines take and return.
 """
+
+import os
+
+# Before ONNX Runtime is loaded: its wheel calls its vendor and writes a device id into the home folder otherwise.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"

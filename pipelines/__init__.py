@@ -3,3 +3,8 @@
 Knows turns, and neither gRPC servicers nor Triton: models are reached through the protocols of ``pipelines.ports``,
 of which ``pipelines.triton`` alone is implemented with Triton's client.
 """
+
+import os
+
+# Before ONNX Runtime is loaded: its wheel calls its vendor and writes a device id into the home folder otherwise.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"

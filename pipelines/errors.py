@@ -7,6 +7,7 @@
     │   └── UndecodableAudioError    the audio is not in the encoding that was promised
     ├── RolloutRefusedError      a version of a model cannot be loaded, unloaded or rolled back to now
     └── ModelError               a model did not do its work
+        ├── ModelDeadError           the process of the model has ended
         ├── ModelUnavailableError    the model server cannot be reached, or is not ready
         └── ModelControlError        the model server will not load or unload a model
 """
@@ -53,6 +54,10 @@ class RolloutRefusedError(PipelineError):
 
 class ModelError(PipelineError):
     """A model did not do its work."""
+
+
+class ModelDeadError(ModelError):
+    """The process of a model has ended, and nobody starts it again."""
 
 
 class ModelUnavailableError(ModelError):

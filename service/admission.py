@@ -7,7 +7,7 @@ import contextlib
 import random
 from typing import TYPE_CHECKING, Protocol
 
-from service.errors import NotReadyError, TooManyConversationsError, TooManySpeakersError, TooMuchAudioError
+from service.errors import NotReadyError, TooManyConversationsError, TooMuchAudioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,12 +22,8 @@ _CONVERSATION, _TYPED_TURN = "conversation", "typed turn"
 class Room(Protocol):
     """Tells whether those who are inside leave time for one more."""
 
-    @property
-    def limit(self) -> float:
-        """Speakers that can be answered in time."""
-
-    def has_room(self, conversations: int, typed_turns: int) -> bool:
-        """Whether there is time for so many: those who are inside, and the one at the door."""
+    def refusal(self, conversations: int, typed_turns: int, retry_seconds: float) -> ServiceError | None:
+        """Returns why there is no time for so many: those who are inside, and the one at the door. None: there is."""
 
 
 class Admission:
@@ -68,6 +64,7 @@ class Admission:
             NotReadyError: nobody is let in now.
             TooManyConversationsError: every place is taken.
             TooManySpeakersError: so much is said already that one more would make replies late.
+            LateRepliesError: replies are nearly late as it is.
         """
         return self._place(_CONVERSATION)
 
@@ -95,8 +92,9 @@ class Admission:
             error = TooManyConversationsError(self._limit, _retry_seconds())
         elif self._room is not None:
             counts = self._taken + collections.Counter([kind])
-            if not self._room.has_room(counts[_CONVERSATION], counts[_TYPED_TURN]):
-                error = TooManySpeakersError(self._room.limit, _retry_seconds())
+            # The first is let in whatever was measured: nobody is there whom he could make late.
+            if counts.total() > 1:
+                error = self._room.refusal(counts[_CONVERSATION], counts[_TYPED_TURN], _retry_seconds())
         if error is not None:
             self.refused += 1
             raise error

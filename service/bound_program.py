@@ -1,4 +1,4 @@
-"""Becomes a program that does not outlive who started it: ``bound_program.py PARENT [--behind] PROGRAM ARGUMENT…``.
+"""Becomes a program that does not outlive who started it: ``bound_program.py PARENT [OPTION…] PROGRAM ARGUMENT…``.
 
 The kernel is asked for that here, in the process that will be the program, and not by a function between fork and exec:
 for such a one gRPC's own handlers of a fork run too, and end one child in ten while calls are under way.
@@ -19,19 +19,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _PR_SET_PDEATHSIG = 1
-_BEHIND = "--behind"
+_BEHIND, _PRIVATE_MEMORY = "--behind", "--private-memory"
 _NOT_FOUND = 127
 """The exit status that shells give where there is no such program."""
 
 
-def bound(command: Sequence[str], *, behind: bool = False) -> list[str]:
+def bound(command: Sequence[str], *, behind: bool = False, private_memory: bool = False) -> list[str]:
     """Returns the command that becomes ``command`` and ends with the thread that starts it.
 
     Args:
         command: the program and its arguments.
         behind: whether it gets the cores after others: see ``service.scheduling.run_behind``.
+        private_memory: whether it gets shared memory of its own: see ``service.private_memory.isolate``.
     """
-    flags = [_BEHIND] if behind else []
+    flags = [*([_BEHIND] if behind else []), *([_PRIVATE_MEMORY] if private_memory else [])]
     return [sys.executable, "-I", "-S", __file__, str(os.getpid()), *flags, *command]
 
 
@@ -47,13 +48,22 @@ def die_with(parent: int) -> None:
 
 
 def _main(parent: str, *command: str) -> None:
-    die_with(int(parent))
+    sys.path.insert(0, str(Path(__file__).parent.parent))
     if command[0] == _BEHIND:
         command = command[1:]
-        sys.path.insert(0, str(Path(__file__).parent.parent))
         from service.scheduling import run_behind  # noqa: PLC0415 - found only now
 
         run_behind()
+    if command[0] == _PRIVATE_MEMORY:
+        command = command[1:]
+        from service.private_memory import isolate  # noqa: PLC0415
+
+        try:
+            isolate()
+        except OSError as error:
+            sys.exit(f"there is no shared memory for {command[0]} alone: {error.strerror}")
+    # A change of namespaces takes back what the kernel was asked for.
+    die_with(int(parent))
     for ignored in (signal.SIGPIPE, signal.SIGXFSZ):
         # Python ignores them for itself, and what is ignored stays so in the program that it becomes.
         signal.signal(ignored, signal.SIG_DFL)

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from pipelines.errors import ModelError
 from service.capacity import AdaptiveLimit, Evidence, Shortage, safe_part, slowest_twentieth
+from service.errors import LateRepliesError, TooManySpeakersError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from pipelines.workload import Workload
+    from service.errors import ServiceError
     from service.open_conversations import OpenConversations
     from service.readiness import ModelServer
 
@@ -68,9 +70,13 @@ class CapacityWatch:
         """Whether the machine was measured."""
         return self._limit is not None
 
-    def has_room(self, conversations: int, typed_turns: int) -> bool:
-        """Whether there is time for so many, with the one at the door; nobody comes in while replies are late."""
-        return not self._strained and self._open.speakers(conversations + typed_turns) <= self.limit
+    def refusal(self, conversations: int, typed_turns: int, retry_seconds: float) -> ServiceError | None:
+        """Returns why there is no time for so many, with the one at the door; None: there is."""
+        if self._strained:
+            return LateRepliesError(retry_seconds)
+        if self._open.speakers(conversations + typed_turns) > self.limit:
+            return TooManySpeakersError(self.limit, retry_seconds)
+        return None
 
     def set_throughput(self, speakers: float, alone_seconds: float) -> None:
         """Takes in what the machine carries when nothing but throughput counts, and how long a single reply takes."""
@@ -133,9 +139,11 @@ class RecognizerRoom:
     def __init__(self, open_conversations: OpenConversations) -> None:
         self._open = open_conversations
 
-    def has_room(self, conversations: int, typed_turns: int) -> bool:  # noqa: ARG002 - what is typed needs no place
-        """Whether there is a place for each utterance of so many conversations, with the one at the door."""
-        return self._open.utterances(conversations) <= self.limit
+    def refusal(self, conversations: int, typed_turns: int, retry_seconds: float) -> ServiceError | None:  # noqa: ARG002 - what is typed needs no place
+        """Returns why there is no place for each utterance of so many conversations, with the one at the door."""
+        if self._open.utterances(conversations) > self.limit:
+            return TooManySpeakersError(self.limit, retry_seconds)
+        return None
 
 
 class MeasuredModels:

@@ -66,8 +66,10 @@ class ConversationServicer:
     ) -> None:
         """Holds one conversation; see the contract."""
         async with reported_to(context):
+            self._admission.check()
+            # A place is given to those who have said what they want, not to everybody who connects.
+            config = wire.to_config(await self._first_config(requests))
             with self._admission.conversation():
-                config = wire.to_config(await self._first_config(requests))
                 turns = dataclasses.replace(config.turns, speculates=self._speculates)
                 config = dataclasses.replace(config, turns=turns)
                 conversation = Conversation(config, self._models, self._voice.new_stream(), self._open.workload)
@@ -89,7 +91,7 @@ class ConversationServicer:
             return pb.AskResponse(reply=wire.to_reply(reply, loop.time()))
 
     async def _first_config(self, requests: AsyncIterator[pb.ConverseRequest]) -> pb.ConversationConfig:
-        """Reads the first request; a stream that sends none must not hold a place for ever."""
+        """Reads the first request; a stream that sends none must not be held for ever."""
         try:
             async with asyncio.timeout(self._limits.config_seconds):
                 async for request in requests:

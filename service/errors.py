@@ -66,15 +66,55 @@ class TooManyConversationsError(ServiceError):
 
 
 class TooManySpeakersError(ServiceError):
-    """Those inside say as much as can be answered in time."""
+    """The open conversations may need all the speech that can be answered in time."""
 
     code = grpc.StatusCode.RESOURCE_EXHAUSTED
     reason = "TOO_MANY_CONVERSATIONS"
 
     def __init__(self, limit: float, retry_seconds: float) -> None:
         super().__init__(
-            f"the server answers about {limit:.0f} speakers at a time, and has them: try again in {retry_seconds:g} s",
+            f"the server answers about {limit:.0f} speakers at a time, and its open conversations may need all of "
+            f"that: try again in {retry_seconds:g} s",
             retry_seconds,
+        )
+
+
+class LateRepliesError(ServiceError):
+    """Replies to the open conversations come late."""
+
+    code = grpc.StatusCode.RESOURCE_EXHAUSTED
+    reason = "TOO_MANY_CONVERSATIONS"
+
+    def __init__(self, retry_seconds: float) -> None:
+        super().__init__(
+            f"replies are nearly late, so no more conversations are opened: try again in {retry_seconds:g} s",
+            retry_seconds,
+        )
+
+
+class TooManyWaitingError(ServiceError):
+    """Too many calls wait for their first message."""
+
+    code = grpc.StatusCode.RESOURCE_EXHAUSTED
+    reason = "TOO_MANY_WAITING"
+
+    def __init__(self, retry_seconds: float) -> None:
+        super().__init__(
+            "too many calls wait for their first message, and this one has waited longest: send it together with the "
+            f"call, and try again in {retry_seconds:g} s",
+            retry_seconds,
+        )
+
+
+class TooManyStreamsError(ServiceError):
+    """Too many streams of a method that needs few."""
+
+    code = grpc.StatusCode.RESOURCE_EXHAUSTED
+    reason = "TOO_MANY_STREAMS"
+
+    def __init__(self, limit: int, retry_seconds: float) -> None:
+        super().__init__(
+            f"all {limit} streams of this service are in use: try again in {retry_seconds:g} s", retry_seconds
         )
 
 
@@ -139,13 +179,6 @@ def ended_early(reason: AwayReason) -> ServiceError:
             return OldStreamError()
         case AwayReason.SHUTDOWN:
             return NotReadyError(SHUTTING_DOWN)
-
-
-class AdminDeniedError(ServiceError):
-    """Who asks may not manage the server."""
-
-    code = grpc.StatusCode.PERMISSION_DENIED
-    reason = "NOT_LOCAL"
 
 
 @dataclass(frozen=True, slots=True)

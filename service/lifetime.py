@@ -29,7 +29,7 @@ class Limits:
 
     idle_seconds: float = 900.0
     grace_seconds: float = 5.0
-    config_seconds: float = 10.0
+    config_seconds: float = 5.0
     longest_seconds: float = 86_400.0
     turn_seconds: float = 60.0
 

@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import grpc
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
+from grpc_health.v1 import health
 
 from pipelines.calibration import measure
 from pipelines.mistakes import log_unhandled
@@ -27,27 +25,32 @@ from pipelines.workload import Workload
 from service.admission import Admission, RecordingMemory
 from service.capacity_watch import UNMEASURED_SPEAKERS, CapacityWatch, MeasuredModels, RecognizerRoom
 from service.conversation_service import ConversationServicer
+from service.doors import Doors
 from service.errors import SHUTTING_DOWN
 from service.handlers import conversation_handler, model_handler
 from service.lifetime import Limits
+from service.log_output import STDERR, logging_to
 from service.model_service import SERVICE_NAME as MODEL_SERVICE_NAME
 from service.model_service import ModelServicer
 from service.open_conversations import OpenConversations
 from service.readiness import Readiness
-from service.riva.handlers import MAX_RECORDING_BYTES, riva_handlers
+from service.riva.handlers import recording_handlers, riva_handlers
 from service.riva.language import LanguageServicer
 from service.riva.speech import SpeechServicer
 from service.scheduling import run_ahead, run_in_real_time
 from service.triton.engine_store import EngineStore
 from service.triton.fixed_store import FixedStore
 from service.triton.installation import TritonNotInstalledError
+from service.triton.remote import RemoteModels, WrongTritonError
 from service.triton.repository import composed
+from service.triton.run_folder import RunFolder
 from service.triton.settings import Settings, SettingsError, read_settings
 from service.triton.supervisor import TritonGaveUpError, TritonSupervisor
+from service.triton.watchdog import Watchdog
 from service.wire import SERVICE_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator
 
     from pipelines.versions.store import EngineStore as Store
     from service.readiness import ModelServer
@@ -62,23 +65,21 @@ MOST_CONVERSATIONS = 512
 _DRAIN_SECONDS = 5.0
 
 
-class AddressInUseError(OSError):
-    """The address to listen on is taken."""
-
-
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
     """How the service is run.
 
     Attributes:
-        host: address to listen on.
+        host: address to listen on, or ``unix:/path`` for a Unix socket.
         port: port to listen on; 0 for one that the kernel chooses.
-        triton: ``host:port`` of a Triton that runs elsewhere; None to start one.
+        recordings_port: port on which ``Recognize`` takes long recordings; None for none.
+        triton: ``host:port`` or ``unix:path`` of a Triton that runs elsewhere; None to start one.
         model_repository: what a Triton of our own serves.
         engines: engine directories whose models take the places of those of the repository.
         settings: a settings file for the models; see :mod:`service.triton.settings`.
         speculates: whether replies are worked out during the trailing silence.
-        admin: whether callers on this machine may manage the models.
+        admin: whether the models can be managed, over a Unix socket.
+        admin_socket: path of that socket; None for the one where ``vivavoce models`` looks.
         log_level: one of Python's level names.
         max_conversations: conversations at a time; None for as many as can be answered in time on this machine.
         limits: how long a conversation may be silent, and how long it may last.
@@ -87,12 +88,14 @@ class ServeOptions:
 
     host: str = "127.0.0.1"
     port: int = 50051
+    recordings_port: int | None = None
     triton: str | None = None
     model_repository: Path | None = None
     engines: tuple[Path, ...] = ()
     settings: Path | None = None
     speculates: bool = True
     admin: bool = True
+    admin_socket: Path | None = None
     log_level: str = "INFO"
     max_conversations: int | None = None
     limits: Limits = field(default_factory=Limits)
@@ -100,21 +103,19 @@ class ServeOptions:
 
 
 def run(options: ServeOptions) -> int:
-    """Serves until SIGINT or SIGTERM. Returns the exit status: 0, or 1 when the service could not go on."""
-    logging.basicConfig(
-        level=options.log_level, format="%(asctime)s %(levelname)-7s %(name)s  %(message)s", stream=sys.stderr
-    )
+    """Serves until SIGINT, SIGTERM or SIGHUP. Returns the exit status: 0, or 1 when the service could not go on."""
     status = 0
-    try:
-        if options.real_time:
-            run_in_real_time()
-        else:
-            run_ahead()
-        asyncio.run(_run(options))
-    except* (TritonGaveUpError, TritonNotInstalledError, SettingsError, OSError) as group:
-        for error in group.exceptions:
-            sys.stderr.write(f"vivavoce serve: {error}\n")
-        status = 1
+    with logging_to(STDERR, options.log_level) as log:
+        try:
+            if options.real_time:
+                run_in_real_time()
+            else:
+                run_ahead()
+            asyncio.run(_run(options))
+        except* (TritonGaveUpError, TritonNotInstalledError, WrongTritonError, SettingsError, OSError) as group:
+            for error in group.exceptions:
+                log.write(f"vivavoce serve: {error}")
+            status = 1
     return status
 
 
@@ -122,8 +123,10 @@ async def _run(options: ServeOptions) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(log_unhandled)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # What nohup has this process ignore stays ignored.
+        if signal.getsignal(number) != signal.SIG_IGN:
+            loop.add_signal_handler(number, stop.set)
     async with serving(options) as server:
         ready = asyncio.create_task(server.readiness.wait())
         stopped = asyncio.create_task(stop.wait())
@@ -132,7 +135,7 @@ async def _run(options: ServeOptions) -> None:
         if not stop.is_set():
             _keep_what_is_there()
             # The one line on stdout: whoever starts the service with port 0 learns the port from it.
-            sys.stdout.write(f"listening on {options.host}:{server.port}\n")
+            sys.stdout.write(f"listening on {server.address}\n")
             sys.stdout.flush()
         await stopped
 
@@ -145,8 +148,9 @@ def _keep_what_is_there() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A service that runs: its port, and whether its models are ready."""
+    """A service that runs: where it can be reached from this machine, and whether its models are ready."""
 
+    address: str
     port: int
     readiness: Readiness
 
@@ -158,26 +162,27 @@ async def serving(options: ServeOptions) -> AsyncIterator[Server]:
     The door is shut first; turns under way get their replies; sequences are ended; Triton goes last.
 
     Raises:
-        AddressInUseError: the address is taken.
+        ListenError: it cannot be listened on an address.
         TritonGaveUpError: Triton will not run (in an exception group).
+        WrongTritonError: what ``triton`` names cannot serve this (likewise).
     """
     health_servicer = health.aio.HealthServicer()
     async with asyncio.TaskGroup() as tasks, contextlib.AsyncExitStack() as cleanup:
-        supervisor, rollout, client = _models(options, cleanup)
+        supervisor, rollout, client, watchdog = _models(options, cleanup)
         voice, workload = SileroModel(), Workload()
         open_conversations = OpenConversations(workload)
         speakers = options.max_conversations or UNMEASURED_SPEAKERS
         capacity = CapacityWatch(open_conversations, workload, client.busy_seconds, speakers)
-        model_server: ModelServer = rollout
+        model_server: ModelServer = watchdog
         if options.max_conversations is None:
-            model_server = MeasuredModels(rollout, lambda: measure(rollout.active, voice), capacity)
+            model_server = MeasuredModels(watchdog, lambda: measure(rollout.active, voice), capacity)
             admission = Admission(MOST_CONVERSATIONS, capacity)
         else:
             admission = Admission(options.max_conversations, RecognizerRoom(open_conversations))
         cleanup.callback(_log_sums, workload, admission)
         readiness = Readiness(model_server, health_servicer, admission)
         if supervisor is not None:
-            watching = supervisor.run(rollout.models_to_load, readiness.lost)
+            watching = supervisor.run(rollout.models_to_load, readiness.lost, readiness.is_ready)
             _until_exit(cleanup, tasks.create_task(watching, name="triton"))
         cleanup.push_async_callback(rollout.close)
         models = rollout.active
@@ -191,38 +196,48 @@ async def serving(options: ServeOptions) -> AsyncIterator[Server]:
             SERVICE_NAME: conversation_handler(servicer),
             **riva_handlers(speech, LanguageServicer(models, TritonPunctuation(client), admission, workload.bulk)),
         }
+        doors = Doors(options.host, options.port)
+        cleanup.push_async_callback(_stop, doors, open_conversations, admission, health_servicer)
+        await doors.open_to_callers(handlers, health_servicer)
+        if options.recordings_port is not None:
+            await doors.open_to_recordings(recording_handlers(speech), options.recordings_port)
         if options.admin:
-            handlers[MODEL_SERVICE_NAME] = model_handler(ModelServicer(rollout))
-        server, port = await _start(options, handlers, health_servicer)
-        cleanup.push_async_callback(_stop, server, open_conversations, admission, health_servicer)
+            admin_handlers = {MODEL_SERVICE_NAME: model_handler(ModelServicer(rollout))}
+            await doors.open_to_admin(admin_handlers, options.admin_socket)
         _until_exit(cleanup, tasks.create_task(readiness.watch(), name="readiness"))
+        _until_exit(cleanup, tasks.create_task(watchdog.watch(readiness.is_ready), name="watchdog"))
         _until_exit(cleanup, tasks.create_task(capacity.watch(), name="capacity"))
-        yield Server(port, readiness)
+        yield Server(doors.address, doors.port, readiness)
 
 
 def _models(
     options: ServeOptions, cleanup: contextlib.AsyncExitStack
-) -> tuple[TritonSupervisor | None, Rollout, TritonClient]:
-    """Makes the clients of the models' first versions, and the supervisor of a Triton of our own."""
+) -> tuple[TritonSupervisor | None, Rollout, TritonClient, Watchdog]:
+    """Makes the clients of the models' first versions, what watches them, and the supervisor of a Triton of our own."""
     supervisor: TritonSupervisor | None = None
     store: Store = FixedStore(str(options.triton))
     if options.triton is None:
         default = options.model_repository or DEFAULT_MODEL_REPOSITORY
         settings = read_settings(options.settings) if options.settings else Settings()
-        repository = cleanup.enter_context(composed(default, options.engines, settings))
-        supervisor, store = TritonSupervisor(repository), EngineStore(repository, settings)
+        run_folder = RunFolder.open()
+        cleanup.callback(run_folder.close)
+        repository = cleanup.enter_context(composed(default, options.engines, settings, run_folder.path))
+        supervisor, store = TritonSupervisor(repository, run_folder), EngineStore(repository, settings)
 
     def revive(model: str) -> bool:
         """Has Triton started again for a model whose process has ended, unless it is one that is only being tried."""
         if supervisor is None or model not in rollout.models_to_load():
             return False
-        supervisor.restart()
+        supervisor.restart(f"the process of the model {model} has ended, or hangs")
         return True
 
     client = TritonClient(supervisor.address if supervisor else str(options.triton), on_dead_model=revive)
     cleanup.push_async_callback(client.close)
     rollout = Rollout(client, store, lambda engine, model: connect(client, engine, model))
-    return supervisor, rollout, client
+    models = rollout if supervisor else RemoteModels(rollout, client, str(options.triton))
+    optional = {"punctuation": lambda: TritonPunctuation(client).punctuate(["hm"])}
+    watchdog = Watchdog(models, rollout, client, revive, loads=supervisor is not None, optional=optional)
+    return supervisor, rollout, client, watchdog
 
 
 def _log_sums(workload: Workload, admission: Admission) -> None:
@@ -241,36 +256,8 @@ def _until_exit(cleanup: contextlib.AsyncExitStack, task: asyncio.Task[None]) ->
     cleanup.push_async_callback(end)
 
 
-async def _start(
-    options: ServeOptions, handlers: Mapping[str, grpc.GenericRpcHandler], health_servicer: health.aio.HealthServicer
-) -> tuple[grpc.aio.Server, int]:
-    server = grpc.aio.server(
-        options=[
-            # Recordings may be long; what other methods take is bounded where their requests are read.
-            ("grpc.max_receive_message_length", MAX_RECORDING_BYTES),
-            ("grpc.so_reuseport", 0),
-            # A client that vanished without a word is noticed within half a minute.
-            ("grpc.keepalive_time_ms", 20_000),
-            ("grpc.keepalive_timeout_ms", 10_000),
-            ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
-            ("grpc.keepalive_permit_without_calls", 1),
-        ]
-    )
-    server.add_generic_rpc_handlers(tuple(handlers.values()))
-    health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
-    health_name = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
-    reflection.enable_server_reflection((*handlers, health_name, reflection.SERVICE_NAME), server)
-    try:
-        port = server.add_insecure_port(f"{options.host}:{options.port}")
-    except RuntimeError as error:
-        message = f"cannot listen on {options.host}:{options.port}: choose another --port, or stop what listens there"
-        raise AddressInUseError(message) from error
-    await server.start()
-    return server, port
-
-
 async def _stop(
-    server: grpc.aio.Server,
+    doors: Doors,
     open_conversations: OpenConversations,
     admission: Admission,
     health_servicer: health.aio.HealthServicer,
@@ -278,4 +265,4 @@ async def _stop(
     admission.close(SHUTTING_DOWN)
     await health_servicer.enter_graceful_shutdown()
     await open_conversations.drain(_DRAIN_SECONDS)
-    await server.stop(grace=1.0)
+    await doors.close()

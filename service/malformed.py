@@ -1,8 +1,8 @@
 """Requests that cannot be read.
 
 gRPC's own deserialization failure would end the call with INTERNAL, as if the server were at fault, before a servicer
-sees it, and its limit on the length of messages is one for all methods. Ours hands the servicer a mark instead, which
-it answers as it does any other bad request.
+sees it, and its limit on the length of messages is one for all methods of a server. Ours hands the servicer a mark
+instead, which it answers as it does any other bad request.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 MAX_MESSAGE_BYTES = 4 << 20
 """Length of a request of any method that says nothing else."""
+
+MAX_RECEIVED_BYTES = 8 << 20
+"""What callers' messages may have at all: gRPC refuses more when it learns the length, in words of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,17 @@
-"""The servicer of ``vivavoce.v1.ModelService``: for those who run the server, on its own machine."""
+"""The servicer of ``vivavoce.v1.ModelService``: for those who run the server.
+
+It asks nobody who he is: it is served over a Unix socket that its user alone can open, see :mod:`service.admin_socket`.
+"""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from google.protobuf import timestamp_pb2
 
 from pipelines.versions.bookkeeping import Phase
-from service.errors import AdminDeniedError, reported_to
+from service.errors import reported_to
 from service.malformed import refuse_malformed
 from vivavoce.v1 import models_pb2 as pb
 
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["ModelService"].full_name
 
-_LOOPBACK = re.compile(r"ipv4:127\.|ipv6:(\[|%5B)(::1|::ffff:127\.[\d.]+)(\]|%5D)|unix:")
 _STATES = {
     Phase.LOADING: pb.MODEL_STATE_LOADING,
     Phase.READY: pb.MODEL_STATE_READY,
@@ -32,8 +33,7 @@ _STATES = {
 class ModelServicer:
     """Lists, loads, unloads and rolls back versions.
 
-    Every method raises through ``reported_to``: AdminDeniedError for a caller on another machine, and what
-    ``Rollout`` raises.
+    Every method raises what ``Rollout`` raises, through ``reported_to``.
     """
 
     def __init__(self, rollout: Rollout) -> None:
@@ -44,7 +44,7 @@ class ModelServicer:
     ) -> pb.ListModelsResponse:
         """Lists all versions; see the contract."""
         async with reported_to(context):
-            _check(request, context)
+            refuse_malformed(request)
             return pb.ListModelsResponse(versions=map(to_version, self._rollout.status()))
 
     async def LoadModel(  # noqa: N802 - named by the contract
@@ -52,7 +52,7 @@ class ModelServicer:
     ) -> pb.LoadModelResponse:
         """Loads a version and lets it take over; see the contract."""
         async with reported_to(context):
-            _check(request, context)
+            refuse_malformed(request)
             return pb.LoadModelResponse(version=to_version(await self._rollout.load(Path(request.path))))
 
     async def UnloadModel(  # noqa: N802 - named by the contract
@@ -60,7 +60,7 @@ class ModelServicer:
     ) -> pb.UnloadModelResponse:
         """Unloads a version; see the contract."""
         async with reported_to(context):
-            _check(request, context)
+            refuse_malformed(request)
             self._rollout.unload(request.name, request.version)
             return pb.UnloadModelResponse()
 
@@ -69,13 +69,8 @@ class ModelServicer:
     ) -> pb.RollBackModelResponse:
         """Lets the version before take over again; see the contract."""
         async with reported_to(context):
-            _check(request, context)
+            refuse_malformed(request)
             return pb.RollBackModelResponse(version=to_version(await self._rollout.roll_back(request.name)))
-
-
-def is_local(peer: str) -> bool:
-    """Whether a caller, as gRPC names it (``ipv4:127.0.0.1:40404``), is on this machine."""
-    return _LOOPBACK.match(peer) is not None
 
 
 def to_version(status: VersionStatus) -> pb.ModelVersion:
@@ -92,9 +87,3 @@ def to_version(status: VersionStatus) -> pb.ModelVersion:
         source=status.version.source,
         reason=status.version.reason,
     )
-
-
-def _check(request: object, context: Context) -> None:
-    if not is_local(context.peer()):
-        raise AdminDeniedError("models are managed from the server's own machine: run the command there")
-    refuse_malformed(request)

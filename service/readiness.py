@@ -47,6 +47,10 @@ class Readiness:
         """Waits until every model is ready."""
         await self._ready.wait()
 
+    def is_ready(self) -> bool:
+        """Returns whether every model is ready."""
+        return self._ready.is_set()
+
     async def watch(self) -> None:
         """Follows the models until cancelled."""
         await self._set(serving=False)

@@ -38,7 +38,7 @@ def connect(
     shows as `ServerUnavailable` in the first call.
 
     Args:
-        target: Address of the server, `HOST:PORT`.
+        target: Address of the server, `HOST:PORT` or `unix:/PATH`; IPv6 as `[::1]:50051`.
         connect_timeout_seconds: How long a call waits for the connection.
         response_timeout_seconds: How long the server may be silent when everything was sent to it, and how long it may
             take nothing of what is sent.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import grpc
 
+from vivavoce._address import is_local
 from vivavoce._errors import ServerUnavailable
 from vivavoce.v1.conversation_pb2_grpc import ConversationServiceStub
 
@@ -28,6 +29,8 @@ _OPTIONS = (
     ("grpc.max_reconnect_backoff_ms", 400),
     ("grpc.use_local_subchannel_pool", 1),
 )
+# A proxy that the environment names would look for this machine's servers on its own.
+_NO_PROXY = ("grpc.enable_http_proxy", 0)
 
 
 # The longest backoff, its jitter, and an attempt to reach a server that is near: gRPC does not tell them apart. One
@@ -42,7 +45,8 @@ stub: Callable[[grpc.aio.Channel], ConversationServiceStub] = ConversationServic
 
 def open_channel(target: str) -> grpc.aio.Channel:
     """Opens a channel to `target` and begins to connect, without waiting for it."""
-    channel = grpc.aio.insecure_channel(target, options=_OPTIONS)
+    options = (*_OPTIONS, _NO_PROXY) if is_local(target) else _OPTIONS
+    channel = grpc.aio.insecure_channel(target, options=options)
     channel.get_state(try_to_connect=True)
     return channel
 

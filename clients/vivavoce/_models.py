@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import grpc
 
+from vivavoce._address import admin_target, check_socket
 from vivavoce._client import DEFAULT_TARGET
 from vivavoce._connection import open_channel, reach
 from vivavoce._errors import Incompatible
@@ -70,10 +71,12 @@ class ModelVersion:
 class ModelAdmin:
     """Lists, loads, unloads and rolls back the versions of a server's engines.
 
-    To be used as `async with vivavoce.ModelAdmin(...) as models`, on the server's own machine: it answers nobody else.
+    To be used as `async with vivavoce.ModelAdmin(...) as models`, on the server's own machine and as its user: nobody
+    else is answered.
 
     Args:
-        target: Address of the server, `HOST:PORT`.
+        target: The server's socket for that, `unix:/PATH`; or its address, `HOST:PORT`, where the socket has its
+            default path.
         connect_timeout_seconds: How long a call waits for the connection.
         load_timeout_seconds: How long a version may take to be loaded and tried out.
     """
@@ -91,6 +94,7 @@ class ModelAdmin:
         self._channel: grpc.aio.Channel | None = None
 
     async def __aenter__(self) -> Self:
+        self._target = admin_target(self._target)
         self._channel = open_channel(self._target)
         return self
 
@@ -146,12 +150,15 @@ class ModelAdmin:
     async def _call(self, call: Callable[[ModelServiceStub], Awaitable[Any]]) -> Any:  # noqa: ANN401 - any response
         if self._channel is None:
             raise RuntimeError("It is not open; use it inside `async with vivavoce.ModelAdmin(...) as models`.")
+        check_socket(self._target)
         await reach(self._channel, self._target, self._connect_timeout_seconds)
         try:
             return await call(_stub(self._channel))
         except grpc.aio.AioRpcError as error:
             if error.code() is grpc.StatusCode.UNIMPLEMENTED:
-                message = f"The server at {self._target} does not let models be managed; start it without --no-admin."
+                message = (
+                    f"No models are managed over {self._target}; give the socket that the server names in its log."
+                )
                 raise Incompatible(message, code=error.code().name) from error
             raise error_from_rpc(error, self._target) from error
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import collections
 import logging
+import time
 from typing import TYPE_CHECKING
 
 import tritonclient.grpc.aio as triton
 from tritonclient.utils import InferenceServerException
 
 from pipelines.deadline import deadline
-from pipelines.errors import ModelControlError, ModelError, ModelUnavailableError
+from pipelines.errors import ModelDeadError, ModelError, ModelUnavailableError
+from pipelines.triton.channel import channel_options
+from pipelines.triton.clock import TritonClock
+from pipelines.triton.failures import LATE, UNREACHABLE, control_error, model_error, tells_of_dead_model
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -28,27 +32,29 @@ _UNLOADED_POLL_SECONDS = 0.1
 _FAREWELL_SECONDS = 5.0
 _MAX_ABANDONED = 256
 """Requests that nobody waits for any more and Triton has not answered yet; beyond that new ones wait."""
-# A Triton that starts again is found again within half a second; gRPC's own pauses grow to two minutes.
-_CHANNEL_OPTIONS = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 500)]
-_LATE = "StatusCode.DEADLINE_EXCEEDED"
-_UNREACHABLE = {"StatusCode.UNAVAILABLE", _LATE, "StatusCode.CANCELLED"}
 
 
 class TritonClient:
     """Talks to one Triton.
 
     Args:
-        address: ``host:port`` of its gRPC endpoint.
+        address: ``host:port`` or ``unix:path`` of its gRPC endpoint.
         on_dead_model: called with the name of a model whose process has ended or hangs, after which Triton refuses
             whatever the model is asked, or waits for ever, until it is started again itself; returns whether it is.
+
+    Attributes:
+        clock: how far Triton's clock is from this machine's, as far as :meth:`compare_clocks` has found out.
+        open_sequences: correlation IDs that were begun and not ended.
     """
 
     def __init__(self, address: str, on_dead_model: Callable[[str], bool] = lambda _: False) -> None:
         self._on_dead_model = on_dead_model
-        self._client = triton.InferenceServerClient(address, channel_args=_CHANNEL_OPTIONS)
+        self._client = triton.InferenceServerClient(address, channel_args=channel_options(address))
         self._abandoned: set[asyncio.Task[triton.InferResult]] = set()
         self._instances: dict[str, int] = {}
         self._answered_at: dict[str, float] = {}
+        self.clock = TritonClock()
+        self.open_sequences: set[int] = set()
 
     async def close(self) -> None:
         """Closes the connection, once Triton has answered what nobody waits for or has taken too long for it."""
@@ -59,10 +65,58 @@ class TritonClient:
     async def missing(self, names: Sequence[str]) -> Sequence[str]:
         """Returns those of ``names`` that are not ready; all of them when Triton cannot be reached."""
         try:
-            ready = [await self._client.is_model_ready(name, client_timeout=_PROBE_TIMEOUT_SECONDS) for name in names]
-        except InferenceServerException:
+            return await self.unloaded(names)
+        except ModelUnavailableError:
             return names
-        return [name for name, is_ready in zip(names, ready, strict=True) if not is_ready]
+
+    async def unloaded(self, names: Sequence[str]) -> Sequence[str]:
+        """Returns those of ``names`` that are not ready.
+
+        Raises:
+            ModelUnavailableError: Triton cannot be reached, or did not answer in time.
+        """
+        calls = (self._client.is_model_ready(name, client_timeout=_PROBE_TIMEOUT_SECONDS) for name in names)
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+        for answer in answers:
+            if isinstance(answer, InferenceServerException):
+                raise ModelUnavailableError("the model server cannot be reached: try again soon") from answer
+            if isinstance(answer, BaseException):
+                raise answer
+        return [name for name, is_ready in zip(names, answers, strict=True) if not is_ready]
+
+    def answered_at(self, model: str) -> float | None:
+        """Returns when a model answered last, on the running loop's clock; None if it never has since it was lost."""
+        return self._answered_at.get(model)
+
+    async def tensors(self, model: str) -> frozenset[str]:
+        """Names the inputs and outputs of a model.
+
+        Raises:
+            ModelUnavailableError: Triton cannot be reached, or did not answer in time.
+            ModelError: there is no such model.
+        """
+        try:
+            found = await self._client.get_model_metadata(model, client_timeout=_PROBE_TIMEOUT_SECONDS)
+        except InferenceServerException as error:
+            raise model_error(model, error) from error
+        return frozenset(tensor.name for tensor in (*found.inputs, *found.outputs))
+
+    async def compare_clocks(self, model: str, ask: Callable[[], Awaitable[object]]) -> None:
+        """Finds out how far Triton's clock is from ours: it tells when it was asked last.
+
+        Raises:
+            ModelError: ``ask``, which asks the model something, is not answered.
+        """
+        sent = time.time()
+        await ask()
+        try:
+            found = await self._client.get_inference_statistics(model, client_timeout=_PROBE_TIMEOUT_SECONDS)
+        except InferenceServerException as error:
+            raise model_error(model, error) from error
+        received = time.time()
+        told = max((statistics.last_inference for statistics in found.model_stats), default=0)
+        if told:
+            self.clock.compare(sent, told / 1e3, received)
 
     async def max_batch_size(self, model: str) -> int:
         """Returns how many rows one request to a model may have; 0 if it takes no batches.
@@ -74,7 +128,7 @@ class TritonClient:
         try:
             answer = await self._client.get_model_config(model, client_timeout=_PROBE_TIMEOUT_SECONDS)
         except InferenceServerException as error:
-            raise _model_error(model, error) from error
+            raise model_error(model, error) from error
         return int(answer.config.max_batch_size)
 
     async def infer(
@@ -94,8 +148,20 @@ class TritonClient:
         Raises:
             ModelUnavailableError: Triton cannot be reached or did not answer in time, or the model's process has ended
                 or hangs.
+            ModelDeadError: the model's process has ended, and Triton is not started again for that.
             ModelError: the model refused the request or failed.
         """
+        if start:
+            self.open_sequences.add(correlation_id)
+        try:
+            return await self._infer(model, inputs, correlation_id, start=start, end=end)
+        finally:
+            if end:
+                self.open_sequences.discard(correlation_id)
+
+    async def _infer(
+        self, model: str, inputs: Sequence[triton.InferInput], correlation_id: int, *, start: bool, end: bool
+    ) -> triton.InferResult:
         if not correlation_id:
             while len(self._abandoned) >= _MAX_ABANDONED:
                 await asyncio.wait(self._abandoned, return_when=asyncio.FIRST_COMPLETED)
@@ -106,9 +172,14 @@ class TritonClient:
             sequence_start=start,
             sequence_end=end,
             client_timeout=_REQUEST_TIMEOUT_SECONDS,
-            parameters=_parameters(),
+            parameters=self._parameters(),
         )
         return await self._unless_abandoned(asyncio.create_task(self._answer(model, call)))
+
+    def _parameters(self) -> dict[str, int] | None:
+        """Returns the deadline for the models to read. Triton's own time-outs cost: see docs/performance.md."""
+        until = deadline()
+        return None if until is None else {"deadline_us": self.clock.deadline_us(until)}
 
     async def _answer(self, model: str, call: Awaitable[triton.InferResult]) -> triton.InferResult:
         """Waits for Triton's answer, also where nobody else does any more: it may tell that the model is dead."""
@@ -117,9 +188,9 @@ class TritonClient:
         try:
             result = await call
         except InferenceServerException as error:
-            if error.status() not in _UNREACHABLE:
+            if error.status() not in UNREACHABLE:
                 self._answered_at[model] = loop.time()
-            elif error.status() != _LATE:
+            elif error.status() != LATE:
                 # The Triton that comes back may be as slow to start as the first one.
                 self._answered_at.clear()
             raise self._failure(model, error, asked_at) from error
@@ -129,10 +200,13 @@ class TritonClient:
     def _failure(self, model: str, error: InferenceServerException, asked_at: float) -> ModelError:
         """Makes of what Triton says our own error, and has Triton started again where the model is dead."""
         # A model that is slow has answered somebody else meanwhile; one that never has may only be slow to start.
-        hangs = error.status() == _LATE and self._answered_at.get(model, asked_at) < asked_at
-        failure = _model_error(model, error)
-        if not (hangs or _tells_of_dead_model(error)) or not self._on_dead_model(model):
+        hangs = error.status() == LATE and self._answered_at.get(model, asked_at) < asked_at
+        dead = tells_of_dead_model(error)
+        failure = model_error(model, error)
+        if not (hangs or dead):
             return failure
+        if not self._on_dead_model(model):
+            return ModelDeadError(str(failure)) if dead else failure
         self._answered_at.clear()
         what = f"hangs: nobody had an answer for {_REQUEST_TIMEOUT_SECONDS:g} s" if hangs else "has ended"
         logger.error("the process of the model %s %s", model, what)
@@ -186,7 +260,7 @@ class TritonClient:
         try:
             await self._client.load_model(model, client_timeout=_LOAD_TIMEOUT_SECONDS)
         except InferenceServerException as error:
-            raise _control_error(f"Triton cannot load {model}", error) from error
+            raise control_error(f"Triton cannot load {model}", error) from error
 
     async def unload(self, models: Sequence[str]) -> None:
         """Unloads models, and waits until their processes have ended. What is not there is unloaded already.
@@ -203,7 +277,7 @@ class TritonClient:
                 while await self._holds_any(models):  # noqa: ASYNC110 - Triton's index can only be asked
                     await asyncio.sleep(_UNLOADED_POLL_SECONDS)
         except InferenceServerException as error:
-            raise _control_error(f"Triton cannot unload {names}", error) from error
+            raise control_error(f"Triton cannot unload {names}", error) from error
         except TimeoutError:
             raise ModelUnavailableError(f"Triton does not come to the end of unloading {names}") from None
 
@@ -213,44 +287,7 @@ class TritonClient:
         return any(entry.name in models and entry.state not in {"", "UNAVAILABLE"} for entry in index.models)
 
 
-def _parameters() -> dict[str, int] | None:
-    """Returns the deadline for the models to read: an ensemble hands it on to its steps, Triton's own time-outs cost.
-
-    A queue policy with time-outs turns prefetching off, as a limit does: see docs/performance.md.
-    """
-    until = deadline()
-    return None if until is None else {"deadline_us": int(until * 1e6)}
-
-
 def _instances(config: model_config_pb2.ModelConfig) -> int:
     """Counts the instances of a model; a group has its count on each of the GPUs that it names."""
     groups = ((int(group.count), len(group.gpus)) for group in config.instance_group)
     return max(1, sum(max(1, count) * max(1, gpus) for count, gpus in groups))
-
-
-def _model_error(model: str, error: InferenceServerException) -> ModelError:
-    if error.status() in _UNREACHABLE:
-        return ModelUnavailableError(f"the model server cannot be reached for {model}: try again soon")
-    logger.error("the model %s failed: %s", model, error.message())
-    return ModelError(f"the model {model} failed: the service's log has the details")
-
-
-def _tells_of_dead_model(error: InferenceServerException) -> bool:
-    """Whether Triton's Python backend says that the process of a model is gone; it never makes another by itself."""
-    message = error.message() or ""
-    return "Stub process" in message and "is not healthy" in message
-
-
-def _control_error(what: str, error: InferenceServerException) -> ModelError:
-    message = error.message() or ""
-    # Triton says of this too that it is UNAVAILABLE.
-    if "explicit model load / unload is not allowed" in message:
-        return ModelControlError(f"{what}: it does not run with --model-control-mode=explicit")
-    if error.status() in _UNREACHABLE or not message:
-        return ModelUnavailableError(f"{what}: it cannot be reached, or did not answer in time: try again soon")
-    return ModelControlError(f"{what}: {_first_line(message)}")
-
-
-def _first_line(message: str) -> str:
-    """Cuts the traceback off that a Python model adds to its reason."""
-    return message.replace("\\n", "\n").strip().splitlines()[0].strip()

@@ -190,6 +190,19 @@ def _timing(began: float, result: triton.InferResult) -> Timing:
     return Timing(total - compute, compute)
 
 
+CONTRACTS: Mapping[str, frozenset[str]] = {
+    "asr": frozenset(
+        (
+            *("AUDIO", "DECODE", "PHRASE_HINTS", "PHRASE_BOOSTS", "ALTERNATIVES", "WORD_TIMES"),
+            *("TRANSCRIPT", "IS_FINAL", "DECODED_SAMPLES", "COMPUTE_MS"),
+            *("ALTERNATIVE_TEXTS", "ALTERNATIVE_CONFIDENCES", "WORDS", "WORD_SPANS"),
+        )
+    ),
+    "intent_slot": frozenset(("TEXT", "INTENT", "CONFIDENCE", "SLOT_NAMES", "SLOT_SPANS", "SLOT_VALUES", "COMPUTE_MS")),
+    "qa": frozenset(("QUESTION", "DOCUMENT", "ANSWER_SPAN", "SCORE", "COMPUTE_MS")),
+}
+"""The tensors of each engine's model that are used here, by the engine's name."""
+
 TritonEngine = TritonRecognizer | TritonIntents | TritonAnswers
 """The client of one engine's model."""
 

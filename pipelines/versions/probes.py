@@ -137,6 +137,11 @@ def default_probes(engine: str) -> Sequence[Probe[Any]]:
     return _DEFAULTS[engine]
 
 
+def heartbeat(engine: str) -> Probe[Any]:
+    """Returns the example that costs an engine of this name least, to see whether it answers at all."""
+    return _HEARTBEATS[engine]
+
+
 async def _end(sequence: SpeechSequence) -> None:
     with contextlib.suppress(ModelError):
         await sequence.send(np.zeros(0, np.float32), decode=False, end=True)
@@ -169,4 +174,9 @@ _DEFAULTS: dict[str, tuple[Probe[Any], ...]] = {
         AnswerProbe("Who composed the opera?", _DOCUMENT, labelled=False),
         AnswerProbe("Where did the electricity come from?", " ".join([_DOCUMENT] * 6), labelled=False),
     ),
+}
+_HEARTBEATS: dict[str, Probe[Any]] = {
+    "asr": SpeechProbe(_murmur(0.3)),
+    "intent_slot": IntentProbe("hm"),
+    "qa": AnswerProbe("When does it leave?", "The ferry leaves at nine.", labelled=False),
 }

@@ -101,7 +101,11 @@ class Rollout:
 
     async def missing(self) -> Sequence[str]:
         """Returns the names of the active versions' models that are not ready."""
-        return await self._control.missing([self._store.models(name, self._active(name))[-1] for name in ENGINES])
+        return await self._control.missing(list(self.active_models().values()))
+
+    def active_models(self) -> dict[str, str]:
+        """Names the model of each engine that new turns begin with."""
+        return {name: self._store.models(name, self._active(name))[-1] for name in ENGINES}
 
     async def warm_up(self) -> None:
         """Lets the active versions answer a few requests; what goes wrong shows when they are used."""

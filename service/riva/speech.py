@@ -83,10 +83,12 @@ class SpeechServicer:
     ) -> None:
         """Recognizes a stream; see the contract."""
         async with reported_to(context):
+            self._admission.check()
+            # A place is given to those who have said what they want, not to everybody who connects.
+            first = await self._first(requests)
+            config = first.streaming_config
+            settings = to_settings(config.config, "streaming_config.config", interim_results=config.interim_results)
             with self._admission.conversation():
-                first = await self._first(requests)
-                config = first.streaming_config
-                settings = to_settings(config.config, "streaming_config.config", interim_results=config.interim_results)
                 recognition = Recognition(
                     settings,
                     self._models,
@@ -111,7 +113,7 @@ class SpeechServicer:
             )
 
     async def _first(self, requests: AsyncIterator[pb.StreamingRecognizeRequest]) -> pb.StreamingRecognizeRequest:
-        """Reads the first request; a stream that sends none must not hold a place for ever."""
+        """Reads the first request; a stream that sends none must not be held for ever."""
         try:
             async with asyncio.timeout(self._limits.config_seconds):
                 async for request in requests:

@@ -1,7 +1,7 @@
 """Runs Triton alone on a model repository: ``python -m service.triton [MODEL_REPOSITORY]``.
 
-Prints ``listening on HOST:PORT`` (gRPC) and ``metrics on URL`` once every model is ready, and ends with SIGINT or
-SIGTERM. Several services can share it with ``vivavoce serve --triton HOST:PORT``.
+Prints ``listening on unix:PATH`` (gRPC) and ``metrics on URL`` once every model is ready, and ends with SIGINT, SIGTERM
+or SIGHUP. Several services of the same user can share it with ``vivavoce serve --triton unix:PATH``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from pipelines.triton import TritonModels
+from service.log_output import STDERR, logging_to
 from service.main import DEFAULT_MODEL_REPOSITORY
 from service.triton.installation import TritonNotInstalledError
 from service.triton.process import TritonProcess
@@ -21,10 +22,11 @@ from service.triton.repository import overlaid
 
 async def _run(model_repository: Path) -> int:
     stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
     overlaid(model_repository, ())  # Triton would start without models too, and never be ready.
-    triton = await TritonProcess.start(model_repository)
+    triton = await TritonProcess.start(model_repository, metrics=True)
     try:
         ended = asyncio.create_task(triton.wait())
         stopped = asyncio.create_task(stop.wait())
@@ -53,12 +55,12 @@ async def _until_ready(address: str) -> None:
 
 
 def _main() -> int:
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s  %(message)s")
-    try:
-        return asyncio.run(_run(Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT_MODEL_REPOSITORY))
-    except (FileNotFoundError, TritonNotInstalledError) as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
+    with logging_to(STDERR, logging.WARNING, "%(levelname)s %(name)s  %(message)s"):
+        try:
+            return asyncio.run(_run(Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT_MODEL_REPOSITORY))
+        except (OSError, TritonNotInstalledError) as error:
+            sys.stderr.write(f"{error}\n")
+            return 1
 
 
 if __name__ == "__main__":

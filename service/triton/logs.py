@@ -14,6 +14,8 @@ logger = logging.getLogger("vivavoce.triton")
 _LINE = re.compile(r"^(?P<level>[IWEF])\d{4} [\d:.]+ \d+ (?P<place>[\w.]+:\d+)\] ?(?P<text>.*)$")
 _LEVELS = {"I": logging.DEBUG, "W": logging.WARNING, "E": logging.ERROR, "F": logging.CRITICAL}
 
+_STOPPED = re.compile(r"Signal \(\d+\) received\.$")
+
 # How the sentences begin that Triton says on every machine without a GPU: it looks for one, and finds none. Further on,
 # the same words stand in the reason why a model that needs a GPU does not load.
 _NO_GPU = re.compile(
@@ -58,7 +60,7 @@ def _text(line: str, match: re.Match[str] | None) -> str:
 
 
 def _level_of_other(text: str) -> int:
-    """Triton draws tables, and ends with ``error:`` when it cannot start."""
-    if not text or text[0] in "+|":
+    """Triton draws tables, says that it was asked to stop, and ends with ``error:`` when it cannot start."""
+    if not text or text[0] in "+|" or _STOPPED.match(text):
         return logging.DEBUG
     return logging.ERROR if text.startswith("error:") else logging.WARNING

@@ -11,16 +11,18 @@ import shutil
 import signal
 import socket
 import tempfile
-import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from service.bound_program import bound
+from service.private_memory import SHARED_MEMORY
 from service.triton.installation import TritonInstallation
 from service.triton.logs import reason, relay
+from service.triton.process_look import ProcessWatch, look
+from service.triton.run_folder import RunFolder
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Container, Sequence
     from typing import Self
 
 logger = logging.getLogger(__name__)
@@ -28,7 +30,6 @@ logger = logging.getLogger(__name__)
 _STOP_GRACE_SECONDS = 15.0
 _POLL_SECONDS = 0.1
 _BLOCK_BYTES, _MAX_LINE_BYTES = 65_536, 8_192
-_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - where Linux keeps POSIX shared memory
 
 
 def free_port() -> int:
@@ -39,32 +40,42 @@ def free_port() -> int:
 
 
 class TritonProcess:
-    """A running ``tritonserver`` on a loopback port.
+    """A running ``tritonserver``, with which only processes of this user can speak.
 
     Attributes:
-        address: ``host:port`` of its gRPC endpoint. It listens there once its models are loaded.
-        metrics_url: where it tells its statistics in Prometheus's format.
+        address: ``unix:PATH`` of its gRPC endpoint. It listens there once its models are loaded.
+        metrics_url: where it tells its statistics in Prometheus's format; None where it tells none.
     """
 
     def __init__(
-        self, process: asyncio.subprocess.Process, ports: tuple[int, int], directory: Path, shm_prefix: str
+        self, process: asyncio.subprocess.Process, run: RunFolder, directory: Path, metrics_url: str | None = None
     ) -> None:
-        self.address = f"127.0.0.1:{ports[0]}"
-        self.metrics_url = f"http://127.0.0.1:{ports[1]}/metrics"
+        self.address = run.address
+        self.metrics_url = metrics_url
         self._process = process
+        self._run = run
         self._directory = directory
-        self._shm_prefix = shm_prefix
+        self._own_run = False
+        self._watch = ProcessWatch()
         self._complaints: collections.deque[str] = collections.deque(maxlen=20)
         self._reader = asyncio.create_task(self._relay_output(), name="triton-output")
 
     @classmethod
-    async def start(cls, model_repository: Path, models: Sequence[str] = ("*",), port: int | None = None) -> Self:
+    async def start(
+        cls,
+        model_repository: Path,
+        models: Sequence[str] = ("*",),
+        run: RunFolder | None = None,
+        *,
+        metrics: bool = False,
+    ) -> Self:
         """Starts Triton; does not wait until it is ready.
 
         Args:
             model_repository: what it can serve.
             models: what it loads at once, ``*`` for everything; others can be loaded later, all can be unloaded.
-            port: of its gRPC endpoint; None for one that the kernel chooses.
+            run: where its socket is, the same for one after the other; None for a folder of its own.
+            metrics: whether it tells its statistics, which hold numbers only, on a loopback port.
 
         Raises:
             TritonNotInstalledError: the wheel that carries Triton is not there.
@@ -72,29 +83,34 @@ class TritonProcess:
             OSError: the system refuses, for want of memory or room on the disk.
         """
         installation = check_startable(model_repository)
-        ports = (port or free_port(), free_port())
-        # Servers on one machine must not share the names of their shared memory.
-        shm_prefix = f"vivavoce_{uuid.uuid4().hex[:12]}_"
-        directory = Path(tempfile.mkdtemp(prefix="vivavoce-triton-"))
+        own_run = RunFolder.open() if run is None else None
+        run = run or own_run
+        assert run is not None
         try:
+            directory = Path(tempfile.mkdtemp(prefix="triton-", dir=run.path))
             installation.lay_out_backends(directory)
-            arguments = _arguments(model_repository, directory, ports, shm_prefix)
+            metrics_port = free_port() if metrics else None
+            arguments = _arguments(model_repository, directory, run, metrics_port)
             loads = [f"--load-model={model}" for model in models]
             process = await asyncio.create_subprocess_exec(
                 # The service takes in audio, refuses callers and keeps the budgets: a little work that must never wait
                 # for the cores while the models use all of them.
-                *bound([str(installation.server), *arguments, *loads], behind=True),
+                *bound([str(installation.server), *arguments, *loads], behind=True, private_memory=run.private_memory),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
-                env=installation.environment(),
+                env={**installation.environment(), **run.environment},
                 # A session of its own: Ctrl-C in the terminal reaches the service alone, which stops Triton in order.
                 start_new_session=True,
             )
         except BaseException:
-            shutil.rmtree(directory, ignore_errors=True)
+            if own_run is not None:
+                own_run.close()
             raise
-        return cls(process, ports, directory, shm_prefix)
+        metrics_url = f"http://127.0.0.1:{metrics_port}/metrics" if metrics else None
+        started = cls(process, run, directory, metrics_url)
+        started._own_run = own_run is not None
+        return started
 
     @property
     def pid(self) -> int:
@@ -112,6 +128,16 @@ class TritonProcess:
         while self._process.returncode is None:  # noqa: ASYNC110 - there is nothing else to wait for
             await asyncio.sleep(_POLL_SECONDS)
         return self._process.returncode
+
+    async def ailing(self, in_service: Container[str]) -> str | None:
+        """Returns which of its processes can work no more; to be asked again and again.
+
+        Args:
+            in_service: the models whose processes count.
+        """
+        # Off the event loop: a busy machine has many processes to go through.
+        seen = await asyncio.to_thread(look, self.pid)
+        return self._watch.ailing(seen, in_service)
 
     def kill(self) -> None:
         """Ends Triton at once, if it still runs; :meth:`stop` cleans up behind it."""
@@ -134,13 +160,12 @@ class TritonProcess:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
         await self._reader
-        self._clean_up()
-
-    def _clean_up(self) -> None:
+        # A Triton that was killed leaves its shared memory behind, where it has none of its own.
+        for segment in SHARED_MEMORY.glob(f"{self._run.segment_prefix}*"):
+            segment.unlink(missing_ok=True)
         shutil.rmtree(self._directory, ignore_errors=True)
-        # A Triton that was killed leaves its shared memory behind.
-        for region in _SHARED_MEMORY.glob(f"{self._shm_prefix}*"):
-            region.unlink(missing_ok=True)
+        if self._own_run:
+            self._run.close()
 
     async def _relay_output(self) -> None:
         assert self._process.stdout is not None
@@ -174,17 +199,22 @@ def check_startable(model_repository: Path) -> TritonInstallation:
     return TritonInstallation.find()
 
 
-def _arguments(model_repository: Path, directory: Path, ports: tuple[int, int], shm_prefix: str) -> list[str]:
+def _arguments(model_repository: Path, directory: Path, run: RunFolder, metrics_port: int | None) -> list[str]:
+    metrics = (
+        ["--allow-metrics=false"]
+        if metrics_port is None
+        else ["--metrics-address=127.0.0.1", f"--metrics-port={metrics_port}"]
+    )
     return [
         f"--model-repository={model_repository}",
         "--model-control-mode=explicit",
         f"--backend-directory={directory}",
-        f"--backend-config=python,shm-region-prefix-name={shm_prefix}",
-        "--grpc-address=127.0.0.1",
-        f"--grpc-port={ports[0]}",
+        f"--backend-config=python,shm-region-prefix-name={run.segment_prefix}",
+        # Whoever can speak with Triton can have it run code: no port, which every account could connect to.
+        f"--grpc-address=unix:{run.socket}",
+        f"--grpc-port={run.port}",
         "--allow-http=false",
-        "--metrics-address=127.0.0.1",
-        f"--metrics-port={ports[1]}",
+        *metrics,
         # The machine's own figures would be polled all the time, also while nobody speaks.
         "--allow-cpu-metrics=false",
         "--allow-gpu-metrics=false",

@@ -25,13 +25,16 @@ class NoEngineError(FileNotFoundError):
 
 
 @contextlib.contextmanager
-def composed(default: Path, engines: Sequence[Path], settings: Settings | None = None) -> Iterator[Path]:
+def composed(
+    default: Path, engines: Sequence[Path], settings: Settings | None = None, within: Path | None = None
+) -> Iterator[Path]:
     """Gives a model repository with the models of ``default`` and of ``engines`` while the body runs.
 
     Args:
         default: a model repository; it stays as it is, whatever comes into the composed one later.
         engines: engine directories, whose ``triton/`` holds models. Of two models with one name the later one counts.
         settings: what is set otherwise than in the models' ``config.pbtxt``.
+        within: the folder that it is made in; None for that of temporary files.
 
     Raises:
         FileNotFoundError: there is no such model repository, or it lacks an engine.
@@ -40,7 +43,7 @@ def composed(default: Path, engines: Sequence[Path], settings: Settings | None =
     """
     models = overlaid(default, engines)
     changed = _changed(models, settings) if settings else {}
-    with tempfile.TemporaryDirectory(prefix="vivavoce-models-") as directory:
+    with tempfile.TemporaryDirectory(prefix="vivavoce-models-", dir=within) as directory:
         for name, folder in models.items():
             if name in changed:
                 link_with_config(folder, Path(directory, name), changed[name])

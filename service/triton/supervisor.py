@@ -1,4 +1,4 @@
-"""Keeps a Triton of our own running, and gives up when it will not."""
+"""Keeps a Triton of our own running and at work, and gives up when it will not."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from service.triton.process import TritonProcess, check_startable, free_port
+from service.triton.process import TritonProcess, check_startable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
+
+    from service.triton.run_folder import RunFolder
 
 logger = logging.getLogger(__name__)
 
 _MAX_RESTARTS = 5
 _STABLE_SECONDS = 300.0
 _FIRST_PAUSE_SECONDS = 0.5
+_LOOK_SECONDS = 2.0
+MAX_START_SECONDS = 120.0
+"""A Triton whose models do not serve for so long is started again."""
 
 
 class TritonGaveUpError(RuntimeError):
@@ -24,38 +29,51 @@ class TritonGaveUpError(RuntimeError):
 
 
 class TritonSupervisor:
-    """Runs Triton on one address, and starts it again when it ends by itself.
+    """Runs Triton on one address, and starts it again when it ends by itself or can work no more.
 
     Args:
         model_repository: what Triton serves.
+        run: where its socket is.
 
     Raises:
         TritonNotInstalledError: there is no Triton to start.
         FileNotFoundError: there is no such model repository.
     """
 
-    def __init__(self, model_repository: Path) -> None:
+    def __init__(self, model_repository: Path, run: RunFolder) -> None:
         check_startable(model_repository)
         self._model_repository = model_repository
-        self._port = free_port()
+        self._run_folder = run
         self._process: TritonProcess | None = None
+        self._verdict: str | None = None
 
     @property
     def address(self) -> str:
-        """``host:port`` of the gRPC endpoint, the same after every restart."""
-        return f"127.0.0.1:{self._port}"
+        """Address of the gRPC endpoint, the same after every restart."""
+        return self._run_folder.address
 
-    def restart(self) -> None:
-        """Has a Triton started again that runs, but cannot do its work any more. May be called again meanwhile."""
+    def restart(self, verdict: str) -> None:
+        """Has a Triton started again that runs, but cannot do its work any more. May be called again meanwhile.
+
+        Args:
+            verdict: what is wrong with it.
+        """
         if self._process is not None:
+            self._verdict = verdict
             self._process.kill()
 
-    async def run(self, models: Callable[[], Sequence[str]], on_lost: Callable[[], Awaitable[bool]]) -> None:
+    async def run(
+        self,
+        models: Callable[[], Sequence[str]],
+        on_lost: Callable[[], Awaitable[bool]],
+        serves: Callable[[], bool] = lambda: True,
+    ) -> None:
         """Starts Triton and watches it until cancelled.
 
         Args:
             models: names what is to be loaded, at every start.
             on_lost: called whenever Triton has ended by itself; returns whether its models served until then.
+            serves: tells whether its models serve now.
 
         Raises:
             TritonGaveUpError: it could not load its models, or ended more often than is worth trying again.
@@ -65,7 +83,7 @@ class TritonSupervisor:
         try:
             while True:
                 began = loop.time()
-                status, has_served, reason = await self._run_once(models(), on_lost)
+                status, has_served, reason = await self._run_once(models, on_lost, serves)
                 served |= has_served
                 lasted = loop.time() - began
                 if status > 0 and not served:
@@ -79,19 +97,47 @@ class TritonSupervisor:
             if self._process is not None:
                 await self._process.stop()
 
-    async def _run_once(self, models: Sequence[str], on_lost: Callable[[], Awaitable[bool]]) -> tuple[int, bool, str]:
+    async def _run_once(
+        self,
+        models: Callable[[], Sequence[str]],
+        on_lost: Callable[[], Awaitable[bool]],
+        serves: Callable[[], bool],
+    ) -> tuple[int, bool, str]:
         """Runs Triton to its end.
 
         Returns:
             Its exit status, whether its models served until then, and why it ended.
         """
+        self._verdict = None
         try:
-            self._process = await TritonProcess.start(self._model_repository, models, self._port)
+            self._process = await TritonProcess.start(self._model_repository, models(), self._run_folder)
         except OSError as error:
             # No memory or no room on the disk: there may be some at the next attempt.
             logger.error("Triton could not be started: %s", error)  # noqa: TRY400 - the sentence says all
             return 1, False, str(error)
-        status = await self._process.wait()
+        watching = asyncio.create_task(self._watch(self._process, models, serves), name="triton-watch")
+        try:
+            status = await self._process.wait()
+        finally:
+            watching.cancel()
+            await asyncio.wait((watching,))
         served = await on_lost()
         await self._process.stop()
-        return status, served, self._process.reason
+        return status, served, self._verdict or self._process.reason
+
+    async def _watch(
+        self, process: TritonProcess, models: Callable[[], Sequence[str]], serves: Callable[[], bool]
+    ) -> None:
+        """Restarts a Triton whose processes can work no more, or whose models do not come to serve."""
+        waited = 0.0
+        while True:
+            # Only time in which this process runs itself counts: it may have been stopped, and the machine asleep.
+            await asyncio.sleep(_LOOK_SECONDS)
+            waited = 0.0 if serves() else waited + _LOOK_SECONDS
+            verdict = await process.ailing(models())
+            if verdict is None and waited >= MAX_START_SECONDS:
+                verdict = f"its models did not come to serve within {MAX_START_SECONDS:.0f} s"
+            if verdict is not None:
+                logger.error("Triton has to be started again: %s", verdict)
+                self.restart(verdict)
+                return

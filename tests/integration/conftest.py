@@ -34,8 +34,10 @@ class Triton:
     def shared_memory_bytes(self) -> int:
         """How much shared memory it has for what its Python models are sent, and for what they answer."""
         processes = psutil.Process(self.pid).children(recursive=True)
-        regions = {Path(region.path) for process in processes for region in process.memory_maps()}
-        return sum(region.stat().st_size for region in regions if region.parent == Path("/dev/shm"))
+        # Where it has a /dev/shm of its own, this process sees it through one of Triton's.
+        roots = [Path("/proc", str(process.pid), "root/dev/shm") for process in processes]
+        sizes = {file.name: file.stat().st_size for root in roots for file in root.glob("vivavoce_*")}
+        return sum(sizes.values())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -53,7 +55,7 @@ def triton(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Triton]:
 
 @pytest.fixture(scope="session")
 def triton_address(triton: Triton) -> str:
-    """``host:port`` of Triton's gRPC endpoint."""
+    """Address of Triton's gRPC endpoint."""
     return triton.address
 
 

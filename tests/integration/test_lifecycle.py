@@ -16,6 +16,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 import vivavoce
 from service.child_process import listening, stop
 from service.main import DEFAULT_MODEL_REPOSITORY
+from tests.integration.triton_processes import family, run_folder, tritonserver
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,15 +24,6 @@ if TYPE_CHECKING:
 SERVE = ["-m", "vivavoce", "serve", "--port", "0", "--max-conversations", "64"]
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
-
-
-def family(process: subprocess.Popen[str]) -> list[psutil.Process]:
-    """The processes that a service has started, and those that they have."""
-    return psutil.Process(process.pid).children(recursive=True)
-
-
-def tritonserver(process: subprocess.Popen[str]) -> psutil.Process:
-    return next(child for child in family(process) if child.name() == "tritonserver")
 
 
 async def until_gone(processes: list[psutil.Process]) -> None:
@@ -46,27 +38,31 @@ async def until_health_is(address: str, wanted: int) -> None:
             await asyncio.sleep(0.02)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_a_signal_stops_the_service_and_its_triton(tmp_path: Path, number: signal.Signals):
     with listening(SERVE, tmp_path / "log") as (process, _):
-        children = family(process)
+        children, folder = family(process), run_folder(process)
         assert len(children) > 5
         process.send_signal(number)
         assert await asyncio.to_thread(process.wait, 30) == 0
         await until_gone(children)
+        assert not folder.exists()
+    said = (tmp_path / "log").read_text()
+    assert "WARNING" not in said, said
 
 
 async def test_a_service_that_is_killed_takes_its_triton_with_it(tmp_path: Path):
     with listening(SERVE, tmp_path / "log") as (process, _):
-        children = family(process)
+        children, folder = family(process), run_folder(process)
         process.kill()
         await until_gone(children)
+        assert not folder.exists()
 
 
 def test_the_models_leave_the_cores_to_the_service(tmp_path: Path):
     with listening(SERVE, tmp_path / "log") as (process, _):
-        own = psutil.Process(process.pid).nice()
-        assert {child.nice() for child in family(process)} == {min(19, own + 5)}
+        own, server = psutil.Process(process.pid).nice(), tritonserver(process)
+        assert {child.nice() for child in (server, *server.children())} == {min(19, own + 5)}
 
 
 async def test_an_open_conversation_is_told_of_the_shutdown(tmp_path: Path):

@@ -13,6 +13,8 @@ import click
 import vivavoce
 from vivavoce.cli._file_names import in_unicode
 
+_LAST_PORT = 65_535
+
 _C = TypeVar("_C", bound=Callable[..., Any])
 
 
@@ -24,7 +26,7 @@ def server_option(command: _C) -> _C:
         default=vivavoce.DEFAULT_TARGET,
         show_default=True,
         callback=check_address,
-        help="Address of the server.",
+        help="Address of the server, or unix:/PATH.",
     )(command)
 
 
@@ -174,6 +176,25 @@ def _read_text(path: Path, kind: str = "context") -> str:
 
 def check_address(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     """Checks that an option's value, where it has one, is an address."""
+    if value is None or re.fullmatch(r"unix:/\S+", value):
+        return value
+    found = re.fullmatch(r"(\S+):(\d{1,5})", value)
+    if found is None or int(found[2]) > _LAST_PORT:
+        raise click.BadParameter(f"{value!r} is no address of the form HOST:PORT or unix:/PATH.", context, parameter)
+    if found[1].count(":") > 1 and "/" not in value and not re.fullmatch(r"\[\S+\]", found[1]):
+        message = f"{value!r} is no address of the form [IPV6]:PORT: write IPv6 addresses in brackets."
+        raise click.BadParameter(message, context, parameter)
+    return value
+
+
+def check_triton_address(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Checks likewise, and takes a Unix socket too."""
+    if value is not None and value.startswith("unix:"):
+        if not re.fullmatch(r"unix:(//)?/\S+", value):
+            message = f"{value!r} names no Unix socket: write unix: and its absolute path."
+            raise click.BadParameter(message, context, parameter)
+        return value
     if value is not None and not re.fullmatch(r"\S+:\d{1,5}", value):
-        raise click.BadParameter(f"{value!r} is no address of the form HOST:PORT.", context, parameter)
+        message = f"{value!r} is no address of the form HOST:PORT or unix:PATH."
+        raise click.BadParameter(message, context, parameter)
     return value

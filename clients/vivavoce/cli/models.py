@@ -5,28 +5,56 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 import vivavoce
-from vivavoce.cli._options import json_option, server_option
+from vivavoce.cli._options import check_address, json_option
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 _NUMBERS = {1, 4, 5}  # Columns that are aligned on the right.
 _MOST_VERSIONS = 2**31 - 1
+_C = TypeVar("_C", bound="Callable[..., Any]")
 _NAME = click.Choice(["asr", "intent_slot", "qa"])
+
+
+def admin_option(command: _C) -> _C:
+    """Adds `--server` and `--socket`, of which the command gets `server`."""
+    server = click.option(
+        "--server",
+        metavar="HOST:PORT",
+        default=vivavoce.DEFAULT_TARGET,
+        show_default=True,
+        callback=check_address,
+        help="Address of the server, on this machine, or its socket for this as unix:/PATH.",
+    )
+    socket = click.option(
+        "--socket",
+        metavar="PATH",
+        type=click.Path(path_type=Path),
+        callback=_take_socket,
+        expose_value=False,
+        help="The server's socket for this, where it was started with --admin-socket.",
+    )
+    return server(socket(command))
+
+
+def _take_socket(context: click.Context, _parameter: click.Parameter, value: Path | None) -> None:
+    """Puts the socket in the place of the server's address."""
+    if value is not None:
+        context.params["server"] = f"unix:{value.absolute()}"
 
 
 @click.group()
 def models() -> None:
-    """Replace models while the server runs. Works on the server's own machine."""
+    """Replace models while the server runs. Works on the server's own machine, for the user who runs it."""
 
 
 @models.command("list")
-@server_option
+@admin_option
 @json_option
 def list_(*, server: str, as_json: bool) -> None:
     """List the versions of all models, and what each is doing."""
@@ -40,7 +68,7 @@ def list_(*, server: str, as_json: bool) -> None:
 
 @models.command()
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
-@server_option
+@admin_option
 @json_option
 def load(directory: Path, *, server: str, as_json: bool) -> None:
     """Load the engine in DIR, try it out, and let it take over.
@@ -60,7 +88,7 @@ def load(directory: Path, *, server: str, as_json: bool) -> None:
 @models.command()
 @click.argument("name", type=_NAME)
 @click.argument("version", type=click.IntRange(min=1, max=_MOST_VERSIONS))
-@server_option
+@admin_option
 def unload(name: str, version: int, *, server: str) -> None:
     """Unload VERSION of NAME as soon as no turn uses it, or forget one that failed. The active one stays."""
 
@@ -73,7 +101,7 @@ def unload(name: str, version: int, *, server: str) -> None:
 
 @models.command()
 @click.argument("name", type=_NAME)
-@server_option
+@admin_option
 @json_option
 def rollback(name: str, *, server: str, as_json: bool) -> None:
     """Let the version of NAME before the active one take over again."""

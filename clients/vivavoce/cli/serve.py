@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from vivavoce.cli._extras import extra
-from vivavoce.cli._options import check_address, engine_option
+from vivavoce.cli._options import check_triton_address, engine_option
 
 _WEEK_MINUTES = 7 * 24 * 60
 
@@ -22,12 +22,20 @@ def _number_or_auto(_context: click.Context, _parameter: click.Parameter, value:
 
 
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on, or unix:/PATH.")
 @click.option(
     "--port", type=click.IntRange(0, 65_535), default=50_051, show_default=True, help="Port; 0 lets the system choose."
 )
 @click.option(
-    "--triton", metavar="HOST:PORT", callback=check_address, help="Use this Triton (gRPC) instead of starting one."
+    "--recordings-port",
+    type=click.IntRange(0, 65_535),
+    help="Port on which Riva's Recognize takes recordings of up to 336 MiB.  [default: none]",
+)
+@click.option(
+    "--triton",
+    metavar="HOST:PORT|unix:PATH",
+    callback=check_triton_address,
+    help="Use this Triton (gRPC) instead of starting one.",
 )
 @click.option(
     "--model-repository",
@@ -53,7 +61,13 @@ def _number_or_auto(_context: click.Context, _parameter: click.Parameter, value:
     "--admin/--no-admin",
     default=True,
     show_default=True,
-    help="Let callers on this machine manage the models with `vivavoce models`.",
+    help="Let the service's own user manage the models with `vivavoce models`.",
+)
+@click.option(
+    "--admin-socket",
+    metavar="PATH",
+    type=click.Path(path_type=Path),
+    help="Unix socket over which they are managed.  [default: where `vivavoce models` looks]",
 )
 @click.option(
     "--max-conversations",
@@ -88,12 +102,14 @@ def serve(
     *,
     host: str,
     port: int,
+    recordings_port: int | None,
     triton: str | None,
     model_repository: Path | None,
     engines: tuple[Path, ...],
     settings: Path | None,
     speculates: bool,
     admin: bool,
+    admin_socket: Path | None,
     max_conversations: int | None,
     longest_minutes: float,
     real_time: bool,
@@ -104,6 +120,10 @@ def serve(
         raise click.UsageError("Give --engine to the Triton that loads it: leave out --engine or --triton.")
     if triton and settings:
         raise click.UsageError("Give the settings to the Triton that has the models: leave out --settings or --triton.")
+    if admin_socket and not admin:
+        raise click.UsageError("With --no-admin there is no socket: leave out --admin-socket or --no-admin.")
+    if recordings_port is not None and host.startswith("unix:"):
+        raise click.UsageError("Recordings come over TCP: leave out --recordings-port, or give an address as --host.")
     with extra("serve", "The server"):
         from service.lifetime import Limits  # noqa: PLC0415 - integrators install the client alone
         from service.main import ServeOptions, run  # noqa: PLC0415
@@ -111,12 +131,14 @@ def serve(
         ServeOptions(
             host=host,
             port=port,
+            recordings_port=recordings_port,
             triton=triton,
             model_repository=model_repository,
             engines=engines,
             settings=settings,
             speculates=speculates,
             admin=admin,
+            admin_socket=None if admin_socket is None else admin_socket.absolute(),
             max_conversations=max_conversations,
             limits=Limits(longest_seconds=60 * longest_minutes),
             real_time=real_time,

@@ -9,7 +9,7 @@ import pytest
 from tritonclient.grpc import model_config_pb2, service_pb2
 from tritonclient.utils import InferenceServerException
 
-from pipelines.errors import ModelControlError, ModelError, ModelUnavailableError
+from pipelines.errors import ModelControlError, ModelDeadError, ModelError, ModelUnavailableError
 from pipelines.triton import client as module
 from pipelines.triton.client import TritonClient
 from service.capacity_watch import busiest_share
@@ -58,6 +58,12 @@ class SlowTriton:
         self.asked.append(model)
         groups = self.configs[model]
         return service_pb2.ModelConfigResponse(config=model_config_pb2.ModelConfig(instance_group=groups))
+
+    async def is_model_ready(self, model: str, **_: object) -> bool:
+        self.asked.append(model)
+        await self.answers.wait()
+        self._refuse()
+        return model != "qa"
 
     async def load_model(self, *_: object, **__: object) -> None:
         self._refuse()
@@ -290,5 +296,28 @@ async def test_a_model_whose_process_is_gone_is_told(
     triton.answers.set()
     with pytest.raises(ModelError) as raised:
         await client.infer("asr", [])
-    assert type(raised.value) is (error if comes_back else ModelError)
+    assert type(raised.value) is (error if comes_back or not dead else ModelDeadError)
     assert told == dead
+
+
+async def test_a_look_that_hangs_holds_up_no_other(client: TritonClient, triton: SlowTriton):
+    looking = asyncio.create_task(client.unloaded(["asr", "qa", "punctuation"]))
+    await asyncio.sleep(0.01)
+    assert triton.asked == ["asr", "qa", "punctuation"]
+    triton.answers.set()
+    assert await looking == ["qa"]
+    triton.refusal = LATE
+    with pytest.raises(ModelUnavailableError):
+        await client.unloaded(["asr", "qa"])
+    assert await client.missing(["asr", "qa"]) == ["asr", "qa"]
+
+
+async def test_open_sequences_are_those_that_have_not_ended(client: TritonClient, triton: SlowTriton):
+    triton.answers.set()
+    await client.infer("asr", [], correlation_id=7, start=True)
+    await client.infer("asr", [], correlation_id=8, start=True, end=True)
+    assert client.open_sequences == {7}
+    triton.error = LATE
+    with pytest.raises(ModelError):
+        await client.infer("asr", [], correlation_id=7, end=True)
+    assert client.open_sequences == set()

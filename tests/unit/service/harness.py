@@ -12,10 +12,14 @@ import numpy as np
 
 from service.admission import Admission, RecordingMemory
 from service.conversation_service import ConversationServicer
+from service.first_messages import FirstMessages
 from service.handlers import conversation_handler
 from service.lifetime import Limits
+from service.listening import listen, server_options
+from service.malformed import MAX_RECEIVED_BYTES
+from service.message_gate import MessageGate
 from service.open_conversations import OpenConversations
-from service.riva.handlers import MAX_RECORDING_BYTES, riva_handlers
+from service.riva.handlers import MAX_RECORDING_BYTES, recording_handlers, riva_handlers
 from service.riva.language import LanguageServicer
 from service.riva.speech import SpeechServicer
 from service.wire import SERVICE_NAME
@@ -58,9 +62,17 @@ class _FakeStream:
         return [self._voice.probability] * len(windows)
 
 
+def _server(max_message_bytes: int) -> tuple[grpc.aio.Server, str]:
+    gate = MessageGate(FirstMessages())
+    server = grpc.aio.server(options=server_options(64, max_message_bytes), interceptors=[gate])
+    address, _ = listen(server, "127.0.0.1", 0)
+    return server, address
+
+
 @dataclass
 class Harness:
     channel: grpc.aio.Channel
+    recordings: grpc.aio.Channel
     admission: Admission
     address: str
     models: FakeModels = field(default_factory=lambda: FakeModels(0.001, 0.001, 0.001))
@@ -84,10 +96,13 @@ class Harness:
         admission = Admission(max_conversations)
         if ready:
             admission.open()
-        server = grpc.aio.server(options=[("grpc.max_receive_message_length", MAX_RECORDING_BYTES)])
-        port = server.add_insecure_port("127.0.0.1:0")
-        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
-            harness = cls(channel, admission, f"127.0.0.1:{port}")
+        server, address = _server(MAX_RECEIVED_BYTES)
+        recordings_server, recordings_address = _server(MAX_RECORDING_BYTES)
+        async with (
+            grpc.aio.insecure_channel(address) as channel,
+            grpc.aio.insecure_channel(recordings_address) as recordings,
+        ):
+            harness = cls(channel, recordings, admission, address)
             limits = Limits(idle_seconds, grace_seconds, idle_seconds, longest_seconds, turn_seconds)
             shared = (harness.models, harness.voice, admission)
             servicer = ConversationServicer(*shared, limits, harness.open_conversations, speculates=speculates)
@@ -95,11 +110,14 @@ class Harness:
             bulk = harness.open_conversations.workload.bulk
             riva = riva_handlers(speech, LanguageServicer(harness.models, harness.models, admission, bulk))
             server.add_generic_rpc_handlers((conversation_handler(servicer), *riva.values()))
+            recordings_server.add_generic_rpc_handlers(tuple(recording_handlers(speech).values()))
             await server.start()
+            await recordings_server.start()
             try:
                 yield harness
             finally:
                 await server.stop(grace=None)
+                await recordings_server.stop(grace=None)
 
     @property
     def stub(self) -> conversation_pb2_grpc.ConversationServiceStub:

@@ -16,8 +16,10 @@ class FakeRoom:
 
     limit: float
 
-    def has_room(self, conversations: int, typed_turns: int) -> bool:
-        return NEWCOMER * (conversations + typed_turns) <= self.limit
+    def refusal(self, conversations: int, typed_turns: int, retry_seconds: float) -> TooManySpeakersError | None:
+        if NEWCOMER * (conversations + typed_turns) <= self.limit:
+            return None
+        return TooManySpeakersError(self.limit, retry_seconds)
 
 
 def opened(limit: int, room: FakeRoom | None = None) -> Admission:
@@ -89,3 +91,12 @@ def test_typed_turns_have_places_of_their_own_and_need_room_as_well():
     admission = opened(512, FakeRoom(1.0))
     with admission.conversation(), admission.typed_turn(), pytest.raises(TooManySpeakersError), admission.typed_turn():
         pass
+
+
+def test_the_first_is_let_in_however_late_replies_were():
+    admission = opened(512, FakeRoom(0.0))
+    with admission.conversation(), pytest.raises(TooManySpeakersError), admission.typed_turn():
+        pass
+    with admission.typed_turn():
+        pass
+    assert admission.refused == 1

@@ -82,13 +82,13 @@ def test_newcomers_fill_the_room_and_those_who_only_listen_make_room_again():
     async def main() -> None:
         async with watched() as service, contextlib.AsyncExitStack() as held:
             assert service.watch.limit == 10
-            assert service.watch.has_room(20, 0)
-            assert not service.watch.has_room(21, 0)
+            assert service.watch.refusal(20, 0, 2.0) is None
+            assert service.watch.refusal(21, 0, 2.0) is not None
             for _ in range(20):
                 await held.enter_async_context(service.open.holding(FakeConversation()))
-            assert not service.watch.has_room(21, 0)
+            assert service.watch.refusal(21, 0, 2.0) is not None
             await service.talk(60)
-            assert service.watch.has_room(31, 0)
+            assert service.watch.refusal(31, 0, 2.0) is None
 
     virtual_time.run(main())
 
@@ -97,15 +97,15 @@ def test_the_recognizer_has_as_many_places_whoever_is_let_in():
     async def main() -> None:
         async with watched() as service, contextlib.AsyncExitStack() as held:
             room = RecognizerRoom(service.open)
-            assert room.has_room(2 * RECOGNIZER_PLACES, 1)
-            assert not room.has_room(2 * RECOGNIZER_PLACES + 1, 0)
+            assert room.refusal(2 * RECOGNIZER_PLACES, 1, 2.0) is None
+            assert room.refusal(2 * RECOGNIZER_PLACES + 1, 0, 2.0) is not None
             hasty = [FakeConversation() for _ in range(RECOGNIZER_PLACES - 1)]
             for conversation in hasty:
                 await held.enter_async_context(service.open.holding(conversation))
             await service.talk(60, *hasty, share=10.0)
             assert service.open.speakers(0) > 2 * RECOGNIZER_PLACES
-            assert room.has_room(RECOGNIZER_PLACES + 1, 0)
-            assert not room.has_room(RECOGNIZER_PLACES + 2, 0)
+            assert room.refusal(RECOGNIZER_PLACES + 1, 0, 2.0) is None
+            assert room.refusal(RECOGNIZER_PLACES + 2, 0, 2.0) is not None
 
     virtual_time.run(main())
 
@@ -128,13 +128,13 @@ def test_nobody_comes_in_while_replies_are_late_and_somebody_does_afterwards():
             for speaker in speakers:
                 await held.enter_async_context(service.open.holding(speaker))
             await service.talk(3, *speakers)
-            assert service.watch.has_room(7, 0)
+            assert service.watch.refusal(7, 0, 2.0) is None
             await service.talk(3, *speakers, strain=1.1)
-            assert not service.watch.has_room(7, 0)
+            assert service.watch.refusal(7, 0, 2.0) is not None
             assert service.watch.limit < 6
             assert service.workload.short
             await service.talk(30, *speakers[:2])
-            assert service.watch.has_room(7, 0)
+            assert service.watch.refusal(7, 0, 2.0) is None
             assert not service.workload.short
 
     virtual_time.run(main())
@@ -154,7 +154,7 @@ def test_who_wants_replies_sooner_than_the_models_compute_shuts_nobody_out():
                 await impatient.half_close()
                 statuses = [one.status async for one in impatient.outbox if isinstance(one, Reply)]
                 assert statuses == [Status.PARTIAL] * 8
-                assert service.watch.has_room(2, 0)
+                assert service.watch.refusal(2, 0, 2.0) is None
                 assert service.watch.limit == 10
                 assert not service.workload.short
 
@@ -167,7 +167,7 @@ def test_a_busy_model_alone_is_a_shortage_but_keeps_nobody_out():
             service.machine.busy = 1.0
             await asyncio.sleep(6)
             assert service.workload.short
-            assert service.watch.has_room(1, 0)
+            assert service.watch.refusal(1, 0, 2.0) is None
             service.machine.busy = 0.1
             await asyncio.sleep(6)
             assert not service.workload.short

@@ -208,11 +208,11 @@ def test_a_config_that_cannot_be_read_is_named(tmp_path: Path, broken: bytes):
 
 
 def test_serving_with_settings_that_are_not_in_order_fails_in_a_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ):
     path = tmp_path / "settings.toml"
     assert run(ServeOptions(port=0, settings=path)) == 1
-    assert f"there is no settings file {path}" in capsys.readouterr().err
+    assert f"there is no settings file {path}" in capfd.readouterr().err
     path.write_text("[asr]\nthreads = 0\n")
     assert run(ServeOptions(port=0, settings=path)) == 1
-    assert f"vivavoce serve: {path}, [asr] threads: 0 will not do" in capsys.readouterr().err
+    assert f"vivavoce serve: {path}, [asr] threads: 0 will not do" in capfd.readouterr().err

@@ -2,9 +2,11 @@
 
 import asyncio
 import errno
+import itertools
 import os
 import tempfile
 from pathlib import Path
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 
@@ -24,6 +26,9 @@ class Ending:
 
     async def stop(self) -> None:
         pass
+
+    async def ailing(self, _: object) -> str | None:
+        return None
 
 
 class Starts:
@@ -54,7 +59,7 @@ def test_who_has_served_is_started_again_a_few_times(
 
         monkeypatch.setattr(supervisor.TritonProcess, "start", start)
         with pytest.raises(TritonGaveUpError, match=rf"{message}(.|\n)*out of memory"):
-            await TritonSupervisor(tmp_path).run(tuple, on_lost)
+            await TritonSupervisor(tmp_path, Mock()).run(tuple, on_lost)
         assert start.count == starts
 
     virtual_time.run(main())
@@ -84,18 +89,19 @@ def test_who_cannot_do_his_work_any_more_is_started_again(tmp_path: Path, monkey
             return True
 
         monkeypatch.setattr(supervisor.TritonProcess, "start", start)
-        kept = TritonSupervisor(tmp_path)
-        kept.restart()
+        kept = TritonSupervisor(tmp_path, Mock())
+        kept.restart("it hangs")
         running = asyncio.create_task(kept.run(tuple, on_lost))
         first = await started.get()
-        kept.restart()
-        kept.restart()
+        kept.restart("it hangs")
+        kept.restart("it hangs")
         second = await started.get()
         await asyncio.sleep(60)
         assert first.killed.is_set()
         assert not second.killed.is_set(), "the one that was asked twice is started again once"
         assert started.empty()
         running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
 
     virtual_time.run(main())
 
@@ -112,7 +118,7 @@ def test_a_start_that_the_system_refuses_counts_as_one_that_failed(
 
         monkeypatch.setattr(supervisor.TritonProcess, "start", start)
         with pytest.raises(TritonGaveUpError, match=rf"(.|\n)*{message}"):
-            await TritonSupervisor(tmp_path).run(tuple, on_lost)
+            await TritonSupervisor(tmp_path, Mock()).run(tuple, on_lost)
         assert start.count == starts
 
     virtual_time.run(main())
@@ -128,3 +134,82 @@ def test_a_start_that_fails_leaves_no_folder(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(OSError, match="Cannot allocate memory"):
         asyncio.run(TritonProcess.start(tmp_path))
     assert list(tmp_path.iterdir()) == []
+
+
+class Hanging(Ending):
+    """Runs until it is killed."""
+
+    def __init__(self, verdict: str | None = None) -> None:
+        self.killed = asyncio.Event()
+        self._verdict = verdict
+
+    async def wait(self) -> int:
+        await self.killed.wait()
+        return -9
+
+    async def ailing(self, _: object) -> str | None:
+        return self._verdict
+
+    def kill(self) -> None:
+        self.killed.set()
+
+
+def test_a_start_that_comes_to_nothing_is_ended_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    async def main() -> None:
+        started: list[float] = []
+
+        async def start(*_: object) -> Hanging:
+            started.append(asyncio.get_running_loop().time())
+            return Hanging()
+
+        async def on_lost() -> bool:
+            return False
+
+        monkeypatch.setattr(supervisor.TritonProcess, "start", start)
+        with pytest.raises(TritonGaveUpError, match=r"ended 6 times in a row.*did not come to serve within 120 s"):
+            await TritonSupervisor(tmp_path, Mock()).run(tuple, on_lost, lambda: False)
+        assert len(started) == 6
+        pauses = [after - before for before, after in itertools.pairwise(started)]
+        assert all(120 <= pause < 130 for pause in pauses)
+
+    virtual_time.run(main())
+
+
+def test_what_serves_is_left_alone_however_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    async def main() -> None:
+        running = Hanging()
+
+        async def start(*_: object) -> Hanging:
+            return running
+
+        monkeypatch.setattr(supervisor.TritonProcess, "start", start)
+        watching = asyncio.create_task(TritonSupervisor(tmp_path, Mock()).run(tuple, AsyncMock(), lambda: True))
+        await asyncio.sleep(100_000)
+        assert not running.killed.is_set()
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+
+    virtual_time.run(main())
+
+
+@pytest.mark.parametrize("serves", [True, False])
+def test_a_triton_with_a_process_that_can_work_no_more_is_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serves: bool
+):
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        started: list[float] = []
+
+        async def start(*_: object) -> Hanging:
+            started.append(loop.time())
+            return Hanging(None if len(started) == 2 else "the process of the model asr is stopped")
+
+        monkeypatch.setattr(supervisor.TritonProcess, "start", start)
+        kept = TritonSupervisor(tmp_path, Mock())
+        running = asyncio.create_task(kept.run(lambda: ["asr"], AsyncMock(return_value=True), lambda: serves))
+        await asyncio.sleep(15)
+        assert len(started) == 2
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    virtual_time.run(main())

@@ -57,6 +57,7 @@ from service.triton.logs import reason, relay
         ),
         ("| server_id | triton |\n", logging.DEBUG, "| server_id | triton |"),
         ("\n", logging.DEBUG, ""),
+        ("Signal (15) received.\n", logging.DEBUG, "Signal (15) received."),
         ("error: creating server: Internal\n", logging.ERROR, "error: creating server: Internal"),
         ("UserWarning: something a model says\n", logging.WARNING, "UserWarning: something a model says"),
     ],

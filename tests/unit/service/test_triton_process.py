@@ -8,39 +8,48 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 from service.triton import process as module
 from service.triton.process import TritonProcess
+from service.triton.run_folder import RunFolder
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-    import pytest
+
+@pytest.fixture
+def run() -> Iterator[RunFolder]:
+    folder = RunFolder.open()
+    yield folder
+    folder.close()
 
 
-async def printing(code: str, directory: Path) -> TritonProcess:
+async def printing(code: str, run: RunFolder, directory: Path) -> TritonProcess:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE, start_new_session=True
     )
-    return TritonProcess(process, (1, 2), directory, "vivavoce_test_")
+    return TritonProcess(process, run, directory / "triton")
 
 
 ENDLESS = "import time; time.sleep(60)"
 WITH_A_MODEL = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', '{ENDLESS}']); "
 
 
-async def test_the_end_is_noticed_while_the_process_of_a_model_goes_on(tmp_path: Path):
-    triton = await printing(WITH_A_MODEL, tmp_path)
+async def test_the_end_is_noticed_while_the_process_of_a_model_goes_on(run: RunFolder, tmp_path: Path):
+    triton = await printing(WITH_A_MODEL, run, tmp_path)
     async with asyncio.timeout(30):
         assert await triton.wait() == 0
         await triton.stop()
 
 
 async def test_who_does_not_stop_in_order_is_killed_with_the_processes_of_its_models(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(module, "_STOP_GRACE_SECONDS", 0.1)
     deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); "
-    triton = await printing(WITH_A_MODEL + deaf + ENDLESS, tmp_path)
+    triton = await printing(WITH_A_MODEL + deaf + ENDLESS, run, tmp_path)
     async with asyncio.timeout(30):
         while not triton.reason.endswith("ready"):
             await asyncio.sleep(0.01)
@@ -48,10 +57,10 @@ async def test_who_does_not_stop_in_order_is_killed_with_the_processes_of_its_mo
         assert await triton.wait() == -signal.SIGKILL
 
 
-async def test_a_long_line_does_not_stop_the_reading(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+async def test_a_long_line_does_not_stop_the_reading(run: RunFolder, tmp_path: Path, caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.DEBUG, logger="vivavoce.triton")
     code = "print('+' * 200_000)\nfor number in range(5_000): print('+', number)\nprint('error: the end', end='')"
-    triton = await printing(code, tmp_path)
+    triton = await printing(code, run, tmp_path)
     async with asyncio.timeout(30):
         assert await triton.wait() == 0
         await triton.stop()

@@ -6,8 +6,10 @@ import grpc
 import numpy as np
 import pytest
 
+from service.malformed import MAX_RECEIVED_BYTES
 from service.riva.handlers import MAX_RECORDING_BYTES
 from service.riva.proto import riva_asr_pb2 as pb
+from service.riva.proto import riva_asr_pb2_grpc
 from service.riva.proto.riva_common_pb2 import RequestId
 from tests.unit.pipelines.fakes import ScriptedVoice
 from tests.unit.service.harness import Harness
@@ -55,7 +57,8 @@ async def test_each_channel_has_its_result(harness: Harness):
 
 async def test_long_recordings_are_taken_in_piece_by_piece_while_others_are_served(harness: Harness):
     harness.voice.probability = 0.0
-    recording = asyncio.create_task(_recognize(harness, request(600)))
+    stub = riva_asr_pb2_grpc.RivaSpeechRecognitionStub(harness.recordings)
+    recording = asyncio.create_task(_recognize(stub, request(600)))
     while not recording.done():
         await speech(harness).GetRivaSpeechRecognitionConfig(pb.RivaSpeechRecognitionConfigRequest(), timeout=1)
         await asyncio.sleep(0.01)
@@ -84,7 +87,7 @@ async def test_a_caller_who_gives_up_leaves_no_sequence_open(harness: Harness):
 @pytest.mark.parametrize("grace_seconds", [30, 0])
 async def test_a_shutdown_leaves_a_recording_whole_or_refuses_it(harness: Harness, grace_seconds: float):
     harness.voice.new_stream = lambda: ScriptedVoice(*(((1.5, 1.0), (1.0, 0.0)) * 40))
-    recording = asyncio.create_task(_recognize(harness, request(100)))
+    recording = asyncio.create_task(_recognize(speech(harness), request(100)))
     await harness.until(lambda: len(harness.models.sequences) > 2)
     drained = asyncio.create_task(harness.open_conversations.drain(grace_seconds))
     if grace_seconds:
@@ -100,7 +103,7 @@ async def test_a_shutdown_leaves_a_recording_whole_or_refuses_it(harness: Harnes
 
 async def test_a_recording_that_is_heard_but_not_recognized_at_a_shutdown_is_refused(harness: Harness):
     harness.models.recognition_seconds = 0.5
-    recording = asyncio.create_task(_recognize(harness, request(1)))
+    recording = asyncio.create_task(_recognize(speech(harness), request(1)))
     await harness.until(lambda: harness.models.open_sequences and _phases(harness) == ["finalizing"])
     await harness.open_conversations.drain(0)
     with pytest.raises(grpc.aio.AioRpcError) as ended:
@@ -117,8 +120,26 @@ async def test_a_recognizer_that_fails_is_told(harness: Harness):
     assert "out of order" in failed.value.details()
 
 
-async def _recognize(harness: Harness, asked: pb.RecognizeRequest) -> pb.RecognizeResponse:
-    return await speech(harness).Recognize(asked)
+async def test_a_recording_too_long_for_the_callers_port_is_refused_and_taken_on_the_other(harness: Harness):
+    harness.voice.probability = 0.0
+    long = request(MAX_RECEIVED_BYTES / 32_000)
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await speech(harness).Recognize(long)
+    assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert "larger than max" in refused.value.details()
+    assert not (await riva_asr_pb2_grpc.RivaSpeechRecognitionStub(harness.recordings).Recognize(long)).results
+
+
+async def test_nobody_streams_on_the_port_for_recordings(harness: Harness):
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await riva_asr_pb2_grpc.RivaSpeechRecognitionStub(harness.recordings).StreamingRecognize().read()
+    assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
+
+
+async def _recognize(
+    stub: riva_asr_pb2_grpc.RivaSpeechRecognitionStub, asked: pb.RecognizeRequest
+) -> pb.RecognizeResponse:
+    return await stub.Recognize(asked)
 
 
 def _phases(harness: Harness) -> list[str]:

@@ -1,0 +1,33 @@
+"""How Triton's client connects."""
+
+from __future__ import annotations
+
+import ipaddress
+
+# A Triton that starts again is found again within half a second; gRPC's own pauses grow to two minutes.
+_RECONNECTING: list[tuple[str, int]] = [
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 500),
+]
+
+
+def channel_options(address: str) -> list[tuple[str, int]]:
+    """Returns gRPC's options for a channel to Triton. What is on this machine is never looked for behind a proxy."""
+    return [*_RECONNECTING, *([("grpc.enable_http_proxy", 0)] if is_local(address) else [])]
+
+
+def is_local(address: str) -> bool:
+    """Whether an address is a Unix socket or one of the loopback."""
+    if address.startswith("unix:"):
+        return True
+    host, _ = split(address)
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def split(address: str) -> tuple[str, str]:
+    """Splits ``HOST:PORT``; an IPv6 host loses its brackets."""
+    host, _, port = address.rpartition(":")
+    return host.removeprefix("[").removesuffix("]"), port

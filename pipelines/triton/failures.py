@@ -1,0 +1,46 @@
+"""What Triton's errors mean."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from pipelines.errors import ModelControlError, ModelError, ModelUnavailableError
+
+if TYPE_CHECKING:
+    from tritonclient.utils import InferenceServerException
+
+logger = logging.getLogger(__name__)
+
+LATE = "StatusCode.DEADLINE_EXCEEDED"
+UNREACHABLE = {"StatusCode.UNAVAILABLE", LATE, "StatusCode.CANCELLED"}
+
+
+def model_error(model: str, error: InferenceServerException) -> ModelError:
+    """Makes our own error of what Triton said of a request to a model."""
+    if error.status() in UNREACHABLE:
+        return ModelUnavailableError(f"the model server cannot be reached for {model}: try again soon")
+    logger.error("the model %s failed: %s", model, error.message())
+    return ModelError(f"the model {model} failed: the service's log has the details")
+
+
+def tells_of_dead_model(error: InferenceServerException) -> bool:
+    """Whether Triton's Python backend says that the process of a model is gone; it never makes another by itself."""
+    message = error.message() or ""
+    return "Stub process" in message and "is not healthy" in message
+
+
+def control_error(what: str, error: InferenceServerException) -> ModelError:
+    """Makes our own error of what Triton said of a load or an unload; ``what`` begins its message."""
+    message = error.message() or ""
+    # Triton says of this too that it is UNAVAILABLE.
+    if "explicit model load / unload is not allowed" in message:
+        return ModelControlError(f"{what}: it does not run with --model-control-mode=explicit")
+    if error.status() in UNREACHABLE or not message:
+        return ModelUnavailableError(f"{what}: it cannot be reached, or did not answer in time: try again soon")
+    return ModelControlError(f"{what}: {_first_line(message)}")
+
+
+def _first_line(message: str) -> str:
+    """Cuts the traceback off that a Python model adds to its reason."""
+    return message.replace("\\n", "\n").strip().splitlines()[0].strip()

@@ -1,0 +1,146 @@
+"""The models of a Triton that somebody else runs: whether it is there, and is the right one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Protocol
+
+from pipelines.errors import ModelError
+from pipelines.triton import CONTRACTS, diagnose
+from pipelines.versions.probes import heartbeat
+from service.readiness import ModelServer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pipelines.triton import TritonClient
+    from pipelines.versions.serving import ActiveVersions
+
+logger = logging.getLogger(__name__)
+
+_SAY_SECONDS = 30.0
+_COMPARE_SECONDS = 60.0
+_ANSWER_SECONDS = 5.0
+_CLOCK_ENGINE = "intent_slot"
+_TOLERATED_SECONDS = 0.1
+
+
+class WrongTritonError(RuntimeError):
+    """What the address of a Triton leads to cannot serve this, however long it is waited for."""
+
+
+class Rollout(ModelServer, Protocol):
+    """What is asked of the versions of the engines."""
+
+    @property
+    def active(self) -> ActiveVersions:
+        """The engines that serve."""
+
+    def active_models(self) -> Mapping[str, str]:
+        """Names the model of each engine that serves."""
+
+
+class RemoteModels:
+    """Tells which models are not ready, and why; checks their contract, and follows Triton's clock.
+
+    Args:
+        models: the model server that tells which models are ready, and what they are.
+        client: the connection to Triton.
+        address: ``host:port`` or ``unix:path`` of its gRPC endpoint.
+    """
+
+    def __init__(self, models: Rollout, client: TritonClient, address: str) -> None:
+        self._models = models
+        self._client = client
+        self._address = address
+        self._checked = False
+        self._has_served = False
+        self._said_at: float | None = None
+        self._compared_at: float | None = None
+
+    async def missing(self) -> Sequence[str]:
+        """Returns the names of the models that are not ready.
+
+        Raises:
+            WrongTritonError: they never will be, and have not been so far.
+        """
+        missing = await self._models.missing()
+        if missing:
+            self._checked = False
+            await self._say_why(missing)
+        elif not self._checked:
+            missing = await self._check()
+        elif self._is_time(self._compared_at, _COMPARE_SECONDS):
+            await self._compare_clocks()
+        return missing
+
+    async def warm_up(self) -> None:
+        """Warms the models up, and compares Triton's clock with this machine's."""
+        await self._models.warm_up()
+        await self._compare_clocks()
+        self._has_served = True
+        self._said_at = None
+
+    async def _check(self) -> Sequence[str]:
+        """Compares the models with what is asked of them; returns those that do not suit."""
+        wrong = {}
+        try:
+            for engine, model in self._models.active_models().items():
+                lacking = CONTRACTS[engine] - await self._client.tensors(model)
+                if lacking:
+                    wrong[model] = " and no ".join(sorted(lacking))
+        except ModelError:
+            return list(self._models.active_models().values())
+        self._checked = not wrong
+        if wrong:
+            what = "; ".join(f"its model {model} has no {lacking}" for model, lacking in wrong.items())
+            cure = "serve the model_repository/ of this version there"
+            self._give_up(f"Triton at {self._address} has models with another contract ({what}): {cure}")
+        return list(wrong)
+
+    def _give_up(self, message: str) -> None:
+        """Ends the start; a service that has served goes on waiting, for what was there may come back."""
+        if not self._has_served:
+            raise WrongTritonError(message)
+        self._say(message)
+
+    async def _say_why(self, missing: Sequence[str]) -> None:
+        if not self._is_time(self._said_at, _SAY_SECONDS):
+            return
+        diagnosis = await diagnose(self._address)
+        if diagnosis is None:
+            # It may just have come up.
+            if missing := await self._models.missing():
+                self._say(f"Triton at {self._address} does not serve {' and '.join(missing)}: load what is missing")
+        elif diagnosis.is_hopeless:
+            self._give_up(diagnosis.text)
+        else:
+            self._say(diagnosis.text)
+
+    def _say(self, message: str) -> None:
+        if self._is_time(self._said_at, _SAY_SECONDS):
+            self._said_at = asyncio.get_running_loop().time()
+            logger.warning("waiting: %s", message)
+
+    async def _compare_clocks(self) -> None:
+        self._compared_at = asyncio.get_running_loop().time()
+        before, engine = self._client.clock.ahead_seconds, self._models.active.engine(_CLOCK_ENGINE)
+        try:
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                await self._client.compare_clocks(
+                    self._models.active_models()[_CLOCK_ENGINE], lambda: heartbeat(_CLOCK_ENGINE).ask(engine)
+                )
+        except (ModelError, TimeoutError, ValueError, TypeError, IndexError, AttributeError):
+            return  # Whoever looks after the models notices.
+        ahead = self._client.clock.ahead_seconds
+        if abs(ahead) > _TOLERATED_SECONDS and abs(ahead - before) > _TOLERATED_SECONDS:
+            logger.warning(
+                "the clock of Triton's machine at %s is %.1f s %s: deadlines are converted; set one of the clocks",
+                self._address,
+                abs(ahead),
+                "ahead" if ahead > 0 else "behind",
+            )
+
+    def _is_time(self, last: float | None, seconds: float) -> bool:
+        return last is None or asyncio.get_running_loop().time() - last >= seconds

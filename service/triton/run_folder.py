@@ -1,0 +1,125 @@
+"""The folder of one run of the service: its models, Triton's backends and socket. It goes when the service does."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from service.triton import guardian
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+logger = logging.getLogger(__name__)
+
+_CLOSE_SECONDS = 20.0
+_MAX_SOCKET_BYTES = 107
+"""What Linux takes as the path of a Unix socket."""
+_SOCKET = "grpc"
+# Triton writes its port behind the path of the socket, too, and will not do without one.
+_PORT = 1
+
+
+class RunFolder:
+    """A folder of mode 0700 with a guardian, which removes it however this process ends.
+
+    Attributes:
+        path: the folder.
+        private_memory: whether Triton can be given shared memory that other accounts cannot open.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], path: Path, *, private_memory: bool) -> None:
+        self.path = path
+        self.private_memory = private_memory
+        self._guardian = process
+        self._lock = os.open(path / guardian.LOCK, os.O_RDWR | os.O_CLOEXEC)
+        # Held here too: a guardian that was killed alone leaves nothing that could be swept.
+        fcntl.flock(self._lock, fcntl.LOCK_SH)
+
+    @classmethod
+    def open(cls) -> Self:
+        """Makes one, in ``TMPDIR`` or where that has too long a name for a socket in ``/tmp``.
+
+        Raises:
+            OSError: no folder can be made, or no process started.
+        """
+        base = _base()
+        process = subprocess.Popen(  # noqa: S603 - our own script
+            [sys.executable, "-I", "-S", guardian.__file__, str(base)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            # Ctrl-C in the terminal must not reach it.
+            start_new_session=True,
+        )
+        assert process.stdout is not None
+        assert process.stderr is not None
+        with process.stdout, process.stderr:
+            line = process.stdout.readline()
+            if not line:
+                _, said = process.communicate()
+                reason = said.decode(errors="replace").strip()
+                raise OSError(
+                    f"no folder for Triton can be made ({reason}): make room, or set TMPDIR to another folder"
+                )
+        said = json.loads(line)
+        if said["open_memory"] is not None:
+            logger.warning(
+                "other accounts on this machine may look into Triton's shared memory while it starts: the system "
+                "allows no mount namespace (%s); allow user namespaces, or run the service in a container of its own",
+                said["open_memory"],
+            )
+        return cls(process, Path(said["folder"]), private_memory=said["open_memory"] is None)
+
+    @property
+    def address(self) -> str:
+        """Address of Triton's gRPC endpoint: a Unix socket, which only this user can connect to."""
+        return f"unix:{self.socket}:{_PORT}"
+
+    @property
+    def socket(self) -> Path:
+        """The path that Triton is given; the socket's own has the port behind it."""
+        return self.path / _SOCKET
+
+    @property
+    def port(self) -> int:
+        """The port number that Triton wants beside the path."""
+        return _PORT
+
+    @property
+    def segment_prefix(self) -> str:
+        """How the names of the shared memory begin. Servers on one machine must not share them."""
+        return guardian.segment_prefix(self.path)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What every process of the run has in its environment."""
+        return {guardian.VARIABLE: str(self.path)}
+
+    def close(self) -> None:
+        """Removes the folder, and ends what still runs of it. May be called twice."""
+        if self._lock < 0:
+            return
+        assert self._guardian.stdin is not None
+        self._guardian.stdin.close()
+        os.close(self._lock)
+        self._lock = -1
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._guardian.wait(_CLOSE_SECONDS)
+
+
+def _base() -> Path:
+    """Chooses the folder for temporary files in which a socket's path is short enough."""
+    usual = Path(tempfile.gettempdir()).absolute()
+    longest = f"/{guardian.PREFIX}12345678/{_SOCKET}:{_PORT}"
+    fits = len(os.fsencode(usual)) + len(longest) <= _MAX_SOCKET_BYTES
+    return usual if fits else Path("/tmp")  # noqa: S108 - the folder made in it is this user's alone

@@ -1,0 +1,111 @@
+"""What other accounts of the machine see of a service's Triton: nothing."""
+
+from __future__ import annotations
+
+import errno
+import multiprocessing
+import os
+import socket
+import stat
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from service.child_process import SERVE, start, stop, wait_for_address
+from service.private_memory import why_not_isolated
+from tests.integration.triton_processes import family, run_folder, tritonserver
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Iterator
+
+NOBODY = 65_534
+WITHOUT_NAMESPACES = str(Path(__file__).parents[1] / "without_namespaces.py")
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can take on another account")
+
+
+@pytest.fixture(scope="module", params=["private memory", "without namespaces"])
+def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen]:
+    """A service with a Triton of its own, once where Linux gives it no namespaces either."""
+    arguments = [sys.executable, *SERVE, "--max-conversations", "8"]
+    if request.param == "without namespaces":
+        arguments = [sys.executable, WITHOUT_NAMESPACES, *arguments]
+    log = tmp_path_factory.mktemp("log") / "log"
+    with log.open("wb") as file:
+        process = start(arguments, file)
+    try:
+        assert wait_for_address(process), log.read_text()
+        said = "other accounts on this machine may look into Triton's shared memory" in log.read_text()
+        assert said == (request.param == "without namespaces" or why_not_isolated() is not None)
+        yield process
+    finally:
+        stop(process)
+
+
+def _answer(question: Callable[..., object], arguments: tuple[object, ...], answers: multiprocessing.Queue) -> None:
+    os.setgroups([])
+    os.setgid(NOBODY)
+    os.setuid(NOBODY)
+    answers.put(question(*arguments))
+
+
+def as_nobody(question: Callable[..., object], *arguments: object) -> object:
+    """Returns what a function finds out in a process of another account."""
+    context = multiprocessing.get_context("fork")
+    answers = context.Queue()
+    child = context.Process(target=_answer, args=(question, arguments, answers))
+    child.start()
+    answer = answers.get(timeout=30)
+    child.join(30)
+    return answer
+
+
+def _why_not_connected(path: str) -> int:
+    with socket.socket(socket.AF_UNIX) as caller:
+        return caller.connect_ex(path)
+
+
+def _readable(paths: list[str]) -> list[str]:
+    found = []
+    for path in paths:
+        try:
+            with Path(path).open("rb") as file:
+                file.read(1)
+        except OSError:
+            continue
+        found.append(path)
+    return found
+
+
+@as_root
+def test_no_other_account_can_speak_with_triton(service: subprocess.Popen):
+    (path,) = run_folder(service).glob("grpc:*")
+    assert _why_not_connected(str(path)) == 0
+    assert as_nobody(_why_not_connected, str(path)) == errno.EACCES
+
+
+def test_triton_listens_on_no_port(service: subprocess.Popen):
+    servers = [tritonserver(service), *tritonserver(service).children(recursive=True)]
+    assert len(servers) > 5
+    assert [connection for server in servers for connection in server.net_connections("inet")] == []
+
+
+@as_root
+def test_no_other_account_can_read_the_shared_memory(service: subprocess.Popen):
+    server = tritonserver(service)
+    folders = {Path("/dev/shm"), *(Path("/proc", str(process.pid), "root/dev/shm") for process in family(service))}
+    segments = [str(path) for folder in folders for path in folder.glob(f"vivavoce_{run_folder(service).name[-8:]}_*")]
+    assert len(segments) >= 8
+    assert sorted(_readable(segments)) == sorted(segments)
+    assert as_nobody(_readable, segments) == []
+    mapped = [region.path for region in server.memory_maps(grouped=False) if "vivavoce_" in region.path]
+    assert mapped, "Triton keeps its segments elsewhere"
+
+
+def test_the_run_folder_is_the_users_alone(service: subprocess.Popen):
+    assert stat.S_IMODE(run_folder(service).stat().st_mode) == 0o700
+    assert psutil.Process(service.pid).uids().real == run_folder(service).stat().st_uid

@@ -1,0 +1,100 @@
+"""A Triton that is not there, is not one, or is another one; proxies on the way, and a clock that is off."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pipelines import deadline
+from pipelines.deadline import answers_within
+from pipelines.errors import ModelError
+from pipelines.triton import TritonClient, client, connect
+from pipelines.versions.probes import heartbeat
+from service.child_process import SERVE, listening
+from tests.fake_triton import FakeTriton, serving
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+async def said_and_status(address: str) -> tuple[str, int]:
+    """Runs a service until it ends; returns the last line that it said, and its exit status."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, *SERVE, "--triton", address),
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(60):
+        _, said = await process.communicate()
+    return said.decode().splitlines()[-1], process.returncode or 0
+
+
+async def test_a_server_of_something_else_ends_the_start():
+    async with serving(None) as address:
+        assert await said_and_status(address) == (
+            f"vivavoce serve: what listens at {address} is a gRPC server, but no Triton: name Triton's gRPC address",
+            1,
+        )
+
+
+async def test_another_contract_ends_the_start():
+    fake = FakeTriton()
+    fake.tensors["intent_slot"] = frozenset(("TEXT",))
+    async with serving(fake) as address:
+        said, status = await said_and_status(address)
+    assert said.startswith(f"vivavoce serve: Triton at {address} has models with another contract (its model intent")
+    assert status == 1
+
+
+def test_a_triton_that_is_not_there_yet_is_waited_for(tmp_path: Path):
+    log = tmp_path / "log"
+    address = f"unix:{tmp_path}/grpc"
+    with (
+        log.open("wb") as file,
+        subprocess.Popen([sys.executable, *SERVE, "--triton", address], stderr=file) as process,
+    ):
+        try:
+            ends = time.monotonic() + 60
+            while "there is no socket of Triton" not in log.read_text():
+                assert time.monotonic() < ends
+                time.sleep(0.05)
+            assert process.poll() is None
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(30) == 0
+        finally:
+            process.kill()
+
+
+def test_proxies_of_the_environment_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for name in ("http_proxy", "https_proxy", "grpc_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    with listening([*SERVE, "--max-conversations", "8"], tmp_path / "log"):
+        pass
+
+
+@pytest.mark.parametrize("ahead", [-1.0, 1.0])
+async def test_a_clock_that_is_off_makes_no_request_late(
+    triton_address: str, monkeypatch: pytest.MonkeyPatch, ahead: float
+):
+    """What stands for a Triton with another clock is a service with another clock."""
+    other = SimpleNamespace(time=lambda: time.time() - ahead, monotonic=time.monotonic)
+    monkeypatch.setattr(client, "time", other)
+    monkeypatch.setattr(deadline, "time", other)
+    triton = TritonClient(triton_address)
+    intents = connect(triton, "intent_slot", "intent_slot")
+    with contextlib.suppress(ModelError), answers_within(0.3):
+        await heartbeat("intent_slot").ask(intents)
+        assert ahead < 0, "Triton's clock is ahead: the deadline has passed"
+    await triton.compare_clocks("intent_slot", lambda: heartbeat("intent_slot").ask(intents))
+    assert triton.clock.ahead_seconds == pytest.approx(ahead, abs=0.2)
+    with answers_within(1.0):
+        assert await heartbeat("intent_slot").ask(intents)
+    await triton.close()

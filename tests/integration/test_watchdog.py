@@ -1,0 +1,132 @@
+"""A Triton that hangs or loses a model while nobody talks is at work again within 20 s, and nobody had to ask."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import grpc
+import psutil
+import pytest
+import tritonclient.grpc.aio as triton_client
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+import vivavoce
+from service.child_process import SERVE, listening, start, stop, wait_for_address
+from tests.integration.triton_processes import family, run_folder, stub, tritonserver
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ARGUMENTS = [*SERVE, "--max-conversations", "8"]
+SERVING = health_pb2.HealthCheckResponse.SERVING
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    with listening(ARGUMENTS, tmp_path / "log") as running:
+        yield running
+
+
+@pytest.fixture
+async def address(service: tuple[subprocess.Popen[str], str]) -> str:
+    """Where the service listens, which serves."""
+    await until_it_answers(service[1], 60)
+    return service[1]
+
+
+async def until_it_answers(address: str, seconds: float) -> None:
+    """Waits until the service has answered a question whole."""
+    document = vivavoce.Document("The ferry leaves at nine.")
+    async with asyncio.timeout(seconds), grpc.aio.insecure_channel(address) as channel:
+        health = health_pb2_grpc.HealthStub(channel)
+        while True:
+            await asyncio.sleep(0.1)
+            if (await health.Check(health_pb2.HealthCheckRequest())).status != SERVING:
+                continue
+            async with vivavoce.connect(address) as client:
+                with contextlib.suppress(vivavoce.VivavoceError):
+                    reply = await client.ask("when does the ferry leave", documents=[document], reply_budget_seconds=2)
+                    if reply.status is vivavoce.ReplyStatus.COMPLETE:
+                        return
+
+
+async def until_lost(process: psutil.Process, seconds: float) -> None:
+    """Waits until the watchdog has ended a process, which nobody has asked anything."""
+    async with asyncio.timeout(seconds):
+        while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("model", "how"),
+    [
+        (None, signal.SIGSTOP),
+        ("asr", signal.SIGSTOP),
+        ("qa_bert", signal.SIGSTOP),
+        ("intent_slot_tokenize", signal.SIGKILL),
+        ("punctuation", signal.SIGKILL),
+    ],
+)
+async def test_what_hangs_or_ends_while_nobody_talks_is_mended(
+    service: tuple[subprocess.Popen[str], str], address: str, model: str | None, how: signal.Signals
+):
+    server = tritonserver(service[0])
+    (server if model is None else stub(service[0], model)).send_signal(how)
+    began = time.monotonic()
+    await until_lost(server, 15)
+    noticed = time.monotonic() - began
+    await until_it_answers(address, 20 - noticed)
+
+
+@pytest.mark.parametrize("model", ["qa_bert", "asr", "intent_slot"])
+async def test_what_somebody_unloads_is_loaded_again(
+    service: tuple[subprocess.Popen[str], str], address: str, model: str
+):
+    server = tritonserver(service[0])
+    async with triton_client.InferenceServerClient(f"unix:{run_folder(service[0])}/grpc:1") as client:
+        await client.unload_model(model)
+        assert not await client.is_model_ready(model)
+        async with asyncio.timeout(15):
+            while not await client.is_model_ready(model):
+                await asyncio.sleep(0.1)
+    await until_it_answers(address, 20)
+    assert tritonserver(service[0]).pid == server.pid, "the others went on"
+
+
+async def test_a_service_that_was_stopped_for_a_while_finds_its_triton_in_order(
+    service: tuple[subprocess.Popen[str], str], address: str
+):
+    server = tritonserver(service[0])
+    processes = [psutil.Process(service[0].pid), *family(service[0])]
+    for process in processes:
+        process.suspend()
+    await asyncio.sleep(12)
+    for process in processes:
+        process.resume()
+    await asyncio.sleep(6)
+    await until_it_answers(address, 20)
+    assert tritonserver(service[0]).pid == server.pid
+
+
+async def test_a_triton_that_hangs_while_it_starts_is_started_again(tmp_path: Path):
+    with (tmp_path / "log").open("wb") as log:
+        process = start([sys.executable, *ARGUMENTS], log)
+    try:
+        async with asyncio.timeout(30):
+            while len(family(process)) < 4:
+                await asyncio.sleep(0.01)
+        server = tritonserver(process)
+        server.suspend()
+        await until_lost(server, 15)
+        assert await asyncio.to_thread(wait_for_address, process, 30)
+        assert tritonserver(process).pid != server.pid
+        assert "Triton is stopped" in (tmp_path / "log").read_text()
+    finally:
+        stop(process)

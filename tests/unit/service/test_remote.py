@@ -1,0 +1,153 @@
+"""What the service says of a Triton that somebody else runs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pipelines.triton import TritonClient
+from service.triton import remote
+from service.triton.remote import RemoteModels, WrongTritonError
+from tests.fake_triton import FakeTriton, serving
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+
+class Rollout:
+    """The first versions of the engines."""
+
+    def __init__(self, client: TritonClient) -> None:
+        self._client = client
+        self.active = SimpleNamespace(engine=lambda _: client)
+
+    def active_models(self) -> dict[str, str]:
+        return {name: name for name in ("asr", "intent_slot", "qa")}
+
+    async def missing(self) -> list[str]:
+        return list(await self._client.missing(list(self.active_models())))
+
+    async def warm_up(self) -> None:
+        pass
+
+
+class Heartbeat:
+    async def ask(self, client: TritonClient) -> None:
+        await client.infer("intent_slot", [])
+
+
+@pytest.fixture(autouse=True)
+def heartbeat(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "heartbeat", lambda _: Heartbeat())
+
+
+@contextlib.asynccontextmanager
+async def models_at(address: str) -> AsyncIterator[RemoteModels]:
+    client = TritonClient(address)
+    yield RemoteModels(Rollout(client), client, address)
+    await client.close()
+
+
+async def test_the_right_one_is_served_without_a_word(caplog: pytest.LogCaptureFixture):
+    async with serving(FakeTriton()) as address, models_at(address) as models:
+        assert await models.missing() == []
+        await models.warm_up()
+        assert await models.missing() == []
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+async def test_another_contract_ends_the_start_and_is_named():
+    fake = FakeTriton()
+    fake.tensors["qa"] = frozenset(("QUESTION", "DOCUMENT"))
+    async with serving(fake) as address, models_at(address) as models:
+        with pytest.raises(WrongTritonError) as raised:
+            await models.missing()
+    assert str(raised.value) == (
+        f"Triton at {address} has models with another contract (its model qa has no ANSWER_SPAN and no COMPUTE_MS and "
+        "no SCORE): serve the model_repository/ of this version there"
+    )
+
+
+async def test_another_server_ends_the_start():
+    async with serving(None) as address, models_at(address) as models:
+        with pytest.raises(WrongTritonError, match="is a gRPC server, but no Triton"):
+            await models.missing()
+
+
+async def test_one_that_changes_while_it_serves_is_waited_for(caplog: pytest.LogCaptureFixture):
+    fake = FakeTriton()
+    async with serving(fake) as address, models_at(address) as models:
+        assert await models.missing() == []
+        await models.warm_up()
+        fake.ready.clear()
+        assert await models.missing() == ["asr", "intent_slot", "qa"]
+        fake.ready.update(fake.tensors)
+        fake.tensors["qa"] = frozenset(("QUESTION",))
+        assert await models.missing() == ["qa"]
+
+
+async def test_what_is_waited_for_is_said_now_and_then(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    fake = FakeTriton()
+    fake.ready.discard("asr")
+    async with serving(fake) as address, models_at(address) as models:
+        for _ in range(5):
+            assert await models.missing() == ["asr"]
+        said = f"waiting: Triton at {address} does not serve asr: load what is missing"
+        assert [record.message for record in caplog.records] == [said]
+        monkeypatch.setattr(remote, "_SAY_SECONDS", 0.0)
+        await models.missing()
+    assert [record.message for record in caplog.records] == [said] * 2
+
+
+async def test_one_that_is_not_there_yet_is_waited_for(caplog: pytest.LogCaptureFixture):
+    async with models_at("127.0.0.1:1") as models:
+        for _ in range(5):
+            assert len(await models.missing()) == 3
+    (said,) = [record.message for record in caplog.records]
+    assert said.startswith("waiting: nothing listens at Triton's address 127.0.0.1:1")
+
+
+@pytest.mark.parametrize(("ahead", "said"), [(1.0, "is 1.0 s ahead"), (-2.0, "is 2.0 s behind"), (0.0, None)])
+async def test_a_clock_that_is_off_is_told_once(caplog: pytest.LogCaptureFixture, ahead: float, said: str | None):
+    fake = FakeTriton()
+    fake.ahead_seconds = ahead
+    async with serving(fake) as address, models_at(address) as models:
+        assert await models.missing() == []
+        await models.warm_up()
+        await models.warm_up()
+    messages = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
+    assert len(messages) == (said is not None)
+    assert all(said in message and address in message for message in messages)
+
+
+async def test_a_clock_that_is_set_while_it_serves_is_followed(monkeypatch: pytest.MonkeyPatch):
+    fake = FakeTriton()
+    async with serving(fake) as address:
+        client = TritonClient(address)
+        models = RemoteModels(Rollout(client), client, address)
+        assert await models.missing() == []
+        await models.warm_up()
+        fake.ahead_seconds = 60.0
+        monkeypatch.setattr(remote, "_COMPARE_SECONDS", 0.0)
+        await models.missing()
+        assert client.clock.ahead_seconds == pytest.approx(60.0, abs=5)
+        await client.close()
+
+
+async def test_a_model_server_that_hangs_does_not_hold_up_the_rest(monkeypatch: pytest.MonkeyPatch):
+    class Hanging(Heartbeat):
+        async def ask(self, _: TritonClient) -> None:
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr(remote, "heartbeat", lambda _: Hanging())
+    monkeypatch.setattr(remote, "_ANSWER_SECONDS", 0.01)
+    async with serving(FakeTriton()) as address, models_at(address) as models, asyncio.timeout(10):
+        assert await models.missing() == []
+        await models.warm_up()

