@@ -26,22 +26,47 @@ _READ_CHARACTERS = 320
 """Characters of a text that the model for intents reads, about: it is cut after 64 tokens."""
 
 
+MAX_PIECES_WHILE_NOBODY_SPEAKS = 4
+"""Of recordings: they are done long before an utterance that begins now is over. Typed turns come without a warning."""
+
+RECOGNITION = "asr"
+
+
 class BulkGate:
-    """Lets bulk work pass in pieces: one of a kind at a time, in order of arrival, and none while replies are due."""
+    """Lets bulk work pass in pieces: few of a kind at a time, in order of arrival, and none while replies are due."""
 
     def __init__(self) -> None:
         self._waited_for: set[Hashable] = set()
+        self._speaking: set[Hashable] = set()
         self._nobody_waits = asyncio.Event()
         self._nobody_waits.set()
         self._turns: dict[str, asyncio.Lock] = collections.defaultdict(asyncio.Lock)
+        self._under_way: collections.Counter[str] = collections.Counter()
+        self._changed = asyncio.Event()
 
     @property
     def replies_due(self) -> int:
         """How many conversations wait for a model to reply."""
         return len(self._waited_for)
 
-    def note(self, conversation: Hashable, *, reply_is_due: bool) -> None:
-        """Takes in whether a conversation waits for a model to reply."""
+    @property
+    def speakers(self) -> int:
+        """How many conversations have somebody speak in them who wants a reply."""
+        return len(self._speaking)
+
+    def note(self, conversation: Hashable, *, reply_is_due: bool, speaks: bool = False) -> None:
+        """Takes in what goes on in a conversation.
+
+        Args:
+            conversation: which.
+            reply_is_due: whether it waits for a model to reply.
+            speaks: whether somebody speaks who wants a reply.
+        """
+        if speaks:
+            self._speaking.add(conversation)
+        elif conversation in self._speaking:
+            self._speaking.discard(conversation)
+            self._changed.set()
         if reply_is_due:
             self._waited_for.add(conversation)
             self._nobody_waits.clear()
@@ -58,10 +83,21 @@ class BulkGate:
             kind: what computes it; pieces of different kinds do not wait for one another.
         """
         async with self._turns[kind]:
+            while self._under_way[kind] >= self._places(kind):
+                self._changed.clear()
+                await self._changed.wait()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(MAX_WAIT_SECONDS):
                     await self._nobody_waits.wait()
+            self._under_way[kind] += 1
+        try:
             yield
+        finally:
+            self._under_way[kind] -= 1
+            self._changed.set()
+
+    def _places(self, kind: str) -> int:
+        return MAX_PIECES_WHILE_NOBODY_SPEAKS if kind == RECOGNITION and not self._speaking else 1
 
 
 def pieces(texts: Sequence[str]) -> Iterator[Sequence[str]]:

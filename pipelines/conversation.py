@@ -218,7 +218,8 @@ class Conversation:
             self._release_models()
             turns = self._state.turns
             self._stages.keep({(turn.number, turn.guess.number) for turn in turns if turn.guess and not turn.replied})
-            self._workload.bulk.note(self, reply_is_due=self._state.reply_is_due)
+            speaks = self._state.speaking is not None and self._state.settings.replies
+            self._workload.bulk.note(self, reply_is_due=self._state.reply_is_due, speaks=speaks)
         self._progress.set()
 
     def _perform(self, effect: effects.Effect) -> None:

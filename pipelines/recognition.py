@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.bulk import RECOGNITION
 from pipelines.deadline import answers_until
 from pipelines.errors import ModelError
 from pipelines.mistakes import MISTAKE, log_mistake
@@ -148,7 +149,7 @@ class SegmentStream:
         if self._bulk is None or not self._wanted:
             await self._request(end=end)
             return
-        async with self._bulk.piece("asr"):
+        async with self._bulk.piece(RECOGNITION):
             # While it waited the caller may have gone, or more may have come.
             await self._request(end=end)
 

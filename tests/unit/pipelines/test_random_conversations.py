@@ -355,7 +355,7 @@ def check_what_is_left(models: Models, workload: Workload) -> None:
     assert models.held == 0, "versions are held for a turn that is over"
     assert models.under_way == 0
     assert workload.precedence.tellers == 0
-    assert workload.bulk.replies_due == 0
+    assert workload.bulk.replies_due == workload.bulk.speakers == 0
     assert asyncio.all_tasks() == {asyncio.current_task()}
     loop = asyncio.get_running_loop()
     assert [timer for timer in loop._scheduled if not timer.cancelled()] == []

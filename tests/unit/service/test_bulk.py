@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
+import pytest
+
 from pipelines.audio.formats import AudioFormat, Encoding
-from pipelines.bulk import MAX_PIECE_TEXTS, MAX_WAIT_SECONDS, BulkGate, pieces
+from pipelines.bulk import (
+    MAX_PIECE_TEXTS,
+    MAX_PIECES_WHILE_NOBODY_SPEAKS,
+    MAX_WAIT_SECONDS,
+    RECOGNITION,
+    BulkGate,
+    pieces,
+)
 from pipelines.conversation import Conversation, ConversationConfig
 from pipelines.ports import NO_OPTIONS, Hypothesis, IntentPrediction
 from pipelines.typed_turn import answer_typed
@@ -112,21 +122,63 @@ def test_pieces_hold_all_texts_in_order_and_fewer_long_ones():
     assert [len(piece) for piece in cut] == [8, 8, 5, 2]
 
 
-def test_recordings_have_one_place_in_the_recognizer_together():
+@pytest.mark.parametrize(("somebody_speaks", "places"), [(False, MAX_PIECES_WHILE_NOBODY_SPEAKS), (True, 1)])
+def test_recordings_have_one_place_in_the_recognizer_together_while_somebody_speaks(somebody_speaks: bool, places: int):
     async def main() -> None:
         service = VirtualService()
         models = OneByOne()
         service.speech._models = models
+        service.open.workload.bulk.note("somebody", reply_is_due=False, speaks=somebody_speaks)
         service.voice.new_stream = lambda: ScriptedVoice(*[(2.0, 1.0), (1.0, 0.0)] * 10, (1.0, 0.0))
         request = riva_asr_pb2.RecognizeRequest(config=riva.recognition(), audio=SPEECH * 300)
         recordings = [asyncio.create_task(service.speech.Recognize(request, service.context)) for _ in range(3)]
         found = await asyncio.gather(*recordings)
-        assert models.most_recognizing == 1
+        assert models.most_recognizing == places
         # Nobody wants a text of it that may still change.
         assert {sequence.requests for sequence in models.sequences} == {1}
         assert len(models.sequences) == 30
         assert len({response.results[0].alternatives[0].transcript for response in found}) == 1
         assert service.open.workload.bulk.replies_due == 0
+
+    virtual_time.run(main())
+
+
+def test_recordings_make_room_when_somebody_begins_to_speak_and_take_it_again_when_he_is_done():
+    async def main() -> None:
+        gate, loop = BulkGate(), asyncio.get_running_loop()
+        began: list[float] = []
+
+        async def piece() -> None:
+            async with gate.piece(RECOGNITION):
+                began.append(loop.time())
+                await asyncio.sleep(1)
+
+        pieces = [asyncio.create_task(piece()) for _ in range(16)]
+        loop.call_at(0.5, partial(gate.note, "somebody", reply_is_due=False, speaks=True))
+        loop.call_at(3.5, partial(gate.note, "somebody", reply_is_due=False, speaks=False))
+        await asyncio.gather(*pieces)
+        assert began == pytest.approx([0.0] * 4 + [1.0, 2.0, 3.0] + [3.5] * 3 + [4.0] + [4.5] * 3 + [5.0] + [5.5])
+
+    virtual_time.run(main())
+
+
+def test_a_piece_that_is_given_up_makes_room():
+    async def main() -> None:
+        gate = BulkGate()
+
+        async def piece() -> None:
+            async with gate.piece("texts"):
+                await asyncio.sleep(1)
+
+        for steps in range(4):
+            tasks = [asyncio.create_task(piece()) for _ in range(3)]
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+        async with asyncio.timeout(0.1), gate.piece("texts"):
+            pass
 
     virtual_time.run(main())
 
