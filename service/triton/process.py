@@ -48,14 +48,20 @@ class TritonProcess:
     """
 
     def __init__(
-        self, process: asyncio.subprocess.Process, run: RunFolder, directory: Path, metrics_url: str | None = None
+        self,
+        process: asyncio.subprocess.Process,
+        run: RunFolder,
+        directory: Path,
+        metrics_url: str | None = None,
+        *,
+        owns_run: bool = False,
     ) -> None:
         self.address = run.address
         self.metrics_url = metrics_url
         self._process = process
         self._run = run
         self._directory = directory
-        self._own_run = False
+        self._owns_run = owns_run
         self._watch = ProcessWatch()
         self._complaints: collections.deque[str] = collections.deque(maxlen=20)
         self._reader = asyncio.create_task(self._relay_output(), name="triton-output")
@@ -83,13 +89,15 @@ class TritonProcess:
             OSError: the system refuses, for want of memory or room on the disk.
         """
         installation = check_startable(model_repository)
-        own_run = RunFolder.open() if run is None else None
-        run = run or own_run
-        assert run is not None
-        try:
+        metrics_port = free_port() if metrics else None
+        with contextlib.ExitStack() as undo:
+            owns_run = run is None
+            if run is None:
+                run = RunFolder.open()
+                undo.callback(run.close)
             directory = Path(tempfile.mkdtemp(prefix="triton-", dir=run.path))
+            undo.callback(shutil.rmtree, directory, ignore_errors=True)
             installation.lay_out_backends(directory)
-            metrics_port = free_port() if metrics else None
             arguments = _arguments(model_repository, directory, run, metrics_port)
             loads = [f"--load-model={model}" for model in models]
             process = await asyncio.create_subprocess_exec(
@@ -103,14 +111,9 @@ class TritonProcess:
                 # A session of its own: Ctrl-C in the terminal reaches the service alone, which stops Triton in order.
                 start_new_session=True,
             )
-        except BaseException:
-            if own_run is not None:
-                own_run.close()
-            raise
+            undo.pop_all()
         metrics_url = f"http://127.0.0.1:{metrics_port}/metrics" if metrics else None
-        started = cls(process, run, directory, metrics_url)
-        started._own_run = own_run is not None
-        return started
+        return cls(process, run, directory, metrics_url, owns_run=owns_run)
 
     @property
     def pid(self) -> int:
@@ -164,7 +167,7 @@ class TritonProcess:
         for segment in SHARED_MEMORY.glob(f"{self._run.segment_prefix}*"):
             segment.unlink(missing_ok=True)
         shutil.rmtree(self._directory, ignore_errors=True)
-        if self._own_run:
+        if self._owns_run:
             self._run.close()
 
     async def _relay_output(self) -> None:

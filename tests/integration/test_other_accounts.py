@@ -15,8 +15,8 @@ import psutil
 import pytest
 
 from service.child_process import SERVE, start, stop, wait_for_address
-from service.private_memory import why_not_isolated
 from tests.integration.triton_processes import family, run_folder, tritonserver
+from tests.without_namespaces import namespaces_are_allowed
 
 if TYPE_CHECKING:
     import subprocess
@@ -40,7 +40,7 @@ def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     try:
         assert wait_for_address(process), log.read_text()
         said = "other accounts on this machine may look into Triton's shared memory" in log.read_text()
-        assert said == (request.param == "without namespaces" or why_not_isolated() is not None)
+        assert said == (request.param == "without namespaces" or not namespaces_are_allowed())
         yield process
     finally:
         stop(process)

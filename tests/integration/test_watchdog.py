@@ -16,6 +16,7 @@ import tritonclient.grpc.aio as triton_client
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import vivavoce
+from demo.manifest import utterances
 from service.child_process import SERVE, listening, start, stop, wait_for_address
 from tests.integration.triton_processes import family, run_folder, stub, tritonserver
 
@@ -83,6 +84,21 @@ async def test_what_hangs_or_ends_while_nobody_talks_is_mended(
     await until_lost(server, 15)
     noticed = time.monotonic() - began
     await until_it_answers(address, 20 - noticed)
+
+
+async def test_an_utterance_for_a_model_that_hangs_is_not_lost_without_a_word(
+    service: tuple[subprocess.Popen[str], str], address: str
+):
+    (path,) = (utterance.path for utterance in utterances() if utterance.path.stem == "lights")
+    recording = vivavoce.read_audio(path)
+    stub(service[0], "asr").suspend()
+    # The caller may be told by a notice, or by the end of the stream.
+    async with vivavoce.connect(address) as client, asyncio.timeout(25):
+        with contextlib.suppress(vivavoce.ServerUnavailable):
+            heard = [event async for event in client.converse(recording.chunks(), audio=recording.format)]
+            notices = [event.code for event in heard if isinstance(event, vivavoce.Notice)]
+            assert vivavoce.NoticeCode.STAGE_FAILED in notices
+    await until_it_answers(address, 20)
 
 
 @pytest.mark.parametrize("model", ["qa_bert", "asr", "intent_slot"])

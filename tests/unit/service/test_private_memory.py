@@ -1,27 +1,25 @@
-"""Shared memory of one's own, in a child of this process."""
+"""Shared memory of one's own, in a process of its own."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import stat
+import subprocess
 import sys
-import traceback
 from typing import TYPE_CHECKING
 
 import pytest
 
 from service.private_memory import SHARED_MEMORY, isolate, why_not_isolated
-from tests.without_namespaces import forbid_namespaces
+from tests.without_namespaces import forbid_namespaces, namespaces_are_allowed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux's")
 
-needs_namespaces = pytest.mark.skipif(
-    sys.platform == "linux" and why_not_isolated() is not None, reason="this machine allows no namespaces"
-)
+needs_namespaces = pytest.mark.skipif(not namespaces_are_allowed(), reason="this machine allows no namespaces")
 
 NOBODY = 65_534
 _PR_SET_DUMPABLE = 4
@@ -37,19 +35,10 @@ def become_nobody() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
 
 
-def in_a_child(check: Callable[[], None]) -> bool:
-    """Returns whether a check holds in a child of this process's."""
-    child = os.fork()
-    if not child:
-        status = 1
-        try:
-            check()
-            status = 0
-        except BaseException:  # noqa: BLE001 - nothing of the parent's may run here
-            traceback.print_exc()
-        finally:
-            os._exit(status)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+def holds(check: Callable[[], None]) -> bool:
+    """Returns whether a check of this module holds in a new process."""
+    arguments = ["-m", "tests.unit.service.test_private_memory", check.__name__]
+    return subprocess.run([sys.executable, *arguments], check=False, timeout=60).returncode == 0
 
 
 def check_isolation() -> None:
@@ -65,26 +54,32 @@ def check_isolation() -> None:
     assert room.f_blocks * room.f_frsize >= 1 << 30
 
 
+def check_isolation_without_privileges() -> None:
+    become_nobody()
+    check_isolation()
+
+
+def check_refusal() -> None:
+    forbid_namespaces()
+    assert why_not_isolated() == "Operation not permitted"
+    with pytest.raises(PermissionError):
+        isolate()
+
+
 @needs_namespaces
 def test_a_process_has_shared_memory_of_its_own():
-    assert in_a_child(check_isolation)
+    assert holds(check_isolation)
     assert not (SHARED_MEMORY / "vivavoce_test").exists()
 
 
 @needs_namespaces
 def test_it_takes_no_privileges():
-    def check() -> None:
-        become_nobody()
-        check_isolation()
-
-    assert in_a_child(check)
+    assert holds(check_isolation_without_privileges)
 
 
 def test_what_forbids_it_is_told():
-    def check() -> None:
-        forbid_namespaces()
-        assert why_not_isolated() == "Operation not permitted"
-        with pytest.raises(PermissionError):
-            isolate()
+    assert holds(check_refusal)
 
-    assert in_a_child(check)
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
