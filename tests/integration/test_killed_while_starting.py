@@ -44,7 +44,11 @@ def processes_of(base: Path) -> list[psutil.Process]:
 
 def stub_count(base: Path) -> int:
     """How many processes of models there are."""
-    return sum(process.name().startswith("triton_python") for process in processes_of(base))
+    count = 0
+    for process in processes_of(base):
+        with contextlib.suppress(psutil.Error):  # it has ended meanwhile
+            count += process.name().startswith("triton_python")
+    return count
 
 
 MOMENTS: dict[str, Callable[[Path], bool]] = {
