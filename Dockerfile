@@ -22,6 +22,8 @@ COPY --from=build /src/model_repository /srv/model_repository
 RUN useradd --system --no-create-home --uid 10001 vivavoce
 USER 10001
 ENV PATH=/opt/vivavoce/bin:$PATH ORT_DISABLE_TELEMETRY=1
+# gRPC's own lines, one for each compressed request among them, are the callers' to write.
+ENV GRPC_VERBOSITY=NONE
 EXPOSE 50051
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
     CMD ["python", "-m", "service.probe", "127.0.0.1:50051"]

@@ -24,7 +24,7 @@ MAX_CALLS_OF_CONNECTION = 16
 """Likewise, of one connection."""
 
 _MAX_QUEUE = 1024
-_PROTECTED_SECONDS = 0.25
+_PROTECTED_SECONDS = 0.15
 _RETRY_SECONDS = 1.0
 
 _T = TypeVar("_T")
@@ -34,7 +34,7 @@ class FirstMessages:
     """Asks calls for their first message, a bounded number at a time.
 
     A newcomer never waits for a silent caller: where all places are taken, the call that has waited longest is refused,
-    if its message has had a quarter of a second to arrive. A connection has a share, so that one with many silent
+    if its message has had 0.15 s to arrive. A connection has a share, so that one with many silent
     calls costs others nothing.
 
     Args:

@@ -61,6 +61,8 @@ def server_options(
         # A few hundred kilobytes of it become a gigabyte.
         ("grpc.compression_enabled_algorithms_bitset", _IDENTITY_ALONE),
         ("grpc.max_concurrent_streams", MAX_STREAMS_OF_CONNECTION),
+        # Else gRPC also refuses calls of clients that wait until an earlier one has ended, as long as it tidies up.
+        ("grpc.http2.max_deallocating_streams", 2 * MAX_STREAMS_OF_CONNECTION),
         ("grpc.max_allowed_incoming_connections", connections),
         # What is held of a message that nobody has asked for; a message that was asked for flows at full speed.
         ("grpc.http2.lookahead_bytes", 65_535),

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import sys
 import tempfile
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,11 +19,11 @@ import click
 import psutil
 
 import vivavoce
-from benchmarks.hostile.attacking import ATTACKS
+from benchmarks.hostile.attacks import ATTACKS
 from benchmarks.markdown import table
-from benchmarks.processes import in_processes
 from benchmarks.provenance import keep
 from demo.manifest import utterances
+from service.bound_program import bound
 from service.child_process import SERVE, StartError, start, stop, wait_for_address
 from vivavoce.cli._options import FileToWrite
 
@@ -97,8 +97,7 @@ async def _attack(name: str, pid: int, address: str, seconds: float) -> tuple[Fe
             await asyncio.sleep(seconds)
             done = "-"
         else:
-            work = partial(in_processes, ATTACKS[name], [(address, seconds)])
-            (done,) = await asyncio.get_running_loop().run_in_executor(None, work)
+            done = await _run_attack(name, address, seconds)
             # What an attack leaves behind is felt, too.
             await asyncio.sleep(1.0)
     finally:
@@ -106,6 +105,14 @@ async def _attack(name: str, pid: int, address: str, seconds: float) -> tuple[Fe
             task.cancel()
         await asyncio.gather(*watching, return_exceptions=True)
     return felt, done
+
+
+async def _run_attack(name: str, address: str, seconds: float) -> str:
+    """Run an attack in a process of its own; return what it did."""
+    command = [sys.executable, "-m", "benchmarks.hostile.attacks", address, name, str(seconds)]
+    process = await asyncio.create_subprocess_exec(*bound(command), stdout=asyncio.subprocess.PIPE)
+    said, _ = await process.communicate()
+    return ", ".join(f"{key} {value}" for key, value in json.loads(said.splitlines()[-1]).items())
 
 
 async def _ask(address: str, felt: Felt) -> None:

@@ -14,14 +14,18 @@ from typing import TYPE_CHECKING
 
 import grpc
 import pytest
-from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 import vivavoce
-from benchmarks.hostile.attacks import ASK, HEADERS, Attacker
+from benchmarks.hostile.attacks import ASK
+from benchmarks.hostile.raw_http2 import HEADERS, Attacker, silent_connection
 from service.child_process import listening
-from service.listening import MAX_STREAMS_OF_CONNECTION
+from service.first_messages import FirstMessages
+from service.listening import MAX_STREAMS_OF_CONNECTION, listen, server_options
+from service.message_gate import MessageGate
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import AsyncIterator, Iterator
 
 SECONDS = 4.0
@@ -69,7 +73,7 @@ def service(triton_address: str, tmp_path_factory: pytest.TempPathFactory) -> It
 @contextlib.asynccontextmanager
 async def attacked(address: str, attack: str, seconds: float = SECONDS) -> AsyncIterator[None]:
     """Attacks while the body runs, which must take less time than the attack does."""
-    command = [sys.executable, "-m", "tests.attacks", address, attack, str(seconds)]
+    command = [sys.executable, "-m", "benchmarks.hostile.attacks", address, attack, str(seconds)]
     process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         assert await process.stdout.readline() == b"attacking\n"
@@ -84,22 +88,20 @@ async def attacked(address: str, attack: str, seconds: float = SECONDS) -> Async
 
 
 async def waits_of_others(address: str, seconds: float = SECONDS - 1) -> list[float]:
-    """Asks over a connection that was there before, and over a new one each time; returns how long each call took."""
+    """Asks and converses over a connection that was there before and over new ones; returns how long each turn took."""
     waits: list[float] = []
     loop = asyncio.get_running_loop()
     until = loop.time() + seconds
-
-    async def timed(client: vivavoce.Client) -> None:
-        began = loop.time()
-        await client.ask("turn on the light")
-        waits.append(loop.time() - began)
-
     async with vivavoce.connect(address) as known:
         while loop.time() < until:
-            await timed(known)
+            began = loop.time()
+            await known.ask("turn on the light")
+            waits.append(loop.time() - began)
             began = loop.time()
             async with vivavoce.connect(address) as new:
-                await new.ask("turn off the light")
+                turns = [vivavoce.TypedTurn("turn off the light")]
+                events = [event async for event in new.converse(turns, audio=None)]
+            assert any(isinstance(event, vivavoce.Reply) for event in events)
             waits.append(loop.time() - began)
             await asyncio.sleep(0.05)
     return waits
@@ -123,14 +125,6 @@ async def test_others_are_answered_where_the_files_are_few(triton_address: str, 
             waits = await waits_of_others(service.address)
     assert len(waits) > 2
     assert max(waits) < PATIENCE_SECONDS
-
-
-async def test_conversations_are_held_while_others_send_nothing(service: Service):
-    """The places are for those who have said what they want, and eighty silent ones are more than there are."""
-    async with attacked(service.address, "silent-streams"), vivavoce.connect(service.address) as client:
-        for _ in range(3):
-            events = [event async for event in client.converse([vivavoce.TypedTurn("turn on the light")], audio=None)]
-            assert any(isinstance(event, vivavoce.Reply) for event in events)
 
 
 def test_a_request_that_does_not_come_whole_is_refused_in_time_for_others(service: Service):
@@ -159,7 +153,32 @@ async def test_compressed_requests_are_refused_and_told_why(service: Service):
 async def test_more_calls_than_a_connection_may_have_wait_for_their_turn(service: Service):
     async with grpc.aio.insecure_channel(service.address) as channel:
         await channel.channel_ready()
-        health = health_pb2_grpc.HealthStub(channel)
-        checks = [health.Check(health_pb2.HealthCheckRequest()) for _ in range(5 * MAX_STREAMS_OF_CONNECTION)]
+        stub = health_pb2_grpc.HealthStub(channel)
+        checks = [stub.Check(health_pb2.HealthCheckRequest()) for _ in range(5 * MAX_STREAMS_OF_CONNECTION)]
         answers = await asyncio.gather(*checks)
     assert len(answers) == 5 * MAX_STREAMS_OF_CONNECTION
+
+
+@pytest.mark.parametrize("speaks", [True, False])
+async def test_connections_of_clients_that_hang_are_closed(speaks: bool):
+    """With a hundredth of the time that the service gives them; they read nothing and acknowledge nothing."""
+    gate = MessageGate(FirstMessages())
+    server = grpc.aio.server(options=server_options(8, keepalive_ms=200, patience_ms=100), interceptors=[gate])
+    health_pb2_grpc.add_HealthServicer_to_server(health.aio.HealthServicer(), server)
+    address, _ = listen(server, "127.0.0.1", 0)
+    await server.start()
+    try:
+        hung = Attacker.connected(address).connection if speaks else silent_connection(address)
+        with hung:
+            assert await asyncio.to_thread(_ends, hung)
+    finally:
+        await server.stop(None)
+
+
+def _ends(connection: socket.socket) -> bool:
+    """Reads until the other side closes; fails where that takes ten seconds."""
+    connection.settimeout(10.0)
+    with contextlib.suppress(ConnectionResetError):
+        while connection.recv(1 << 16):
+            pass
+    return True
