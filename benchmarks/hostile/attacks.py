@@ -1,8 +1,8 @@
 """Hostile clients, by hand: HTTP/2 as no library would send it. For a server on loopback only.
 
-``python -m benchmarks.hostile.attacks HOST:PORT ATTACK SECONDS`` runs one of :data:`ATTACKS` for so long, in a process of its own so
-that it takes no time from callers that are measured. It prints ``attacking`` when everything is in place, and at the
-end one JSON object that tells what it did.
+``python -m benchmarks.hostile.attacks HOST:PORT ATTACK SECONDS`` runs one of :data:`ATTACKS` for so long, in a process
+of its own so that it takes no time from callers that are measured. It prints ``attacking`` when everything is in place,
+and at the end one JSON object that tells what it did.
 """
 
 from __future__ import annotations
