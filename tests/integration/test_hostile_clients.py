@@ -148,6 +148,7 @@ async def test_compressed_requests_are_refused_and_told_why(service: Service):
             await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(service=1000 * "x"))
     assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
     assert "gzip" in refused.value.details()
+    assert "gzip" not in service.log.read_text()
 
 
 async def test_more_calls_than_a_connection_may_have_wait_for_their_turn(service: Service):

@@ -22,7 +22,7 @@ from vivavoce.cli.import_ import import_
 from vivavoce.cli.mic import mic
 from vivavoce.cli.models import models
 from vivavoce.cli.optimize import optimize
-from vivavoce.cli.serve import serve
+from vivavoce.cli.serve import restart_without_grpc_log, serve
 from vivavoce.cli.train import train
 from vivavoce.cli.tune import tune
 from vivavoce.cli.wyoming import wyoming
@@ -54,6 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if isinstance(sys.stdout, TextIOWrapper):
         # A character that the terminal's encoding lacks is no reason to lose the rest.
         sys.stdout.reconfigure(errors="replace")
+    if arguments is None and sys.argv[1:2] == [serve.name]:
+        restart_without_grpc_log()
     sys.exit(run(arguments))
 
 

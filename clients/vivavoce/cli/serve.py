@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import click
@@ -9,7 +11,19 @@ import click
 from vivavoce.cli._extras import extra
 from vivavoce.cli._options import check_triton_address, engine_option
 
+_GRPC_VERBOSITY = "GRPC_VERBOSITY"
 _WEEK_MINUTES = 7 * 24 * 60
+
+
+def restart_without_grpc_log() -> None:
+    """Start this process anew without gRPC's own log, unless the environment says how much of it is wanted.
+
+    gRPC reads the variable once, when it is imported. Callers can make it log a line for each request that they send
+    compressed, past the service's own log and its bounds.
+    """
+    if _GRPC_VERBOSITY not in os.environ:
+        os.environ[_GRPC_VERBOSITY] = "NONE"
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - this same program
 
 
 def _number_or_auto(_context: click.Context, _parameter: click.Parameter, value: str) -> int | None:
