@@ -41,7 +41,7 @@ class Running:
 
     def stored(self) -> set[str]:
         """The models whose files stand in the service's own repository."""
-        (repository,) = self.temporary.glob("vivavoce-models-*")
+        (repository,) = self.temporary.glob("vivavoce-run-*/vivavoce-models-*")
         return {path.name for path in repository.iterdir()}
 
     def tritonserver(self) -> psutil.Process:
