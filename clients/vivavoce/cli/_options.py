@@ -185,16 +185,3 @@ def check_address(context: click.Context, parameter: click.Parameter, value: str
         message = f"{value!r} is no address of the form [IPV6]:PORT: write IPv6 addresses in brackets."
         raise click.BadParameter(message, context, parameter)
     return value
-
-
-def check_triton_address(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """Checks likewise, and takes a Unix socket too."""
-    if value is not None and value.startswith("unix:"):
-        if not re.fullmatch(r"unix:(//)?/\S+", value):
-            message = f"{value!r} names no Unix socket: write unix: and its absolute path."
-            raise click.BadParameter(message, context, parameter)
-        return value
-    if value is not None and not re.fullmatch(r"\S+:\d{1,5}", value):
-        message = f"{value!r} is no address of the form HOST:PORT or unix:PATH."
-        raise click.BadParameter(message, context, parameter)
-    return value

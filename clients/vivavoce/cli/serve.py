@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from vivavoce.cli._extras import extra
-from vivavoce.cli._options import check_triton_address, engine_option
+from vivavoce.cli._options import check_address, engine_option
 
 _GRPC_VERBOSITY = "GRPC_VERBOSITY"
 _WEEK_MINUTES = 7 * 24 * 60
@@ -48,7 +48,7 @@ def _number_or_auto(_context: click.Context, _parameter: click.Parameter, value:
 @click.option(
     "--triton",
     metavar="HOST:PORT|unix:PATH",
-    callback=check_triton_address,
+    callback=check_address,
     help="Use this Triton (gRPC) instead of starting one.",
 )
 @click.option(

@@ -20,9 +20,3 @@ def test_a_triton_may_listen_on_a_socket(address: str, monkeypatch: pytest.Monke
 def test_what_is_no_address_of_a_triton_is_refused(address: str, capsys: pytest.CaptureFixture[str]):
     assert run(["serve", "--triton", address]) == EXIT_USAGE
     assert repr(address) in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("command", ["ask", "converse"])
-def test_the_servers_own_address_is_no_socket(command: str, capsys: pytest.CaptureFixture[str]):
-    assert run([command, "x", "--server", "unix:/run/x"]) == EXIT_USAGE
-    assert "no address of the form HOST:PORT" in capsys.readouterr().err

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 
 from vivavoce.cli._extras import extra
-from vivavoce.cli._options import FileToWrite, check_triton_address
+from vivavoce.cli._options import FileToWrite, check_address
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,7 @@ def _shapes(_: click.Context, __: click.Parameter, values: Sequence[str]) -> dic
     "address",
     metavar="HOST:PORT|unix:PATH",
     required=True,
-    callback=check_triton_address,
+    callback=check_address,
     help="Triton's gRPC address.",
 )
 @click.option("--concurrency", callback=_numbers, default="", help="Callers at a time: 4, or 1,2,8, or 1:16:5.")
