@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import signal
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import grpc
 import psutil
 import pytest
 
 import vivavoce
 from demo.manifest import utterances
+from service.admin_socket import default_path
 from service.child_process import listening
+from tests.integration.reflection_client import ReflectionClient
 from vivavoce import ModelState
 
 if TYPE_CHECKING:
@@ -147,6 +152,18 @@ class Talk:
                 yield vivavoce.TypedTurn("turn off the lights in the bedroom")
             await self._answered.wait()
             self._answered.clear()
+
+
+async def test_models_are_managed_over_the_users_own_socket_and_not_by_callers(running: Running):
+    async with grpc.aio.insecure_channel(running.address) as channel:
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await channel.unary_unary("/vivavoce.v1.ModelService/ListModels")(b"")
+        assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
+    path = default_path(running.address.rpartition(":")[2])
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600  # noqa: PTH116 - as a blocking call pathlib's is refused here
+    with grpc.insecure_channel(running.address) as callers, grpc.insecure_channel(f"unix:{path}") as admin:
+        listed = [await asyncio.to_thread(ReflectionClient(channel).services) for channel in (callers, admin)]
+    assert ["vivavoce.v1.ModelService" in services for services in listed] == [False, True]
 
 
 async def test_eight_conversations_go_on_while_versions_roll_forward_and_back(running: Running, tmp_path: Path):
