@@ -28,7 +28,7 @@ from service.child_process import SERVE, StartError, start, stop, wait_for_addre
 from vivavoce.cli._options import FileToWrite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 MAX_FILES = 1_024
 """Files that the service may have open: ``ulimit -n``."""
@@ -57,11 +57,7 @@ class Felt:
 @click.option("--json", "json_file", type=FileToWrite(), help="Keep the result here.")
 def main(*, names: tuple[str, ...], seconds: float, json_file: Path | None) -> None:
     """Attack a service in every way, one by one, and print what other callers felt."""
-    found = {}
-    for name in (NONE, *(names or ATTACKS)):
-        with tempfile.TemporaryDirectory() as folder, serving(Path(folder, "log")) as (pid, address):
-            felt, done = asyncio.run(_attack(name, pid, address, seconds))
-            found[name] = _summary(felt) | {"attacker": done, "log_bytes": Path(folder, "log").stat().st_size}
+    found = asyncio.run(_attack_in_turn((NONE, *(names or ATTACKS)), seconds))
     click.echo(_markdown(found), nl=False)
     if json_file is not None:
         chosen = "".join(f" --attack {name}" for name in names)
@@ -85,6 +81,19 @@ def serving(log: Path) -> Iterator[tuple[int, str]]:
         yield process.pid, address
     finally:
         stop(process)
+
+
+async def _attack_in_turn(names: Sequence[str], seconds: float) -> dict[str, dict[str, object]]:
+    found = {}
+    for name in names:
+        with tempfile.TemporaryDirectory() as folder, serving(Path(folder, "log")) as (pid, address):
+            felt, done = await _attack(name, pid, address, seconds)
+            found[name] = _summary(felt) | {"attacker": done, "log_bytes": _size_of(Path(folder, "log"))}
+    return found
+
+
+def _size_of(file: Path) -> int:
+    return file.stat().st_size
 
 
 async def _attack(name: str, pid: int, address: str, seconds: float) -> tuple[Felt, str]:
