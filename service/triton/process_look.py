@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -33,14 +33,22 @@ class SeenProcess:
 def look(group: int) -> dict[int, SeenProcess]:
     """Returns the processes of a group by their ids; the group is Triton's, whose id it has."""
     found = {}
-    for entry in Path("/proc").glob("[0-9]*"):
+    for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 - a machine may have thousands
         with contextlib.suppress(OSError):
-            stat = _STAT.match((entry / "stat").read_bytes())
+            stat = _STAT.match(_read(f"/proc/{name}/stat"))
             if stat and int(stat["group"]) == group:
                 pid = int(stat["pid"])
-                model = _SERVER if pid == group else _model((entry / "cmdline").read_bytes())
+                model = _SERVER if pid == group else _model(_read(f"/proc/{name}/cmdline"))
                 found[pid] = SeenProcess(stat["state"].decode(), model)
     return found
+
+
+def _read(path: str) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(descriptor, 65_536)
+    finally:
+        os.close(descriptor)
 
 
 class ProcessWatch:
