@@ -16,8 +16,10 @@ from grpc_health.v1 import health
 
 from pipelines.calibration import measure
 from pipelines.mistakes import log_unhandled
+from pipelines.models.contracts import PUNCTUATION
+from pipelines.models.shipped import SHIPPED
 from pipelines.text.style import prepare
-from pipelines.triton import TritonClient, TritonPunctuation, connect
+from pipelines.triton import TritonClient
 from pipelines.turns.effects import GuessFate
 from pipelines.versions.rollout import Rollout
 from pipelines.voice_activity import SileroModel
@@ -52,6 +54,7 @@ from service.wire import SERVICE_NAME
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from pipelines.models.contracts import EngineRegistry
     from pipelines.versions.store import EngineStore as Store
     from service.readiness import ModelServer
 
@@ -156,7 +159,7 @@ class Server:
 
 
 @contextlib.asynccontextmanager
-async def serving(options: ServeOptions) -> AsyncIterator[Server]:
+async def serving(options: ServeOptions, registry: EngineRegistry = SHIPPED) -> AsyncIterator[Server]:
     """Runs the service while the body runs, and then stops it in order.
 
     The door is shut first; turns under way get their replies; sequences are ended; Triton goes last.
@@ -168,7 +171,7 @@ async def serving(options: ServeOptions) -> AsyncIterator[Server]:
     """
     health_servicer = health.aio.HealthServicer()
     async with asyncio.TaskGroup() as tasks, contextlib.AsyncExitStack() as cleanup:
-        supervisor, rollout, client, watchdog = _models(options, cleanup)
+        supervisor, rollout, client, watchdog = _models(options, registry, cleanup)
         voice, workload = SileroModel(), Workload()
         open_conversations = OpenConversations(workload)
         speakers = options.max_conversations or UNMEASURED_SPEAKERS
@@ -194,7 +197,7 @@ async def serving(options: ServeOptions) -> AsyncIterator[Server]:
         speech = SpeechServicer(models, voice, admission, memory, options.limits, open_conversations)
         handlers = {
             SERVICE_NAME: conversation_handler(servicer),
-            **riva_handlers(speech, LanguageServicer(models, TritonPunctuation(client), admission, workload.bulk)),
+            **riva_handlers(speech, LanguageServicer(models, models.get(PUNCTUATION), admission, workload.bulk)),
         }
         doors = Doors(options.host, options.port)
         cleanup.push_async_callback(_stop, doors, open_conversations, admission, health_servicer)
@@ -211,7 +214,7 @@ async def serving(options: ServeOptions) -> AsyncIterator[Server]:
 
 
 def _models(
-    options: ServeOptions, cleanup: contextlib.AsyncExitStack
+    options: ServeOptions, registry: EngineRegistry, cleanup: contextlib.AsyncExitStack
 ) -> tuple[TritonSupervisor | None, Rollout, TritonClient, Watchdog]:
     """Makes the clients of the models' first versions, what watches them, and the supervisor of a Triton of our own."""
     supervisor: TritonSupervisor | None = None
@@ -221,8 +224,8 @@ def _models(
         settings = read_settings(options.settings) if options.settings else Settings()
         run_folder = RunFolder.open()
         cleanup.callback(run_folder.close)
-        repository = cleanup.enter_context(composed(default, options.engines, settings, run_folder.path))
-        supervisor, store = TritonSupervisor(repository, run_folder), EngineStore(repository, settings)
+        repository = cleanup.enter_context(composed(default, options.engines, settings, run_folder.path, registry))
+        supervisor, store = TritonSupervisor(repository, run_folder), EngineStore(repository, settings, registry)
 
     def revive(model: str) -> bool:
         """Has Triton started again for a model whose process has ended, unless it is one that is only being tried."""
@@ -233,10 +236,9 @@ def _models(
 
     client = TritonClient(supervisor.address if supervisor else str(options.triton), on_dead_model=revive)
     cleanup.push_async_callback(client.close)
-    rollout = Rollout(client, store, lambda engine, model: connect(client, engine, model))
-    models = rollout if supervisor else RemoteModels(rollout, client, str(options.triton))
-    optional = {"punctuation": lambda: TritonPunctuation(client).punctuate(["hm"])}
-    watchdog = Watchdog(models, rollout, client, revive, loads=supervisor is not None, optional=optional)
+    rollout = Rollout(client, store, lambda role, model: registry[role].client(client, model), registry)
+    models = rollout if supervisor else RemoteModels(rollout, client, str(options.triton), registry)
+    watchdog = Watchdog(models, rollout, client, revive, loads=supervisor is not None, registry=registry)
     return supervisor, rollout, client, watchdog
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pipelines.answering import MAX_DOCUMENT_CHARACTERS, Document, find_answer
 from pipelines.bulk import BulkGate, pieces
 from pipelines.errors import InvalidInputError
+from pipelines.models.contracts import INTENT_SLOT, PUNCTUATION, QA
 from pipelines.text.figures import in_figures
 from pipelines.understanding import understand
 from service.errors import reported_to
@@ -31,17 +32,14 @@ MAX_TEXTS = 64
 MAX_CHARACTERS_IN_FIGURES = 20_000
 """Of all texts of a request together: numbers are written on the core that serves everybody."""
 
-_INTENTS = "intent_slot"
-_ANSWERS = "qa"
 _FIGURES = "itn"
-_PUNCTUATION = "punctuation"
-_NVIDIAS = {"riva-punctuation-en-US": _PUNCTUATION}
+_NVIDIAS = {"riva-punctuation-en-US": PUNCTUATION}
 """What NVIDIA calls its own, which clients ask for by name, and ours in their place."""
 _TASKS = {
-    _INTENTS: "intent and slot classification",
-    _ANSWERS: "question answering",
+    INTENT_SLOT: "intent and slot classification",
+    QA: "question answering",
     _FIGURES: "text transformation",
-    _PUNCTUATION: "punctuation and capitalization",
+    PUNCTUATION: "punctuation and capitalization",
 }
 
 
@@ -135,10 +133,10 @@ class LanguageServicer:
         """Writes texts with capitals and punctuation; see the contract."""
         async with self._served(request, context):
             _check_texts(request.text)
-            _check_params(request.model, _PUNCTUATION, *_NVIDIAS)
+            _check_params(request.model, PUNCTUATION, *_NVIDIAS)
             written = []
             for piece in pieces(request.text):
-                async with self._bulk.piece(_PUNCTUATION):
+                async with self._bulk.piece(PUNCTUATION):
                     written += await self._punctuation.punctuate(piece)
             return pb.TextTransformResponse(text=written, id=_id(request))
 
@@ -174,10 +172,10 @@ class LanguageServicer:
     async def _understand_all(self, request: pb.TextClassRequest | pb.TokenClassRequest) -> list[Understanding]:
         """Understands the texts in pieces, each of which the model serves as one batch."""
         _check_texts(request.text)
-        _check_params(request.model, _INTENTS)
+        _check_params(request.model, INTENT_SLOT)
         found: list[Understanding] = []
         for piece in pieces(request.text):
-            async with self._bulk.piece(_INTENTS):
+            async with self._bulk.piece(INTENT_SLOT):
                 found += await asyncio.gather(*(understand(self._models.intents, text) for text in piece))
         return found
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pipelines.conversation import Conversation, ConversationConfig
 from pipelines.errors import InvalidInputError, ModelControlError, ModelUnavailableError
 from pipelines.messages import Reply
+from pipelines.models.shipped import SHIPPED
 from pipelines.ports import AnswerSpan, IntentPrediction
 from pipelines.versions.rollout import Rollout
 from tests.unit.pipelines.fakes import INSTANT, FakeModels
@@ -17,6 +18,7 @@ from tests.unit.pipelines.fakes import INSTANT, FakeModels
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pipelines.models.contracts import EngineRegistry
     from pipelines.versions.probes import IntentProbe
 
 ENGINE = Path("/engines/new")
@@ -111,9 +113,9 @@ class NamedModels(FakeModels):
 class Stage:
     """A roll-out with everything around it."""
 
-    def __init__(self, **model: object) -> None:
+    def __init__(self, registry: EngineRegistry = SHIPPED, **model: object) -> None:
         self.store, self.control = FakeStore(), FakeControl()
-        self.rollout = Rollout(self.control, self.store, self._connect, clock=lambda: 1000.0)
+        self.rollout = Rollout(self.control, self.store, self._connect, registry, clock=lambda: 1000.0)
         self.model = model
 
     def _connect(self, engine: str, name: str) -> NamedModels:

@@ -180,11 +180,11 @@ def test_an_unknown_model_is_named_with_those_that_there_are():
 def test_models_are_warmed_up_and_one_that_fails_does_not_keep_the_others_from_it():
     async def main() -> None:
         stage = Stage()
-        stage.rollout.active.intent_slot.model.fail.add("nlu")
-        stage.rollout.active.asr.model.sequences.clear()
+        stage.rollout.active.version("intent_slot").model.fail.add("nlu")
+        stage.rollout.active.version("asr").model.sequences.clear()
         await stage.rollout.warm_up()
-        assert stage.rollout.active.asr.model.sequences
-        assert not stage.rollout.active.asr.model.open_sequences
+        assert stage.rollout.active.version("asr").model.sequences
+        assert not stage.rollout.active.version("asr").model.open_sequences
         assert [status.turns for status in stage.rollout.status()] == [0, 0, 0]
 
     virtual_time.run(main())
@@ -194,11 +194,11 @@ def test_models_are_warmed_up_and_one_that_fails_does_not_keep_the_others_from_i
 def test_a_warm_up_that_fails_keeps_no_version_from_being_unloaded(error: ModelError):
     async def main() -> None:
         stage = Stage()
-        stage.rollout.active.asr.model.fail.add("asr")
-        stage.rollout.active.asr.model.error = error
+        stage.rollout.active.version("asr").model.fail.add("asr")
+        stage.rollout.active.version("asr").model.error = error
         await stage.rollout.warm_up()
-        assert stage.rollout.active.asr.holders == 0
-        assert not stage.rollout.active.asr.model.open_sequences
+        assert stage.rollout.active.version("asr").holders == 0
+        assert not stage.rollout.active.version("asr").model.open_sequences
 
     virtual_time.run(main())
 

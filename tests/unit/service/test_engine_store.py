@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SHIPPED = Path(__file__).parents[3] / "model_repository"
-CONTRACTS = {"intent_slot": frozenset({"TEXT", "INTENT"})}
+TENSORS = {"intent_slot": frozenset({"TEXT", "INTENT"}), "qa": frozenset()}
 NLU = ("intent_slot_tokenize", "intent_slot_bert", "intent_slot_decode", "intent_slot")
 
 
@@ -203,10 +203,10 @@ def break_smoke(engine: Path) -> None:
     ],
 )
 def test_what_is_no_engine_is_refused_with_what_is_missing(engine: Path, spoil, reason: str, says: str):
-    assert check_engine(engine, CONTRACTS).engine == "intent_slot"
+    assert check_engine(engine, TENSORS).engine == "intent_slot"
     spoil(engine)
     with pytest.raises(InvalidInputError, match=says) as refused:
-        check_engine(engine, CONTRACTS)
+        check_engine(engine, TENSORS)
     assert refused.value.reason == reason
 
 
@@ -220,7 +220,7 @@ async def test_an_engine_that_lacks_an_output_is_refused_with_its_name(engine: P
 
 def test_a_relative_path_is_refused():
     with pytest.raises(InvalidInputError, match="absolute"):
-        check_engine(Path("engine"), CONTRACTS)
+        check_engine(Path("engine"), TENSORS)
 
 
 async def test_a_triton_of_somebody_else_takes_no_versions(engine: Path):
