@@ -28,7 +28,6 @@ from service.admission import Admission, RecordingMemory
 from service.capacity_watch import UNMEASURED_SPEAKERS, CapacityWatch, MeasuredModels, RecognizerRoom
 from service.conversation_service import ConversationServicer
 from service.doors import Doors
-from service.errors import SHUTTING_DOWN
 from service.handlers import conversation_handler, model_handler
 from service.lifetime import Limits
 from service.log_output import STDERR, logging_to
@@ -36,6 +35,7 @@ from service.model_service import SERVICE_NAME as MODEL_SERVICE_NAME
 from service.model_service import ModelServicer
 from service.open_conversations import OpenConversations
 from service.readiness import Readiness
+from service.refusals import SHUTTING_DOWN
 from service.riva.handlers import recording_handlers, riva_handlers
 from service.riva.language import LanguageServicer
 from service.riva.speech import SpeechServicer
