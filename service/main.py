@@ -16,7 +16,6 @@ from grpc_health.v1 import health
 
 from pipelines.calibration import measure
 from pipelines.mistakes import log_unhandled
-from pipelines.models.contracts import PUNCTUATION
 from pipelines.models.shipped import SHIPPED
 from pipelines.text.style import prepare
 from pipelines.triton import TritonClient
@@ -197,7 +196,7 @@ async def serving(options: ServeOptions, registry: EngineRegistry = SHIPPED) -> 
         speech = SpeechServicer(models, voice, admission, memory, options.limits, open_conversations)
         handlers = {
             SERVICE_NAME: conversation_handler(servicer),
-            **riva_handlers(speech, LanguageServicer(models, models.get(PUNCTUATION), admission, workload.bulk)),
+            **riva_handlers(speech, LanguageServicer(models, admission, workload.bulk)),
         }
         doors = Doors(options.host, options.port)
         cleanup.push_async_callback(_stop, doors, open_conversations, admission, health_servicer)

@@ -35,7 +35,7 @@ class EngineContract(Generic[ModelT]):
         read_example: reads one line of a smoke evaluation, parsed, whose files stand in the given folder; None: the
             engine has no labelled examples.
         is_required: whether nobody is served before its model is ready.
-        has_versions: whether its model can be replaced while the service runs.
+        has_versions: whether its model can be replaced while the service runs, where the service begins with one.
         takes_sequences: whether a probe takes one of the model's places for sequences.
     """
 

@@ -10,7 +10,7 @@ from pipelines.models.contracts import ASR, INTENT_SLOT, PUNCTUATION, QA, Engine
 from pipelines.triton.engines import TritonAnswers, TritonIntents, TritonPunctuation, TritonRecognizer
 from pipelines.versions.held import HeldAnswers, HeldIntents, HeldPunctuation, HeldRecognizer
 from pipelines.versions.probes import AnswerProbe, IntentProbe, PunctuationProbe, SpeechProbe
-from pipelines.versions.smoke_file import read_intent, read_question, read_speech
+from pipelines.versions.smoke_file import read_intent, read_punctuated, read_question, read_speech
 
 _DOCUMENT = (
     "The lighthouse on the northern cape was built in 1848 and stands forty metres high. Its lamp was lit by oil until "
@@ -77,7 +77,7 @@ SHIPPED = EngineRegistry(
         held=HeldPunctuation,
         probes=(PunctuationProbe("hm"), PunctuationProbe("when does the ferry leave")),
         heartbeat=PunctuationProbe("hm"),
+        read_example=read_punctuated,
         is_required=False,
-        has_versions=False,
     ),
 )

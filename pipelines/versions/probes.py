@@ -136,16 +136,18 @@ class PunctuationProbe:
 
     Attributes:
         text: what is written.
+        punctuated: the expected text; None when any marks and capitals will do.
     """
 
     text: str
+    punctuated: str | None = None
 
     async def ask(self, model: PunctuationModel) -> bool:
         """See :class:`Probe`."""
         written = await model.punctuate([self.text])
         if len(written) != 1 or _words(written[0]) != _words(self.text):
             raise MalformedAnswerError("a punctuated text has other words than the text")
-        return True
+        return self.punctuated in {None, written[0]}
 
 
 async def _end(sequence: SpeechSequence) -> None:

@@ -83,7 +83,8 @@ class Rollout:
         self._connect = connect
         self._registry = registry
         self._clock = clock
-        self._versions = {role: Versions.initial(role, store.source(role), clock()) for role in registry.versioned}
+        held = [role for role in registry.versioned if registry[role].is_required or store.holds(role)]
+        self._versions = {role: Versions.initial(role, store.source(role), clock()) for role in held}
         first = {role: store.models(role, 1)[-1] if role in self._versions else role for role in registry.roles}
         self._served = {(role, 1): ServedVersion(1, connect(role, model)) for role, model in first.items()}
         self._last_numbers = dict.fromkeys(self._versions, 1)

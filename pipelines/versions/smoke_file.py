@@ -9,7 +9,7 @@ import soundfile
 
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
-from pipelines.versions.probes import AnswerProbe, IntentProbe, SpeechProbe
+from pipelines.versions.probes import AnswerProbe, IntentProbe, PunctuationProbe, SpeechProbe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -65,6 +65,11 @@ def read_question(fields: Mapping[str, Any], _: Path) -> AnswerProbe:
     """Reads a question with its document and answer, null where the document holds none."""
     answer = None if fields["answer"] is None else _str(fields, "answer")
     return AnswerProbe(_str(fields, "question"), _str(fields, "document"), answer)
+
+
+def read_punctuated(fields: Mapping[str, Any], _: Path) -> PunctuationProbe:
+    """Reads a text without capitals and punctuation, and the same with them."""
+    return PunctuationProbe(_str(fields, "text"), _str(fields, "punctuated"))
 
 
 def read_speech(fields: Mapping[str, Any], folder: Path) -> SpeechProbe:

@@ -22,7 +22,7 @@ from service.wire import LANGUAGE, check_language, check_text
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from pipelines.ports import Models, PunctuationModel
+    from pipelines.ports import Models
     from pipelines.understanding import Understanding
     from service.admission import Admission
     from service.errors import Context
@@ -47,18 +47,14 @@ class LanguageServicer:
     """Understands text for Riva's clients.
 
     Args:
-        models: understanding and answering.
-        punctuation: capitals and punctuation.
+        models: understanding, answering, and capitals and punctuation.
         admission: who is let in; a request takes the place of a typed turn.
         bulk: lets requests of many texts pass after live replies.
     """
 
-    def __init__(
-        self, models: Models, punctuation: PunctuationModel, admission: Admission, bulk: BulkGate | None = None
-    ) -> None:
+    def __init__(self, models: Models, admission: Admission, bulk: BulkGate | None = None) -> None:
         self._bulk = bulk or BulkGate()
         self._models = models
-        self._punctuation = punctuation
         self._admission = admission
 
     async def AnalyzeIntent(  # noqa: N802 - named by the contract
@@ -137,7 +133,7 @@ class LanguageServicer:
             written = []
             for piece in pieces(request.text):
                 async with self._bulk.piece(PUNCTUATION):
-                    written += await self._punctuation.punctuate(piece)
+                    written += await self._models.get(PUNCTUATION).punctuate(piece)
             return pb.TextTransformResponse(text=written, id=_id(request))
 
     async def GetRivaNLPConfig(  # noqa: N802 - named by the contract

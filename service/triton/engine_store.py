@@ -60,10 +60,15 @@ class EngineStore:
         self._repository = repository
         self._registry = registry
         self._settings = settings or Settings()
-        self._models = {(role, 1): _first_models_of(role, repository) for role in registry.versioned}
-        self._tensors = {role: _tensors_of(repository / role) for role in registry.versioned}
+        roles = [role for role in registry.versioned if registry[role].is_required or (repository / role).is_dir()]
+        self._models = {(role, 1): _first_models_of(role, repository) for role in roles}
+        self._tensors = {role: _tensors_of(repository / role) for role in roles}
         held = {model for models in self._models.values() for model in models}
         self._others = [path.parent.name for path in _configs(repository) if path.parent.name not in held]
+
+    def holds(self, engine: str) -> bool:
+        """See ``pipelines.versions.store.EngineStore``."""
+        return engine in self._tensors
 
     def source(self, engine: str) -> str:
         """See ``pipelines.versions.store.EngineStore``."""

@@ -38,6 +38,10 @@ class FakeStore:
     held: set[tuple[str, int]] = field(default_factory=set)
     removed: list[tuple[str, int]] = field(default_factory=list)
     checks: bool = True
+    optional: set[str] = field(default_factory=set)
+
+    def holds(self, engine: str) -> bool:
+        return engine in self.optional
 
     def source(self, engine: str) -> str:
         return f"shipped {engine}"
@@ -113,8 +117,8 @@ class NamedModels(FakeModels):
 class Stage:
     """A roll-out with everything around it."""
 
-    def __init__(self, registry: EngineRegistry = SHIPPED, **model: object) -> None:
-        self.store, self.control = FakeStore(), FakeControl()
+    def __init__(self, registry: EngineRegistry = SHIPPED, store: FakeStore | None = None, **model: object) -> None:
+        self.store, self.control = store or FakeStore(), FakeControl()
         self.rollout = Rollout(self.control, self.store, self._connect, registry, clock=lambda: 1000.0)
         self.model = model
 

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.errors import ModelError, ModelUnavailableError, RolloutRefusedError
 from tests import virtual_time
-from tests.unit.pipelines.rollout_fakes import ENGINE, Files, Stage
+from tests.unit.pipelines.rollout_fakes import ENGINE, FakeStore, Files, Stage
 
 
 def test_a_version_takes_over_for_turns_that_begin_after_it_is_loaded():
@@ -173,6 +173,34 @@ def test_an_unknown_model_is_named_with_those_that_there_are():
             stage.rollout.unload("tts", 1)
         with pytest.raises(RolloutRefusedError, match="asr, intent_slot, qa"):
             await stage.rollout.roll_back("tts")
+
+    virtual_time.run(main())
+
+
+def test_an_optional_engine_that_is_there_has_versions():
+    async def main() -> None:
+        stage = Stage(store=FakeStore(Files("punctuation"), optional={"punctuation"}))
+        assert await stage.rollout.missing() == [], "nobody waits for it"
+        active = stage.rollout.active
+        assert active.version("punctuation").model.name == "punctuation"
+        status = await stage.rollout.load(ENGINE)
+        assert (status.version.engine, status.version.number) == ("punctuation", 2)
+        assert await active.get("punctuation").punctuate(["hello there"]) == ["Hello there."]
+        assert active.version("punctuation").model.name == "punctuation.2"
+        assert active.version("punctuation").model.punctuated[-1] == ["hello there"]
+        assert stage.rollout.models_to_load()[-3:] == ["punctuation", "step.2", "punctuation.2"]
+
+    virtual_time.run(main())
+
+
+def test_an_optional_engine_that_is_not_there_is_neither_listed_nor_loaded():
+    async def main() -> None:
+        stage = Stage()
+        assert {status.version.engine for status in stage.rollout.status()} == {"asr", "intent_slot", "qa"}
+        assert "punctuation" not in stage.rollout.models_to_load()
+        assert stage.rollout.active_models()["punctuation"] == "punctuation"
+        with pytest.raises(RolloutRefusedError, match=r"name one of asr, intent_slot, qa$"):
+            stage.rollout.unload("punctuation", 1)
 
     virtual_time.run(main())
 

@@ -70,6 +70,9 @@ def answer(start: int | None, end: int | None, score: float = 0.9) -> Saying:
         (AnswerProbe("when", "at nine sharp"), answer(None, None), True),
         (AnswerProbe("when", "at nine sharp", "nine"), answer(None, None), False),
         (AnswerProbe("when", "at nine sharp", labelled=False), answer(3, 7), True),
+        (PunctuationProbe("who goes"), Saying(["who. Goes"]), True),
+        (PunctuationProbe("who goes", "Who goes?"), Saying(["Who goes?"]), True),
+        (PunctuationProbe("who goes", "Who goes?"), Saying(["Who goes."]), False),
     ],
 )  # fmt: skip
 async def test_an_answer_is_right_when_its_label_says_so(probe, model: Saying, right: bool):
@@ -158,6 +161,7 @@ def test_a_file_of_labelled_examples_is_read(tmp_path: Path):
         "intent_slot": {"text": "red", "intent": "light", "slots": [{"name": "color", "start": 0, "end": 3}]},
         "qa": {"question": "when", "document": "at nine", "answer": None},
         "asr": {"audio": "hello.wav", "text": "hello"},
+        "punctuation": {"text": "who goes", "punctuated": "Who goes?"},
     }
     read = {}
     for engine, line in lines.items():
@@ -166,6 +170,7 @@ def test_a_file_of_labelled_examples_is_read(tmp_path: Path):
     assert read["intent_slot"] == IntentProbe("red", "light", frozenset({("color", 0, 3)}))
     assert read["qa"] == AnswerProbe("when", "at nine", None)
     assert len(read["asr"].audio) == 1600
+    assert read["punctuation"] == PunctuationProbe("who goes", "Who goes?")
 
 
 def test_a_file_that_cannot_be_read_is_not_taken_for_none(tmp_path: Path):
@@ -190,6 +195,7 @@ def test_an_engine_without_a_file_has_no_labelled_examples(tmp_path: Path):
         ("intent_slot", b"\xff", "UTF-8"),
         ("qa", b'{"question": "when", "document": "at nine"}', "line 1.*answer"),
         ("asr", b'{"audio": "missing.wav", "text": "hello"}', "line 1.*missing"),
+        ("punctuation", b'{"text": "who goes"}', "line 1.*punctuated"),
         ("qa", b'{"question": "q", "document": "d", "answer": "d"}\n' * (MAX_EXAMPLES + 1), "at most"),
     ],
 )

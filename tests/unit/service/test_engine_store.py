@@ -164,7 +164,22 @@ def test_models_of_no_engine_are_told_apart(tmp_path: Path, repository: Path):
     (tmp_path / "greeting").mkdir()
     (tmp_path / "greeting" / "config.pbtxt").write_text('name: "greeting"')
     (repository / "greeting").symlink_to(tmp_path / "greeting")
-    assert EngineStore(repository).others() == ["greeting", "punctuation"]
+    assert EngineStore(repository).others() == ["greeting"]
+
+
+async def test_an_optional_engine_is_held_where_the_service_begins_with_one(tmp_path: Path, repository: Path):
+    folder = tmp_path / "engine" / "triton" / "punctuation"
+    (folder / "1").mkdir(parents=True)
+    shutil.copy(SHIPPED / "punctuation" / "config.pbtxt", folder)
+    (folder / "1" / "model.py").write_text("# another one")
+    assert EngineStore(repository).holds("punctuation")
+    store = await add(repository, tmp_path / "engine")
+    assert store.models("punctuation", 2) == ("punctuation.2",)
+    (repository / "punctuation").unlink()
+    without = EngineStore(repository)
+    assert not without.holds("punctuation")
+    with pytest.raises(InvalidInputError, match="must hold one of asr, intent_slot, qa, but"):
+        await without.check(tmp_path / "engine")
 
 
 def test_the_source_of_the_first_version_is_where_its_files_are(repository: Path):
