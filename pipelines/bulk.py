@@ -12,6 +12,8 @@ import collections
 import contextlib
 from typing import TYPE_CHECKING
 
+from pipelines.models.contracts import ASR
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Hashable, Iterator, Sequence
 
@@ -29,7 +31,7 @@ _READ_CHARACTERS = 320
 MAX_PIECES_WHILE_NOBODY_SPEAKS = 4
 """Of recordings: they are done long before an utterance that begins now is over. Typed turns come without a warning."""
 
-RECOGNITION = "asr"
+RECOGNITION = ASR
 
 
 class BulkGate:

@@ -1,8 +1,11 @@
 """What can be wrong with what a caller sent, or with the models behind.
 
+An error says what kind it is, and no transport's code: each API maps the kinds to codes of its own.
+
 ::
 
-    PipelineError
+    ReportedError
+    PipelineError(ReportedError)
     ├── InvalidInputError        the caller sent something that cannot be served
     │   └── UndecodableAudioError    the audio is not in the encoding that was promised
     ├── RolloutRefusedError      a version of a model cannot be loaded, unloaded or rolled back to now
@@ -14,9 +17,42 @@
 
 from __future__ import annotations
 
+import enum
+from typing import ClassVar
 
-class PipelineError(Exception):
-    """Root of the errors that pipelines raise. The message is one sentence for the caller."""
+
+class ErrorKind(enum.Enum):
+    """Kind of an error, from which an API tells its code."""
+
+    INVALID_INPUT = "the request cannot be served, whenever it is sent"
+    REFUSED = "the request does not suit the present state of the server"
+    EXHAUSTED = "there is no room for the request now"
+    UNAVAILABLE = "the server is not ready"
+    TIMED_OUT = "the caller took too long"
+    FAILED = "the server did not do its work"
+
+
+class ReportedError(Exception):
+    """Root of all errors that a caller is told. The message is one sentence for the caller.
+
+    Attributes:
+        kind: what an API tells its code from.
+        reason: one word for programs, such as ``NOT_READY``.
+        field: path of the offending field, such as ``audio.sample_rate_hz``; None: the error concerns no field.
+        retry_seconds: delay after which it is worth trying again, in seconds; None: unknown.
+    """
+
+    kind: ClassVar[ErrorKind]
+    reason: str
+    field: str | None = None
+    retry_seconds: float | None = None
+
+
+class PipelineError(ReportedError):
+    """Root of the errors that pipelines raise."""
+
+    kind = ErrorKind.FAILED
+    reason = "INTERNAL"
 
 
 class InvalidInputError(PipelineError):
@@ -26,6 +62,9 @@ class InvalidInputError(PipelineError):
         field: path of the offending field, such as ``audio.sample_rate_hz``.
         reason: one word for programs, such as ``SAMPLE_RATE_OUT_OF_RANGE``.
     """
+
+    kind = ErrorKind.INVALID_INPUT
+    field: str
 
     def __init__(self, field: str, reason: str, message: str) -> None:
         super().__init__(message)
@@ -47,6 +86,8 @@ class RolloutRefusedError(PipelineError):
         reason: one word for programs, such as ``SMOKE_EVALUATION_FAILED``.
     """
 
+    kind = ErrorKind.REFUSED
+
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
@@ -55,6 +96,8 @@ class RolloutRefusedError(PipelineError):
 class ModelError(PipelineError):
     """A model did not do its work."""
 
+    reason = "MODEL_FAILED"
+
 
 class ModelDeadError(ModelError):
     """The process of a model has ended, and nobody starts it again."""
@@ -62,6 +105,10 @@ class ModelDeadError(ModelError):
 
 class ModelUnavailableError(ModelError):
     """The model server cannot be reached, or is not ready; trying again later may help."""
+
+    kind = ErrorKind.UNAVAILABLE
+    reason = "MODELS_UNAVAILABLE"
+    retry_seconds = 2.0
 
 
 class ModelControlError(ModelError):

@@ -6,7 +6,7 @@ import asyncio
 import collections
 from typing import TYPE_CHECKING
 
-from pipelines.errors import PipelineError
+from pipelines.errors import ErrorKind, PipelineError
 from pipelines.messages import Transcript
 
 if TYPE_CHECKING:
@@ -19,6 +19,10 @@ MAX_MESSAGES = 256
 
 class SlowReaderError(PipelineError):
     """The caller does not take what it is told."""
+
+    kind = ErrorKind.EXHAUSTED
+    reason = "SLOW_READER"
+    retry_seconds = 1.0
 
 
 class Outbox:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -211,6 +211,9 @@ class Engines(Protocol):
     @property
     def answers(self) -> AnswerModel:
         """Extractive question answering."""
+
+    def get(self, role: str) -> Any:  # noqa: ANN401 - a model of any engine
+        """Returns the model of a role; see ``pipelines.models.contracts``."""
 
 
 class TurnModels(Engines, Protocol):

@@ -7,13 +7,13 @@ import contextlib
 import random
 from typing import TYPE_CHECKING, Protocol
 
-from service.errors import NotReadyError, TooManyConversationsError, TooMuchAudioError
+from service.refusals import NotReadyError, TooManyConversationsError, TooMuchAudioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
-    from service.errors import ServiceError
+    from service.refusals import ServiceError
 
 _RETRY_SECONDS = 2.0
 _CONVERSATION, _TYPED_TURN = "conversation", "typed turn"

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from pipelines.errors import ModelError
 from service.capacity import AdaptiveLimit, Evidence, Shortage, safe_part, slowest_twentieth
-from service.errors import LateRepliesError, TooManySpeakersError
+from service.refusals import LateRepliesError, TooManySpeakersError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from pipelines.workload import Workload
-    from service.errors import ServiceError
     from service.open_conversations import OpenConversations
     from service.readiness import ModelServer
+    from service.refusals import ServiceError
 
 logger = logging.getLogger(__name__)
 

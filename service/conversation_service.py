@@ -13,9 +13,10 @@ from pipelines.errors import InvalidInputError
 from pipelines.messages import AwayReason, GoingAway, Reply
 from pipelines.typed_turn import answer_typed
 from service import wire
-from service.errors import ended_early, reported_to
+from service.errors import reported_to
 from service.lifetime import LifetimeWatch
 from service.malformed import refuse_malformed
+from service.refusals import ended_early
 from service.writing import write
 from vivavoce.v1 import conversation_pb2 as pb
 

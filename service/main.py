@@ -16,8 +16,9 @@ from grpc_health.v1 import health
 
 from pipelines.calibration import measure
 from pipelines.mistakes import log_unhandled
+from pipelines.models.shipped import SHIPPED
 from pipelines.text.style import prepare
-from pipelines.triton import TritonClient, TritonPunctuation, connect
+from pipelines.triton import TritonClient
 from pipelines.turns.effects import GuessFate
 from pipelines.versions.rollout import Rollout
 from pipelines.voice_activity import SileroModel
@@ -26,7 +27,6 @@ from service.admission import Admission, RecordingMemory
 from service.capacity_watch import UNMEASURED_SPEAKERS, CapacityWatch, MeasuredModels, RecognizerRoom
 from service.conversation_service import ConversationServicer
 from service.doors import Doors
-from service.errors import SHUTTING_DOWN
 from service.handlers import conversation_handler, model_handler
 from service.lifetime import Limits
 from service.log_output import STDERR, logging_to
@@ -34,6 +34,7 @@ from service.model_service import SERVICE_NAME as MODEL_SERVICE_NAME
 from service.model_service import ModelServicer
 from service.open_conversations import OpenConversations
 from service.readiness import Readiness
+from service.refusals import SHUTTING_DOWN
 from service.riva.handlers import recording_handlers, riva_handlers
 from service.riva.language import LanguageServicer
 from service.riva.speech import SpeechServicer
@@ -52,6 +53,7 @@ from service.wire import SERVICE_NAME
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from pipelines.models.contracts import EngineRegistry
     from pipelines.versions.store import EngineStore as Store
     from service.readiness import ModelServer
 
@@ -156,7 +158,7 @@ class Server:
 
 
 @contextlib.asynccontextmanager
-async def serving(options: ServeOptions) -> AsyncIterator[Server]:
+async def serving(options: ServeOptions, registry: EngineRegistry = SHIPPED) -> AsyncIterator[Server]:
     """Runs the service while the body runs, and then stops it in order.
 
     The door is shut first; turns under way get their replies; sequences are ended; Triton goes last.
@@ -168,7 +170,7 @@ async def serving(options: ServeOptions) -> AsyncIterator[Server]:
     """
     health_servicer = health.aio.HealthServicer()
     async with asyncio.TaskGroup() as tasks, contextlib.AsyncExitStack() as cleanup:
-        supervisor, rollout, client, watchdog = _models(options, cleanup)
+        supervisor, rollout, client, watchdog = _models(options, registry, cleanup)
         voice, workload = SileroModel(), Workload()
         open_conversations = OpenConversations(workload)
         speakers = options.max_conversations or UNMEASURED_SPEAKERS
@@ -194,7 +196,7 @@ async def serving(options: ServeOptions) -> AsyncIterator[Server]:
         speech = SpeechServicer(models, voice, admission, memory, options.limits, open_conversations)
         handlers = {
             SERVICE_NAME: conversation_handler(servicer),
-            **riva_handlers(speech, LanguageServicer(models, TritonPunctuation(client), admission, workload.bulk)),
+            **riva_handlers(speech, LanguageServicer(models, admission, workload.bulk)),
         }
         doors = Doors(options.host, options.port)
         cleanup.push_async_callback(_stop, doors, open_conversations, admission, health_servicer)
@@ -211,7 +213,7 @@ async def serving(options: ServeOptions) -> AsyncIterator[Server]:
 
 
 def _models(
-    options: ServeOptions, cleanup: contextlib.AsyncExitStack
+    options: ServeOptions, registry: EngineRegistry, cleanup: contextlib.AsyncExitStack
 ) -> tuple[TritonSupervisor | None, Rollout, TritonClient, Watchdog]:
     """Makes the clients of the models' first versions, what watches them, and the supervisor of a Triton of our own."""
     supervisor: TritonSupervisor | None = None
@@ -221,8 +223,8 @@ def _models(
         settings = read_settings(options.settings) if options.settings else Settings()
         run_folder = RunFolder.open()
         cleanup.callback(run_folder.close)
-        repository = cleanup.enter_context(composed(default, options.engines, settings, run_folder.path))
-        supervisor, store = TritonSupervisor(repository, run_folder), EngineStore(repository, settings)
+        repository = cleanup.enter_context(composed(default, options.engines, settings, run_folder.path, registry))
+        supervisor, store = TritonSupervisor(repository, run_folder), EngineStore(repository, settings, registry)
 
     def revive(model: str) -> bool:
         """Has Triton started again for a model whose process has ended, unless it is one that is only being tried."""
@@ -233,10 +235,9 @@ def _models(
 
     client = TritonClient(supervisor.address if supervisor else str(options.triton), on_dead_model=revive)
     cleanup.push_async_callback(client.close)
-    rollout = Rollout(client, store, lambda engine, model: connect(client, engine, model))
-    models = rollout if supervisor else RemoteModels(rollout, client, str(options.triton))
-    optional = {"punctuation": lambda: TritonPunctuation(client).punctuate(["hm"])}
-    watchdog = Watchdog(models, rollout, client, revive, loads=supervisor is not None, optional=optional)
+    rollout = Rollout(client, store, lambda role, model: registry[role].client(client, model), registry)
+    models = rollout if supervisor else RemoteModels(rollout, client, str(options.triton), registry)
+    watchdog = Watchdog(models, rollout, client, revive, loads=supervisor is not None, registry=registry)
     return supervisor, rollout, client, watchdog
 
 

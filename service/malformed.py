@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from google.protobuf.message import DecodeError
 
 from pipelines.errors import InvalidInputError
-from service.errors import MessageTooLargeError
+from service.refusals import MessageTooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import grpc
 
 from pipelines.errors import InvalidInputError
-from service.errors import TooManyStreamsError, reported_to
+from service.errors import reported_to
 from service.malformed import Unreadable, refuse_malformed
+from service.refusals import TooManyStreamsError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator

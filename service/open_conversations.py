@@ -11,7 +11,7 @@ from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.messages import AwayReason
 from pipelines.workload import Workload
 from service.capacity import NEWCOMER, SpeechShare
-from service.errors import SHUTTING_DOWN, NotReadyError
+from service.refusals import SHUTTING_DOWN, NotReadyError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import grpc
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
-from pipelines.triton import CONTRACTS
+from pipelines.models.shipped import SHIPPED
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -26,8 +26,10 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
     """
 
     def __init__(self) -> None:
-        self.tensors: dict[str, Mapping[str, object] | frozenset[str]] = dict(CONTRACTS)
-        self.ready = set(CONTRACTS)
+        self.tensors: dict[str, Mapping[str, object] | frozenset[str]] = {
+            role: SHIPPED[role].tensors for role in SHIPPED.required
+        }
+        self.ready = set(self.tensors)
         self.ahead_seconds = 0.0
         self.deadlines_us: list[int] = []
         self.name = "triton"

@@ -62,6 +62,10 @@ class AfternoonModels:
         """Answers, apart from any turn."""
         return self._apart()
 
+    def get(self, role: str) -> Utterance:  # noqa: ARG002 - the port's
+        """Returns the models, whatever the role, apart from any turn."""
+        return self._apart()
+
     def begin_turn(self) -> Utterance:
         """Begins an utterance, which waits for the lock when it has something to compute."""
         return Utterance(self)
@@ -93,6 +97,10 @@ class Utterance:
     @property
     def answers(self) -> Utterance:
         """Answers."""
+        return self
+
+    def get(self, role: str) -> Utterance:  # noqa: ARG002 - the port's
+        """Returns the models, whatever the role."""
         return self
 
     @property

@@ -18,6 +18,8 @@ import grpc
 from benchmarks.alternatives.afternoon import AfternoonModels
 from modelkit.recover import recover
 from modelkit.triton_models import MODEL_REPOSITORY, NLU_MODELS, QA_MODELS
+from pipelines.models.contracts import ASR, INTENT_SLOT, QA
+from pipelines.models.shipped import SHIPPED
 from pipelines.versions.trial import warm_up
 from pipelines.voice_activity import SileroModel
 from service.admission import Admission
@@ -64,8 +66,8 @@ async def _serve(models: AfternoonModels, port: int) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    for name, model in (("asr", models.recognizer), ("intent_slot", models.intents), ("qa", models.answers)):
-        await warm_up(name, model)
+    for role, model in ((ASR, models.recognizer), (INTENT_SLOT, models.intents), (QA, models.answers)):
+        await warm_up(SHIPPED[role], model)
     admission = Admission(_MOST_CONVERSATIONS)
     servicer = ConversationServicer(models, SileroModel(), admission, Limits(), OpenConversations(), speculates=False)
     server = grpc.aio.server()

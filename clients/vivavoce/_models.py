@@ -51,7 +51,7 @@ class ModelVersion:
     """One version of an engine."""
 
     name: str
-    """Name of the engine: `asr`, `intent_slot` or `qa`."""
+    """Name of the engine: `asr`, `intent_slot`, `qa` or `punctuation`."""
     version: int
     """Counts the engine's versions from 1, which is the one that the service began with."""
     state: ModelState

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import tritonclient.grpc.aio as triton
 
+from pipelines.models.contracts import ASR, INTENT_SLOT, PUNCTUATION, QA
 from pipelines.ports import (
     NO_OPTIONS,
     Alternative,
@@ -23,7 +24,7 @@ from pipelines.ports import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -37,7 +38,7 @@ _USUAL_BOOST = -1.0
 class TritonRecognizer:
     """Speech recognition by a Triton model with the contract of ``asr``."""
 
-    def __init__(self, client: TritonClient, model: str = "asr") -> None:
+    def __init__(self, client: TritonClient, model: str = ASR) -> None:
         self._client = client
         self._model = model
 
@@ -87,7 +88,7 @@ class TritonSequence:
 class TritonIntents:
     """Intent classification and slot filling by a Triton model with the contract of ``intent_slot``."""
 
-    def __init__(self, client: TritonClient, model: str = "intent_slot") -> None:
+    def __init__(self, client: TritonClient, model: str = INTENT_SLOT) -> None:
         self._client = client
         self._model = model
 
@@ -110,7 +111,7 @@ class TritonIntents:
 class TritonAnswers:
     """Extractive question answering by a Triton model with the contract of ``qa``."""
 
-    def __init__(self, client: TritonClient, model: str = "qa") -> None:
+    def __init__(self, client: TritonClient, model: str = QA) -> None:
         self._client = client
         self._model = model
 
@@ -127,7 +128,7 @@ class TritonAnswers:
 class TritonPunctuation:
     """Capitals and punctuation by a Triton model with the contract of ``punctuation``."""
 
-    def __init__(self, client: TritonClient, model: str = "punctuation") -> None:
+    def __init__(self, client: TritonClient, model: str = PUNCTUATION) -> None:
         self._client = client
         self._model = model
 
@@ -188,31 +189,3 @@ def _timing(began: float, result: triton.InferResult) -> Timing:
     total = time.monotonic() - began
     compute = min(total, float(result.as_numpy("COMPUTE_MS").reshape(-1)[0]) / 1000)
     return Timing(total - compute, compute)
-
-
-CONTRACTS: Mapping[str, frozenset[str]] = {
-    "asr": frozenset(
-        (
-            *("AUDIO", "DECODE", "PHRASE_HINTS", "PHRASE_BOOSTS", "ALTERNATIVES", "WORD_TIMES"),
-            *("TRANSCRIPT", "IS_FINAL", "DECODED_SAMPLES", "COMPUTE_MS"),
-            *("ALTERNATIVE_TEXTS", "ALTERNATIVE_CONFIDENCES", "WORDS", "WORD_SPANS"),
-        )
-    ),
-    "intent_slot": frozenset(("TEXT", "INTENT", "CONFIDENCE", "SLOT_NAMES", "SLOT_SPANS", "SLOT_VALUES", "COMPUTE_MS")),
-    "qa": frozenset(("QUESTION", "DOCUMENT", "ANSWER_SPAN", "SCORE", "COMPUTE_MS")),
-}
-"""The tensors of each engine's model that are used here, by the engine's name."""
-
-TritonEngine = TritonRecognizer | TritonIntents | TritonAnswers
-"""The client of one engine's model."""
-
-_ENGINES: Mapping[str, Callable[[TritonClient, str], TritonEngine]] = {
-    "asr": TritonRecognizer,
-    "intent_slot": TritonIntents,
-    "qa": TritonAnswers,
-}
-
-
-def connect(client: TritonClient, engine: str, model: str) -> TritonEngine:
-    """Makes the client of a model that has the contract of ``engine``."""
-    return _ENGINES[engine](client, model)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from pipelines.ports import NO_OPTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Hypothesis,
         IntentModel,
         IntentPrediction,
+        PunctuationModel,
         RecognitionOptions,
         Recognizer,
         SpeechSequence,
@@ -126,3 +127,15 @@ class HeldAnswers:
         """Looks for an answer; see ``pipelines.ports.AnswerModel``."""
         with self._version.held() as model:
             return await model.find(question, document)
+
+
+class HeldPunctuation:
+    """Punctuation whose version is held by every request."""
+
+    def __init__(self, version: ServedVersion[PunctuationModel]) -> None:
+        self._version = version
+
+    async def punctuate(self, texts: Sequence[str]) -> list[str]:
+        """Writes texts; see ``pipelines.ports.PunctuationModel``."""
+        with self._version.held() as model:
+            return await model.punctuate(texts)

@@ -7,7 +7,7 @@ import contextlib
 import difflib
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -15,11 +15,9 @@ from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import ModelError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy.typing as npt
 
-    from pipelines.ports import AnswerModel, IntentModel, Recognizer, SpeechSequence
+    from pipelines.ports import AnswerModel, IntentModel, PunctuationModel, Recognizer, SpeechSequence
 
 ModelT_contra = TypeVar("ModelT_contra", contravariant=True)
 
@@ -132,14 +130,24 @@ class SpeechProbe:
         return difflib.SequenceMatcher(None, _words(found.text), _words(self.text)).ratio() >= _SAME_WORDS
 
 
-def default_probes(engine: str) -> Sequence[Probe[Any]]:
-    """Returns examples without labels for an engine of this name."""
-    return _DEFAULTS[engine]
+@dataclass(frozen=True, slots=True)
+class PunctuationProbe:
+    """A text without capitals and punctuation.
 
+    Attributes:
+        text: what is written.
+        punctuated: the expected text; None when any marks and capitals will do.
+    """
 
-def heartbeat(engine: str) -> Probe[Any]:
-    """Returns the example that costs an engine of this name least, to see whether it answers at all."""
-    return _HEARTBEATS[engine]
+    text: str
+    punctuated: str | None = None
+
+    async def ask(self, model: PunctuationModel) -> bool:
+        """See :class:`Probe`."""
+        written = await model.punctuate([self.text])
+        if len(written) != 1 or _words(written[0]) != _words(self.text):
+            raise MalformedAnswerError("a punctuated text has other words than the text")
+        return self.punctuated in {None, written[0]}
 
 
 async def _end(sequence: SpeechSequence) -> None:
@@ -149,34 +157,3 @@ async def _end(sequence: SpeechSequence) -> None:
 
 def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower())
-
-
-def _murmur(seconds: float) -> npt.NDArray[np.float32]:
-    """Noise that nobody would take for speech, the same every time."""
-    noise = np.random.default_rng(7).standard_normal(round(seconds * MODEL_RATE_HZ))
-    return (0.01 * noise).astype(np.float32)
-
-
-_DOCUMENT = (
-    "The lighthouse on the northern cape was built in 1848 and stands forty metres high. Its lamp was lit by oil until "
-    "the winter of 1931, when a cable from the mainland brought electricity to the island."
-)
-_DEFAULTS: dict[str, tuple[Probe[Any], ...]] = {
-    "asr": (SpeechProbe(_murmur(0.6)), SpeechProbe(_murmur(1.0))),
-    "intent_slot": (
-        IntentProbe("turn on the lights in the kitchen"),
-        IntentProbe("What will the weather be like in Porto on Sunday?"),
-        IntentProbe("hm"),
-        IntentProbe("the treaty was signed in a railway carriage by people who did not trust each other"),
-    ),
-    "qa": (
-        AnswerProbe("When was the lighthouse built?", _DOCUMENT, labelled=False),
-        AnswerProbe("Who composed the opera?", _DOCUMENT, labelled=False),
-        AnswerProbe("Where did the electricity come from?", " ".join([_DOCUMENT] * 6), labelled=False),
-    ),
-}
-_HEARTBEATS: dict[str, Probe[Any]] = {
-    "asr": SpeechProbe(_murmur(0.3)),
-    "intent_slot": IntentProbe("hm"),
-    "qa": AnswerProbe("When does it leave?", "The ferry leaves at nine.", labelled=False),
-}

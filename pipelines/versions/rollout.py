@@ -30,13 +30,12 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from pipelines.models.contracts import EngineRegistry
     from pipelines.versions.store import EngineStore, ModelControl
 
     T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
-
-ENGINES = ("asr", "intent_slot", "qa")
 
 _CANCEL_SECONDS = 10.0
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 5.0
@@ -63,7 +62,8 @@ class Rollout:
     Args:
         control: the model server.
         store: the files that it serves.
-        connect: makes the client of a model from the names of its engine and of the model.
+        connect: makes the client of a model from the role of its engine and the name of the model.
+        registry: the engines.
         clock: seconds since 1970.
 
     Attributes:
@@ -75,45 +75,53 @@ class Rollout:
         control: ModelControl,
         store: EngineStore,
         connect: Callable[[str, str], Any],
+        registry: EngineRegistry,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._control = control
         self._store = store
         self._connect = connect
+        self._registry = registry
         self._clock = clock
-        self._versions = {name: Versions.initial(name, store.source(name), clock()) for name in ENGINES}
-        self._served = {(name, 1): ServedVersion(1, connect(name, store.models(name, 1)[-1])) for name in ENGINES}
-        self._last_numbers = dict.fromkeys(ENGINES, 1)
+        held = [role for role in registry.versioned if registry[role].is_required or store.holds(role)]
+        self._versions = {role: Versions.initial(role, store.source(role), clock()) for role in held}
+        first = {role: store.models(role, 1)[-1] if role in self._versions else role for role in registry.roles}
+        self._served = {(role, 1): ServedVersion(1, connect(role, model)) for role, model in first.items()}
+        self._last_numbers = dict.fromkeys(self._versions, 1)
         self._loading: asyncio.Task[Version] | None = None
         self._retiring: set[asyncio.Task[None]] = set()
-        self.active = ActiveVersions(*(self._served[name, 1] for name in ENGINES))
+        self.active = ActiveVersions(registry, {role: self._served[role, 1] for role in registry.roles})
 
     def status(self) -> list[VersionStatus]:
         """Lists all versions, engine by engine, the oldest first."""
-        return [self._status(version) for name in ENGINES for version in self._versions[name].known]
+        return [self._status(version) for versions in self._versions.values() for version in versions.known]
 
     def models_to_load(self) -> list[str]:
         """Names what a model server that starts again has to load: what serves, and what may be rolled back to."""
         kept = {Phase.ACTIVE, Phase.READY}
-        versions = [version for name in ENGINES for version in self._versions[name].known if version.phase in kept]
+        versions = [version for each in self._versions.values() for version in each.known if version.phase in kept]
         names = [model for version in versions for model in self._store.models(version.engine, version.number)]
         return [*self._store.others(), *names]
 
     async def missing(self) -> Sequence[str]:
-        """Returns the names of the active versions' models that are not ready."""
-        return await self._control.missing(list(self.active_models().values()))
+        """Returns the names of the active versions' models that are not ready, of the engines that must be."""
+        models = self.active_models()
+        return await self._control.missing([models[role] for role in self._registry.required])
 
     def active_models(self) -> dict[str, str]:
         """Names the model of each engine that new turns begin with."""
-        return {name: self._store.models(name, self._active(name))[-1] for name in ENGINES}
+        return {
+            role: self._store.models(role, self._active(role))[-1] if role in self._versions else role
+            for role in self._registry.roles
+        }
 
     async def warm_up(self) -> None:
-        """Lets the active versions answer a few requests; what goes wrong shows when they are used."""
-        for name in ENGINES:
+        """Lets what readiness waits for answer a few requests; what goes wrong shows when it is used."""
+        for role in self._registry.required:
             try:
-                await warm_up(name, self.active.engine(name))
+                await warm_up(self._registry[role], self.active.get(role))
             except (RolloutRefusedError, ModelUnavailableError) as error:
-                logger.warning("%s cannot be warmed up: %s", name, error)
+                logger.warning("%s cannot be warmed up: %s", role, error)
 
     async def load(self, source: Path) -> VersionStatus:
         """Loads the engine directory ``source`` as a new version, tries it out and lets it take over.
@@ -143,7 +151,7 @@ class Rollout:
         """
         before = self._find(engine).roll_back(self._clock()).active
         if await self._control.missing(self._store.models(engine, before.number)):
-            if len(await self.missing()) == len(ENGINES):
+            if len(await self.missing()) == len(self._registry.required):
                 raise ModelUnavailableError("the model server is not ready: try again soon")
             message = f"version {before.number} of {engine} is not ready any more: load the engine that is wanted"
             raise RolloutRefusedError("VERSION_NOT_READY", message)
@@ -177,7 +185,8 @@ class Rollout:
                 await _undisturbed(self._control.load(model))
             client = self._connect(engine, models[-1])
             # Another version may be the active one by the time that it is asked.
-            await try_out(engine, client, files.examples, functools.partial(self._hold_active, engine))
+            hold_active = functools.partial(self._hold_active, engine)
+            await try_out(self._registry[engine], client, files.examples, hold_active)
         except BaseException as error:
             try:
                 await _undisturbed(self._remove(engine, number))
@@ -196,7 +205,7 @@ class Rollout:
         engine, before = versions.engine, self._versions[versions.engine]
         self._versions[engine] = versions
         if versions.active.number != before.active.number:
-            setattr(self.active, engine, self._served[engine, versions.active.number])
+            self.active.replace(engine, self._served[engine, versions.active.number])
             logger.info("version %d of %s takes over from %d", versions.active.number, engine, before.active.number)
         for version in set(versions.in_phase(Phase.DRAINING)) - set(before.in_phase(Phase.DRAINING)):
             task = asyncio.create_task(self._retire(version), name=f"retire-{engine}-{version.number}")
@@ -238,7 +247,7 @@ class Rollout:
     def _find(self, engine: str) -> Versions:
         if engine not in self._versions:
             raise RolloutRefusedError(
-                "UNKNOWN_MODEL", f"there is no model {engine!r}: name one of {', '.join(ENGINES)}"
+                "UNKNOWN_MODEL", f"there is no model {engine!r}: name one of {', '.join(self._versions)}"
             )
         return self._versions[engine]
 

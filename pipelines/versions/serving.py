@@ -2,100 +2,110 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from pipelines.versions.held import HeldAnswers, HeldIntents, HeldRecognizer, ServedVersion
+from pipelines.models.contracts import ASR, INTENT_SLOT, QA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pipelines.models.contracts import EngineRegistry
     from pipelines.ports import AnswerModel, IntentModel, Recognizer
+    from pipelines.versions.held import ServedVersion
 
 
-@dataclass(slots=True)
 class ActiveVersions:
-    """The versions that new turns begin with; each is replaced by assigning another one."""
+    """The versions that new turns begin with.
 
-    asr: ServedVersion[Recognizer]
-    intent_slot: ServedVersion[IntentModel]
-    qa: ServedVersion[AnswerModel]
+    Args:
+        registry: the engines.
+        served: a version of each engine, by its role.
+    """
+
+    def __init__(self, registry: EngineRegistry, served: Mapping[str, ServedVersion[Any]]) -> None:
+        self._registry = registry
+        self._served = dict(served)
 
     @property
-    def recognizer(self) -> HeldRecognizer:
+    def recognizer(self) -> Recognizer:
         """Speech recognition, apart from any turn."""
-        return HeldRecognizer(self.asr)
+        return cast("Recognizer", self.get(ASR))
 
     @property
-    def intents(self) -> HeldIntents:
+    def intents(self) -> IntentModel:
         """Intent classification and slot filling, apart from any turn."""
-        return HeldIntents(self.intent_slot)
+        return cast("IntentModel", self.get(INTENT_SLOT))
 
     @property
-    def answers(self) -> HeldAnswers:
+    def answers(self) -> AnswerModel:
         """Extractive question answering, apart from any turn."""
-        return HeldAnswers(self.qa)
+        return cast("AnswerModel", self.get(QA))
 
-    def engine(self, name: str) -> HeldRecognizer | HeldIntents | HeldAnswers:
-        """Returns the engine of this name, apart from any turn."""
-        if name == "asr":
-            return self.recognizer
-        return self.intents if name == "intent_slot" else self.answers
+    def get(self, role: str) -> Any:  # noqa: ANN401 - a model of any engine
+        """Returns the model of a role, apart from any turn."""
+        return self._registry[role].held(self._served[role])
+
+    def version(self, role: str) -> ServedVersion[Any]:
+        """Returns the version that new turns begin with."""
+        return self._served[role]
+
+    def replace(self, role: str, version: ServedVersion[Any]) -> None:
+        """Lets new turns begin with another version."""
+        self._served[role] = version
 
     def begin_turn(self) -> VersionsOfTurn:
         """Keeps today's versions for one turn."""
-        return VersionsOfTurn(self.asr, self.intent_slot, self.qa)
+        return VersionsOfTurn(self._registry, self._served)
 
 
 class VersionsOfTurn:
-    """The versions that one turn is served by, from its beginning to its end."""
+    """The versions that one turn is served by, from its beginning to its end.
 
-    def __init__(
-        self,
-        asr: ServedVersion[Recognizer],
-        intent_slot: ServedVersion[IntentModel],
-        qa: ServedVersion[AnswerModel],
-    ) -> None:
-        self._asr = asr
-        self._intent_slot = intent_slot
-        self._qa = qa
+    Args:
+        registry: the engines.
+        served: a version of each engine, by its role.
+    """
+
+    def __init__(self, registry: EngineRegistry, served: Mapping[str, ServedVersion[Any]]) -> None:
+        self._registry = registry
+        self._served = dict(served)
         self._used: dict[str, int] = {}
         self._released = False
-        for version in (asr, intent_slot, qa):
+        for version in self._served.values():
             version.hold()
 
     @property
-    def recognizer(self) -> HeldRecognizer:
+    def recognizer(self) -> Recognizer:
         """Speech recognition."""
-        self._use("asr", self._asr)
-        return HeldRecognizer(self._asr)
+        return cast("Recognizer", self.get(ASR))
 
     @property
-    def intents(self) -> HeldIntents:
+    def intents(self) -> IntentModel:
         """Intent classification and slot filling."""
-        self._use("intent_slot", self._intent_slot)
-        return HeldIntents(self._intent_slot)
+        return cast("IntentModel", self.get(INTENT_SLOT))
 
     @property
-    def answers(self) -> HeldAnswers:
+    def answers(self) -> AnswerModel:
         """Extractive question answering."""
-        self._use("qa", self._qa)
-        return HeldAnswers(self._qa)
+        return cast("AnswerModel", self.get(QA))
 
     @property
     def versions(self) -> Mapping[str, int]:
         """The version of each engine that the turn has used so far."""
         return dict(self._used)
 
+    def get(self, role: str) -> Any:  # noqa: ANN401 - a model of any engine
+        """Returns the model of a role."""
+        version = self._served[role]
+        if role not in self._used:
+            self._used[role] = version.number
+            version.turns_begun += 1
+        return self._registry[role].held(version)
+
     def release(self) -> None:
         """Says that the turn is over; what it still has under way holds its version by itself."""
         if self._released:
             return
         self._released = True
-        for version in (self._asr, self._intent_slot, self._qa):
+        for version in self._served.values():
             version.release()
-
-    def _use(self, engine: str, version: ServedVersion[Any]) -> None:
-        if engine not in self._used:
-            self._used[engine] = version.number
-            version.turns_begun += 1

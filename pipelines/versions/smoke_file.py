@@ -9,7 +9,7 @@ import soundfile
 
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
-from pipelines.versions.probes import AnswerProbe, IntentProbe, SpeechProbe
+from pipelines.versions.probes import AnswerProbe, IntentProbe, PunctuationProbe, SpeechProbe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,12 +17,18 @@ if TYPE_CHECKING:
 
     from pipelines.versions.probes import Probe
 
+    ReadExample = Callable[[Mapping[str, Any], Path], Probe[Any]]
+
 MAX_EXAMPLES = 100
 """More would take longer than a roll-out should."""
 
 
-def read_smoke(path: Path, engine: str) -> list[Probe[Any]]:
+def read_smoke(path: Path, read: ReadExample) -> list[Probe[Any]]:
     """Reads the labelled examples of an engine; none when there is no such file.
+
+    Args:
+        path: the file.
+        read: reads one line of it, see ``EngineContract.read_example``.
 
     Raises:
         InvalidInputError: a line is not an example of this engine; the message names it.
@@ -36,10 +42,10 @@ def read_smoke(path: Path, engine: str) -> list[Probe[Any]]:
         raise _bad(path, f"it is not UTF-8 (see its byte {error.start})") from error
     if len(lines) > MAX_EXAMPLES:
         raise _bad(path, f"it has {len(lines)} examples: keep at most {MAX_EXAMPLES}")
-    return [_example(path, number, line, _READERS[engine]) for number, line in enumerate(lines, start=1)]
+    return [_example(path, number, line, read) for number, line in enumerate(lines, start=1)]
 
 
-def _example(path: Path, number: int, line: str, read: Callable[[Mapping[str, Any], Path], Probe[Any]]) -> Probe[Any]:
+def _example(path: Path, number: int, line: str, read: ReadExample) -> Probe[Any]:
     try:
         return read(json.loads(line), path.parent)
     except (KeyError, TypeError, AttributeError) as error:
@@ -48,18 +54,26 @@ def _example(path: Path, number: int, line: str, read: Callable[[Mapping[str, An
         raise _bad(path, f"line {number} cannot be read: {error}") from error
 
 
-def _intent(fields: Mapping[str, Any], _: Path) -> Probe[Any]:
+def read_intent(fields: Mapping[str, Any], _: Path) -> IntentProbe:
+    """Reads an utterance with its intent, and with its slots where they count."""
     slots = fields.get("slots")
     spans = None if slots is None else frozenset((_str(s, "name"), int(s["start"]), int(s["end"])) for s in slots)
     return IntentProbe(_str(fields, "text"), _str(fields, "intent"), spans)
 
 
-def _question(fields: Mapping[str, Any], _: Path) -> Probe[Any]:
+def read_question(fields: Mapping[str, Any], _: Path) -> AnswerProbe:
+    """Reads a question with its document and answer, null where the document holds none."""
     answer = None if fields["answer"] is None else _str(fields, "answer")
     return AnswerProbe(_str(fields, "question"), _str(fields, "document"), answer)
 
 
-def _speech(fields: Mapping[str, Any], folder: Path) -> Probe[Any]:
+def read_punctuated(fields: Mapping[str, Any], _: Path) -> PunctuationProbe:
+    """Reads a text without capitals and punctuation, and the same with them."""
+    return PunctuationProbe(_str(fields, "text"), _str(fields, "punctuated"))
+
+
+def read_speech(fields: Mapping[str, Any], folder: Path) -> SpeechProbe:
+    """Reads the name of a recording in ``folder`` with what is said in it."""
     name = _str(fields, "audio")
     audio, rate = soundfile.read(folder / name, dtype="float32")
     if rate != MODEL_RATE_HZ or audio.ndim != 1:
@@ -76,10 +90,3 @@ def _str(fields: Mapping[str, Any], name: str) -> str:
 
 def _bad(path: Path, what: str) -> InvalidInputError:
     return InvalidInputError("path", "BAD_SMOKE_EVALUATION", f"{path}: {what}")
-
-
-_READERS: dict[str, Callable[[Mapping[str, Any], Path], Probe[Any]]] = {
-    "asr": _speech,
-    "intent_slot": _intent,
-    "qa": _question,
-}

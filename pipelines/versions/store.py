@@ -24,7 +24,13 @@ class EngineFiles(Protocol):
 
 
 class EngineStore(Protocol):
-    """Where the files of an engine's versions stand side by side. Version 1 of each is there from the beginning."""
+    """Where the files of an engine's versions stand side by side.
+
+    Version 1 of every required engine is there from the beginning.
+    """
+
+    def holds(self, engine: str) -> bool:
+        """Returns whether version 1 of an engine is there, which an optional engine may lack."""
 
     def source(self, engine: str) -> str:
         """Says where version 1 came from."""

@@ -6,6 +6,7 @@ The smoke evaluation is a file of labelled examples, one JSON object a line, tha
 slots too where they are given. ``qa``: ``{"question", "document", "answer"}``, null when the document holds none; right
 when one of the answers, expected and given, holds the other, or both are none. ``asr``: ``{"audio", "text"}`` with the
 name of a file beside it (16 kHz mono); right when three quarters of the words are the same.
+``punctuation``: ``{"text", "punctuated"}``; right when the text is written so, mark for mark.
 
 Without such a file a few examples without labels are tried: what comes back must have the right form. In both cases
 the median answer must come within the budget of a reply, or, where the machine is too busy for that, take at most
@@ -16,15 +17,16 @@ from __future__ import annotations
 
 import asyncio
 import statistics
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pipelines.errors import ModelError, ModelUnavailableError, RolloutRefusedError
-from pipelines.versions.probes import MalformedAnswerError, default_probes
+from pipelines.versions.probes import MalformedAnswerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
+    from pipelines.models.contracts import EngineContract
     from pipelines.versions.probes import Probe
 
 ModelT = TypeVar("ModelT")
@@ -44,7 +46,7 @@ _ANSWER_SECONDS = 20.0
 
 
 async def try_out(
-    engine: str,
+    contract: EngineContract[ModelT],
     model: ModelT,
     examples: Sequence[Probe[ModelT]],
     active: Callable[[], AbstractContextManager[ModelT]],
@@ -52,7 +54,7 @@ async def try_out(
     """Warms a version up and evaluates it.
 
     Args:
-        engine: its name.
+        contract: that of its engine.
         model: the version.
         examples: labelled examples; without any, unlabelled ones are tried.
         active: holds the version that serves at that time, to tell a slow version from a busy machine.
@@ -61,22 +63,22 @@ async def try_out(
         RolloutRefusedError: it does not pass; the message says why.
         ModelUnavailableError: the model server was lost meanwhile.
     """
-    await warm_up(engine, model)
-    probes = examples or default_probes(engine)
+    await warm_up(contract, model)
+    probes = examples or contract.probes
     right, seconds = await _evaluate(model, probes)
     if right < MIN_RIGHT * len(probes):
         needed = f"{MIN_RIGHT:.0%} are needed"
-        message = f"{engine} answers {right} of {len(probes)} examples of its smoke evaluation right: {needed}"
+        message = f"{contract.role} answers {right} of {len(probes)} examples of its smoke evaluation right: {needed}"
         raise RolloutRefusedError("SMOKE_EVALUATION_FAILED", message)
     if seconds > BUDGET_SECONDS:
         usual = await _usual_seconds(active, probes)
         if usual is not None and seconds > MAX_SLOWER * usual:
             allowed = f"{1000 * BUDGET_SECONDS:.0f} ms are allowed, and the active version takes {1000 * usual:.0f}"
-            message = f"{engine} takes {1000 * seconds:.0f} ms for an answer: {allowed}"
+            message = f"{contract.role} takes {1000 * seconds:.0f} ms for an answer: {allowed}"
             raise RolloutRefusedError("SMOKE_EVALUATION_FAILED", message)
 
 
-async def warm_up(engine: str, model: Any) -> None:  # noqa: ANN401 - a model of any engine
+async def warm_up(contract: EngineContract[ModelT], model: ModelT) -> None:
     """Lets a version answer a few requests: the first ones take longer than all later ones.
 
     Raises:
@@ -85,7 +87,7 @@ async def warm_up(engine: str, model: Any) -> None:  # noqa: ANN401 - a model of
     """
     for _ in range(_WARM_UP_ROUNDS):
         # All at once, where the evaluation goes one by one: a batch takes other ways through an engine.
-        await asyncio.gather(*(_ask(probe, model, "WARM_UP_FAILED") for probe in default_probes(engine)))
+        await asyncio.gather(*(_ask(probe, model, "WARM_UP_FAILED") for probe in contract.probes))
 
 
 async def _usual_seconds(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pipelines.answering import MAX_DOCUMENT_CHARACTERS, Document, find_answer
 from pipelines.bulk import BulkGate, pieces
 from pipelines.errors import InvalidInputError
+from pipelines.models.contracts import INTENT_SLOT, PUNCTUATION, QA
 from pipelines.text.figures import in_figures
 from pipelines.understanding import understand
 from service.errors import reported_to
@@ -21,7 +22,7 @@ from service.wire import LANGUAGE, check_language, check_text
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from pipelines.ports import Models, PunctuationModel
+    from pipelines.ports import Models
     from pipelines.understanding import Understanding
     from service.admission import Admission
     from service.errors import Context
@@ -31,17 +32,14 @@ MAX_TEXTS = 64
 MAX_CHARACTERS_IN_FIGURES = 20_000
 """Of all texts of a request together: numbers are written on the core that serves everybody."""
 
-_INTENTS = "intent_slot"
-_ANSWERS = "qa"
 _FIGURES = "itn"
-_PUNCTUATION = "punctuation"
-_NVIDIAS = {"riva-punctuation-en-US": _PUNCTUATION}
+_NVIDIAS = {"riva-punctuation-en-US": PUNCTUATION}
 """What NVIDIA calls its own, which clients ask for by name, and ours in their place."""
 _TASKS = {
-    _INTENTS: "intent and slot classification",
-    _ANSWERS: "question answering",
+    INTENT_SLOT: "intent and slot classification",
+    QA: "question answering",
     _FIGURES: "text transformation",
-    _PUNCTUATION: "punctuation and capitalization",
+    PUNCTUATION: "punctuation and capitalization",
 }
 
 
@@ -49,18 +47,14 @@ class LanguageServicer:
     """Understands text for Riva's clients.
 
     Args:
-        models: understanding and answering.
-        punctuation: capitals and punctuation.
+        models: understanding, answering, and capitals and punctuation.
         admission: who is let in; a request takes the place of a typed turn.
         bulk: lets requests of many texts pass after live replies.
     """
 
-    def __init__(
-        self, models: Models, punctuation: PunctuationModel, admission: Admission, bulk: BulkGate | None = None
-    ) -> None:
+    def __init__(self, models: Models, admission: Admission, bulk: BulkGate | None = None) -> None:
         self._bulk = bulk or BulkGate()
         self._models = models
-        self._punctuation = punctuation
         self._admission = admission
 
     async def AnalyzeIntent(  # noqa: N802 - named by the contract
@@ -135,11 +129,11 @@ class LanguageServicer:
         """Writes texts with capitals and punctuation; see the contract."""
         async with self._served(request, context):
             _check_texts(request.text)
-            _check_params(request.model, _PUNCTUATION, *_NVIDIAS)
+            _check_params(request.model, PUNCTUATION, *_NVIDIAS)
             written = []
             for piece in pieces(request.text):
-                async with self._bulk.piece(_PUNCTUATION):
-                    written += await self._punctuation.punctuate(piece)
+                async with self._bulk.piece(PUNCTUATION):
+                    written += await self._models.get(PUNCTUATION).punctuate(piece)
             return pb.TextTransformResponse(text=written, id=_id(request))
 
     async def GetRivaNLPConfig(  # noqa: N802 - named by the contract
@@ -174,10 +168,10 @@ class LanguageServicer:
     async def _understand_all(self, request: pb.TextClassRequest | pb.TokenClassRequest) -> list[Understanding]:
         """Understands the texts in pieces, each of which the model serves as one batch."""
         _check_texts(request.text)
-        _check_params(request.model, _INTENTS)
+        _check_params(request.model, INTENT_SLOT)
         found: list[Understanding] = []
         for piece in pieces(request.text):
-            async with self._bulk.piece(_INTENTS):
+            async with self._bulk.piece(INTENT_SLOT):
                 found += await asyncio.gather(*(understand(self._models.intents, text) for text in piece))
         return found
 

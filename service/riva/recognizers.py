@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 
+from pipelines.models.contracts import ASR
 from service.riva.fields import check_model
 
-MODEL = "asr"
+MODEL = ASR
 """The one model; its name is that of its endpoint in Triton."""
 
 _FAMILIES = frozenset(

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
 from pipelines.messages import GoingAway, Transcript
-from service.errors import ended_early
 from service.lifetime import LifetimeWatch
 from service.malformed import refuse_malformed
+from service.refusals import ended_early
 from service.riva.fields import renamed
 from service.riva.options import ends_utterance
 from service.riva.ordering import InTurnOrder

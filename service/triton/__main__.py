@@ -12,12 +12,15 @@ import signal
 import sys
 from pathlib import Path
 
-from pipelines.triton import TritonModels
+from pipelines.models.shipped import SHIPPED
+from pipelines.triton import TritonClient
 from service.log_output import STDERR, logging_to
 from service.main import DEFAULT_MODEL_REPOSITORY
 from service.triton.installation import TritonNotInstalledError
 from service.triton.process import TritonProcess
 from service.triton.repository import overlaid
+
+_PROBE_PAUSE_SECONDS = 0.1
 
 
 async def _run(model_repository: Path) -> int:
@@ -47,11 +50,12 @@ async def _run(model_repository: Path) -> int:
 
 
 async def _until_ready(address: str) -> None:
-    models = TritonModels(address)
+    client = TritonClient(address)
     try:
-        await models.wait_until_ready()
+        while await client.missing(SHIPPED.required):  # noqa: ASYNC110 - Triton can only be asked
+            await asyncio.sleep(_PROBE_PAUSE_SECONDS)
     finally:
-        await models.close()
+        await client.close()
 
 
 def _main() -> int:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pipelines.errors import InvalidInputError, RolloutRefusedError
-from pipelines.triton import MODEL_NAMES, BadConfigError, renamed, steps, tensors
+from pipelines.models.shipped import SHIPPED
+from pipelines.triton import BadConfigError, renamed, steps, tensors
 from pipelines.versions.smoke_file import read_smoke
 from service.triton.repository import CONFIG
 from service.triton.settings import Settings, SettingsError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from pipelines.models.contracts import EngineRegistry
     from pipelines.versions.probes import Probe
     from pipelines.versions.store import EngineFiles
 
@@ -51,15 +53,22 @@ class EngineStore:
         repository: holds the models that the service begins with; what is added is copied, so that it stays as it was
             when the engine directory changes.
         settings: what is set for the models, those of every later version too.
+        registry: the engines.
     """
 
-    def __init__(self, repository: Path, settings: Settings | None = None) -> None:
+    def __init__(self, repository: Path, settings: Settings | None = None, registry: EngineRegistry = SHIPPED) -> None:
         self._repository = repository
+        self._registry = registry
         self._settings = settings or Settings()
-        self._models = {(name, 1): _first_models_of(name, repository) for name in MODEL_NAMES}
-        self._contracts = {name: _tensors_of(repository / name) for name in MODEL_NAMES}
+        roles = [role for role in registry.versioned if registry[role].is_required or (repository / role).is_dir()]
+        self._models = {(role, 1): _first_models_of(role, repository) for role in roles}
+        self._tensors = {role: _tensors_of(repository / role) for role in roles}
         held = {model for models in self._models.values() for model in models}
         self._others = [path.parent.name for path in _configs(repository) if path.parent.name not in held]
+
+    def holds(self, engine: str) -> bool:
+        """See ``pipelines.versions.store.EngineStore``."""
+        return engine in self._tensors
 
     def source(self, engine: str) -> str:
         """See ``pipelines.versions.store.EngineStore``."""
@@ -98,7 +107,7 @@ class EngineStore:
         await asyncio.to_thread(_remove, [self._repository / name for name in names])
 
     def _check(self, source: Path) -> CheckedEngine:
-        checked = check_engine(source, self._contracts)
+        checked = check_engine(source, self._tensors, self._registry)
         try:
             self._configs(checked.folders)
         except SettingsError as error:
@@ -118,12 +127,15 @@ class EngineStore:
         return {folder: configs[folder.name] for folder in folders}
 
 
-def check_engine(source: Path, contracts: Mapping[str, frozenset[str]]) -> CheckedEngine:
+def check_engine(
+    source: Path, needed: Mapping[str, frozenset[str]], registry: EngineRegistry = SHIPPED
+) -> CheckedEngine:
     """Reads an engine directory.
 
     Args:
         source: its absolute path.
-        contracts: the inputs and outputs that each engine must have.
+        needed: inputs and outputs that the model of each engine must have, by role.
+        registry: the engines.
 
     Raises:
         InvalidInputError: it is none, or not in order.
@@ -132,22 +144,24 @@ def check_engine(source: Path, contracts: Mapping[str, frozenset[str]]) -> Check
         raise _bad("RELATIVE_PATH", f"{source} is a relative path: send the absolute one on the server")
     models = source / "triton"
     found = [path.parent.name for path in _configs(models)]
-    engines = [name for name in MODEL_NAMES if name in found]
+    engines = [role for role in needed if role in found]
     if len(engines) != 1:
         held = " and ".join(engines) or "none of them"
-        known = ", ".join(MODEL_NAMES)
+        known = ", ".join(needed)
         message = f"{source} is no engine directory: its triton/ must hold one of {known}, but holds {held}"
         raise _bad("NO_ENGINE", message)
-    folders = tuple(models / name for name in _models_of(engines[0], models))
+    (role,) = engines
+    folders = tuple(models / name for name in _models_of(role, models))
     for folder in folders:
         _check_model(folder)
-    lacking = contracts[engines[0]] - _tensors_of(folders[-1])
+    lacking = needed[role] - _tensors_of(folders[-1])
     if lacking:
         message = (
             f"{folders[-1] / CONFIG} has no {' and no '.join(sorted(lacking))}: make the engine again with this version"
         )
         raise _bad("OTHER_CONTRACT", message)
-    return CheckedEngine(engines[0], read_smoke(source / SMOKE, engines[0]), folders)
+    read = registry[role].read_example
+    return CheckedEngine(role, read_smoke(source / SMOKE, read) if read else (), folders)
 
 
 def _first_models_of(engine: str, repository: Path) -> tuple[str, ...]:

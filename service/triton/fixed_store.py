@@ -19,6 +19,10 @@ class FixedStore:
     def __init__(self, address: str) -> None:
         self._address = address
 
+    def holds(self, _: str) -> bool:
+        """Returns False: what such a Triton holds may change at any time."""
+        return False
+
     def source(self, _: str) -> str:
         """See ``pipelines.versions.store.EngineStore``."""
         return f"Triton at {self._address}"

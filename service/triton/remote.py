@@ -7,13 +7,15 @@ import logging
 from typing import TYPE_CHECKING, Protocol
 
 from pipelines.errors import ModelError
-from pipelines.triton import CONTRACTS, diagnose
-from pipelines.versions.probes import heartbeat
+from pipelines.models.contracts import INTENT_SLOT
+from pipelines.models.shipped import SHIPPED
+from pipelines.triton import diagnose
 from service.readiness import ModelServer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pipelines.models.contracts import EngineRegistry
     from pipelines.triton import TritonClient
     from pipelines.versions.serving import ActiveVersions
 
@@ -22,7 +24,8 @@ logger = logging.getLogger(__name__)
 _SAY_SECONDS = 30.0
 _COMPARE_SECONDS = 60.0
 _ANSWER_SECONDS = 5.0
-_CLOCK_ENGINE = "intent_slot"
+_CLOCK_ENGINE = INTENT_SLOT
+"""Its model answers soonest, which tells Triton's clock best."""
 _TOLERATED_SECONDS = 0.1
 
 
@@ -48,9 +51,11 @@ class RemoteModels:
         models: the model server that tells which models are ready, and what they are.
         client: the connection to Triton.
         address: ``host:port`` or ``unix:path`` of its gRPC endpoint.
+        registry: the engines.
     """
 
-    def __init__(self, models: Rollout, client: TritonClient, address: str) -> None:
+    def __init__(self, models: Rollout, client: TritonClient, address: str, registry: EngineRegistry = SHIPPED) -> None:
+        self._registry = registry
         self._models = models
         self._client = client
         self._address = address
@@ -85,13 +90,15 @@ class RemoteModels:
     async def _check(self) -> Sequence[str]:
         """Compares the models with what is asked of them; returns those that do not suit."""
         wrong = {}
+        active = self._models.active_models()
+        models = {role: active[role] for role in self._registry.required}
         try:
-            for engine, model in self._models.active_models().items():
-                lacking = CONTRACTS[engine] - await self._client.tensors(model)
+            for role, model in models.items():
+                lacking = self._registry[role].tensors - await self._client.tensors(model)
                 if lacking:
                     wrong[model] = " and no ".join(sorted(lacking))
         except ModelError:
-            return list(self._models.active_models().values())
+            return list(models.values())
         self._checked = not wrong
         if wrong:
             what = "; ".join(f"its model {model} has no {lacking}" for model, lacking in wrong.items())
@@ -125,11 +132,12 @@ class RemoteModels:
 
     async def _compare_clocks(self) -> None:
         self._compared_at = asyncio.get_running_loop().time()
-        before, engine = self._client.clock.ahead_seconds, self._models.active.engine(_CLOCK_ENGINE)
+        before, engine = self._client.clock.ahead_seconds, self._models.active.get(_CLOCK_ENGINE)
+        heartbeat = self._registry[_CLOCK_ENGINE].heartbeat
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
                 await self._client.compare_clocks(
-                    self._models.active_models()[_CLOCK_ENGINE], lambda: heartbeat(_CLOCK_ENGINE).ask(engine)
+                    self._models.active_models()[_CLOCK_ENGINE], lambda: heartbeat.ask(engine)
                 )
         except (ModelError, TimeoutError, ValueError, TypeError, IndexError, AttributeError):
             return  # Whoever looks after the models notices.

@@ -10,11 +10,13 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.triton import MODEL_NAMES, BadConfigError, steps
+from pipelines.models.shipped import SHIPPED
+from pipelines.triton import BadConfigError, steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from pipelines.models.contracts import EngineRegistry
     from service.triton.settings import Settings
 
 CONFIG = "config.pbtxt"
@@ -26,7 +28,11 @@ class NoEngineError(FileNotFoundError):
 
 @contextlib.contextmanager
 def composed(
-    default: Path, engines: Sequence[Path], settings: Settings | None = None, within: Path | None = None
+    default: Path,
+    engines: Sequence[Path],
+    settings: Settings | None = None,
+    within: Path | None = None,
+    registry: EngineRegistry = SHIPPED,
 ) -> Iterator[Path]:
     """Gives a model repository with the models of ``default`` and of ``engines`` while the body runs.
 
@@ -35,13 +41,14 @@ def composed(
         engines: engine directories, whose ``triton/`` holds models. Of two models with one name the later one counts.
         settings: what is set otherwise than in the models' ``config.pbtxt``.
         within: the folder that it is made in; None for that of temporary files.
+        registry: the engines; those that are required must be there.
 
     Raises:
         FileNotFoundError: there is no such model repository, or it lacks an engine.
         NoEngineError: an engine directory holds no models, or a model's ``config.pbtxt`` cannot be read.
         SettingsError: a setting does not suit its model.
     """
-    models = overlaid(default, engines)
+    models = overlaid(default, engines, registry)
     changed = _changed(models, settings) if settings else {}
     with tempfile.TemporaryDirectory(prefix="vivavoce-models-", dir=within) as directory:
         for name, folder in models.items():
@@ -52,7 +59,7 @@ def composed(
         yield Path(directory)
 
 
-def overlaid(default: Path, engines: Sequence[Path]) -> dict[str, Path]:
+def overlaid(default: Path, engines: Sequence[Path], registry: EngineRegistry = SHIPPED) -> dict[str, Path]:
     """Finds the folder of every model, by name; see :func:`composed`."""
     if not default.is_dir():
         raise FileNotFoundError(
@@ -66,7 +73,7 @@ def overlaid(default: Path, engines: Sequence[Path]) -> dict[str, Path]:
                 f"{engine} is no engine directory: it needs a folder triton/ with models, as `vivavoce train` writes it"
             )
         models |= found
-    missing = [name for name in MODEL_NAMES if name not in models]
+    missing = [name for name in registry.required if name not in models]
     if missing:
         raise FileNotFoundError(f"the model repository {default} has no model {' and no '.join(missing)}: add it")
     return models

@@ -8,11 +8,12 @@ import logging
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pipelines.errors import ModelDeadError, ModelError, ModelUnavailableError
-from pipelines.versions.probes import heartbeat
+from pipelines.models.shipped import SHIPPED
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from pipelines.models.contracts import EngineRegistry
     from pipelines.versions.serving import ActiveVersions
     from service.readiness import ModelServer
 
@@ -23,7 +24,7 @@ INTERVAL_SECONDS = 3.0
 PATIENCE_SECONDS = 8.0
 """A model that answers nobody for so long after it was asked hangs. The small requests take milliseconds."""
 MAX_OPEN_SEQUENCES = 48
-"""With more utterances under recognition ``asr`` is not asked: it has 64 places, and what finds none waits."""
+"""With more utterances under recognition the recognizer is not asked: it has 64 places, and what finds none waits."""
 
 _TICK_SECONDS = 0.5
 _RECENT_SECONDS = 10.0
@@ -71,7 +72,7 @@ class Watchdog:
         client: the connection to Triton.
         mend: has Triton started again for a model that does not answer; returns whether it is.
         loads: whether models that somebody has unloaded are loaded again.
-        optional: what asks the models something that nobody waits for, by their names.
+        registry: the engines; of those that are not required a Triton may have none.
     """
 
     def __init__(
@@ -82,14 +83,14 @@ class Watchdog:
         mend: Callable[[str], bool],
         *,
         loads: bool,
-        optional: Mapping[str, Callable[[], Awaitable[object]]] | None = None,
+        registry: EngineRegistry = SHIPPED,
     ) -> None:
         self._models = models
         self._versions = versions
         self._client = client
         self._mend = mend
         self._loads = loads
-        self._optional = optional or {}
+        self._registry = registry
         self._silent: set[str] = set()
         self._refused: set[str] = set()
         self._idle_ticks = 0.0
@@ -97,10 +98,9 @@ class Watchdog:
     async def missing(self) -> Sequence[str]:
         """Returns the names of the models that are not ready, or do not answer."""
         missing = list(await self._models.missing())
-        models = self._versions.active_models()
-        return missing + [
-            models[engine] for engine in models if engine in self._silent and models[engine] not in missing
-        ]
+        active = self._versions.active_models()
+        silent = [active[role] for role in self._registry.required if role in self._silent]
+        return missing + [model for model in silent if model not in missing]
 
     async def warm_up(self) -> None:
         """Warms the models up."""
@@ -115,8 +115,8 @@ class Watchdog:
         """
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._count_idle_time(serves))
-            for engine in (*self._versions.active_models(), *self._optional):
-                tasks.create_task(self._follow(engine))
+            for contract in self._registry:
+                tasks.create_task(self._follow(contract.role))
             if self._loads:
                 tasks.create_task(self._keep_loaded())
 
@@ -141,25 +141,23 @@ class Watchdog:
     def _is_due(self, engine: str) -> bool:
         # A Triton that hangs shuts the door before it has been asked: just after that it is asked, too.
         recent = self._idle_ticks < _RECENT_SECONDS
-        crowded = engine == "asr" and len(self._client.open_sequences) > MAX_OPEN_SEQUENCES
+        crowded = self._registry[engine].takes_sequences and len(self._client.open_sequences) > MAX_OPEN_SEQUENCES
         return (recent or engine in self._silent) and not crowded
 
     async def _is_there(self, engine: str) -> bool:
         """Returns whether a model is loaded, of which a Triton may have none."""
-        if engine not in self._optional:
+        if self._registry[engine].is_required:
             return True
         try:
-            return not await self._client.unloaded([engine])
+            return not await self._client.unloaded([self._model(engine)])
         except ModelUnavailableError:
             return False
 
     def _model(self, engine: str) -> str:
-        return self._versions.active_models().get(engine, engine)
+        return self._versions.active_models()[engine]
 
     async def _ask(self, engine: str) -> object:
-        if engine in self._optional:
-            return await self._optional[engine]()
-        return await heartbeat(engine).ask(self._versions.active.engine(engine))
+        return await self._registry[engine].heartbeat.ask(self._versions.active.get(engine))
 
     async def _probe(self, engine: str, model: str) -> None:
         """Asks a model, and has it mended where it does not answer."""

@@ -17,7 +17,7 @@ from pipelines.calibration import recorded_utterances
 from pipelines.deadline import answers_within
 from pipelines.errors import ModelUnavailableError
 from pipelines.ports import AnswerSpan
-from pipelines.triton import TritonClient, TritonModels
+from pipelines.triton import TritonAnswers, TritonClient, TritonIntents
 from service.capacity import NEWCOMER
 from service.child_process import listening
 
@@ -155,7 +155,8 @@ async def _to_the_end(conversation: vivavoce.Conversation) -> None:
 
 async def test_triton_hears_of_no_cancellation(triton: Triton):
     """It may not survive one: what nobody waits for is answered, and the answer left aside."""
-    models, statistics = TritonModels(triton.address), triton_client.InferenceServerClient(triton.address)
+    client, statistics = TritonClient(triton.address), triton_client.InferenceServerClient(triton.address)
+    intents = TritonIntents(client)
 
     async def answered() -> int:
         """Returns how many requests the intent model has answered."""
@@ -166,11 +167,11 @@ async def test_triton_hears_of_no_cancellation(triton: Triton):
         before = await answered()
         calls = []
         for number in range(CROWD):
-            calls.append(asyncio.create_task(models.intents.predict(f"turn on lamp {number}")))
+            calls.append(asyncio.create_task(intents.predict(f"turn on lamp {number}")))
             await asyncio.sleep(number / 5000)
             calls[-1].cancel()
         assert len(await asyncio.gather(*calls, return_exceptions=True)) == CROWD
-        await models.close()
+        await client.close()
         # Triton counts a request a moment after it has answered it.
         async with asyncio.timeout(10):
             while await answered() < before + CROWD:
@@ -182,14 +183,15 @@ async def test_triton_hears_of_no_cancellation(triton: Triton):
 
 async def test_triton_does_not_compute_what_nobody_waits_for_any_more(triton: Triton):
     """The deadline reaches the network behind the ensemble: what comes to its turn too late is not computed."""
-    models, client = TritonModels(triton.address), TritonClient(triton.address)
+    client = TritonClient(triton.address)
+    answers = TritonAnswers(client)
     document = LIGHTS.parent.parent.joinpath("documents", "apollo_11.txt").read_text()
 
     async def ask(within_seconds: float) -> tuple[list[object], float]:
         """Asks many questions at once; returns what came of each, and for how long the network computed."""
         before = (await client.busy_seconds())["qa_bert"]
         with answers_within(within_seconds):
-            calls = [models.answers.find(f"Who was number {number}?", document) for number in range(CROWD)]
+            calls = [answers.find(f"Who was number {number}?", document) for number in range(CROWD)]
             found = await asyncio.gather(*calls, return_exceptions=True)
         return found, (await client.busy_seconds())["qa_bert"] - before
 
@@ -200,5 +202,4 @@ async def test_triton_does_not_compute_what_nobody_waits_for_any_more(triton: Tr
         assert all(isinstance(error, ModelUnavailableError) for error in too_late)
         assert spared < computed / 2
     finally:
-        await models.close()
         await client.close()

@@ -16,8 +16,8 @@ import pytest
 from pipelines import deadline
 from pipelines.deadline import answers_within
 from pipelines.errors import ModelError
-from pipelines.triton import TritonClient, client, connect
-from pipelines.versions.probes import heartbeat
+from pipelines.models.shipped import SHIPPED
+from pipelines.triton import TritonClient, TritonIntents, client
 from service.child_process import SERVE, listening
 from tests.fake_triton import FakeTriton, serving
 
@@ -89,12 +89,12 @@ async def test_a_clock_that_is_off_makes_no_request_late(
     monkeypatch.setattr(client, "time", other)
     monkeypatch.setattr(deadline, "time", other)
     triton = TritonClient(triton_address)
-    intents = connect(triton, "intent_slot", "intent_slot")
+    intents = TritonIntents(triton)
     with contextlib.suppress(ModelError), answers_within(0.3):
-        await heartbeat("intent_slot").ask(intents)
+        await SHIPPED["intent_slot"].heartbeat.ask(intents)
         assert ahead < 0, "Triton's clock is ahead: the deadline has passed"
-    await triton.compare_clocks("intent_slot", lambda: heartbeat("intent_slot").ask(intents))
+    await triton.compare_clocks("intent_slot", lambda: SHIPPED["intent_slot"].heartbeat.ask(intents))
     assert triton.clock.ahead_seconds == pytest.approx(ahead, abs=0.2)
     with answers_within(1.0):
-        assert await heartbeat("intent_slot").ask(intents)
+        assert await SHIPPED["intent_slot"].heartbeat.ask(intents)
     await triton.close()

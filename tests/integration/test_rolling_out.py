@@ -20,6 +20,7 @@ import vivavoce
 from demo.manifest import utterances
 from service.admin_socket import default_path
 from service.child_process import listening
+from service.riva.proto import riva_nlp_pb2, riva_nlp_pb2_grpc
 from tests.integration.reflection_client import ReflectionClient
 from vivavoce import ModelState
 
@@ -277,6 +278,32 @@ async def test_a_broken_version_never_takes_traffic(running: Running, tmp_path: 
     assert not (await running.ask()).intent.name.startswith("broken.")
     assert running.stored() == stored
     assert running.tritonserver().pid == triton, "nobody else may notice"
+
+
+async def test_punctuation_is_replaced_too(running: Running, tmp_path: Path):
+    engine(tmp_path / "another", "punctuation")
+    example = {"text": "where is the nearest train station", "punctuated": "Where is the nearest train station?"}
+    (tmp_path / "another" / "smoke.jsonl").write_text(json.dumps(example))
+    spellings = tmp_path / "another" / "triton" / "punctuation" / "1" / "spellings.json"
+    content = json.loads(spellings.read_text())
+    spellings.unlink()
+    spellings.write_text(json.dumps({**content, "dvds": "DvDs"}))
+
+    async def punctuate() -> str:
+        async with grpc.aio.insecure_channel(running.address) as channel:
+            stub = riva_nlp_pb2_grpc.RivaLanguageUnderstandingStub(channel)
+            request = riva_nlp_pb2.TextTransformRequest(text=["my dvds are here"])
+            (text,) = (await stub.PunctuateText(request, timeout=30)).text
+            return text
+
+    assert await punctuate() == "My DVDs are here."
+    async with vivavoce.ModelAdmin(running.address) as models:
+        loaded = await models.load(tmp_path / "another")
+        assert (loaded.name, loaded.state) == ("punctuation", ModelState.ACTIVE)
+        assert await punctuate() == "My DvDs are here."
+        await models.roll_back("punctuation")
+    assert await punctuate() == "My DVDs are here."
+    assert ("punctuation", loaded.version, "ACTIVE") not in await running.settled()
 
 
 async def test_what_cannot_be_done_is_refused(running: Running, tmp_path: Path):

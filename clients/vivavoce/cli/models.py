@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _NUMBERS = {1, 4, 5}  # Columns that are aligned on the right.
 _MOST_VERSIONS = 2**31 - 1
 _C = TypeVar("_C", bound="Callable[..., Any]")
-_NAME = click.Choice(["asr", "intent_slot", "qa"])
+_NAME = click.Choice(["asr", "intent_slot", "qa", "punctuation"])
 
 
 def admin_option(command: _C) -> _C:

@@ -6,7 +6,7 @@ import pytest
 from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
 
-from pipelines.triton import MODEL_NAMES
+from pipelines.models.shipped import SHIPPED
 
 REPOSITORY = Path(__file__).parents[3] / "model_repository"
 CONFIGS = sorted(REPOSITORY.glob("*/config.pbtxt"))
@@ -17,7 +17,7 @@ def read(path: Path) -> model_config_pb2.ModelConfig:
 
 
 def test_the_models_that_the_service_waits_for_are_there():
-    assert set(MODEL_NAMES) <= {path.parent.name for path in CONFIGS}
+    assert set(SHIPPED.roles) <= {path.parent.name for path in CONFIGS}
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.parent.name)

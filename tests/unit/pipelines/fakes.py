@@ -57,6 +57,9 @@ class FakeModels:
     def answers(self) -> FakeModels:
         return self
 
+    def get(self, role: str) -> FakeModels:
+        return self
+
     @property
     def versions(self) -> dict[str, int]:
         return {"asr": 1}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pipelines.conversation import Conversation, ConversationConfig
 from pipelines.errors import InvalidInputError, ModelControlError, ModelUnavailableError
 from pipelines.messages import Reply
+from pipelines.models.shipped import SHIPPED
 from pipelines.ports import AnswerSpan, IntentPrediction
 from pipelines.versions.rollout import Rollout
 from tests.unit.pipelines.fakes import INSTANT, FakeModels
@@ -17,6 +18,7 @@ from tests.unit.pipelines.fakes import INSTANT, FakeModels
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pipelines.models.contracts import EngineRegistry
     from pipelines.versions.probes import IntentProbe
 
 ENGINE = Path("/engines/new")
@@ -36,6 +38,10 @@ class FakeStore:
     held: set[tuple[str, int]] = field(default_factory=set)
     removed: list[tuple[str, int]] = field(default_factory=list)
     checks: bool = True
+    optional: set[str] = field(default_factory=set)
+
+    def holds(self, engine: str) -> bool:
+        return engine in self.optional
 
     def source(self, engine: str) -> str:
         return f"shipped {engine}"
@@ -111,9 +117,9 @@ class NamedModels(FakeModels):
 class Stage:
     """A roll-out with everything around it."""
 
-    def __init__(self, **model: object) -> None:
-        self.store, self.control = FakeStore(), FakeControl()
-        self.rollout = Rollout(self.control, self.store, self._connect, clock=lambda: 1000.0)
+    def __init__(self, registry: EngineRegistry = SHIPPED, store: FakeStore | None = None, **model: object) -> None:
+        self.store, self.control = store or FakeStore(), FakeControl()
+        self.rollout = Rollout(self.control, self.store, self._connect, registry, clock=lambda: 1000.0)
         self.model = model
 
     def _connect(self, engine: str, name: str) -> NamedModels:

@@ -169,6 +169,9 @@ class Models:
     recognizer = intents = answers = property(lambda self: self)
     versions: dict[str, int] = {"asr": 1}  # noqa: RUF012 - nobody changes it
 
+    def get(self, role: str) -> Models:
+        return self
+
     def begin_turn(self) -> Models:
         self.held += 1
         return Holding(self)
@@ -207,6 +210,9 @@ class Holding:
     def __init__(self, models: Models) -> None:
         self.recognizer = self.intents = self.answers = models
         self._released = False
+
+    def get(self, role: str) -> Models:
+        return self.recognizer
 
     def release(self) -> None:
         self.recognizer.held -= not self._released

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.errors import ModelError, ModelUnavailableError, RolloutRefusedError
 from tests import virtual_time
-from tests.unit.pipelines.rollout_fakes import ENGINE, Files, Stage
+from tests.unit.pipelines.rollout_fakes import ENGINE, FakeStore, Files, Stage
 
 
 def test_a_version_takes_over_for_turns_that_begin_after_it_is_loaded():
@@ -177,14 +177,42 @@ def test_an_unknown_model_is_named_with_those_that_there_are():
     virtual_time.run(main())
 
 
+def test_an_optional_engine_that_is_there_has_versions():
+    async def main() -> None:
+        stage = Stage(store=FakeStore(Files("punctuation"), optional={"punctuation"}))
+        assert await stage.rollout.missing() == [], "nobody waits for it"
+        active = stage.rollout.active
+        assert active.version("punctuation").model.name == "punctuation"
+        status = await stage.rollout.load(ENGINE)
+        assert (status.version.engine, status.version.number) == ("punctuation", 2)
+        assert await active.get("punctuation").punctuate(["hello there"]) == ["Hello there."]
+        assert active.version("punctuation").model.name == "punctuation.2"
+        assert active.version("punctuation").model.punctuated[-1] == ["hello there"]
+        assert stage.rollout.models_to_load()[-3:] == ["punctuation", "step.2", "punctuation.2"]
+
+    virtual_time.run(main())
+
+
+def test_an_optional_engine_that_is_not_there_is_neither_listed_nor_loaded():
+    async def main() -> None:
+        stage = Stage()
+        assert {status.version.engine for status in stage.rollout.status()} == {"asr", "intent_slot", "qa"}
+        assert "punctuation" not in stage.rollout.models_to_load()
+        assert stage.rollout.active_models()["punctuation"] == "punctuation"
+        with pytest.raises(RolloutRefusedError, match=r"name one of asr, intent_slot, qa$"):
+            stage.rollout.unload("punctuation", 1)
+
+    virtual_time.run(main())
+
+
 def test_models_are_warmed_up_and_one_that_fails_does_not_keep_the_others_from_it():
     async def main() -> None:
         stage = Stage()
-        stage.rollout.active.intent_slot.model.fail.add("nlu")
-        stage.rollout.active.asr.model.sequences.clear()
+        stage.rollout.active.version("intent_slot").model.fail.add("nlu")
+        stage.rollout.active.version("asr").model.sequences.clear()
         await stage.rollout.warm_up()
-        assert stage.rollout.active.asr.model.sequences
-        assert not stage.rollout.active.asr.model.open_sequences
+        assert stage.rollout.active.version("asr").model.sequences
+        assert not stage.rollout.active.version("asr").model.open_sequences
         assert [status.turns for status in stage.rollout.status()] == [0, 0, 0]
 
     virtual_time.run(main())
@@ -194,11 +222,11 @@ def test_models_are_warmed_up_and_one_that_fails_does_not_keep_the_others_from_i
 def test_a_warm_up_that_fails_keeps_no_version_from_being_unloaded(error: ModelError):
     async def main() -> None:
         stage = Stage()
-        stage.rollout.active.asr.model.fail.add("asr")
-        stage.rollout.active.asr.model.error = error
+        stage.rollout.active.version("asr").model.fail.add("asr")
+        stage.rollout.active.version("asr").model.error = error
         await stage.rollout.warm_up()
-        assert stage.rollout.active.asr.holders == 0
-        assert not stage.rollout.active.asr.model.open_sequences
+        assert stage.rollout.active.version("asr").holders == 0
+        assert not stage.rollout.active.version("asr").model.open_sequences
 
     virtual_time.run(main())
 

@@ -39,7 +39,7 @@ def test_a_version_that_does_not_pass_its_trial_leaves_everything_as_it_was(mode
 def test_a_version_is_not_blamed_for_a_busy_machine():
     async def main() -> None:
         stage = Stage(understanding_seconds=0.4)
-        stage.rollout.active.intent_slot.model.understanding_seconds = 0.35
+        stage.rollout.active.version("intent_slot").model.understanding_seconds = 0.35
         assert (await stage.rollout.load(ENGINE)).version.number == 2
         assert stage.phases == {1: "READY", 2: "ACTIVE"}
 
@@ -52,7 +52,7 @@ def test_rolling_back_during_a_trial_is_no_fault_of_the_version(seconds: float):
 
     async def main() -> None:
         stage = Stage(understanding_seconds=0.4)
-        stage.rollout.active.intent_slot.model.understanding_seconds = 0.35
+        stage.rollout.active.version("intent_slot").model.understanding_seconds = 0.35
         await stage.rollout.load(ENGINE)
         loading = asyncio.create_task(stage.rollout.load(ENGINE))
         await asyncio.sleep(seconds)
@@ -68,8 +68,8 @@ def test_rolling_back_during_a_trial_is_no_fault_of_the_version(seconds: float):
 def test_a_version_is_not_blamed_for_an_active_one_that_does_not_answer(error: Exception):
     async def main() -> None:
         stage = Stage(understanding_seconds=0.4)
-        stage.rollout.active.intent_slot.model.fail.add("nlu")
-        stage.rollout.active.intent_slot.model.error = error
+        stage.rollout.active.version("intent_slot").model.fail.add("nlu")
+        stage.rollout.active.version("intent_slot").model.error = error
         assert (await stage.rollout.load(ENGINE)).version.number == 2
 
     virtual_time.run(main())

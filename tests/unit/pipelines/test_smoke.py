@@ -11,8 +11,15 @@ import pytest
 import soundfile
 
 from pipelines.errors import InvalidInputError
+from pipelines.models.shipped import SHIPPED
 from pipelines.ports import AnswerSpan, Hypothesis, IntentPrediction, SlotSpan
-from pipelines.versions.probes import AnswerProbe, IntentProbe, MalformedAnswerError, SpeechProbe
+from pipelines.versions.probes import (
+    AnswerProbe,
+    IntentProbe,
+    MalformedAnswerError,
+    PunctuationProbe,
+    SpeechProbe,
+)
 from pipelines.versions.smoke_file import MAX_EXAMPLES, read_smoke
 from tests import virtual_time
 from tests.unit.pipelines.fakes import INSTANT, FakeModels
@@ -31,6 +38,9 @@ class Saying:
         return self.answer
 
     async def find(self, question: str, document: str) -> object:
+        return self.answer
+
+    async def punctuate(self, texts: list[str]) -> object:
         return self.answer
 
 
@@ -60,6 +70,9 @@ def answer(start: int | None, end: int | None, score: float = 0.9) -> Saying:
         (AnswerProbe("when", "at nine sharp"), answer(None, None), True),
         (AnswerProbe("when", "at nine sharp", "nine"), answer(None, None), False),
         (AnswerProbe("when", "at nine sharp", labelled=False), answer(3, 7), True),
+        (PunctuationProbe("who goes"), Saying(["who. Goes"]), True),
+        (PunctuationProbe("who goes", "Who goes?"), Saying(["Who goes?"]), True),
+        (PunctuationProbe("who goes", "Who goes?"), Saying(["Who goes."]), False),
     ],
 )  # fmt: skip
 async def test_an_answer_is_right_when_its_label_says_so(probe, model: Saying, right: bool):
@@ -82,6 +95,17 @@ async def test_an_answer_is_right_when_its_label_says_so(probe, model: Saying, r
 async def test_an_answer_of_the_wrong_form_is_an_error(probe, model: Saying):
     with pytest.raises(MalformedAnswerError):
         await probe.ask(model)
+
+
+@pytest.mark.parametrize("written", [["When does it leave?"], ["when, does it. leave"]])
+async def test_punctuation_may_change_all_but_the_words(written: list[str]):
+    assert await PunctuationProbe("when does it leave").ask(Saying(written))
+
+
+@pytest.mark.parametrize("written", [[], ["When does it go?"], ["When does it leave?", "Soon."]])
+async def test_punctuation_that_changes_the_words_has_the_wrong_form(written: list[str]):
+    with pytest.raises(MalformedAnswerError):
+        await PunctuationProbe("when does it leave").ask(Saying(written))
 
 
 async def test_speech_is_right_when_most_words_are():
@@ -137,25 +161,27 @@ def test_a_file_of_labelled_examples_is_read(tmp_path: Path):
         "intent_slot": {"text": "red", "intent": "light", "slots": [{"name": "color", "start": 0, "end": 3}]},
         "qa": {"question": "when", "document": "at nine", "answer": None},
         "asr": {"audio": "hello.wav", "text": "hello"},
+        "punctuation": {"text": "who goes", "punctuated": "Who goes?"},
     }
     read = {}
     for engine, line in lines.items():
         (tmp_path / "smoke.jsonl").write_text(json.dumps(line) + "\n\n")
-        (read[engine],) = read_smoke(tmp_path / "smoke.jsonl", engine)
+        (read[engine],) = read_smoke(tmp_path / "smoke.jsonl", SHIPPED[engine].read_example)
     assert read["intent_slot"] == IntentProbe("red", "light", frozenset({("color", 0, 3)}))
     assert read["qa"] == AnswerProbe("when", "at nine", None)
     assert len(read["asr"].audio) == 1600
+    assert read["punctuation"] == PunctuationProbe("who goes", "Who goes?")
 
 
 def test_a_file_that_cannot_be_read_is_not_taken_for_none(tmp_path: Path):
     path = tmp_path / "smoke.jsonl"
     path.symlink_to(tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError):
-        read_smoke(path, "qa")
+        read_smoke(path, SHIPPED["qa"].read_example)
 
 
 def test_an_engine_without_a_file_has_no_labelled_examples(tmp_path: Path):
-    assert read_smoke(tmp_path / "smoke.jsonl", "qa") == []
+    assert read_smoke(tmp_path / "smoke.jsonl", SHIPPED["qa"].read_example) == []
 
 
 @pytest.mark.parametrize(
@@ -169,6 +195,7 @@ def test_an_engine_without_a_file_has_no_labelled_examples(tmp_path: Path):
         ("intent_slot", b"\xff", "UTF-8"),
         ("qa", b'{"question": "when", "document": "at nine"}', "line 1.*answer"),
         ("asr", b'{"audio": "missing.wav", "text": "hello"}', "line 1.*missing"),
+        ("punctuation", b'{"text": "who goes"}', "line 1.*punctuated"),
         ("qa", b'{"question": "q", "document": "d", "answer": "d"}\n' * (MAX_EXAMPLES + 1), "at most"),
     ],
 )
@@ -176,7 +203,7 @@ def test_a_line_that_is_no_example_is_named(tmp_path: Path, engine: str, content
     path = tmp_path / "smoke.jsonl"
     path.write_bytes(content)
     with pytest.raises(InvalidInputError, match=says) as refused:
-        read_smoke(path, engine)
+        read_smoke(path, SHIPPED[engine].read_example)
     assert str(path) in str(refused.value)
 
 
@@ -184,4 +211,4 @@ def test_a_recording_must_be_16_khz_mono(tmp_path: Path):
     soundfile.write(tmp_path / "hello.wav", np.zeros(800), 8_000)
     (tmp_path / "smoke.jsonl").write_text('{"audio": "hello.wav", "text": "hello"}')
     with pytest.raises(InvalidInputError, match="16 kHz mono"):
-        read_smoke(tmp_path / "smoke.jsonl", "asr")
+        read_smoke(tmp_path / "smoke.jsonl", SHIPPED["asr"].read_example)

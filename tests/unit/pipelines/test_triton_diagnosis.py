@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pipelines.deadline import answers_within
-from pipelines.triton import CONTRACTS, TritonClient, diagnose, tensors
+from pipelines.models.shipped import SHIPPED
+from pipelines.triton import TritonClient, diagnose, tensors
 from pipelines.triton import diagnosis as module
 from pipelines.triton.channel import is_local
 from pipelines.triton.clock import TritonClock
@@ -159,8 +160,9 @@ def test_what_is_local(address: str, local: bool):
 
 
 def test_the_shipped_models_have_the_contract():
-    for engine, needed in CONTRACTS.items():
-        assert needed <= tensors((DEFAULT_MODEL_REPOSITORY / engine / "config.pbtxt").read_text())
+    for contract in SHIPPED:
+        config = DEFAULT_MODEL_REPOSITORY / contract.role / "config.pbtxt"
+        assert contract.tensors <= tensors(config.read_text())
 
 
 async def test_deadlines_are_those_of_tritons_clock():

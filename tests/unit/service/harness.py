@@ -108,7 +108,7 @@ class Harness:
             servicer = ConversationServicer(*shared, limits, harness.open_conversations, speculates=speculates)
             speech = SpeechServicer(*shared, harness.memory, limits, harness.open_conversations)
             bulk = harness.open_conversations.workload.bulk
-            riva = riva_handlers(speech, LanguageServicer(harness.models, harness.models, admission, bulk))
+            riva = riva_handlers(speech, LanguageServicer(harness.models, admission, bulk))
             server.add_generic_rpc_handlers((conversation_handler(servicer), *riva.values()))
             recordings_server.add_generic_rpc_handlers(tuple(recording_handlers(speech).values()))
             await server.start()

@@ -6,8 +6,8 @@ import pytest
 from service.admission import Admission
 from service.capacity import NEWCOMER
 from service.capacity_watch import RECOGNIZER_PLACES, RecognizerRoom
-from service.errors import NotReadyError, TooManyConversationsError, TooManySpeakersError
 from service.open_conversations import OpenConversations
+from service.refusals import NotReadyError, TooManyConversationsError, TooManySpeakersError
 
 
 @dataclasses.dataclass

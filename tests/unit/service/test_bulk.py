@@ -70,7 +70,7 @@ class CountedSequence(FakeSequence):
 
 
 def classify(service: VirtualService, models: OneByOne, texts: list[str]) -> asyncio.Task[object]:
-    language = LanguageServicer(models, models, service.admission, service.open.workload.bulk)
+    language = LanguageServicer(models, service.admission, service.open.workload.bulk)
     return asyncio.create_task(language.ClassifyText(riva_nlp_pb2.TextClassRequest(text=texts), service.context))
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SHIPPED = Path(__file__).parents[3] / "model_repository"
-CONTRACTS = {"intent_slot": frozenset({"TEXT", "INTENT"})}
+TENSORS = {"intent_slot": frozenset({"TEXT", "INTENT"}), "qa": frozenset()}
 NLU = ("intent_slot_tokenize", "intent_slot_bert", "intent_slot_decode", "intent_slot")
 
 
@@ -164,7 +164,22 @@ def test_models_of_no_engine_are_told_apart(tmp_path: Path, repository: Path):
     (tmp_path / "greeting").mkdir()
     (tmp_path / "greeting" / "config.pbtxt").write_text('name: "greeting"')
     (repository / "greeting").symlink_to(tmp_path / "greeting")
-    assert EngineStore(repository).others() == ["greeting", "punctuation"]
+    assert EngineStore(repository).others() == ["greeting"]
+
+
+async def test_an_optional_engine_is_held_where_the_service_begins_with_one(tmp_path: Path, repository: Path):
+    folder = tmp_path / "engine" / "triton" / "punctuation"
+    (folder / "1").mkdir(parents=True)
+    shutil.copy(SHIPPED / "punctuation" / "config.pbtxt", folder)
+    (folder / "1" / "model.py").write_text("# another one")
+    assert EngineStore(repository).holds("punctuation")
+    store = await add(repository, tmp_path / "engine")
+    assert store.models("punctuation", 2) == ("punctuation.2",)
+    (repository / "punctuation").unlink()
+    without = EngineStore(repository)
+    assert not without.holds("punctuation")
+    with pytest.raises(InvalidInputError, match="must hold one of asr, intent_slot, qa, but"):
+        await without.check(tmp_path / "engine")
 
 
 def test_the_source_of_the_first_version_is_where_its_files_are(repository: Path):
@@ -203,10 +218,10 @@ def break_smoke(engine: Path) -> None:
     ],
 )
 def test_what_is_no_engine_is_refused_with_what_is_missing(engine: Path, spoil, reason: str, says: str):
-    assert check_engine(engine, CONTRACTS).engine == "intent_slot"
+    assert check_engine(engine, TENSORS).engine == "intent_slot"
     spoil(engine)
     with pytest.raises(InvalidInputError, match=says) as refused:
-        check_engine(engine, CONTRACTS)
+        check_engine(engine, TENSORS)
     assert refused.value.reason == reason
 
 
@@ -220,7 +235,7 @@ async def test_an_engine_that_lacks_an_output_is_refused_with_its_name(engine: P
 
 def test_a_relative_path_is_refused():
     with pytest.raises(InvalidInputError, match="absolute"):
-        check_engine(Path("engine"), CONTRACTS)
+        check_engine(Path("engine"), TENSORS)
 
 
 async def test_a_triton_of_somebody_else_takes_no_versions(engine: Path):

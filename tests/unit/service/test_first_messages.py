@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.errors import TooManyWaitingError
 from service.first_messages import FirstMessages
+from service.refusals import TooManyWaitingError
 from tests import virtual_time
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from pipelines.versions.probes import IntentProbe
 from service.admin_socket import listen_for_admin
 from service.handlers import model_handler
 from service.model_service import ModelServicer
-from tests.unit.pipelines.rollout_fakes import ENGINE, Files, Stage
+from tests.unit.pipelines.rollout_fakes import ENGINE, FakeStore, Files, Stage
 from vivavoce import ModelState
 from vivavoce.cli import run
 
@@ -34,8 +34,8 @@ class Served(Stage):
 
     @classmethod
     @contextlib.asynccontextmanager
-    async def running(cls) -> AsyncIterator[Served]:
-        served = cls(understanding_seconds=0.0)
+    async def running(cls, store: FakeStore | None = None) -> AsyncIterator[Served]:
+        served = cls(store=store, understanding_seconds=0.0)
         served.control.load_seconds = 0.01
         server = grpc.aio.server()
         server.add_generic_rpc_handlers((model_handler(ModelServicer(served.rollout)),))
@@ -73,6 +73,17 @@ async def test_versions_are_loaded_listed_rolled_back_and_unloaded():
         await models.unload("intent_slot", 1)
         await asyncio.sleep(0.1)
         assert [one.version for one in await models.list() if one.name == "intent_slot"] == [3]
+
+
+async def test_punctuation_is_rolled_back_where_it_is_there(capsys: Capture):
+    async with Served.running(FakeStore(Files("punctuation"), optional={"punctuation"})) as served:
+        served.control.loaded.add("punctuation")
+        assert await served.command("load", str(ENGINE)) == 0
+        assert await served.command("rollback", "punctuation") == 0
+        assert capsys.readouterr().out.splitlines() == [
+            "version 2 of punctuation serves now",
+            "version 1 of punctuation serves again",
+        ]
 
 
 async def test_what_is_refused_says_why():

@@ -4,8 +4,8 @@ from typing import Self
 from grpc_health.v1 import health, health_pb2
 
 from service.admission import Admission
-from service.errors import NotReadyError
 from service.readiness import Readiness
+from service.refusals import NotReadyError
 from service.wire import SERVICE_NAME
 from tests import virtual_time
 

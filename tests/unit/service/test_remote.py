@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import logging
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pipelines.models.contracts import EngineRegistry
+from pipelines.models.shipped import SHIPPED
 from pipelines.triton import TritonClient
 from service.triton import remote
 from service.triton.remote import RemoteModels, WrongTritonError
@@ -24,13 +27,13 @@ class Rollout:
 
     def __init__(self, client: TritonClient) -> None:
         self._client = client
-        self.active = SimpleNamespace(engine=lambda _: client)
+        self.active = SimpleNamespace(get=lambda _: client)
 
     def active_models(self) -> dict[str, str]:
-        return {name: name for name in ("asr", "intent_slot", "qa")}
+        return {role: role for role in SHIPPED.roles}
 
     async def missing(self) -> list[str]:
-        return list(await self._client.missing(list(self.active_models())))
+        return list(await self._client.missing(SHIPPED.required))
 
     async def warm_up(self) -> None:
         pass
@@ -41,15 +44,14 @@ class Heartbeat:
         await client.infer("intent_slot", [])
 
 
-@pytest.fixture(autouse=True)
-def heartbeat(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "heartbeat", lambda _: Heartbeat())
+def registry(heartbeat: Heartbeat) -> EngineRegistry:
+    return EngineRegistry(*(dataclasses.replace(contract, heartbeat=heartbeat) for contract in SHIPPED))
 
 
 @contextlib.asynccontextmanager
-async def models_at(address: str) -> AsyncIterator[RemoteModels]:
+async def models_at(address: str, heartbeat: Heartbeat | None = None) -> AsyncIterator[RemoteModels]:
     client = TritonClient(address)
-    yield RemoteModels(Rollout(client), client, address)
+    yield RemoteModels(Rollout(client), client, address, registry(heartbeat or Heartbeat()))
     await client.close()
 
 
@@ -131,7 +133,7 @@ async def test_a_clock_that_is_set_while_it_serves_is_followed(monkeypatch: pyte
     fake = FakeTriton()
     async with serving(fake) as address:
         client = TritonClient(address)
-        models = RemoteModels(Rollout(client), client, address)
+        models = RemoteModels(Rollout(client), client, address, registry(Heartbeat()))
         assert await models.missing() == []
         await models.warm_up()
         fake.ahead_seconds = 60.0
@@ -146,8 +148,7 @@ async def test_a_model_server_that_hangs_does_not_hold_up_the_rest(monkeypatch: 
         async def ask(self, _: TritonClient) -> None:
             await asyncio.Event().wait()
 
-    monkeypatch.setattr(remote, "heartbeat", lambda _: Hanging())
     monkeypatch.setattr(remote, "_ANSWER_SECONDS", 0.01)
-    async with serving(FakeTriton()) as address, models_at(address) as models, asyncio.timeout(10):
+    async with serving(FakeTriton()) as address, models_at(address, Hanging()) as models, asyncio.timeout(10):
         assert await models.missing() == []
         await models.warm_up()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pipelines.errors import ModelControlError, ModelDeadError, ModelError, ModelUnavailableError
+from pipelines.models.contracts import EngineRegistry
+from pipelines.models.shipped import SHIPPED
 from pipelines.versions import probes
-from service.triton import watchdog as module
 from service.triton.watchdog import INTERVAL_SECONDS, PATIENCE_SECONDS, Watchdog
 from tests import virtual_time
 
@@ -24,7 +26,7 @@ class World:
     """A Triton that answers, or not, as a test says; every part that a watchdog is given."""
 
     def __init__(self) -> None:
-        self.active = SimpleNamespace(engine=lambda name: name)
+        self.active = SimpleNamespace(get=lambda role: role)
         self.open_sequences: set[int] = set()
         self.hanging: set[str] = set()
         self.errors: dict[str, Exception] = {}
@@ -53,7 +55,7 @@ class World:
 
     # The versions.
     def active_models(self) -> dict[str, str]:
-        return {name: name for name in ENGINES}
+        return {role: role for role in SHIPPED.roles}
 
     def models_to_load(self) -> list[str]:
         return ["punctuation", "qa_bert", *ENGINES]
@@ -87,16 +89,14 @@ class World:
 
 
 @pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> World:
-    world = World()
-    monkeypatch.setattr(module, "heartbeat", lambda _: world)
-    return world
+def world() -> World:
+    return World()
 
 
 def run(world: World, body: Coroutine[None, None, None], *, loads: bool = True) -> Watchdog:
     """Runs ``body`` while a watchdog watches."""
-    optional = {"punctuation": lambda: world.ask("punctuation")}
-    watchdog = Watchdog(world, world, world, world.mend, loads=loads, optional=optional)
+    registry = EngineRegistry(*(dataclasses.replace(contract, heartbeat=world) for contract in SHIPPED))
+    watchdog = Watchdog(world, world, world, world.mend, loads=loads, registry=registry)
     world.watchdog = watchdog
 
     async def main() -> None:

@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 from pipelines.errors import ModelUnavailableError
-from service.errors import TooManyConversationsError
+from service.refusals import TooManyConversationsError
 from service.riva.proto import riva_nlp_pb2 as pb
 from service.riva.proto.riva_common_pb2 import RequestId
 from tests.unit.service.harness import Harness

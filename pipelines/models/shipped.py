@@ -1,0 +1,83 @@
+"""The engines of the shipped model repository."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy import typing as npt
+
+from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.models.contracts import ASR, INTENT_SLOT, PUNCTUATION, QA, EngineContract, EngineRegistry
+from pipelines.triton.engines import TritonAnswers, TritonIntents, TritonPunctuation, TritonRecognizer
+from pipelines.versions.held import HeldAnswers, HeldIntents, HeldPunctuation, HeldRecognizer
+from pipelines.versions.probes import AnswerProbe, IntentProbe, PunctuationProbe, SpeechProbe
+from pipelines.versions.smoke_file import read_intent, read_punctuated, read_question, read_speech
+
+_DOCUMENT = (
+    "The lighthouse on the northern cape was built in 1848 and stands forty metres high. Its lamp was lit by oil until "
+    "the winter of 1931, when a cable from the mainland brought electricity to the island."
+)
+
+
+def _murmur(seconds: float) -> npt.NDArray[np.float32]:
+    """Returns noise that nobody would take for speech, the same every time."""
+    noise = np.random.default_rng(7).standard_normal(round(seconds * MODEL_RATE_HZ))
+    return (0.01 * noise).astype(np.float32)
+
+
+SHIPPED = EngineRegistry(
+    EngineContract(
+        role=ASR,
+        tensors=frozenset(
+            (
+                *("AUDIO", "DECODE", "PHRASE_HINTS", "PHRASE_BOOSTS", "ALTERNATIVES", "WORD_TIMES"),
+                *("TRANSCRIPT", "IS_FINAL", "DECODED_SAMPLES", "COMPUTE_MS"),
+                *("ALTERNATIVE_TEXTS", "ALTERNATIVE_CONFIDENCES", "WORDS", "WORD_SPANS"),
+            )
+        ),
+        client=TritonRecognizer,
+        held=HeldRecognizer,
+        probes=(SpeechProbe(_murmur(0.6)), SpeechProbe(_murmur(1.0))),
+        heartbeat=SpeechProbe(_murmur(0.3)),
+        read_example=read_speech,
+        takes_sequences=True,
+    ),
+    EngineContract(
+        role=INTENT_SLOT,
+        tensors=frozenset(
+            ("TEXT", "INTENT", "CONFIDENCE", "SLOT_NAMES", "SLOT_SPANS", "SLOT_VALUES", "COMPUTE_MS"),
+        ),
+        client=TritonIntents,
+        held=HeldIntents,
+        probes=(
+            IntentProbe("turn on the lights in the kitchen"),
+            IntentProbe("What will the weather be like in Porto on Sunday?"),
+            IntentProbe("hm"),
+            IntentProbe("the treaty was signed in a railway carriage by people who did not trust each other"),
+        ),
+        heartbeat=IntentProbe("hm"),
+        read_example=read_intent,
+    ),
+    EngineContract(
+        role=QA,
+        tensors=frozenset(("QUESTION", "DOCUMENT", "ANSWER_SPAN", "SCORE", "COMPUTE_MS")),
+        client=TritonAnswers,
+        held=HeldAnswers,
+        probes=(
+            AnswerProbe("When was the lighthouse built?", _DOCUMENT, labelled=False),
+            AnswerProbe("Who composed the opera?", _DOCUMENT, labelled=False),
+            AnswerProbe("Where did the electricity come from?", " ".join([_DOCUMENT] * 6), labelled=False),
+        ),
+        heartbeat=AnswerProbe("When does it leave?", "The ferry leaves at nine.", labelled=False),
+        read_example=read_question,
+    ),
+    EngineContract(
+        role=PUNCTUATION,
+        tensors=frozenset(("TEXT", "PUNCTUATED")),
+        client=TritonPunctuation,
+        held=HeldPunctuation,
+        probes=(PunctuationProbe("hm"), PunctuationProbe("when does the ferry leave")),
+        heartbeat=PunctuationProbe("hm"),
+        read_example=read_punctuated,
+        is_required=False,
+    ),
+)
