@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 import vivavoce
-from vivavoce.cli._options import (
+from vivavoce.cli.options import (
     budget_option,
     context_options,
     hint_options,
@@ -19,7 +19,7 @@ from vivavoce.cli._options import (
     seconds,
     server_option,
 )
-from vivavoce.cli._view import View, choose_view
+from vivavoce.cli.views import View, choose_view
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Iterable, Sequence
