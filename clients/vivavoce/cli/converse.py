@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 import vivavoce
+from vivavoce.cli.extras import extra
 from vivavoce.cli.options import (
     budget_option,
     context_options,
@@ -58,7 +59,8 @@ def converse(
     """
     documents = read_documents(contexts, context_files)
     phrase_hints = read_hints(hints, hint_files, boost)
-    recordings = [vivavoce.read_audio(path) for path in files]
+    with extra("files", "Reading recordings"):
+        recordings = [vivavoce.read_audio(path) for path in files]
     endpointing = vivavoce.Endpointing(disabled=True) if one_utterance else None
 
     async def work(view: View) -> None:
