@@ -13,7 +13,7 @@ COPY pipelines pipelines
 COPY service service
 COPY model_repository model_repository
 RUN python -m venv /opt/vivavoce \
-    && /opt/vivavoce/bin/pip install --no-cache-dir --constraint constraints.txt '.[serve]' \
+    && /opt/vivavoce/bin/pip install --no-cache-dir --constraint constraints.txt ./clients '.[serve]' \
     && /opt/vivavoce/bin/python -m modelkit.moonshine --target model_repository/asr/1/moonshine-tiny-en
 
 FROM python:3.11-slim-bookworm

@@ -19,13 +19,16 @@ help: ## show this list
 .PHONY: setup
 setup: $(READY) ## make .venv with everything installed and built; the others call it
 
-$(READY): pyproject.toml $(CONSTRAINTS) $(wildcard modelkit/moonshine*.py)
+# The client and the server, both editable.
+PACKAGES := --editable './clients[mic,wyoming]' --editable
+
+$(READY): pyproject.toml clients/pyproject.toml $(CONSTRAINTS) $(wildcard modelkit/moonshine*.py)
 	@echo "==> making $(VENV) (about a minute)"
 	@$(PYTHON) --version | grep -q 'Python 3\.11\.' || { echo "Python 3.11 is needed: set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	@echo "==> installing"
-	$(BIN)/uv pip install --python $(BIN)/python --constraint $(CONSTRAINTS) --editable '.[serve,mic,dev]'
+	$(BIN)/uv pip install --python $(BIN)/python --constraint $(CONSTRAINTS) $(PACKAGES) '.[serve,dev]'
 	@echo "==> building the speech recognition model"
 	$(BIN)/python -m modelkit.moonshine
 	@touch $@
@@ -38,7 +41,7 @@ setup-train: $(READY_TO_TRAIN) ## add what training, importing and optimizing mo
 $(READY_TO_TRAIN): $(READY)
 	@echo "==> installing PyTorch and what training needs (about a minute)"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(CONSTRAINTS) torch
-	$(BIN)/uv pip install --python $(BIN)/python --constraint $(CONSTRAINTS) --editable '.[serve,mic,dev,train]'
+	$(BIN)/uv pip install --python $(BIN)/python --constraint $(CONSTRAINTS) $(PACKAGES) '.[serve,dev,train]'
 	@touch $@
 
 .PHONY: demo
@@ -56,10 +59,13 @@ test-integrations: setup ## other people's clients, each in an environment of it
 	$(BIN)/python -m tests.integrations.inputs passed
 
 .PHONY: check
-check: setup-train ## format, lint, types, and stubs that agree with protos/
+check: setup-train ## format, lint, imports, types, and stubs that agree with protos/
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/ruff check --preview --select PLC2701 benchmarks clients demo engines modelkit service # imports of private modules
+	$(BIN)/lint-imports
 	$(BIN)/mypy
+	$(BIN)/mypy --python-version 3.10 --package vivavoce
 	$(BIN)/buf lint protos
 	$(BIN)/python -m tests.stubs_up_to_date
 
@@ -84,8 +90,9 @@ bench-gpu: setup-train ## measure the models on this machine's GPU, within ten m
 
 .PHONY: constraints
 constraints: ## choose the versions of all dependencies anew
-	$(BIN)/uv pip compile --quiet --python-version 3.11 --no-header --no-annotate --extra serve --extra mic --extra dev --extra train \
-		pyproject.toml --output-file $(CONSTRAINTS)
+	$(BIN)/uv pip compile --quiet --python-version 3.11 --no-header --no-annotate --extra serve --extra dev --extra train \
+		--extra mic --extra wyoming --no-emit-package vivavoce --no-emit-package vivavoce-server \
+		pyproject.toml clients/pyproject.toml --output-file $(CONSTRAINTS)
 	for wanted in tests/integrations/*/requirements.in; do $(BIN)/uv pip compile --quiet --python-version 3.11 --no-header \
 		--no-annotate $$wanted --output-file $${wanted%.in}.txt || exit; done
 

@@ -23,7 +23,7 @@ from engines.asr.moonshine import MoonshineRecognizer
 from engines.asr.utterance import Utterance
 from modelkit.moonshine import TARGET
 from pipelines.voice_activity import SileroModel
-from vivavoce.cli._options import FileToWrite
+from vivavoce.cli.options import FileToWrite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

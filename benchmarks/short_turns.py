@@ -21,7 +21,7 @@ from benchmarks.markdown import table
 from benchmarks.provenance import keep
 from service.child_process import start, stop
 from service.scheduling import run_ahead, run_as_usual
-from vivavoce.cli._options import FileToWrite
+from vivavoce.cli.options import FileToWrite
 
 if TYPE_CHECKING:
     from pathlib import Path

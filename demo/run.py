@@ -24,9 +24,8 @@ import vivavoce
 from demo.manifest import Utterance, utterances
 from demo.server import ServerError, running_server
 from modelkit.moonshine import AssetsError, find_assets
-from vivavoce.cli._rows import DEFAULT_BUDGET_SECONDS, milliseconds
-from vivavoce.cli._view import View, choose_view
 from vivavoce.cli.converse import show_conversation
+from vivavoce.cli.views import DEFAULT_BUDGET_SECONDS, View, choose_view, milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator

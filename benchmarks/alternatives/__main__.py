@@ -19,7 +19,7 @@ from benchmarks.alternatives.tables import Found, markdown, summarize
 from benchmarks.alternatives.variants import OURS, all_variants, running
 from benchmarks.provenance import keep
 from benchmarks.sla.material import DEMONSTRATION, read_items
-from vivavoce.cli._options import FileToWrite
+from vivavoce.cli.options import FileToWrite
 
 if TYPE_CHECKING:
     from benchmarks.sla.report import Report

@@ -22,7 +22,7 @@ from benchmarks.provenance import keep
 from benchmarks.sla.capacity import find_capacity
 from benchmarks.sla.material import DEMONSTRATION, read_items
 from service.scheduling import RealTimeRefusedError, run_in_real_time
-from vivavoce.cli._options import FileToWrite
+from vivavoce.cli.options import FileToWrite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

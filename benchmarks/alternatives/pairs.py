@@ -22,7 +22,7 @@ from benchmarks.markdown import table
 from benchmarks.provenance import keep
 from benchmarks.sla.material import DEMONSTRATION, read_items
 from benchmarks.sla.report import within_budget
-from vivavoce.cli._options import FileToWrite
+from vivavoce.cli.options import FileToWrite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

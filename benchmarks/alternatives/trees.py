@@ -22,7 +22,7 @@ from benchmarks.markdown import table
 from benchmarks.provenance import keep
 from benchmarks.sla.material import DEMONSTRATION, read_items
 from service.child_process import SERVE, StartError, start, stop, wait_for_address
-from vivavoce.cli._options import FileToWrite
+from vivavoce.cli.options import FileToWrite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

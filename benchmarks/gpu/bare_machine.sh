@@ -34,6 +34,7 @@ if [ ! -e "$environment/.ready" ]; then
     chmod +x "$own"/pytriton/tritonserver/bin/tritonserver "$own"/pytriton/tritonserver/python_backend_stubs/*/*
     # Triton's Python models ignore PYTHONPATH: they find the project and the machine's own packages through this file.
     { echo "$root"; echo "$root/clients"; "$python" -c 'import sys; print(*filter(None, sys.path), sep="\n")'; } > "$own/machine.pth"
+    (cd "$root" && "$environment/bin/python" -m benchmarks.gpu.register "$own")
     touch "$environment/.ready"
 fi
 

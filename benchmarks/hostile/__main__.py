@@ -25,7 +25,7 @@ from benchmarks.provenance import keep
 from demo.manifest import utterances
 from service.bound_program import bound
 from service.child_process import SERVE, StartError, start, stop, wait_for_address
-from vivavoce.cli._options import FileToWrite
+from vivavoce.cli.options import FileToWrite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

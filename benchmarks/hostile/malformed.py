@@ -26,7 +26,7 @@ from benchmarks.processes import in_processes
 from benchmarks.provenance import keep
 from service.child_process import SERVE, listening
 from service.riva.proto import riva_asr_pb2, riva_nlp_pb2
-from vivavoce.cli._options import FileToWrite
+from vivavoce.cli.options import FileToWrite
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:

@@ -16,13 +16,13 @@ import click
 import soundfile
 
 from benchmarks.alternatives.variants import UNGUARDED
+from benchmarks.environments import python_for, run_alone
 from benchmarks.provenance import RESULTS, keep
 from benchmarks.sla.load import processes_for, run_load
 from benchmarks.sla.material import DEMONSTRATION, RATE_HZ, read_items
 from benchmarks.sla.report import percentiles
 from benchmarks.sla.scripts import Mix, Script, spoken, write_scripts
 from service.child_process import SERVE, listening
-from tests.integrations.environments import python_for, run_alone
 
 CALLER = Path(__file__).with_name("streams.py")
 ENVIRONMENT = Path(__file__).parents[2] / "tests" / "integrations" / "riva_client"

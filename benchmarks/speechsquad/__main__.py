@@ -25,7 +25,7 @@ from benchmarks.speechsquad.report import Report, make_report, table, within_bud
 from benchmarks.speechsquad.voices import Recordings, SynthesizerMissingError, recipe
 from modelkit.errors import DataError
 from service.child_process import SERVE, listening
-from vivavoce.cli._options import FileToWrite
+from vivavoce.cli.options import FileToWrite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -71,6 +71,7 @@ from vivavoce._events import (
 from vivavoce._models import ModelAdmin, ModelState, ModelVersion
 from vivavoce._recording import Recording, pace, read_audio
 from vivavoce._requests import AudioChunk, Utterable
+from vivavoce._version import __version__
 
 __all__ = [
     "DEFAULT_STOP_WINDOW_SECONDS",
@@ -120,6 +121,7 @@ __all__ = [
     "TypedTurn",
     "Utterable",
     "VivavoceError",
+    "__version__",
     "connect",
     "pace",
     "read_audio",

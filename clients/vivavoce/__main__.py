@@ -1,5 +1,24 @@
-"""`python -m vivavoce`: the `vivavoce` command, where it is not on the path."""
+"""The `vivavoce` command, also as `python -m vivavoce`."""
 
-from vivavoce.cli import main
+from __future__ import annotations
 
-main()
+import sys
+from typing import NoReturn
+
+
+def main() -> NoReturn:
+    """Runs the command line, or says what to install for it, and ends the process."""
+    try:
+        from vivavoce.cli import main as run  # noqa: PLC0415 - needs an extra
+    except ModuleNotFoundError as error:
+        if error.name not in {"click", "rich"}:
+            raise
+        sys.exit(
+            f"The command line needs the package {error.name}; "
+            "install it with `pip install './clients[cli]'` in a checkout of the project."
+        )
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import grpc
 
@@ -19,6 +19,8 @@ from vivavoce._stream import Server
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Iterable, Sequence
     from types import TracebackType
+
+    from typing_extensions import Self
 
     from vivavoce._events import Reply
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import grpc
 
 from vivavoce._address import is_local
 from vivavoce._errors import ServerUnavailable
+from vivavoce._timeout import timeout
 from vivavoce.v1.conversation_pb2_grpc import ConversationServiceStub
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ async def reach(channel: grpc.aio.Channel, target: str, timeout_seconds: float) 
         ServerUnavailable: Nobody listens at the address, or nobody answered within `timeout_seconds`.
     """
     try:
-        async with asyncio.timeout(timeout_seconds):
+        async with timeout(timeout_seconds):
             reached = await _attempt(channel)
     except TimeoutError:
         raise ServerUnavailable(
@@ -78,7 +78,7 @@ async def _attempt(channel: grpc.aio.Channel) -> bool:
     if state is grpc.ChannelConnectivity.TRANSIENT_FAILURE:
         # An earlier attempt failed. By the end of its backoff there was another one, perhaps too short to be seen.
         with suppress(TimeoutError):
-            async with asyncio.timeout(_BACKOFF_SECONDS):
+            async with timeout(_BACKOFF_SECONDS):
                 await channel.wait_for_state_change(state)
         state = channel.get_state(try_to_connect=True)
     while state is not grpc.ChannelConnectivity.READY:

@@ -28,6 +28,7 @@ from vivavoce._outage import Outage, has_gone, retry_after_seconds, unavailable
 from vivavoce._requests import Utterable, utterance_requests
 from vivavoce._stream import Stream
 from vivavoce._tasks import cancel, each, stop
+from vivavoce._timeout import timeout
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ class Conversation:
                 raise unavailable(error)
             await self._wait_for(asyncio.sleep(pause_seconds))
             try:
-                async with asyncio.timeout(self._outage.left_seconds(time.monotonic())) as limit:
+                async with timeout(self._outage.left_seconds(time.monotonic())) as limit:
                     return await self._go_on()
             except TimeoutError:
                 if not limit.expired():

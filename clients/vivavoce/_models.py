@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import grpc
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import PurePath
     from types import TracebackType
+
+    from typing_extensions import Self
 
 _PREFIX = "MODEL_STATE_"
 
@@ -170,7 +172,7 @@ def _version(version: pb.ModelVersion) -> ModelVersion:
         name=version.name,
         version=version.version,
         state=ModelState.__members__.get(name, ModelState.UNKNOWN),
-        since=version.since.ToDatetime(UTC),
+        since=version.since.ToDatetime(timezone.utc),
         turns=version.turns,
         in_use=version.in_use,
         source=version.source,

@@ -60,6 +60,7 @@ def read_audio(path: str | os.PathLike[str]) -> Recording:
     Raises:
         FileNotFoundError: There is no such file.
         NotAudio: It holds no audio, or none that can be streamed.
+        ModuleNotFoundError: The package soundfile is not installed.
     """
     from vivavoce._sound_file import open_sound  # noqa: PLC0415 - loads libsndfile, which only files need
 

@@ -7,9 +7,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
-import soundfile
 
 from vivavoce._errors import NotAudio
+
+try:
+    import soundfile
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "Reading recordings needs the package soundfile; install it with `pip install soundfile`.", name="soundfile"
+    ) from error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

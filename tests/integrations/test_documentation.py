@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from benchmarks.environments import python_for, run_alone
 from service.child_process import listening
-from tests.integrations.environments import HERE, python_for, run_alone
 from tests.integrations.recordings import LIGHTS, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+HERE = Path(__file__).parent
 DOCUMENT = HERE.parents[1] / "docs" / "integrations.md"
 PROGRAMS = dict(re.findall(r"<!-- environment: (\w+) -->\n```python\n(.*?)```", DOCUMENT.read_text("utf-8"), re.DOTALL))
 

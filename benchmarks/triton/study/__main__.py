@@ -16,7 +16,7 @@ from benchmarks.provenance import keep
 from benchmarks.triton.study.measuring import Study
 from benchmarks.triton.study.points import tables
 from benchmarks.triton.study.serving import serving_variants
-from vivavoce.cli._options import FileToWrite
+from vivavoce.cli.options import FileToWrite
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,24 +8,14 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 import vivavoce
-from vivavoce.cli.ask import ask
-from vivavoce.cli.bench import bench
-from vivavoce.cli.converse import converse
-from vivavoce.cli.eval import evaluate
-from vivavoce.cli.import_ import import_
-from vivavoce.cli.mic import mic
-from vivavoce.cli.models import models
-from vivavoce.cli.optimize import optimize
-from vivavoce.cli.serve import restart_without_grpc_log, serve
-from vivavoce.cli.train import train
-from vivavoce.cli.tune import tune
-from vivavoce.cli.wyoming import wyoming
+from vivavoce.cli._commands import Commands
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,14 +25,18 @@ EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
 
-@click.group(no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """How the command line was started; the `obj` of click's context."""
+
+    owns_process: bool
+    """Whether the process runs nothing else, so that a command may replace it."""
+
+
+@click.group(cls=Commands, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="vivavoce", message="%(prog)s %(version)s")
 def commands() -> None:
     """Speak, and be understood and answered."""
-
-
-for _command in (serve, converse, mic, ask, bench, evaluate, wyoming, models, train, import_, optimize, tune):
-    commands.add_command(_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -54,15 +48,14 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if isinstance(sys.stdout, TextIOWrapper):
         # A character that the terminal's encoding lacks is no reason to lose the rest.
         sys.stdout.reconfigure(errors="replace")
-    if arguments is None and sys.argv[1:2] == [serve.name]:
-        restart_without_grpc_log()
-    sys.exit(run(arguments))
+    sys.exit(run(arguments, owns_process=arguments is None))
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
+def run(arguments: Sequence[str] | None = None, *, owns_process: bool = False) -> int:
     """Runs the command line; returns the exit code."""
+    invocation = Invocation(owns_process)
     try:
-        code = commands.main(args=arguments, prog_name="vivavoce", standalone_mode=False)
+        code = commands.main(args=arguments, prog_name="vivavoce", standalone_mode=False, obj=invocation)
         sys.stdout.flush()
     except click.UsageError as error:
         return _wrong_usage(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -15,6 +15,8 @@ from vivavoce.cli._rows import Row, printable, reconnection, reply_rows
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+    from typing_extensions import Self
 
 _METER_CELLS = 30
 _METER_FLOOR_DB = -60.0

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 import vivavoce
-from vivavoce.cli._options import budget_option, context_options, json_option, read_documents, seconds, server_option
-from vivavoce.cli._view import View, choose_view
+from vivavoce.cli.options import budget_option, context_options, json_option, read_documents, seconds, server_option
+from vivavoce.cli.views import View, choose_view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

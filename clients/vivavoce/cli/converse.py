@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 import vivavoce
-from vivavoce.cli._options import (
+from vivavoce.cli.extras import extra
+from vivavoce.cli.options import (
     budget_option,
     context_options,
     hint_options,
@@ -19,7 +20,7 @@ from vivavoce.cli._options import (
     seconds,
     server_option,
 )
-from vivavoce.cli._view import View, choose_view
+from vivavoce.cli.views import View, choose_view
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Iterable, Sequence
@@ -58,7 +59,8 @@ def converse(
     """
     documents = read_documents(contexts, context_files)
     phrase_hints = read_hints(hints, hint_files, boost)
-    recordings = [vivavoce.read_audio(path) for path in files]
+    with extra("files", "Reading recordings"):
+        recordings = [vivavoce.read_audio(path) for path in files]
     endpointing = vivavoce.Endpointing(disabled=True) if one_utterance else None
 
     async def work(view: View) -> None:

@@ -12,7 +12,8 @@ import click
 
 import vivavoce
 from vivavoce.cli._microphone import BLOCK_SECONDS, Device, Microphone, choose_device, list_devices, load_portaudio
-from vivavoce.cli._options import (
+from vivavoce.cli.converse import show_conversation
+from vivavoce.cli.options import (
     budget_option,
     context_options,
     hint_options,
@@ -22,8 +23,7 @@ from vivavoce.cli._options import (
     seconds,
     server_option,
 )
-from vivavoce.cli._view import View, choose_view
-from vivavoce.cli.converse import show_conversation
+from vivavoce.cli.views import View, choose_view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 import vivavoce
-from vivavoce.cli._options import check_address, json_option
+from vivavoce.cli.options import check_address, json_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 import vivavoce
-from vivavoce.cli._extras import extra
-from vivavoce.cli._options import budget_option, context_options, read_documents, seconds, server_option
+from vivavoce.cli.extras import extra
+from vivavoce.cli.options import budget_option, context_options, read_documents, seconds, server_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,12 +18,12 @@ from vivavoce.wyoming.errors import RefusedError, error_event
 from vivavoce.wyoming.hearing import Hearing
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Awaitable, Callable, Sequence
 
     from wyoming.error import Error
     from wyoming.event import Event, Eventable
 
+    from vivavoce._tasks import TaskScope
     from vivavoce.wyoming.hearing import Send
 
 _Handler: TypeAlias = "Callable[[Connection, Any], Awaitable[None]]"
@@ -52,7 +52,7 @@ class Connection:
         ended: Whether the connection is to be closed, because what the client waits for will not come.
     """
 
-    def __init__(self, client: vivavoce.Client, settings: Settings, send: Send, tasks: asyncio.TaskGroup) -> None:
+    def __init__(self, client: vivavoce.Client, settings: Settings, send: Send, tasks: TaskScope) -> None:
         self._client = client
         self._settings = settings
         self._send = send

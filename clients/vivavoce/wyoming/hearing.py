@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from wyoming.audio import AudioChunk, AudioFormat
     from wyoming.event import Eventable
 
+    from vivavoce._tasks import TaskScope
+
     Send: TypeAlias = Callable[[Eventable], Awaitable[None]]
 
 WAITING_CHUNKS = 8
@@ -53,7 +55,7 @@ class Hearing:
         request: Transcribe,
         audio: AudioFormat,
         send: Send,
-        tasks: asyncio.TaskGroup,
+        tasks: TaskScope,
     ) -> None:
         check_format(audio)
         self._client = client

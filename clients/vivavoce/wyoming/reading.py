@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from wyoming.event import async_read_event
 
+from vivavoce._timeout import timeout
 from vivavoce.wyoming.errors import RefusedError
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ async def read_event(reader: asyncio.StreamReader) -> Event | None:
         asyncio.IncompleteReadError: The client went in the middle of an event.
     """
     try:
-        async with asyncio.timeout(IDLE_SECONDS):
+        async with timeout(IDLE_SECONDS):
             event = await async_read_event(reader)
     except (AttributeError, KeyError, TypeError) as error:  # Valid JSON of another shape.
         raise _no_event() from error

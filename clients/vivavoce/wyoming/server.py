@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 from wyoming.event import async_write_event
 
+from vivavoce._tasks import TaskScope
+from vivavoce._timeout import timeout
 from vivavoce.wyoming.connection import Connection, Settings
 from vivavoce.wyoming.errors import RefusedError, error_event
 from vivavoce.wyoming.reading import BoundedReader, read_event
@@ -100,8 +102,8 @@ class WyomingServer:
         self._connected.add(task)
         try:
             await self._converse(reader, writer)
-        except* (OSError, EOFError) as errors:
-            _log.info("A client is gone: %s", ", ".join(type(error).__name__ for error in errors.exceptions))
+        except (OSError, EOFError) as error:
+            _log.info("A client is gone: %s", type(error).__name__)
         finally:
             self._connected.discard(task)
             writer.close()
@@ -110,20 +112,20 @@ class WyomingServer:
         """Answers a client until it goes, what it sends makes no sense any more, or it waits for what will not come."""
 
         async def send(event: Eventable) -> None:
-            async with asyncio.timeout(SEND_SECONDS):
+            async with timeout(SEND_SECONDS):
                 await async_write_event(event.event(), writer)
 
         try:
             self._check_room()
-            async with asyncio.TaskGroup() as tasks:
+            async with TaskScope() as tasks:
                 connection = Connection(self._client, self._settings, send, tasks)
                 try:
                     while not connection.ended and (event := await read_event(reader)) is not None:
                         await connection.handle(event)
                 finally:
                     connection.abandon()
-        except* RefusedError as errors:
-            await send(error_event(_first(errors)))
+        except RefusedError as error:
+            await send(error_event(error))
 
     def _check_room(self) -> None:
         if len(self._connected) > MAX_CLIENTS:
@@ -133,8 +135,3 @@ class WyomingServer:
 def _clean_up(where: tuple[str, int] | Path) -> None:
     if isinstance(where, Path):
         where.unlink(missing_ok=True)
-
-
-def _first(errors: ExceptionGroup[RefusedError]) -> RefusedError:
-    first = errors.exceptions[0]
-    return _first(first) if isinstance(first, ExceptionGroup) else first

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.integrations.environments import run_client
+from benchmarks.environments import run_client
 from tests.integrations.recordings import LIGHTS, VACUUM, words
 
 SCRIPT = Path(__file__).parent / "streaming.py"

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import soundfile
 
+from benchmarks.cli._sla import _write_csv
 from benchmarks.sla import caller as caller_module
 from benchmarks.sla import load as load_module
 from benchmarks.sla import pace as pace_module
@@ -32,7 +33,6 @@ from vivavoce import (
     Transcript,
 )
 from vivavoce._events import Answer, EndReason
-from vivavoce.cli.bench._sla import _write_csv
 
 ITEMS = read_items(DEMONSTRATION)
 

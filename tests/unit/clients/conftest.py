@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,14 +48,6 @@ async def no_task_left() -> AsyncIterator[None]:
             return
         await asyncio.sleep(0.01)
     pytest.fail(f"tasks were left running: {left}")
-
-
-@pytest.fixture
-def free_address() -> str:
-    """An address at which nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{probe.getsockname()[1]}"
 
 
 @pytest.fixture

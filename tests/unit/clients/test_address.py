@@ -14,7 +14,7 @@ import pytest
 import vivavoce
 from service.admin_socket import default_path
 from vivavoce._address import admin_target, check_socket, is_local
-from vivavoce.cli._options import check_address
+from vivavoce.cli.options import check_address
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ import soundfile
 
 import vivavoce
 from vivavoce._requests import MAX_AUDIO_MESSAGE_BYTES, utterance_requests
+from vivavoce.cli import run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,6 +54,27 @@ def test_other_formats(tmp_path: Path, name: str, subtype: str | None) -> None:
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"There is no file .*nowhere\.wav"):
         vivavoce.read_audio(tmp_path / "nowhere.wav")
+
+
+@pytest.fixture
+def no_soundfile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "vivavoce._sound_file", raising=False)
+    monkeypatch.setitem(sys.modules, "soundfile", None)
+
+
+def test_without_the_package_that_reads_files_it_is_named(recording: Path, no_soundfile: None) -> None:
+    with pytest.raises(ModuleNotFoundError, match="install it with `pip install soundfile`"):
+        vivavoce.read_audio(recording)
+
+
+def test_without_it_the_command_names_its_extra(
+    recording: Path, no_soundfile: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["converse", str(recording)]) == 1
+    assert capsys.readouterr().err == (
+        "Reading recordings needs the package soundfile; "
+        "install it with `pip install './clients[files]'` in a checkout of the project.\n"
+    )
 
 
 def test_a_file_that_is_no_audio(tmp_path: Path) -> None:

@@ -82,7 +82,6 @@ def test_what_the_server_refuses_is_told_in_its_words(service: FakeService, reco
         (["ask", "hello", "--server", "localhost"], "HOST:PORT"),
         (["ask", "hello", "--budget-ms", "5"], "20<=x<=60000"),
         (["ask", "hello", "--context", "a", "--context-file", "b"], "not both"),
-        (["serve", "--port", "70000"], "0<=x<=65535"),
     ],
 )
 def test_wrong_usage_exits_with_2(arguments: list[str], pattern: str, capsys: Capture) -> None:
@@ -99,28 +98,10 @@ def test_version(capsys: Capture) -> None:
     assert re.fullmatch(r"vivavoce \d+\.\d+\.\d+\n", capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("command", ["serve", "converse", "mic", "ask"])
+@pytest.mark.parametrize("command", ["converse", "mic", "ask", "models", "wyoming"])
 def test_every_command_explains_itself(command: str, capsys: Capture) -> None:
     assert run([command, "--help"]) == 0
     assert f"vivavoce {command}" in capsys.readouterr().out
-
-
-def test_serve_without_its_packages(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    monkeypatch.delitem(sys.modules, "service.main", raising=False)
-    monkeypatch.setitem(sys.modules, "grpc_health", None)
-    monkeypatch.delitem(sys.modules, "grpc_health.v1", raising=False)
-
-    assert run(["serve"]) == 1
-    _assert_one_sentence(capsys, r"needs the package .* `pip install 'vivavoce\[serve\]'`")
-
-
-def test_bench_where_benchmarks_are_not_installed(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    for name in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "benchmarks", None)
-
-    assert run(["bench", "sla", "--streams", "1"]) == 1
-    _assert_one_sentence(capsys, r"needs benchmarks, which this installation lacks: use a checkout")
 
 
 def test_interrupting_ends_quietly(service: FakeService, tmp_path: Path) -> None:

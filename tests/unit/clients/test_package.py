@@ -17,7 +17,7 @@ EXPORTS = {
     "ModelState", "ModelVersion", "NotAudio", "Notice", "NoticeCode",
     "Overloaded", "PhraseHints", "Reconnected", "Recording", "Reply", "ReplyStatus", "ResponseOverdue", "ServerError",
     "ServerFailed", "ServerUnavailable", "Slot", "SpeechBegan", "SpeechEnded", "Stage", "StageLatency", "Started",
-    "Transcript", "TypedTurn", "Utterable", "VivavoceError", "connect", "pace", "read_audio",
+    "Transcript", "TypedTurn", "Utterable", "VivavoceError", "__version__", "connect", "pace", "read_audio",
 }  # fmt: skip
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from vivavoce.cli._extras import extra
-from vivavoce.cli._options import json_option
+from vivavoce.cli.extras import extra
+from vivavoce.cli.options import json_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,7 +86,7 @@ def import_(
     if len(sources) > 2:
         raise click.UsageError("Give one source, or the two directories of an intent engine.")
     with extra("train", "Importing this"):
-        from modelkit.errors import ModelkitError  # noqa: PLC0415 - integrators install the client alone
+        from modelkit.errors import ModelkitError  # noqa: PLC0415 - loading a command stays quick
         from modelkit.importing.checkpoint import read_checkpoint  # noqa: PLC0415
         from modelkit.importing.engine import write_engine  # noqa: PLC0415
         from modelkit.importing.onnx_file import OnnxOptions  # noqa: PLC0415

@@ -12,8 +12,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from vivavoce.cli._extras import extra
-from vivavoce.cli._options import FileToWrite, server_option
+from vivavoce.cli.extras import extra
+from vivavoce.cli.options import FileToWrite, server_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

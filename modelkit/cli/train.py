@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from vivavoce.cli._extras import extra
-from vivavoce.cli._options import json_option
+from vivavoce.cli.extras import extra
+from vivavoce.cli.options import json_option
 
 if TYPE_CHECKING:
     from modelkit.training.options import TrainOptions
@@ -120,8 +120,8 @@ def nlu(
     interrupted goes on when its command is repeated.
     """
     _check_installed()
-    from modelkit.training import nlu as training  # noqa: PLC0415 - integrators install the client alone
-    from modelkit.training.nlu_data import NluFiles  # noqa: PLC0415 - the client may be installed alone
+    from modelkit.training import nlu as training  # noqa: PLC0415 - loading a command stays quick
+    from modelkit.training.nlu_data import NluFiles  # noqa: PLC0415 - loading a command stays quick
 
     files = NluFiles(intents, outliers, unlabelled, test, drop_duplicates)
     options = training.NluOptions(_common(common, 0.07), files)
@@ -143,7 +143,7 @@ def qa(prune_tokens: bool, test: Path | None, **common: object) -> None:
     DATA are files in the format of SQuAD 1.1 or 2.0. A run that was interrupted goes on when its command is repeated.
     """
     _check_installed()
-    from modelkit.training import qa as training  # noqa: PLC0415 - integrators install the client alone
+    from modelkit.training import qa as training  # noqa: PLC0415 - loading a command stays quick
 
     options = training.QaOptions(_common(common, 0.02), test, prune_tokens)
     _run(lambda display: training.train(options, display), options.common, as_json=bool(common["as_json"]))
@@ -158,7 +158,7 @@ def punctuation(test: Path | None, **common: object) -> None:
     interrupted goes on when its command is repeated.
     """
     _check_installed()
-    from modelkit.training import punctuation as training  # noqa: PLC0415 - integrators install the client alone
+    from modelkit.training import punctuation as training  # noqa: PLC0415 - loading a command stays quick
 
     options = training.PunctuationOptions(_common(common, 0.06), test)
     _run(lambda display: training.train(options, display), options.common, as_json=bool(common["as_json"]))
@@ -173,14 +173,14 @@ def _check_installed() -> None:
 
 
 def _common(given: Mapping[str, object], validation: float) -> TrainOptions:
-    from modelkit.training.options import TrainOptions  # noqa: PLC0415 - integrators install the client alone
+    from modelkit.training.options import TrainOptions  # noqa: PLC0415 - loading a command stays quick
 
     fields: dict[str, Any] = {name: value for name, value in given.items() if name != "as_json"}
     return TrainOptions(**{**fields, "validation": fields["validation"] or validation})
 
 
 def _run(work: Callable[[Any], dict[str, object]], options: TrainOptions, *, as_json: bool) -> None:
-    from modelkit.errors import ModelkitError  # noqa: PLC0415 - integrators install the client alone
+    from modelkit.errors import ModelkitError  # noqa: PLC0415 - loading a command stays quick
     from modelkit.training.progress import new_display  # noqa: PLC0415
 
     # What the exporter and the quantizer advise is for whoever wrote this, not for who uses it.

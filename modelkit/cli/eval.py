@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from vivavoce.cli._evaluating import Judging, judge, judging_options
+from modelkit.cli._evaluating import Judging, judge, judging_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +74,7 @@ def asr(
     DATA is a manifest, one {"audio_filepath", "text"} a line with paths relative to it, or a folder of recordings with
     a .txt beside each.
     """
-    from modelkit.domain import read_domain  # noqa: PLC0415 - integrators install the client alone
+    from modelkit.domain import read_domain  # noqa: PLC0415 - loading a command stays quick
     from modelkit.evaluation.asr import evaluate_asr  # noqa: PLC0415
     from modelkit.evaluation.hints import domain_hints  # noqa: PLC0415
     from modelkit.evaluation.normalizers import make_normalizer  # noqa: PLC0415
@@ -105,7 +105,7 @@ def nlu(*, judging: Judging, file: Path, outside: Path | None) -> None:
 
     FILE has one {"text", "intent", "slots": [{"start", "end", "name"}]} a line.
     """
-    from modelkit.evaluation.nlu import evaluate_nlu  # noqa: PLC0415 - integrators install the client alone
+    from modelkit.evaluation.nlu import evaluate_nlu  # noqa: PLC0415 - loading a command stays quick
     from modelkit.evaluation.outcome import spread  # noqa: PLC0415
     from modelkit.evaluation.text_data import read_labelled, read_outside  # noqa: PLC0415
 
@@ -121,7 +121,7 @@ def qa(*, judging: Judging, file: Path) -> None:
 
     FILE is in the JSON format of SQuAD 1.1 or 2.0. Every question is also put to a wrong paragraph.
     """
-    from modelkit.evaluation.outcome import spread  # noqa: PLC0415 - integrators install the client alone
+    from modelkit.evaluation.outcome import spread  # noqa: PLC0415 - loading a command stays quick
     from modelkit.evaluation.qa import evaluate_qa  # noqa: PLC0415
     from modelkit.evaluation.text_data import read_questions  # noqa: PLC0415
 
@@ -159,7 +159,7 @@ def commands(
 
     FOLDER has labels.json, audio/, sentences.txt and slot_values.json.
     """
-    from modelkit.evaluation.command_data import read_commands  # noqa: PLC0415 - integrators install the client alone
+    from modelkit.evaluation.command_data import read_commands  # noqa: PLC0415 - loading a command stays quick
     from modelkit.evaluation.commands import Noisiness, evaluate_commands  # noqa: PLC0415
     from modelkit.evaluation.hints import domain_hints  # noqa: PLC0415
     from modelkit.evaluation.noise import Level, Noise  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""An environment for each client: their packages clash with ours, and with one another's."""
+"""Virtual environments for other people's clients: their packages clash with ours, and with one another's."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-CACHE = HERE.parents[1] / ".venv" / "integrations"
+CACHE = Path(__file__).parents[1] / ".venv" / "integrations"
 """Goes with the project's own environment, as `make clean` removes that."""
 INSTALL_SECONDS = 600
 RUN_SECONDS = 120
@@ -52,6 +51,7 @@ def run_alone(python: Path, *arguments: str, folder: Path | None = None) -> str:
     environment = {name: value for name, value in os.environ.items() if name not in {"NVIDIA_API_KEY", "PYTHONPATH"}}
     done = subprocess.run(
         [str(python), "-I", *arguments],
+        check=False,
         cwd=folder,
         env=environment | dict.fromkeys(OFFLINE, "True"),
         capture_output=True,
@@ -80,5 +80,5 @@ def python_for(client: Path) -> Path:
 
 def _uv(*arguments: str) -> None:
     command = [str(Path(sys.executable).with_name("uv")), "--quiet", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=INSTALL_SECONDS)
     assert done.returncode == 0, f"{' '.join(command)} failed:\n{done.stderr[-4000:]}"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from vivavoce.cli._extras import extra
-from vivavoce.cli._options import FileToWrite, engine_option
+from vivavoce.cli.extras import extra
+from vivavoce.cli.options import FileToWrite, engine_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +91,7 @@ def tune(
         console.print(f"{progress} {report.line(point)}", markup=False, soft_wrap=True)
 
     conditions = {
-        "version": metadata.version("vivavoce"),
+        "version": metadata.version("vivavoce-server"),
         "machine": machine(),
         "budget_ms": budget_ms,
         "seed": seed,

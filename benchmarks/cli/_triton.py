@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from vivavoce.cli._extras import extra
-from vivavoce.cli._options import FileToWrite, check_address
+from vivavoce.cli.extras import extra
+from vivavoce.cli.options import FileToWrite, check_address
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 from typing import TYPE_CHECKING
@@ -97,3 +98,18 @@ def test_a_file_that_cannot_be_written_is_told_before_the_measurement(
     for path in (tmp_path, tmp_path / "missing" / "file"):
         assert cli.run(["bench", *command, free_address, option, str(path)]) == 2
         assert str(path.parent if path.name == "file" else path) in capsys.readouterr().err
+
+
+def test_an_installation_without_benchmarks_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "benchmarks" else find(name))
+
+    assert cli.run(["bench", "sla", "--streams", "1"]) == 1
+    assert "`vivavoce bench` needs benchmarks, which this installation lacks: use a checkout" in capsys.readouterr().err
+    assert cli.run(["--help"]) == 0
+    listed = capsys.readouterr().out
+    assert "serve" in listed
+    assert "bench" not in listed
+    assert "tune" not in listed

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vivavoce.cli._extras import extra
-from vivavoce.cli._options import FileToWrite
+from vivavoce.cli.extras import extra
+from vivavoce.cli.options import FileToWrite
 
 if TYPE_CHECKING:
     from modelkit.optimize.run import Outcome
@@ -64,7 +64,7 @@ def optimize(
     Points that were measured before are taken from --out; delete its points/NAME to measure one again.
     """
     with extra("train", "Optimizing"):
-        import torch  # noqa: PLC0415 - integrators install the client alone
+        import torch  # noqa: PLC0415 - loading a command stays quick
 
         from modelkit.errors import ModelkitError  # noqa: PLC0415
         from modelkit.optimize.options import OptimizeOptions  # noqa: PLC0415

@@ -14,8 +14,8 @@ from click.core import ParameterSource
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from vivavoce.cli._extras import extra
-from vivavoce.cli._options import FileToWrite, server_option
+from vivavoce.cli.extras import extra
+from vivavoce.cli.options import FileToWrite, server_option
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -112,7 +112,7 @@ def judge(judging: Judging, job: Callable[..., Awaitable[Evaluation]]) -> None:
         judging: which engines, and how to tell.
         job: an evaluation that lacks nothing but the engines, `concurrency` and `on_progress`.
     """
-    from modelkit.evaluation.outcome import write_errors  # noqa: PLC0415 - integrators install the client alone
+    from modelkit.evaluation.outcome import write_errors  # noqa: PLC0415 - loading a command stays quick
     from modelkit.evaluation.report import show  # noqa: PLC0415
     from modelkit.evaluation.session import Where, reached  # noqa: PLC0415
 
@@ -146,7 +146,7 @@ def _check_where(engines: tuple[Path, ...], *, local: bool, forced: bool) -> Non
 @contextmanager
 def _failing_clearly() -> Iterator[None]:
     with extra("serve,eval", "Judging"):
-        from modelkit.errors import ModelkitError  # noqa: PLC0415 - integrators install the client alone
+        from modelkit.errors import ModelkitError  # noqa: PLC0415 - loading a command stays quick
 
         try:
             yield

@@ -11,10 +11,13 @@ from rich.console import Console
 from vivavoce.cli._json_view import JsonView
 from vivavoce.cli._live_view import LiveView
 from vivavoce.cli._plain_view import PlainView
-from vivavoce.cli._rows import DEFAULT_BUDGET_SECONDS
+from vivavoce.cli._rows import DEFAULT_BUDGET_SECONDS, milliseconds
 
 if TYPE_CHECKING:
     from vivavoce import Event
+
+
+__all__ = ["DEFAULT_BUDGET_SECONDS", "View", "choose_view", "milliseconds"]
 
 
 class View(AbstractContextManager["View"], Protocol):

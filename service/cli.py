@@ -8,14 +8,15 @@ from pathlib import Path
 
 import click
 
-from vivavoce.cli._extras import extra
-from vivavoce.cli._options import check_address, engine_option
+from vivavoce.cli import Invocation
+from vivavoce.cli.extras import extra
+from vivavoce.cli.options import check_address, engine_option
 
 _GRPC_VERBOSITY = "GRPC_VERBOSITY"
 _WEEK_MINUTES = 7 * 24 * 60
 
 
-def restart_without_grpc_log() -> None:
+def _restart_without_grpc_log() -> None:
     """Start this process anew without gRPC's own log, unless the environment says how much of it is wanted.
 
     gRPC reads the variable once, when it is imported. Callers can make it log a line for each request that they send
@@ -138,8 +139,11 @@ def serve(
         raise click.UsageError("With --no-admin there is no socket: leave out --admin-socket or --no-admin.")
     if recordings_port is not None and host.startswith("unix:"):
         raise click.UsageError("Recordings come over TCP: leave out --recordings-port, or give an address as --host.")
+    invocation = click.get_current_context().find_object(Invocation)
+    if invocation is not None and invocation.owns_process:
+        _restart_without_grpc_log()
     with extra("serve", "The server"):
-        from service.lifetime import Limits  # noqa: PLC0415 - integrators install the client alone
+        from service.lifetime import Limits  # noqa: PLC0415 - needs the extra
         from service.main import ServeOptions, run  # noqa: PLC0415
     return run(
         ServeOptions(

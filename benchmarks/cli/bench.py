@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from vivavoce.cli.bench._sla import sla
-from vivavoce.cli.bench._triton import triton
+from benchmarks.cli._sla import sla
+from benchmarks.cli._triton import triton
 
 
 @click.group()

@@ -1,0 +1,21 @@
+"""The server's commands where nothing is installed."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+from benchmarks.gpu.register import register
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_commands_are_found_as_if_the_server_were_installed(tmp_path: Path):
+    register(tmp_path)
+    [found] = metadata.distributions(path=[str(tmp_path)])
+    installed = metadata.distribution("vivavoce-server")
+    assert (found.name, found.version) == (installed.name, installed.version)
+    assert {(entry.name, entry.value) for entry in found.entry_points} == {
+        (entry.name, entry.value) for entry in installed.entry_points
+    }
