@@ -36,5 +36,10 @@ def extra(name: str, purpose: str) -> Iterator[None]:
         if package in _OPTIONAL:
             message = f"{purpose} needs {package}, which this installation lacks: use a checkout of the project."
             raise click.ClickException(message) from error
-        message = f"{purpose} needs the package {error.name}; install it with `pip install 'vivavoce[{name}]'`."
-        raise click.ClickException(message) from error
+        raise click.ClickException(f"{purpose} needs the package {error.name}; {how_to_install(name)}.") from error
+
+
+def how_to_install(name: str) -> str:
+    """Tell how an extra is installed; no package index has this project, so a checkout is needed."""
+    target = "setup-train" if name == "train" else "setup"
+    return f"in a checkout of Vivavoce, run `make {target}`, or `pip install '.[{name}]'` in an environment of your own"

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Protocol
 import click
 import numpy as np
 
+from vivavoce.cli._extras import how_to_install
+
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator
     from types import ModuleType
@@ -59,9 +61,7 @@ def load_portaudio() -> ModuleType:
     try:
         import sounddevice  # noqa: PLC0415 - an extra, and a native library
     except ModuleNotFoundError as error:
-        raise click.ClickException(
-            "The microphone needs the package sounddevice; install it with `pip install 'vivavoce[mic]'`."
-        ) from error
+        raise click.ClickException(f"The microphone needs the package sounddevice; {how_to_install('mic')}.") from error
     except OSError as error:
         raise click.ClickException(
             "The microphone needs the PortAudio library; install it (`apt-get install libportaudio2` on Debian)."

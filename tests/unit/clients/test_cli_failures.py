@@ -111,7 +111,7 @@ def test_serve_without_its_packages(monkeypatch: pytest.MonkeyPatch, capsys: Cap
     monkeypatch.delitem(sys.modules, "grpc_health.v1", raising=False)
 
     assert run(["serve"]) == 1
-    _assert_one_sentence(capsys, r"needs the package .* `pip install 'vivavoce\[serve\]'`")
+    _assert_one_sentence(capsys, r"needs the package .* `make setup`, or `pip install '\.\[serve\]'`")
 
 
 def test_bench_where_benchmarks_are_not_installed(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:

@@ -119,7 +119,7 @@ def test_sounddevice_is_missing(monkeypatch: pytest.MonkeyPatch, capsys: Capture
     monkeypatch.setitem(sys.modules, "sounddevice", None)
 
     assert run(["mic"]) == 1
-    assert "install it with `pip install 'vivavoce[mic]'`" in capsys.readouterr().err
+    assert "run `make setup`, or `pip install '.[mic]'`" in capsys.readouterr().err
 
 
 def test_portaudio_is_missing(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:

@@ -72,4 +72,4 @@ def test_a_missing_package_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     monkeypatch.setitem(sys.modules, "wyoming", None)
 
     assert run(["wyoming"]) == 1
-    assert "pip install 'vivavoce[wyoming]'" in capsys.readouterr().err
+    assert "pip install '.[wyoming]'" in capsys.readouterr().err
