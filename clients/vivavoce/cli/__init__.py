@@ -19,6 +19,7 @@ from vivavoce.cli.bench import bench
 from vivavoce.cli.converse import converse
 from vivavoce.cli.eval import evaluate
 from vivavoce.cli.import_ import import_
+from vivavoce.cli.intents import intents
 from vivavoce.cli.mic import mic
 from vivavoce.cli.models import models
 from vivavoce.cli.optimize import optimize
@@ -41,7 +42,7 @@ def commands() -> None:
     """Speak, and be understood and answered."""
 
 
-for _command in (serve, converse, mic, ask, bench, evaluate, wyoming, models, train, import_, optimize, tune):
+for _command in (serve, converse, mic, ask, bench, evaluate, wyoming, models, train, import_, optimize, tune, intents):
     commands.add_command(_command)
 
 
