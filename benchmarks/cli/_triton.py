@@ -58,7 +58,10 @@ def _shapes(_: click.Context, __: click.Parameter, values: Sequence[str]) -> dic
 @click.option("--request-rate", callback=_numbers, default="", help="Requests a second, likewise: an open loop.")
 @click.option("--batch-size", callback=_numbers, default="1", show_default=True, help="Items of a request, likewise.")
 @click.option(
-    "--sequence-length", type=click.IntRange(0), default=0, help="Requests of a sequence, for a model with state."
+    "--sequence-length",
+    type=click.IntRange(0),
+    default=0,
+    help="Requests of a sequence, for a model with state.  [default: 30]",
 )
 @click.option("--input", "inputs", type=click.Path(path_type=Path, exists=True), help="Inputs: a JSON object a line.")
 @click.option("--shape", "lengths", multiple=True, callback=_shapes, help="Shape of a made-up input, NAME:16000.")
@@ -114,7 +117,7 @@ def triton(
 
     try:
         with Console(stderr=True).status(f"measuring {model} …"):
-            rows = asyncio.run(sweep.run_sweep(address, plan, show))
+            rows = asyncio.run(sweep.run_sweep(address, plan, show, lambda text: click.echo(text, err=True)))
     except (sweep.SweepError, ValueError) as error:
         raise click.ClickException(str(error)) from error
     if csv_file is not None:

@@ -128,7 +128,7 @@ def _show(found: Found, out: Path, engines: Sequence[Path], *, as_json: bool) ->
         return
     console = Console(highlight=False)
     console.print(report.front_table(found))
-    console.print(f"winner: {found.best}" if found.confirmed else "undecided: give more --minutes", soft_wrap=True)
+    console.print(report.verdict_line(found), soft_wrap=True)
     chosen = [part for engine in engines for part in ("--engine", str(engine))]
     serve = shlex.join(["vivavoce", "serve", *chosen, "--settings", str(out)])
     console.print(f"written to {out}: start the service with `{serve}`", soft_wrap=True)

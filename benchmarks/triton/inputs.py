@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tritonclient.grpc import service_pb2
 
 _DEFAULT_LENGTH = 32
+_CONSTANT = {"ATTENTION_MASK": 1, "TOKEN_TYPE_IDS": 0}
+"""Inputs of BERTs, of which only some values are valid."""
 _WORDS = ("wake", "me", "up", "at", "seven", "tomorrow", "and", "tell", "what", "the", "weather", "will", "be", "like")
 
 
@@ -61,7 +63,8 @@ def made_up(
     Args:
         specs: what the model declares.
         lengths: shapes for the inputs that may have any; 32 where none is named.
-        rng: chooses the values: small positive integers, floats from -1 to 1, words.
+        rng: chooses the values: small positive integers, floats from -1 to 1, words. A BERT's attention mask is all
+            ones and its token types are zeros, as for one text without padding; every flag is off.
 
     Raises:
         ValueError: the model declares no input of a name in ``lengths``.
@@ -80,9 +83,13 @@ def _values(spec: InputSpec, lengths: Sequence[int] | None, rng: np.random.Gener
             values[position] = " ".join(rng.permutation(_WORDS)).encode()
         return values
     dtype = np.dtype(triton_to_np_dtype(spec.datatype))
+    if spec.name.upper() in _CONSTANT:
+        return np.full(shape, _CONSTANT[spec.name.upper()], dtype)
+    if dtype.kind == "b":
+        return np.zeros(shape, dtype)
     if dtype.kind == "f":
         return rng.uniform(-1, 1, shape).astype(dtype)
-    return rng.integers(0, 2 if dtype.kind == "b" else 1000, shape).astype(dtype)
+    return rng.integers(0, 1000, shape).astype(dtype)
 
 
 def read_inputs(path: Path, specs: Sequence[InputSpec]) -> list[dict[str, npt.NDArray[Any]]]:

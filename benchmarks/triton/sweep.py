@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import tritonclient.grpc.aio as triton
 from tritonclient.utils import InferenceServerException
 
+from benchmarks.triton import speech
 from benchmarks.triton.inputs import declared_inputs, in_batches, made_up, read_inputs
 from benchmarks.triton.load import Concurrency, RequestRate, TooSlowError
 from benchmarks.triton.report import Row, make_row
@@ -39,7 +40,7 @@ class Sweep:
         concurrency: numbers of callers of closed loops.
         request_rates: requests a second of open loops.
         batch_sizes: items of a request; every load is run with every size.
-        sequence_length: requests of a sequence; 0 where the model has none.
+        sequence_length: requests of a sequence; 0: of a model with state so many as suit speech, of others none.
         inputs: file of inputs; None to make them up.
         lengths: shapes of made-up inputs that may have any.
         window_seconds: length of a measuring window.
@@ -59,27 +60,41 @@ class Sweep:
     most_windows: int = 10
 
 
-async def run_sweep(address: str, sweep: Sweep, on_row: Callable[[Row], None]) -> list[Row]:
+async def run_sweep(
+    address: str, sweep: Sweep, on_row: Callable[[Row], None], on_inputs: Callable[[str], None] = lambda _: None
+) -> list[Row]:
     """Measures every load of a sweep, one after another.
 
     Args:
         address: Triton's ``host:port`` (gRPC).
         sweep: what to measure.
         on_row: told every result as it comes.
+        on_inputs: told what is sent where that was made up.
 
     Raises:
         SweepError: Triton cannot be reached, does not know the model, or refuses the inputs.
     """
     async with triton.InferenceServerClient(address) as client:
         try:
-            return await _run(client, sweep, on_row)
+            return await _run(client, sweep, on_row, on_inputs)
         except* (InferenceServerException, TooSlowError) as group:
             raise SweepError(f"{sweep.model} at {address}: {_first(group)}") from group
 
 
-async def _run(client: triton.InferenceServerClient, sweep: Sweep, on_row: Callable[[Row], None]) -> list[Row]:
-    specs = declared_inputs(await client.get_model_config(sweep.model))
-    items = read_inputs(sweep.inputs, specs) if sweep.inputs else _made_up(specs, sweep.lengths or {})
+async def _run(
+    client: triton.InferenceServerClient,
+    sweep: Sweep,
+    on_row: Callable[[Row], None],
+    on_inputs: Callable[[str], None],
+) -> list[Row]:
+    config = await client.get_model_config(sweep.model)
+    specs = declared_inputs(config)
+    sweep = _with_sequences(sweep, has_state=config.config.HasField("sequence_batching"))
+    if sweep.inputs:
+        items: Sequence[Batch] = read_inputs(sweep.inputs, specs)
+    else:
+        items, description = make_items(specs, sweep.lengths or {}, sweep.sequence_length)
+        on_inputs(description)
     sender = ModelClient(client, sweep.model, specs)
     rows = []
     for size in sweep.batch_sizes:
@@ -103,9 +118,41 @@ def _first(group: BaseExceptionGroup[Exception]) -> Exception:
     return _first(error) if isinstance(error, BaseExceptionGroup) else error
 
 
-def _made_up(specs: Sequence[InputSpec], lengths: Mapping[str, Sequence[int]]) -> list[Batch]:
+def _with_sequences(sweep: Sweep, *, has_state: bool) -> Sweep:
+    """Give a model with state sequences, and refuse them to others.
+
+    Raises:
+        SweepError: the sweep does not suit the model.
+    """
+    if has_state and sweep.request_rates:
+        raise SweepError(f"{sweep.model} keeps state, so its requests belong to callers: use --concurrency")
+    if not has_state and sweep.sequence_length:
+        raise SweepError(f"{sweep.model} keeps no state, so it has no sequences: leave --sequence-length out")
+    return replace(sweep, sequence_length=sweep.sequence_length or has_state * speech.DEFAULT_SEQUENCE_LENGTH)
+
+
+def make_items(
+    specs: Sequence[InputSpec], lengths: Mapping[str, Sequence[int]], sequence_length: int
+) -> tuple[list[Batch], str]:
+    """Make up inputs: recorded speech for a recognizer, random values for other models.
+
+    Args:
+        specs: what the model declares.
+        lengths: shapes for the inputs that may have any.
+        sequence_length: requests of a sequence, for the description.
+
+    Returns:
+        The items, and a line that tells what they are.
+    """
     rng = np.random.default_rng(1)
-    return [made_up(specs, lengths, rng) for _ in range(_MADE_UP_ITEMS)]
+    audio = next((spec for spec in specs if speech.takes_speech(spec)), None)
+    if audio is None:
+        items: list[Batch] = [made_up(specs, lengths, rng) for _ in range(_MADE_UP_ITEMS)]
+        shapes = ", ".join(f"{name} {list(values.shape)}" for name, values in items[0].items())
+        return items, f"{shapes}: made-up values; --input names a file of real ones"
+    size = int(np.prod(lengths.get(audio.name, (speech.DEFAULT_SAMPLES,))))
+    others = made_up(specs, {audio.name: (size,), **lengths}, rng)
+    return [{**others, audio.name: piece} for piece in speech.pieces(size)], speech.describe(size, sequence_length)
 
 
 def _loads(sweep: Sweep, batches: Sequence[Batch]) -> list[tuple[str, float, Load]]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def write_settings(found: Found, path: Path, machine: str, budget_ms: float) -> None:
     """Writes the best candidate as a settings file, all of it or nothing."""
     if not found.confirmed and found.best == DEFAULT:
-        verdict = "Undecided, so nothing is set: run `vivavoce tune` again with more --minutes, and it goes on."
+        verdict = f"Undecided, so nothing is set: run `vivavoce tune` again {_limits(found)}, and it goes on."
     elif not found.confirmed:
         verdict = "Not compared with the default in turns: run `vivavoce tune` again, and it goes on."
     elif found.best == DEFAULT:
@@ -32,6 +32,22 @@ def write_settings(found: Found, path: Path, machine: str, budget_ms: float) -> 
     sibling = path.with_name(f".{path.name}.{os.getpid()}")
     sibling.write_text(to_toml(found.best.models(), heading), encoding="utf-8")
     sibling.replace(path)
+
+
+def verdict_line(found: Found) -> str:
+    """Names the winner, or tells how much time a decision takes."""
+    if found.confirmed:
+        return f"winner: {found.best}"
+    each = f"one round takes about {found.enough.round_minutes:.1f} minutes here; " if found.enough else ""
+    return f"undecided: {each}run the same command {_limits(found)}; what was measured counts, and it goes on"
+
+
+def _limits(found: Found) -> str:
+    if found.enough is None:
+        return "with more --minutes"
+    one, every = found.enough.minutes, found.enough.all_minutes
+    longer = f", or with --minutes {every} to try all {found.enough.moves} changes" if every > one else ""
+    return f"with --minutes {one} for one comparison{longer}"
 
 
 def as_dict(point: Measured) -> dict[str, object]:
@@ -55,6 +71,7 @@ def summary(found: Found, path: Path) -> dict[str, object]:
     return {
         "winner": {model: settings.given() for model, settings in found.best.models().items()},
         "confirmed": found.confirmed,
+        **({"enough_minutes": found.enough.minutes} if found.enough and not found.confirmed else {}),
         "compared_at_streams": found.loads,
         "held": {"winner": held(found.points, found.best), "default": held(found.points, DEFAULT)},
         "front": [as_dict(point) for point in pareto_front(found.points)],

@@ -9,6 +9,7 @@ callers are.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -42,6 +43,23 @@ class Measure(Protocol):
         """Returns what came of it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Enough:
+    """How much time a decision takes, by the measurements so far.
+
+    Attributes:
+        round_minutes: of one measurement of the default and one of a candidate, in turns.
+        minutes: limit with which one candidate can be compared with the default.
+        all_minutes: limit with which all moves are tried as well.
+        moves: how many these are.
+    """
+
+    round_minutes: float
+    minutes: int
+    all_minutes: int
+    moves: int
+
+
 @dataclass(slots=True)
 class Found:
     """What a search has found so far.
@@ -53,6 +71,7 @@ class Found:
             False as long as that is undecided.
         streams: the load under which candidates were compared.
         carried_streams: the load under which those that came out on top were compared as well.
+        enough: how much time a decision takes on this machine; None before the first measurement.
     """
 
     points: list[Measured] = field(default_factory=list)
@@ -60,6 +79,7 @@ class Found:
     confirmed: bool = True
     streams: int = _FIRST_STREAMS
     carried_streams: int = _FIRST_STREAMS
+    enough: Enough | None = None
 
     @property
     def loads(self) -> list[int]:
@@ -209,7 +229,21 @@ class Search:
         self._spent_seconds += outcome.took_seconds
         self._start_seconds = max(0.0, outcome.took_seconds - seconds)
         self.found.points.append(Measured(candidate, streams, outcome))
+        self.found.enough = self._enough()
         return outcome
+
+    def _enough(self) -> Enough:
+        """Estimates the limits: what is left after combining is to hold a comparison, and screening every move."""
+        short, long = (longer * self._load_seconds + self._start_seconds for longer in (1, _LONGER))
+        comparison = 2 * _LEAST_ROUNDS * long / (1 - _COMBINE_SHARE)
+        moves = len(self._moves)
+        screening = (moves + math.ceil(moves / _DEFAULT_EVERY)) * short / (_SCREEN_SHARE - _LOAD_SHARE)
+        return Enough(
+            2 * long / 60,
+            math.ceil(comparison / 60),
+            math.ceil(max(comparison, screening) / 60),
+            moves,
+        )
 
     def _has_time(self, share: float, measurements: int = 1, longer: int = 1) -> bool:
         """Whether so many more measurements will have ended when so much of the time has passed."""

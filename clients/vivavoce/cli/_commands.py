@@ -30,6 +30,7 @@ _EXTRAS_OF_SERVER = {
     "bench": "serve,bench",
     "eval": "serve,eval",
     "import": "train",
+    "intents": "serve",
     "optimize": "train",
     "serve": "serve",
     "train": "train",

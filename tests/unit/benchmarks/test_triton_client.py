@@ -8,13 +8,18 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tritonclient.grpc import service_pb2
 
+import vivavoce
+from benchmarks.sla.material import DEMONSTRATION, read_items
 from benchmarks.triton import load as load_module
+from benchmarks.triton import sweep
 from benchmarks.triton.inputs import InputSpec, in_batches, made_up, read_inputs
 from benchmarks.triton.load import Concurrency, RequestRate, sequence_steps
 from benchmarks.triton.report import make_row, plot
 from benchmarks.triton.requests import Step, Timed
 from benchmarks.triton.statistics import PARTS
+from benchmarks.triton.sweep import make_items
 from benchmarks.triton.windows import Measured, Window, is_steady
 from tests import virtual_time
 
@@ -49,6 +54,67 @@ def test_made_up_inputs_have_the_declared_type_and_the_named_shape():
     assert values["AUDIO"].shape == (160,)
     assert values["AUDIO"].dtype == np.float32
     assert isinstance(values["TEXT"][0], bytes)
+
+
+def test_made_up_inputs_of_a_bert_are_valid():
+    specs = [
+        InputSpec(name, "INT64", (-1,), batched=True) for name in ("INPUT_IDS", "ATTENTION_MASK", "TOKEN_TYPE_IDS")
+    ]
+    values = made_up(specs, {}, np.random.default_rng(1))
+    assert values["INPUT_IDS"].max() > 1
+    assert (values["ATTENTION_MASK"] == 1).all()
+    assert (values["TOKEN_TYPE_IDS"] == 0).all()
+
+
+def test_a_recognizer_hears_recorded_speech_and_no_flag_is_set():
+    decode = InputSpec("DECODE", "BOOL", (1,), batched=True)
+    items, told = make_items([AUDIO, decode], {"AUDIO": (3200,)}, 10)
+    assert {item["AUDIO"].shape for item in items} == {(3200,)}
+    assert not any(item["DECODE"].any() for item in items)
+    recording = vivavoce.read_audio(DEMONSTRATION.parent / read_items(DEMONSTRATION)[0].path)
+    assert recording.sample_rate_hz == 16_000
+    heard = np.concatenate(list(recording.chunks()))[:3200]
+    np.testing.assert_allclose(items[0]["AUDIO"], heard.reshape(-1)[:3200], atol=1e-3)
+    assert told.startswith("AUDIO: 0.2 s of recorded speech a request, 10 requests a sequence (2 s)")
+    assert told.endswith("sends 5 requests a second")
+
+
+def test_what_other_models_get_is_told():
+    items, told = make_items([TEXT], {}, 0)
+    assert len(items) > 1
+    assert told == "TEXT [1]: made-up values; --input names a file of real ones"
+
+
+class ModelWith:
+    """Stands for a connection to a Triton whose one model has a configuration, and answers nothing else."""
+
+    def __init__(self, config: service_pb2.ModelConfigResponse) -> None:
+        self._config = config
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+    async def get_model_config(self, name: str) -> service_pb2.ModelConfigResponse:
+        return self._config
+
+
+@pytest.mark.parametrize(
+    ("has_state", "loads", "told"),
+    [
+        (True, {"request_rates": (4.0,)}, "use --concurrency"),
+        (False, {"sequence_length": 3}, "leave --sequence-length"),
+    ],
+)
+async def test_sequences_are_for_models_with_state(monkeypatch, has_state: bool, loads, told: str):
+    config = service_pb2.ModelConfigResponse()
+    if has_state:
+        config.config.sequence_batching.max_sequence_idle_microseconds = 1
+    config.config.input.add(name="TEXT", data_type="TYPE_STRING", dims=[1])
+    monkeypatch.setattr(sweep.triton, "InferenceServerClient", lambda _: ModelWith(config))
+    with pytest.raises(sweep.SweepError, match=told):
+        await sweep.run_sweep("localhost:1", sweep.Sweep("some", **loads), lambda _: None)
 
 
 def test_a_shape_for_an_input_that_there_is_not_is_told():

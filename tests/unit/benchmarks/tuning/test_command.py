@@ -126,11 +126,23 @@ def test_without_time_for_a_comparison_no_winner_is_told(
 ):
     assert tune(tmp_path / "settings.toml", "--minutes", "4") == 0
     out = capsys.readouterr().out
-    assert "undecided: give more --minutes" in out
+    # A measurement lasts 40 s and 15 s more for the start, a round has two, a comparison two rounds in 0.3 of the time.
+    assert "undecided: one round takes about 1.8 minutes here; run the same command with --minutes 13 for one" in out
     assert "winner" not in out
     assert "Undecided, so nothing is set" in (tmp_path / "settings.toml").read_text()
+    assert "--minutes 13" in (tmp_path / "settings.toml").read_text()
     assert tune(tmp_path / "settings.toml", "--minutes", "4", "--json") == 0
-    assert json.loads(capsys.readouterr().out.splitlines()[-1])["confirmed"] is False
+    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (result["confirmed"], result["enough_minutes"]) == (False, 13)
+
+
+def test_the_time_that_is_called_enough_is(tmp_path: Path, machine: FakeMachine, capsys: pytest.CaptureFixture[str]):
+    assert tune(tmp_path / "settings.toml", "--minutes", "4", "--json") == 0
+    enough = json.loads(capsys.readouterr().out.splitlines()[-1])["enough_minutes"]
+    assert tune(tmp_path / "settings.toml", "--minutes", str(enough), "--json") == 0
+    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert result["confirmed"]
+    assert "enough_minutes" not in result
 
 
 def test_the_advice_names_the_engines_that_were_tuned(

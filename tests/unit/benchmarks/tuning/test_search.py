@@ -109,6 +109,21 @@ def test_without_time_for_a_comparison_nothing_wins():
     assert any("give more --minutes" in line for line in said)
 
 
+@pytest.mark.parametrize("holds", [3, 21, 62, 200])
+def test_the_time_that_is_called_enough_lets_a_candidate_win(holds: int):
+    enough = search(FakeMachine(holds=holds), 60.0).run().enough
+    found = search(FakeMachine(holds=holds, factors={INTERVAL: 1.5}), 60.0 * enough.minutes).run()
+    assert found.confirmed
+    assert found.best == DEFAULT.with_move(INTERVAL)
+    assert enough.moves == len(MOVES)
+
+
+def test_the_time_for_all_moves_lets_all_be_tried():
+    enough = search(FakeMachine(), 60.0).run().enough
+    found = search(FakeMachine(), 60.0 * enough.all_minutes).run()
+    assert {move for point in found.points for move in point.candidate.moves} == set(MOVES)
+
+
 def test_without_time_to_try_anything_nothing_is_decided():
     found = search(FakeMachine(), 60.0).run()
     assert found.best == DEFAULT

@@ -19,6 +19,16 @@ class Silent:
     def advance(self, progress: float, loss: float) -> None: ...
 
 
+class Recorder(Silent):
+    """A display that keeps what it is told, and shows nothing."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+
 def write_squad(path: Path, articles: int = 8, version: str = "v2.0", sentences: int = 1) -> Path:
     """Writes a file in SQuAD's format: of each article one paragraph, and two questions, of which it answers one."""
     data = []

@@ -27,7 +27,7 @@ from modelkit.training.nlu_data import NluData, NluFiles, gather
 from modelkit.training.nlu_recipe import NluRecipe
 from modelkit.training.nlu_task import Logits
 from modelkit.training.options import TrainOptions, adjust
-from tests.unit.modelkit.training.small_data import Silent, write_jsonl
+from tests.unit.modelkit.training.small_data import Recorder, Silent, write_jsonl
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,7 +71,9 @@ def understand(engine: Path, text: str):
 @pytest.fixture(scope="module")
 def engine(tiny_base, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("nlu")
-    scores = train(options(write_domain(folder / "pizza"), folder / "engine", tiny_base, intents=("order",)), Silent())
+    display = Recorder()
+    scores = train(options(write_domain(folder / "pizza"), folder / "engine", tiny_base, intents=("order",)), display)
+    assert any(" utterances were held out for validation, and with fewer than 100" in line for line in display.said)
     assert scores["validation_forced"]["intent_accuracy"] > 0.9
     return folder / "engine"
 

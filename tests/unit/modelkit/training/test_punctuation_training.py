@@ -23,7 +23,7 @@ from modelkit.training.punctuation_rows import make_batches, make_rows, tokenize
 from modelkit.training.punctuation_task import NetworkSession
 from modelkit.training.saved import load_punctuation
 from modelkit.training.small_base import cut
-from tests.unit.modelkit.training.small_data import Silent, write_squad
+from tests.unit.modelkit.training.small_data import Recorder, Silent, write_squad
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,12 @@ def engine(tiny_base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     common = TrainOptions(
         data, folder / "engine", (tiny_base,), validation=0.2, epochs=24, device="cpu", settings=settings
     )
-    train(PunctuationOptions(common, write_text(folder / "test.txt", 3, first=90)), Silent())
+    display = Recorder()
+    train(PunctuationOptions(common, write_text(folder / "test.txt", 3, first=90)), display)
+    assert any(
+        " paragraphs and questions were held out for validation, and with fewer than 100" in line
+        for line in display.said
+    )
     return folder / "engine"
 
 

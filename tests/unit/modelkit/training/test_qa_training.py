@@ -31,7 +31,7 @@ from modelkit.training.qa_data import gather
 from modelkit.training.qa_recipe import Pruning, QaRecipe
 from modelkit.training.qa_task import NetworkSession, QaTask, separation
 from modelkit.training.saved import load_spans
-from tests.unit.modelkit.training.small_data import Silent, write_squad
+from tests.unit.modelkit.training.small_data import Recorder, Silent, write_squad
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,9 @@ def options(
 
 def train_quickly(folder: Path, base: Path, teachers: tuple[Path, ...] = ()) -> Path:
     write_squad(folder / "squad.json")
-    train(QaOptions(options(folder, base, teachers)), Silent())
+    display = Recorder()
+    train(QaOptions(options(folder, base, teachers)), display)
+    assert any(" questions were held out for validation, and with fewer than 100" in line for line in display.said)
     return folder / "engine"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from modelkit.nlu import Utterance
 from modelkit.squad import Question
 from modelkit.training.nlu_data import NluFiles, gather
-from modelkit.training.splits import split_articles, split_utterances
+from modelkit.training.splits import small_validation_warning, split_articles, split_utterances
 from tests.unit.modelkit.training.small_data import write_jsonl
 
 
@@ -18,6 +18,14 @@ def test_whole_articles_are_held_out_and_long_ones_by_paragraph():
     training, validating = split_articles(one, 0.2)
     assert len(validating) == 8
     assert not {q.context for q in training} & {q.context for q in validating}
+
+
+def test_a_small_validation_set_is_warned_of():
+    warning = small_validation_warning(3, "utterances")
+    assert "only 3 utterances were held out for validation, and with fewer than 100" in warning
+    assert "right in 37% of all cases" in warning
+    assert small_validation_warning(99, "questions")
+    assert small_validation_warning(100, "questions") == ""
 
 
 def test_every_intent_stays_in_training():

@@ -53,7 +53,10 @@ def test_a_gpu_that_pytorch_cannot_use_is_left_alone(torch, model, version, monk
 )
 def test_a_device_asked_for_by_name_wants_pytorch(args, device, torch, model, version, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", torch)
-    with pytest.raises(ValueError, match=r"PyTorch .*: pip install 'vivavoce\[serve,gpu\]', or set the parameter dev"):
+    with pytest.raises(
+        ValueError,
+        match=r"PyTorch .*: run `pip install '.\[serve,gpu\]'` in a checkout of Vivavoce, or set the parameter dev",
+    ):
         model._open(version, args, {"threads": "2", "device": device})
 
 
