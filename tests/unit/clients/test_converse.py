@@ -13,6 +13,7 @@ import pytest
 import vivavoce
 from tests.unit.clients.fake_service import FakeService, make_answer, make_reply, seconds
 from vivavoce._conversation import BACKLOG_MESSAGES
+from vivavoce._timeout import timeout
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
 
@@ -304,7 +305,7 @@ async def test_an_error_of_the_audio_is_told_to_a_caller_who_was_busy_when_it_ca
         yield b""
 
     with pytest.raises(ZeroDivisionError, match="fell down"):
-        async with asyncio.timeout(5):  # The server has nothing more to say.
+        async with timeout(5):  # The server has nothing more to say.
             async for _ in client.converse(speech()):
                 may_fail.set()
                 for _ in range(20):
@@ -323,7 +324,7 @@ async def test_the_audio_itself_may_end_the_conversation(
             yield bytes(320)
 
     conversation = client.converse(speech())
-    async with asyncio.timeout(5):
+    async with timeout(5):
         await _collect(conversation)
 
     assert conversation.closed

@@ -13,6 +13,7 @@ from google.rpc import error_details_pb2
 
 import vivavoce
 from tests.unit.clients.fake_service import FakeService, error_info, refuse, refusing, seconds, serving
+from vivavoce._timeout import timeout
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
 
@@ -227,7 +228,7 @@ async def test_a_server_that_takes_nothing(service: FakeService) -> None:
         yield from (pb.ConverseResponse() for _ in requests)
 
     service.script = script
-    async with vivavoce.connect(service.address, response_timeout_seconds=0.3) as client, asyncio.timeout(8):
+    async with vivavoce.connect(service.address, response_timeout_seconds=0.3) as client, timeout(8):
         with pytest.raises(vivavoce.ResponseOverdue, match=r"has taken nothing for 0\.3 s"):
             async for _ in client.converse([bytes(16 << 20)]):
                 pass

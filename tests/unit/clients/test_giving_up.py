@@ -13,6 +13,7 @@ from google.rpc import error_details_pb2
 import vivavoce
 from tests.unit.clients.fake_service import error_info, refusing, seconds
 from tests.unit.clients.lost_servers import Speaker, collect, hearing, word
+from vivavoce._timeout import timeout
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("no_task_left")
 
 async def _lose(servers: Servers, client: vivavoce.Client, reconnect_seconds: float, then: Script | None) -> None:
     """Speaks to a server that dies, and is replaced by another one where there is a script for it."""
-    async with asyncio.timeout(20):
+    async with timeout(20):
         async for event in client.converse(Speaker(word(1)).speech(), reconnect_seconds=reconnect_seconds):
             if isinstance(event, vivavoce.SpeechBegan):
                 await servers.stop()
@@ -113,7 +114,7 @@ async def test_closing_ends_the_waiting_for_a_server(servers: Servers) -> None:
                     began.set()
 
         holding = asyncio.create_task(hold())
-        async with asyncio.timeout(10):
+        async with timeout(10):
             await began.wait()
             await asyncio.sleep(0.5)
             assert not holding.done()
@@ -136,7 +137,7 @@ async def test_cancelling_ends_the_waiting_for_a_server(servers: Servers) -> Non
 async def test_an_error_of_the_callers_audio_ends_the_waiting_for_a_server(servers: Servers, error: Exception) -> None:
     servers.start(hearing("first"))
     speaker = Speaker(word(1))
-    async with vivavoce.connect(servers.address) as client, asyncio.timeout(10):
+    async with vivavoce.connect(servers.address) as client, timeout(10):
         with pytest.raises(type(error), match="fell down"):
             async for event in client.converse(speaker.speech(), reconnect_seconds=30):
                 if isinstance(event, vivavoce.SpeechBegan):

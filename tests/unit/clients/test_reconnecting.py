@@ -15,6 +15,7 @@ import vivavoce
 from tests.unit.clients.fake_service import error_info, refuse, refusing, seconds
 from tests.unit.clients.lost_servers import SILENCE, WORD_SECONDS, Speaker, collect, hearing, is_partial, replies, word
 from vivavoce import _look_back
+from vivavoce._timeout import timeout
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ async def test_an_utterance_survives_the_server(servers: Servers) -> None:
     events: list[Event] = []
     second = None
 
-    async with vivavoce.connect(servers.address) as client, asyncio.timeout(20):
+    async with vivavoce.connect(servers.address) as client, timeout(20):
         conversation = client.converse(speaker.speech(), interim_results=True, reconnect_seconds=10)
         async for event in conversation:
             events.append(event)
@@ -71,7 +72,7 @@ async def test_a_connection_may_be_lost_again_and_again(servers: Servers) -> Non
     events: list[Event] = []
     losses = 0
 
-    async with vivavoce.connect(servers.address) as client, asyncio.timeout(20):
+    async with vivavoce.connect(servers.address) as client, timeout(20):
         async for event in client.converse(speaker.speech(), reconnect_seconds=10):
             events.append(event)
             if isinstance(event, vivavoce.SpeechBegan) and losses < 3:
@@ -104,7 +105,7 @@ async def test_push_to_talk_and_typed_turns_are_said_again_until_they_are_answer
     push_to_talk = word(1), vivavoce.EndOfUtterance()
     speaker = Speaker(vivavoce.TypedTurn("first"), *push_to_talk, vivavoce.TypedTurn("second"))
     events: list[Event] = []
-    async with vivavoce.connect(servers.address) as client, asyncio.timeout(20):
+    async with vivavoce.connect(servers.address) as client, timeout(20):
         async for event in client.converse(speaker.speech(), reconnect_seconds=10):
             events.append(event)
             if isinstance(event, vivavoce.Reply) and event.turn == 1:
@@ -125,7 +126,7 @@ async def test_what_was_not_answered_when_all_was_said_is_said_again(servers: Se
         context.abort(grpc.StatusCode.UNAVAILABLE, "gone")
 
     service = servers.start(dying)
-    async with vivavoce.connect(servers.address) as client, asyncio.timeout(20):
+    async with vivavoce.connect(servers.address) as client, timeout(20):
         events = [event async for event in client.converse([word(1)], reconnect_seconds=10)]
 
     assert replies(events) == [(1, "1")]
@@ -139,7 +140,7 @@ async def test_a_connection_that_is_lost_when_all_was_answered_is_not_made_anew(
 
     service = servers.start(dying)
     events: list[Event] = []
-    async with vivavoce.connect(servers.address) as client, asyncio.timeout(20):
+    async with vivavoce.connect(servers.address) as client, timeout(20):
         with pytest.raises(vivavoce.ServerUnavailable, match="was lost"):
             async for event in client.converse([word(1)], reconnect_seconds=10):
                 events.append(event)  # noqa: PERF401 - those before the error
@@ -153,7 +154,7 @@ async def test_what_is_left_out_is_told(servers: Servers, monkeypatch: pytest.Mo
     servers.start(hearing("first"))
     speaker = Speaker(SILENCE, word(1), word(2), word(3))
     events: list[Event] = []
-    async with vivavoce.connect(servers.address) as client, asyncio.timeout(20):
+    async with vivavoce.connect(servers.address) as client, timeout(20):
         conversation = client.converse(speaker.speech(), interim_results=True, reconnect_seconds=10)
         async for event in conversation:
             events.append(event)
@@ -182,7 +183,7 @@ async def test_a_server_that_shuts_down_is_followed_by_the_next(servers: Servers
     service = servers.start(leaving)
     speaker = Speaker(word(1), SILENCE, word(2))
     events: list[Event] = []
-    async with vivavoce.connect(servers.address) as client, asyncio.timeout(20):
+    async with vivavoce.connect(servers.address) as client, timeout(20):
         async for event in client.converse(speaker.speech(), reconnect_seconds=10):
             events.append(event)
             if isinstance(event, vivavoce.GoingAway):
@@ -208,7 +209,7 @@ async def test_what_a_server_that_ends_the_conversation_did_not_hear_is_said_aga
         service.script = hearing("second")
 
     service = servers.start(deaf)
-    async with vivavoce.connect(servers.address) as client, asyncio.timeout(20):
+    async with vivavoce.connect(servers.address) as client, timeout(20):
         events = await collect(client.converse([word(1)], reconnect_seconds=10))
 
     assert replies(events) == [(1, "1")]
@@ -230,7 +231,7 @@ async def test_a_conversation_that_was_idle_goes_on_where_a_reply_is_owed(server
     service = servers.start(idle)
     speaker = Speaker(vivavoce.TypedTurn("hello"))
     events: list[Event] = []
-    async with vivavoce.connect(servers.address) as client, asyncio.timeout(20):
+    async with vivavoce.connect(servers.address) as client, timeout(20):
         async for event in client.converse(speaker.speech(), audio=None, reconnect_seconds=10):
             events.append(event)
             if isinstance(event, vivavoce.Reply):
@@ -247,7 +248,7 @@ async def test_what_a_server_that_waited_for_too_long_did_not_read_is_said_again
         service.script = hearing("second")
 
     service = servers.start(idle)
-    async with vivavoce.connect(servers.address) as client, asyncio.timeout(20):
+    async with vivavoce.connect(servers.address) as client, timeout(20):
         said = [vivavoce.TypedTurn("hello")]
         events = await collect(client.converse(said, audio=None, reconnect_seconds=10))
 
@@ -265,7 +266,7 @@ async def test_audio_that_calls_the_end_off_too_late_is_said_again(servers: Serv
     service = servers.start(idle)
     speaker = Speaker()
     events: list[Event] = []
-    async with vivavoce.connect(servers.address) as client, asyncio.timeout(20):
+    async with vivavoce.connect(servers.address) as client, timeout(20):
         async for event in client.converse(speaker.speech(), reconnect_seconds=10):
             events.append(event)
             if isinstance(event, vivavoce.GoingAway):
@@ -276,7 +277,7 @@ async def test_audio_that_calls_the_end_off_too_late_is_said_again(servers: Serv
 
 async def test_a_conversation_that_was_idle_for_too_long_ends(servers: Servers) -> None:
     service = servers.start(_tired)
-    async with vivavoce.connect(servers.address) as client, asyncio.timeout(20):
+    async with vivavoce.connect(servers.address) as client, timeout(20):
         with pytest.raises(vivavoce.ServerUnavailable, match="early"):
             await collect(client.converse(Speaker().speech(), reconnect_seconds=10))
 
@@ -296,7 +297,7 @@ async def test_a_full_server_is_asked_again_when_it_says(servers: Servers) -> No
     servers.start(hearing("first"))
     speaker = Speaker(word(1))
     events: list[Event] = []
-    async with vivavoce.connect(servers.address) as client, asyncio.timeout(20):
+    async with vivavoce.connect(servers.address) as client, timeout(20):
         async for event in client.converse(speaker.speech(), reconnect_seconds=10):
             events.append(event)
             if isinstance(event, vivavoce.SpeechBegan) and not refusals:

@@ -12,6 +12,7 @@ import pytest
 import vivavoce
 from tests.unit.clients.fake_service import error_info, refuse, seconds
 from tests.unit.clients.lost_servers import SILENCE, collect, hearing, replies, word
+from vivavoce._timeout import timeout
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ async def test_every_turn_is_answered_once_however_often_the_server_ends(service
     chance = random.Random(seed)
     service.script = _unsteady(chance)
 
-    async with vivavoce.connect(service.address) as client, asyncio.timeout(60):
+    async with vivavoce.connect(service.address) as client, timeout(60):
         events = await collect(client.converse(_speech(chance), reconnect_seconds=30))
 
     said = [text for number in range(1, WORDS + 1) for text in (str(number), f"typed {number}")]

@@ -22,6 +22,7 @@ import vivavoce
 from tests.unit.clients.fake_service import error_info, refusing
 from tests.unit.clients.wyoming.conftest import PATIENCE_SECONDS
 from tests.unit.clients.wyoming.events import chunk, hear, hear_all, hear_rest, say, speak
+from vivavoce._timeout import timeout
 from vivavoce.wyoming import WyomingServer, parse_uri
 from vivavoce.wyoming import server as server_module
 
@@ -188,7 +189,7 @@ async def test_what_is_no_event_is_told_and_ends_the_connection(uri: str, sent: 
     reader, writer = await asyncio.open_connection(*where)
     writer.write(sent)
 
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with timeout(PATIENCE_SECONDS):
         header = json.loads(await reader.readline())
         data = json.loads(await reader.readexactly(header["data_length"]))
         assert await reader.read() == b""
