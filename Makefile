@@ -56,12 +56,13 @@ test-integrations: setup ## other people's clients, each in an environment of it
 	$(BIN)/python -m tests.integrations.inputs passed
 
 .PHONY: check
-check: setup-train ## format, lint, types, and stubs that agree with protos/
+check: setup-train ## format, lint, types, stubs that agree with protos/, and the style of the docs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/buf lint protos
 	$(BIN)/python -m tests.stubs_up_to_date
+	$(BIN)/python -m tools.docs_style
 
 .PHONY: format
 format: setup ## bring the code into form
