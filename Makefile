@@ -73,6 +73,11 @@ format: setup ## bring the code into form
 protos: setup ## generate the stubs of protos/ into the packages that use them
 	$(BIN)/python -m protos.generate
 
+.PHONY: docs
+docs: setup ## build the site of the documentation into site/, strictly
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint $(CONSTRAINTS) --requirement pyproject.toml --extra docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
 .PHONY: serve
 serve: setup ## run the service on localhost:50051
 	$(BIN)/vivavoce serve
@@ -92,4 +97,4 @@ constraints: ## choose the versions of all dependencies anew
 
 .PHONY: clean
 clean: ## remove what setup made
-	rm -rf $(VENV) model_repository/asr/1/moonshine-tiny-en
+	rm -rf $(VENV) site model_repository/asr/1/moonshine-tiny-en
