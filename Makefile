@@ -59,7 +59,7 @@ test-integrations: setup ## other people's clients, each in an environment of it
 	$(BIN)/python -m tests.integrations.inputs passed
 
 .PHONY: check
-check: setup-train ## format, lint, imports, types, and stubs that agree with protos/
+check: setup-train ## format, lint, imports, types, stubs that agree with protos/, and the style of the docs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/ruff check --preview --select PLC2701 benchmarks clients demo engines modelkit service # imports of private modules
@@ -68,6 +68,7 @@ check: setup-train ## format, lint, imports, types, and stubs that agree with pr
 	$(BIN)/mypy --python-version 3.10 --package vivavoce
 	$(BIN)/buf lint protos
 	$(BIN)/python -m tests.stubs_up_to_date
+	$(BIN)/python -m tools.docs_style
 
 .PHONY: format
 format: setup ## bring the code into form
@@ -77,6 +78,11 @@ format: setup ## bring the code into form
 .PHONY: protos
 protos: setup ## generate the stubs of protos/ into the packages that use them
 	$(BIN)/python -m protos.generate
+
+.PHONY: docs
+docs: setup ## build the site of the documentation into site/, strictly
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint $(CONSTRAINTS) --requirement pyproject.toml --extra docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 .PHONY: serve
 serve: setup ## run the service on localhost:50051
@@ -98,4 +104,4 @@ constraints: ## choose the versions of all dependencies anew
 
 .PHONY: clean
 clean: ## remove what setup made
-	rm -rf $(VENV) model_repository/asr/1/moonshine-tiny-en
+	rm -rf $(VENV) site model_repository/asr/1/moonshine-tiny-en

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
+_THREAD_SECONDS = 10.0
+
+
 class Clock:
     """Stands still until a test moves it."""
 
@@ -32,15 +35,18 @@ class _JumpingSelector(selectors.DefaultSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         ready = super().select(0)
-        if not ready:
-            if timeout is None:
+        if not ready and timeout is None:
+            # Only a thread can go on with it.
+            ready = super().select(_THREAD_SECONDS)
+            if not ready:
                 raise RuntimeError("everything waits and no timer runs: the code under test hangs")
+        elif not ready:
             self.now += timeout
         return ready
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
-    """A loop for code that needs no sockets, threads or child processes."""
+    """A loop for code that needs no sockets or child processes, and no threads while timers run."""
 
     def __init__(self) -> None:
         self._jumping = _JumpingSelector()

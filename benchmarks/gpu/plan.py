@@ -19,7 +19,8 @@ LOGIT_LIMITS = {
     Precision.INT8: 0.15,
 }
 """Largest relative error of a network's logits beside float32, for random weights and up to 24 layers. What computes
-something else is off by about 1; what 8 bits do to answers is told by a trained network (docs/performance.md)."""
+something else is off by about 1; what 8 bits do to answers is told by a trained network
+(docs/research/performance.md)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import logging
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, cast
 
 import click
 
+from modelkit.cli._quiet import libraries_quiet
 from vivavoce.cli.extras import extra
 from vivavoce.cli.options import json_option
 
@@ -95,10 +95,8 @@ def import_(
 
     try:
         with extra("train", "Importing this"):
-            # What the exporter and onnxruntime have to say of the way there is no error of the user's.
-            logging.getLogger().setLevel(logging.ERROR)
             options = OnnxOptions(task, tokenizer, inputs, outputs, intent_labels, slot_labels, scheme)
-            with TemporaryDirectory() as scratch:
+            with libraries_quiet(), TemporaryDirectory() as scratch:
                 check_target(out)
                 imported = read_checkpoint(sources, Path(scratch), options)
                 card = write_engine(imported, out, Refinement(int8, calibrate))

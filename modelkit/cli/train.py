@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib
 import json
-import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from modelkit.cli._quiet import libraries_quiet
 from vivavoce.cli.extras import extra
 from vivavoce.cli.options import json_option
 
@@ -183,15 +183,11 @@ def _run(work: Callable[[Any], dict[str, object]], options: TrainOptions, *, as_
     from modelkit.errors import ModelkitError  # noqa: PLC0415 - loading a command stays quick
     from modelkit.training.progress import new_display  # noqa: PLC0415
 
-    # What the exporter and the quantizer advise is for whoever wrote this, not for who uses it.
-    logging.disable(logging.WARNING)
     try:
-        with new_display() as display:
+        with libraries_quiet(), new_display() as display:
             scores = work(display)
     except ModelkitError as error:
         raise click.ClickException(str(error)) from error
-    finally:
-        logging.disable(logging.NOTSET)
     if as_json:
         click.echo(json.dumps({"engine": str(options.out), "scores": scores}))
         return

@@ -50,9 +50,8 @@ def test_a_log_that_nobody_reads_holds_nobody_up_and_tells_how_much_was_dropped(
     lines.close()
     said += read_all(reader)
     told = said.splitlines()
-    dropped = next(line for line in told if "dropped" in line)
-    assert dropped.endswith(" lines of the log were dropped because nobody read it")
-    assert len(told) - 1 + int(dropped.split()[0]) == 10_000
+    dropped = [line for line in told if line.endswith(" lines of the log were dropped because nobody read it")]
+    assert len(told) - len(dropped) + sum(int(line.split()[0]) for line in dropped) == 10_000
 
 
 def test_a_writer_whose_reader_is_stuck_can_be_closed(pipe: tuple[int, int]):
