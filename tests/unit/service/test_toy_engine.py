@@ -128,10 +128,23 @@ def engine(folder: Path, smoke: str = "") -> Path:
     return folder
 
 
+def shipped_files() -> list[Path]:
+    files = [path for folder in ("service", "pipelines") for path in (ROOT / folder).rglob("*.py")]
+    assert len(files) > 100
+    return files
+
+
 def test_no_file_that_is_shipped_knows_the_toy():
-    shipped = [path for folder in ("service", "pipelines") for path in (ROOT / folder).rglob("*.py")]
-    assert len(shipped) > 100
-    assert [path for path in shipped if MOOD in path.read_text()] == []
+    assert [path for path in shipped_files() if MOOD in path.read_text()] == []
+
+
+def test_roles_are_spelled_out_where_they_are_defined():
+    literals = {f'"{contract.role}"' for contract in SHIPPED}
+    sources = {path.relative_to(ROOT).as_posix(): path.read_text() for path in shipped_files()}
+    spelling = {path for path, source in sources.items() if any(literal in source for literal in literals)}
+    assert "pipelines/models/contracts.py" in spelling
+    # Stages of a turn have names of their own, two of which are the same.
+    assert len(spelling) <= 3, spelling
 
 
 def test_nobody_is_served_before_the_toy_is_ready():
