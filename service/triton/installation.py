@@ -50,7 +50,7 @@ class TritonInstallation:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         stub = root / "python_backend_stubs" / version / "triton_python_backend_stub"
         if not stub.exists():
-            raise TritonNotInstalledError(f"this Triton cannot run models on Python {version}: use Python 3.11")
+            raise TritonNotInstalledError(f"this Triton cannot run models on Python {version}: use Python 3.11 or 3.12")
         return cls(
             server=root / "bin" / "tritonserver",
             python_backend=root / "backends" / "python",

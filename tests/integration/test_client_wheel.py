@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.integration.interpreters import make_environment, run, uv
 from tests.unit.clients.fake_service import serving
 
 if TYPE_CHECKING:
@@ -38,31 +37,6 @@ CORE = {"googleapis-common-protos", "grpcio", "grpcio-status", "numpy", "protobu
 MAX_WHEEL_BYTES = 400_000
 
 
-def uv(*arguments: str | Path) -> str:
-    return run(Path(sys.executable).with_name("uv"), *arguments)
-
-
-def run(*command: str | Path) -> str:
-    """Runs a command outside of our own environment; returns what it writes to stdout."""
-    environment = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
-    assert done.returncode == 0, f"{' '.join(map(str, command))}:\n{done.stdout}{done.stderr}"
-    return done.stdout
-
-
-def interpreter(version: str) -> Path:
-    """Finds an interpreter of this version: on the path, or among pyenv's."""
-    found = shutil.which(f"python{version}")
-    folders = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*"))
-    candidates = [Path(found)] if found else []
-    candidates += [folder / "bin" / f"python{version}" for folder in folders]
-    for candidate in candidates:
-        # What pyenv puts on the path may refuse to run.
-        if subprocess.run([candidate, "-c", ""], capture_output=True).returncode == 0:
-            return candidate
-    pytest.skip(f"there is no Python {version} on this machine")
-
-
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
@@ -79,11 +53,8 @@ def install(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Install:
     def installed(version: str, extras: str = "", *others: str) -> Path:
         choice = (version, extras, *others)
         if choice not in made:
-            folder = tmp_path_factory.mktemp(f"python{version}")
-            uv("venv", "--quiet", "--python", interpreter(version), folder / "venv")
-            python = folder / "venv" / "bin" / "python"
-            uv("pip", "install", "--quiet", "--python", python, f"vivavoce{extras} @ {wheel.as_uri()}", *others)
-            made[choice] = python
+            folder = tmp_path_factory.mktemp(f"python{version}") / "venv"
+            made[choice] = make_environment(folder, version, f"vivavoce{extras} @ {wheel.as_uri()}", *others)
         return made[choice]
 
     return installed
