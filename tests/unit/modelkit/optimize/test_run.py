@@ -219,7 +219,9 @@ def test_a_package_that_measuring_needs_is_named_with_what_installs_it(options, 
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     data = ["--data", str(options.data[0]), "--eval", str(options.evaluation), "--out", str(options.out)]
     assert vivavoce(["optimize", str(options.engine), *data]) == 1
-    assert "Optimizing needs the package onnxruntime; install it with" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "Optimizing needs the package onnxruntime; " in error
+    assert "'.[train]'`" in error
 
 
 def test_the_command_prints_only_json_when_asked(options, capsys):
