@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.integration.interpreters import make_environment, run, uv
-from tests.unit.clients.fake_service import serving
+from tests.unit.clients.fake_service import make_answer, make_reply, serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,6 +87,17 @@ def test_a_program_talks_to_a_service(version: str, install: Install, record_pro
     assert len(service.audio()) == 2 * 8_000
     clock = "import time; begin = time.perf_counter(); import vivavoce; print(time.perf_counter() - begin)"
     record_property("import_seconds", min(float(run(python, "-I", "-c", clock)) for _ in range(3)))
+
+
+def test_the_program_of_the_readme_runs(install: Install, tmp_path: Path):
+    [program] = re.findall(r"```python\n(.*?)```", (ROOT / "clients" / "README.md").read_text(), re.DOTALL)
+    with serving() as service:
+        service.answer = lambda request, _: make_reply(transcript=request.text, answer=make_answer())
+        (tmp_path / "program.py").write_text(program.replace("localhost:50051", service.address))
+        said = run(install(OLDEST), "-I", tmp_path / "program.py")
+    assert said == "at nine\n"
+    [request] = service.asked
+    assert [document.text for document in request.documents] == ["The museum opens at nine."]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
