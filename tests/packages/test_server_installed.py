@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.child_process import StartError, start, stop, wait_for_address
-from tests.integration.interpreters import make_environment, run, uv
+from tests.packages.interpreters import make_environment, run, uv
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

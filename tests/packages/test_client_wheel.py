@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.integration.interpreters import make_environment, run, uv
+from tests.packages.interpreters import make_environment, run, uv
 from tests.unit.clients.fake_service import make_answer, make_reply, serving
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Both distributions built, and installed into environments of their own."""
