@@ -12,7 +12,7 @@ import pytest
 
 from tests import network_watch
 
-IDLE_SECONDS = 8
+IDLE_SECONDS = 6
 """ONNX Runtime's telemetry makes its first look-ups within five seconds."""
 
 REACHES_OUT = """

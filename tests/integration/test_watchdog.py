@@ -101,17 +101,15 @@ async def test_an_utterance_for_a_model_that_hangs_is_not_lost_without_a_word(
     await until_it_answers(address, 20)
 
 
-@pytest.mark.parametrize("model", ["qa_bert", "asr", "intent_slot"])
-async def test_what_somebody_unloads_is_loaded_again(
-    service: tuple[subprocess.Popen[str], str], address: str, model: str
-):
+async def test_what_somebody_unloads_is_loaded_again(service: tuple[subprocess.Popen[str], str], address: str):
     server = tritonserver(service[0])
     async with triton_client.InferenceServerClient(f"unix:{run_folder(service[0])}/grpc:1") as client:
-        await client.unload_model(model)
-        assert not await client.is_model_ready(model)
-        async with asyncio.timeout(15):
-            while not await client.is_model_ready(model):
-                await asyncio.sleep(0.1)
+        for model in ("qa_bert", "asr", "intent_slot"):
+            await client.unload_model(model)
+            assert not await client.is_model_ready(model)
+            async with asyncio.timeout(15):
+                while not await client.is_model_ready(model):
+                    await asyncio.sleep(0.1)
     await until_it_answers(address, 20)
     assert tritonserver(service[0]).pid == server.pid, "the others went on"
 
