@@ -53,6 +53,10 @@ test: setup-train ## run the suite, from nothing
 	$(BIN)/python -m pytest tests/unit --numprocesses logical --maxprocesses 4 --dist worksteal
 	$(BIN)/python -m pytest tests/integration # one by one: each has the real models, which want all cores
 
+.PHONY: test-faults
+test-faults: setup-train ## what hangs, is killed or attacks, against the service
+	$(BIN)/python -m pytest tests/faults
+
 .PHONY: test-packages
 test-packages: setup-train ## both distributions, installed into environments of their own
 	$(BIN)/python -m pytest tests/packages
