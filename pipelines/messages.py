@@ -75,6 +75,7 @@ class Transcript:
         alternatives: of a final one: what may have been said, the best first, if that was asked for.
         confidence: how probable ``text`` is among what was found, 0 to 1; 0 where nothing else was looked for.
         words: when the words were said, in samples of the conversation, where the recognizer tells it.
+        request_id: of a final one: the caller's name for the request that ended the utterance; "" if none did.
     """
 
     turn: int
@@ -86,15 +87,20 @@ class Transcript:
     alternatives: tuple[Alternative, ...] = ()
     confidence: float = 0.0
     words: tuple[TimedWord, ...] = ()
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SpeechEnded:
-    """The utterance is over; its last speech ends at sample ``end`` (16 kHz)."""
+    """The utterance is over; its last speech ends at sample ``end`` (16 kHz).
+
+    ``request_id`` is the caller's name for the request that ended it; "" if none did.
+    """
 
     turn: int
     end: int
     reason: EndReason
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +118,7 @@ class Reply:
         ended_at_seconds: when the utterance was over, on the conversation's clock.
         speculated: whether the work was done before the utterance was over.
         model_versions: the version of each engine that the turn has used.
+        request_id: the caller's name for the typed turn, or for the request that ended the utterance; "" if none did.
     """
 
     turn: int
@@ -124,15 +131,24 @@ class Reply:
     speculated: bool = False
     timings: Mapping[Stage, Timing] = field(default_factory=dict)
     model_versions: Mapping[str, int] = field(default_factory=dict)
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something went wrong, but the conversation goes on; ``turn`` is 0 when it concerns none."""
+    """Something went wrong, but the conversation goes on.
+
+    Attributes:
+        code: what happened, for programs.
+        message: what happened, for people.
+        turn: the turn that it concerns; 0 when it concerns none.
+        request_id: the caller's name for the request that it concerns; "" when it concerns none.
+    """
 
     code: NoticeCode
     message: str
     turn: int = 0
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,14 +123,14 @@ class Conversation:
         self._held_up = held_up
         self._stall_watch.heard()
 
-    async def add_text(self, text: str) -> None:
+    async def add_text(self, text: str, request_id: str = "") -> None:
         """Takes a typed turn in, and waits while too many are not replied to yet."""
-        self._dispatch(events.Typed(text, self._loop.time()))
+        self._dispatch(events.Typed(text, self._loop.time(), request_id))
         await self._wait_for_room()
 
-    def end_utterance(self) -> None:
+    def end_utterance(self, request_id: str = "") -> None:
         """Ends the utterance under way."""
-        self._dispatch(events.EndRequested(self._intake.end, self._loop.time()))
+        self._dispatch(events.EndRequested(self._intake.end, self._loop.time(), request_id))
 
     async def half_close(self) -> None:
         """Says that nothing more will be sent; the outbox ends after the last reply.

@@ -26,6 +26,7 @@ class EndRequested:
 
     audio_end: int
     at: float
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class Typed:
 
     text: str
     at: float
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

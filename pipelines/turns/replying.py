@@ -34,7 +34,7 @@ def await_reply(state: State, turn: Turn) -> Step:
 
 def typed(state: State, event: Typed) -> Step:
     """Answers a typed turn as if it had been said."""
-    turn = Turn(state.next_turn, ended_at=event.at, text_is_final=True)
+    turn = Turn(state.next_turn, ended_at=event.at, text_is_final=True, request_id=event.request_id)
     state, effects = _guess(replace(state, next_turn=turn.number + 1), turn, event.text)
     return _hand_over(state, effects, turn.number)
 
@@ -204,6 +204,7 @@ def _reply(state: State, turn: Turn) -> Step:
         ended_at_seconds=turn.ended_at,
         speculated=turn.guessed_early,
         timings=_timings(turn, guess),
+        request_id=turn.request_id,
     )
     turn = replace(turn, replied=True)
     if state.settings.replies:
@@ -251,7 +252,7 @@ def _timings(turn: Turn, guess: Guess) -> dict[Stage, Timing]:
 
 
 def _failure(turn: Turn, stage: Stage, message: str) -> Notice:
-    return Notice(NoticeCode.STAGE_FAILED, f"{stage.value} failed: {message}", turn.number)
+    return Notice(NoticeCode.STAGE_FAILED, f"{stage.value} failed: {message}", turn.number, turn.request_id)
 
 
 def _forget_if_done(state: State, turn: Turn) -> State:

@@ -123,6 +123,7 @@ class Turn(Struct, frozen=True):
         segments: the parts of the utterance, in order; empty for a typed turn.
         ended_at: when the utterance was over, in seconds; None while it goes on.
         reason: what ended it.
+        request_id: the caller's name for the typed turn, or for the request that ended the utterance; "" if none did.
         guess: the text that is being understood.
         guessed_early: whether the guess was made while the utterance went on.
         asr_timing: what the last decoding cost.
@@ -139,6 +140,7 @@ class Turn(Struct, frozen=True):
     segments: tuple[Segment, ...] = ()
     ended_at: float | None = None
     reason: EndReason | None = None
+    request_id: str = ""
     guess: Guess | None = None
     guessed_early: bool = False
     asr_timing: Timing | None = None
@@ -193,6 +195,7 @@ class Turn(Struct, frozen=True):
             self.transcript(is_final=True),
             alternatives=found if alternatives else (),
             confidence=found[0].confidence if any(segment.alternatives for segment in self.segments) else 0.0,
+            request_id=self.request_id,
         )
 
     def with_segment(self, segment: Segment) -> Turn:

@@ -33,7 +33,7 @@ STAGE_NLU: Stage
 STAGE_QA: Stage
 
 class Reply(_message.Message):
-    __slots__ = ("turn", "transcript", "intent", "slots", "answer", "status", "overran", "latency", "speculated", "model_versions")
+    __slots__ = ("turn", "transcript", "intent", "slots", "answer", "status", "overran", "latency", "speculated", "model_versions", "request_id")
     class ModelVersionsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -51,6 +51,7 @@ class Reply(_message.Message):
     LATENCY_FIELD_NUMBER: _ClassVar[int]
     SPECULATED_FIELD_NUMBER: _ClassVar[int]
     MODEL_VERSIONS_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     turn: int
     transcript: str
     intent: Intent
@@ -61,7 +62,8 @@ class Reply(_message.Message):
     latency: Latency
     speculated: bool
     model_versions: _containers.ScalarMap[str, int]
-    def __init__(self, turn: _Optional[int] = ..., transcript: _Optional[str] = ..., intent: _Optional[_Union[Intent, _Mapping]] = ..., slots: _Optional[_Iterable[_Union[Slot, _Mapping]]] = ..., answer: _Optional[_Union[Answer, _Mapping]] = ..., status: _Optional[_Union[ReplyStatus, str]] = ..., overran: _Optional[_Iterable[_Union[Stage, str]]] = ..., latency: _Optional[_Union[Latency, _Mapping]] = ..., speculated: _Optional[bool] = ..., model_versions: _Optional[_Mapping[str, int]] = ...) -> None: ...
+    request_id: str
+    def __init__(self, turn: _Optional[int] = ..., transcript: _Optional[str] = ..., intent: _Optional[_Union[Intent, _Mapping]] = ..., slots: _Optional[_Iterable[_Union[Slot, _Mapping]]] = ..., answer: _Optional[_Union[Answer, _Mapping]] = ..., status: _Optional[_Union[ReplyStatus, str]] = ..., overran: _Optional[_Iterable[_Union[Stage, str]]] = ..., latency: _Optional[_Union[Latency, _Mapping]] = ..., speculated: _Optional[bool] = ..., model_versions: _Optional[_Mapping[str, int]] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class Intent(_message.Message):
     __slots__ = ("name", "confidence")

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+MAX_REQUEST_ID_CHARACTERS = 64
+
 
 class ConversationServicer:
     """Holds conversations and answers typed turns.
@@ -155,14 +157,26 @@ async def _hand_on(conversation: Conversation, request: pb.ConverseRequest) -> N
         case "audio":
             await conversation.add_audio(converters.check_audio(request.audio))
         case "text":
-            await conversation.add_text(converters.check_text(request.text))
+            await conversation.add_text(converters.check_text(request.text), _check_request_id(request.request_id))
         case "end_of_utterance":
-            conversation.end_utterance()
+            conversation.end_utterance(_check_request_id(request.request_id))
         case "config":
             message = "a config came a second time: open another stream to change it"
             raise InvalidInputError("config", "SECOND_CONFIG", message)
         case _:
             raise InvalidInputError("request", "EMPTY_REQUEST", "a request is empty: send audio, text or an end")
+
+
+def _check_request_id(request_id: str) -> str:
+    """Returns the caller's name for a request as it is.
+
+    Raises:
+        InvalidInputError: it is too long.
+    """
+    if len(request_id) > MAX_REQUEST_ID_CHARACTERS:
+        message = f"the request_id has {len(request_id):,} characters: send at most {MAX_REQUEST_ID_CHARACTERS}"
+        raise InvalidInputError("request_id", "REQUEST_ID_TOO_LONG", message)
+    return request_id
 
 
 def _log_reply(conversation: str, reply: Reply, now_seconds: float) -> None:

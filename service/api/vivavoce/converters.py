@@ -174,12 +174,14 @@ def to_response(message: messages.Message, now_seconds: float) -> pb.ConverseRes
             return pb.ConverseResponse(transcript=_transcript(message))
         case messages.SpeechEnded():
             reason = _REASONS[message.reason]
-            ended = pb.SpeechEnded(turn=message.turn, end=_offset(message.end), reason=reason)
+            end, request_id = _offset(message.end), message.request_id
+            ended = pb.SpeechEnded(turn=message.turn, end=end, reason=reason, request_id=request_id)
             return pb.ConverseResponse(speech_ended=ended)
         case messages.Reply():
             return pb.ConverseResponse(reply=to_reply(message, now_seconds))
         case messages.Notice():
-            notice = pb.Notice(code=_NOTICES[message.code], message=message.message, turn=message.turn)
+            code, request_id = _NOTICES[message.code], message.request_id
+            notice = pb.Notice(code=code, message=message.message, turn=message.turn, request_id=request_id)
             return pb.ConverseResponse(notice=notice)
         case messages.GoingAway():
             away = pb.GoingAway(reason=_AWAY[message.reason], grace=_duration(message.grace_seconds))
@@ -200,6 +202,7 @@ def to_reply(reply: messages.Reply, now_seconds: float) -> reply_pb2.Reply:
         latency=_latency(now_seconds - reply.ended_at_seconds, reply.timings),
         speculated=reply.speculated,
         model_versions=reply.model_versions,
+        request_id=reply.request_id,
     )
 
 
@@ -239,6 +242,7 @@ def _transcript(transcript: messages.Transcript) -> pb.Transcript:
         end=_offset(transcript.end),
         alternatives=[pb.Alternative(text=one.text, confidence=one.confidence) for one in transcript.alternatives],
         confidence=transcript.confidence,
+        request_id=transcript.request_id,
     )
 
 
