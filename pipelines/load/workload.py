@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 
 from pipelines.load.bulk import BulkGate
 from pipelines.load.precedence import Precedence
-from pipelines.messages import Stage, Status
+from pipelines.messages import Status
+from pipelines.stages.registry import ASR
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from pipelines.messages import Reply
+    from pipelines.stages.registry import PlannedStage
     from pipelines.turns.effects import GuessFate
     from pipelines.turns.state import TurnSettings
 
@@ -84,7 +88,16 @@ def strain(reply: Reply, now_seconds: float, settings: TurnSettings, silence_sec
     budget = max(settings.budget_seconds, _USUAL_SECONDS)
     late = (now_seconds - reply.ended_at_seconds) / budget
     took = {stage: timing.total_seconds for stage, timing in reply.timings.items()}
-    work = took.get(Stage.ASR, 0.0) + max(took.get(Stage.NLU, 0.0), took.get(Stage.QA, 0.0))
+    work = took.pop(ASR, 0.0) + _longest_path(took, settings.stages)
     needed = work / (budget + (silence_seconds if reply.speculated else 0.0))
     overrun = reply.status is Status.PARTIAL and settings.budget_seconds >= _USUAL_SECONDS
     return max(late, needed, 1.0 if overrun else 0.0)
+
+
+def _longest_path(seconds: Mapping[str, float], stages: Sequence[PlannedStage]) -> float:
+    """Returns how long stages take that run side by side, each behind those that it needs."""
+    ends: dict[str, float] = {}
+    for stage in stages:
+        begin = max((ends[name] for name in stage.after), default=0.0)
+        ends[stage.name] = begin + seconds.get(stage.name, 0.0)
+    return max(ends.values(), default=0.0)

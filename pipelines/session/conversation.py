@@ -11,15 +11,15 @@ from pipelines.audio.decoding import AudioDecoder
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
 from pipelines.load.workload import Workload, strain
-from pipelines.messages import AwayReason, GoingAway, Reply, Stage, Transcript
+from pipelines.messages import AwayReason, GoingAway, Reply, Transcript
 from pipelines.recognition.segments import Segments
 from pipelines.session.config import ConversationConfig
 from pipelines.session.intake import Intake
 from pipelines.session.outbox import Outbox
 from pipelines.session.stalling import StallWatch
-from pipelines.stages.answering import find_answer
-from pipelines.stages.runner import Stages
-from pipelines.stages.understanding import understand
+from pipelines.stages.registry import StageRequest
+from pipelines.stages.runner import StageRunner
+from pipelines.stages.shipped import SHIPPED_STAGES
 from pipelines.turns import deadlines, effects, events, listening
 from pipelines.turns.machine import step
 from pipelines.turns.state import State
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pipelines.errors import ModelError
     from pipelines.messages import Message
     from pipelines.models.ports import Hypothesis, Models, TurnModels
+    from pipelines.stages.registry import StageRegistry
     from pipelines.vad.voice_activity import VoiceActivity
 
 __all__ = ["Conversation", "ConversationConfig"]
@@ -52,6 +53,7 @@ class Conversation:
         models: recognition, understanding, answering.
         voice: judges this conversation's audio; may be None when only text will be sent.
         workload: what it shares with all conversations of a service; left out: it is held by itself.
+        stages: what is made of a turn's text.
 
     Attributes:
         outbox: what it has to say.
@@ -65,6 +67,7 @@ class Conversation:
         models: Models,
         voice: VoiceActivity | None,
         workload: Workload | None = None,
+        stages: StageRegistry = SHIPPED_STAGES,
     ) -> None:
         self.outbox = Outbox(self._told)
         self.last_failure: ModelError | None = None
@@ -76,7 +79,7 @@ class Conversation:
         self._decoder = AudioDecoder(config.audio_format) if config.audio_format else None
         self._intake = Intake(voice)
         settings = dataclasses.replace(
-            config.turns, has_documents=bool(config.documents), alternatives=config.recognition.alternatives
+            config.turns, stages=stages.plan(config), alternatives=config.recognition.alternatives
         )
         self._state = State.initial(settings)
         self._turns: dict[int, TurnModels] = {}
@@ -89,7 +92,8 @@ class Conversation:
             self._precedence.wait,
             self._workload.bulk if config.is_bulk else None,
         )
-        self._stages = Stages(self._dispatch, self._stage_failed)
+        self._stages = stages
+        self._running = StageRunner(self._dispatch, self._stage_failed)
         self._timers: dict[int, asyncio.TimerHandle] = {}
         self._loop = asyncio.get_running_loop()
         self._stall_watch = StallWatch(self._makes_wait, partial(self._dispatch, events.Stalled()))
@@ -159,7 +163,7 @@ class Conversation:
             timer.cancel()
         self._timers.clear()
         self._stall_watch.cancel()
-        self._stages.cancel()
+        self._running.cancel_all()
         self.outbox.finish()
         self._told()
 
@@ -170,7 +174,7 @@ class Conversation:
         so that whoever closes several conversations abandons all of them first.
         """
         self.abandon()
-        await self._stages.wait()
+        await self._running.wait()
         await self._segments.wait()
 
     async def _listen(self, samples: npt.NDArray[np.float32], at: float) -> None:
@@ -216,8 +220,6 @@ class Conversation:
         if todo or not isinstance(happened[-1], events.Heard):
             # Windows of audio that ask for nothing, as in silence, have changed no turn.
             self._release_models()
-            turns = self._state.turns
-            self._stages.keep({(turn.number, turn.guess.number) for turn in turns if turn.guess and not turn.replied})
             speaks = self._state.speaking is not None and self._state.settings.replies
             self._workload.bulk.note(self, reply_is_due=self._state.reply_is_due, speaks=speaks)
         self._progress.set()
@@ -234,8 +236,10 @@ class Conversation:
                 self._segments.close(segment, deadlines.text_due(self._state, segment, self._loop.time()))
             case effects.AbandonSegment(segment):
                 self._segments.abandon(segment)
-            case effects.Understand(turn, guess, text):
-                self._understand(turn, guess, text)
+            case effects.RunStage():
+                self._run_stage(effect)
+            case effects.CancelStage(turn, guess, stage):
+                self._running.cancel(turn, guess, stage)
             case effects.SetDeadline(turn, at):
                 self._timers[turn] = self._loop.call_at(at - DEADLINE_MARGIN_SECONDS, self._pass_deadline, turn)
             case effects.Emit(message):
@@ -287,10 +291,8 @@ class Conversation:
         self.last_failure = error
         self._dispatch(event)
 
-    def _understand(self, turn: int, guess: int, text: str) -> None:
-        """Runs intent and question answering side by side; each comes back as an event of its own."""
-        models, due = self._models_of(turn), deadlines.stages_due(self._state, turn, self._loop.time())
-        self._stages.start(Stage.NLU, turn, guess, partial(understand, models.intents, text), due)
-        if self._config.documents:
-            search = partial(find_answer, models.answers, text, self._config.documents)
-            self._stages.start(Stage.QA, turn, guess, search, due)
+    def _run_stage(self, effect: effects.RunStage) -> None:
+        due = deadlines.stages_due(self._state, effect.turn, self._loop.time())
+        request = StageRequest(effect.text, self._config, effect.inputs, due)
+        stage, models = self._stages[effect.stage], self._models_of(effect.turn)
+        self._running.start(stage, effect.turn, effect.guess, request, models)

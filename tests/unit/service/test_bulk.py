@@ -45,11 +45,11 @@ class OneByOne(FakeModels):
         super().__init__(recognition_seconds=0.5)
         self._understanding, self.recognizing, self.most_recognizing = asyncio.Lock(), 0, 0
 
-    async def predict(self, text: str) -> IntentPrediction:
+    async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
         async with self._understanding:
             await asyncio.sleep(TEXT_SECONDS)
         self.understanding_seconds = 0.0
-        return await super().predict(text)
+        return await super().predict(text, due)
 
     def open_sequence(self, options: RecognitionOptions = NO_OPTIONS) -> FakeSequence:
         sequence = CountedSequence(self, options)
@@ -60,7 +60,7 @@ class OneByOne(FakeModels):
 class CountedSequence(FakeSequence):
     """Counts how many are being recognized at a time."""
 
-    async def send(self, audio: np.ndarray, *, decode: bool, end: bool) -> Hypothesis:
+    async def send(self, audio: np.ndarray, *, decode: bool, end: bool, due: float | None = None) -> Hypothesis:
         self.models.recognizing += 1
         self.models.most_recognizing = max(self.models.most_recognizing, self.models.recognizing)
         try:

@@ -24,7 +24,7 @@ SECONDS = (8, 1, 5, 1, 1)
 class SlowSequence(FakeSequence):
     """Recognizes at ten times the pace of speech."""
 
-    async def send(self, audio: np.ndarray, *, decode: bool, end: bool) -> Hypothesis:
+    async def send(self, audio: np.ndarray, *, decode: bool, end: bool, due: float | None = None) -> Hypothesis:
         self.requests += 1
         await asyncio.sleep(len(audio) / 160_000)
         self.samples += len(audio)
