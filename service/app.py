@@ -8,7 +8,7 @@ import gc
 import logging
 import signal
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from pipelines.models.versions.store import EngineStore as Store
     from pipelines.stages.registry import StageRegistry
     from service.api.registry import Api
+    from service.config import ServiceConfig
     from service.sessions.readiness import ModelServer
 
 logger = logging.getLogger(__name__)
@@ -69,53 +70,16 @@ MAX_CONVERSATIONS = 512
 _DRAIN_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class ServeOptions:
-    """How the service is run.
-
-    Attributes:
-        host: address to listen on, or ``unix:/path`` for a Unix socket.
-        port: port to listen on; 0 for one that the kernel chooses.
-        recordings_port: port on which ``Recognize`` takes long recordings; None for none.
-        triton: ``host:port`` or ``unix:path`` of a Triton that runs elsewhere; None to start one.
-        model_repository: what a Triton of our own serves.
-        engines: engine directories whose models take the places of those of the repository.
-        settings: a settings file for the models; see :mod:`service.triton.settings`.
-        speculates: whether replies are worked out during the trailing silence.
-        admin: whether the models can be managed, over a Unix socket.
-        admin_socket: path of that socket; None for the one where ``vivavoce models`` looks.
-        log_level: one of Python's level names.
-        max_conversations: conversations at a time; None for as many as can be answered in time on this machine.
-        limits: how long a conversation may be silent, and how long it may last.
-        real_time: whether the service, not the models, gets real-time priority; else it asks for short turns.
-    """
-
-    host: str = "127.0.0.1"
-    port: int = 50051
-    recordings_port: int | None = None
-    triton: str | None = None
-    model_repository: Path | None = None
-    engines: tuple[Path, ...] = ()
-    settings: Path | None = None
-    speculates: bool = True
-    admin: bool = True
-    admin_socket: Path | None = None
-    log_level: str = "INFO"
-    max_conversations: int | None = None
-    limits: Limits = field(default_factory=Limits)
-    real_time: bool = False
-
-
-def run(options: ServeOptions) -> int:
+def run(config: ServiceConfig) -> int:
     """Serves until SIGINT, SIGTERM or SIGHUP. Returns the exit status: 0, or 1 when the service could not go on."""
     status = 0
-    with logging_to(STDERR, options.log_level) as log:
+    with logging_to(STDERR, config.log_level) as log:
         try:
-            if options.real_time:
+            if config.real_time:
                 run_in_real_time()
             else:
                 run_ahead()
-            asyncio.run(_run(options))
+            asyncio.run(_run(config))
         except* (TritonGaveUpError, TritonNotInstalledError, WrongTritonError, SettingsError, OSError) as group:
             for error in group.exceptions:
                 log.write(f"vivavoce serve: {error}")
@@ -123,7 +87,7 @@ def run(options: ServeOptions) -> int:
     return status
 
 
-async def _run(options: ServeOptions) -> None:
+async def _run(config: ServiceConfig) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(log_unhandled)
@@ -131,7 +95,7 @@ async def _run(options: ServeOptions) -> None:
         # What nohup has this process ignore stays ignored.
         if signal.getsignal(number) != signal.SIG_IGN:
             loop.add_signal_handler(number, stop.set)
-    async with serving(options) as server:
+    async with serving(config) as server:
         ready = asyncio.create_task(server.readiness.wait())
         stopped = asyncio.create_task(stop.wait())
         await asyncio.wait((ready, stopped), return_when=asyncio.FIRST_COMPLETED)
@@ -175,13 +139,13 @@ class Registries:
 
 
 @contextlib.asynccontextmanager
-async def serving(options: ServeOptions, lists: Registries | None = None) -> AsyncIterator[Server]:
+async def serving(config: ServiceConfig, lists: Registries | None = None) -> AsyncIterator[Server]:
     """Runs the service while the body runs, and then stops it in order.
 
     The door is shut first; turns under way get their replies; sequences are ended; Triton goes last.
 
     Args:
-        options: how it is run.
+        config: how it is run.
         lists: engines, stages and APIs; None: those that Vivavoce ships.
 
     Raises:
@@ -192,27 +156,28 @@ async def serving(options: ServeOptions, lists: Registries | None = None) -> Asy
     lists = lists or Registries()
     health_servicer = health.aio.HealthServicer()
     async with asyncio.TaskGroup() as tasks, contextlib.AsyncExitStack() as cleanup:
-        supervisor, rollout, client, watchdog = _models(options, lists.engines, cleanup)
+        supervisor, rollout, client, watchdog = _models(config, lists.engines, cleanup)
         voice, utilization, log = SileroModel(), Utilization(), TurnLog()
         workload = Workload(observer=TurnObservers((utilization, log)))
         open_conversations = OpenConversations(workload)
-        speakers = options.max_conversations or UNMEASURED_SPEAKERS
+        most = None if config.max_conversations == "auto" else config.max_conversations
+        speakers = UNMEASURED_SPEAKERS if most is None else most
         capacity = CapacityWatch(open_conversations, workload, utilization, client.busy_seconds, speakers)
         model_server: ModelServer = watchdog
-        if options.max_conversations is None:
+        if most is None:
             model_server = MeasuredModels(watchdog, lambda: measure(rollout.active, voice), capacity)
             admission = Admission(MAX_CONVERSATIONS, capacity)
         else:
-            admission = Admission(options.max_conversations, RecognizerRoom(open_conversations))
+            admission = Admission(most, RecognizerRoom(open_conversations))
         cleanup.callback(_log_sums, log, admission)
         host = SessionHost(
             rollout.active,
             voice,
             admission,
-            options.limits,
+            Limits(longest_seconds=60 * config.longest_minutes),
             open_conversations,
             stages=lists.stages,
-            speculates=options.speculates,
+            speculates=config.speculation,
         )
         apis = [make_api(host) for make_api in lists.apis]
         handlers = {name: handler for api in apis for name, handler in api.handlers.items()}
@@ -222,15 +187,15 @@ async def serving(options: ServeOptions, lists: Registries | None = None) -> Asy
             _until_exit(cleanup, tasks.create_task(watching, name="triton"))
         cleanup.push_async_callback(rollout.close)
         _until_exit(cleanup, tasks.create_task(prepare(), name="transcript styles"))
-        doors = Doors(options.host, options.port)
+        doors = Doors(config.host, config.port)
         cleanup.push_async_callback(_stop, doors, open_conversations, admission, health_servicer)
         await doors.open_to_callers(handlers, health_servicer)
-        if options.recordings_port is not None:
+        if config.recordings_port is not None:
             recordings = {name: handler for api in apis for name, handler in api.recording_handlers.items()}
-            await doors.open_to_recordings(recordings, options.recordings_port)
-        if options.admin:
+            await doors.open_to_recordings(recordings, config.recordings_port)
+        if config.admin:
             admin_handlers = {MODEL_SERVICE_NAME: model_handler(ModelServicer(rollout))}
-            await doors.open_to_admin(admin_handlers, options.admin_socket)
+            await doors.open_to_admin(admin_handlers, config.admin_socket)
         _until_exit(cleanup, tasks.create_task(readiness.watch(), name="readiness"))
         _until_exit(cleanup, tasks.create_task(watchdog.watch(readiness.is_ready), name="watchdog"))
         _until_exit(cleanup, tasks.create_task(capacity.watch(), name="capacity"))
@@ -238,17 +203,17 @@ async def serving(options: ServeOptions, lists: Registries | None = None) -> Asy
 
 
 def _models(
-    options: ServeOptions, registry: EngineRegistry, cleanup: contextlib.AsyncExitStack
+    config: ServiceConfig, registry: EngineRegistry, cleanup: contextlib.AsyncExitStack
 ) -> tuple[TritonSupervisor | None, Rollout, TritonClient, Watchdog]:
     """Makes the clients of the models' first versions, what watches them, and the supervisor of a Triton of our own."""
     supervisor: TritonSupervisor | None = None
-    store: Store = FixedStore(str(options.triton))
-    if options.triton is None:
-        default = options.model_repository or DEFAULT_MODEL_REPOSITORY
-        settings = read_settings(options.settings) if options.settings else Settings()
+    store: Store = FixedStore(str(config.triton))
+    if config.triton is None:
+        default = config.model_repository or DEFAULT_MODEL_REPOSITORY
+        settings = read_settings(config.settings) if config.settings else Settings()
         run_folder = RunFolder.open()
         cleanup.callback(run_folder.close)
-        repository = cleanup.enter_context(composed(default, options.engines, settings, run_folder.path, registry))
+        repository = cleanup.enter_context(composed(default, config.engines, settings, run_folder.path, registry))
         supervisor, store = TritonSupervisor(repository, run_folder), EngineStore(repository, settings, registry)
 
     def revive(model: str) -> bool:
@@ -258,10 +223,10 @@ def _models(
         supervisor.restart(f"the process of the model {model} has ended, or hangs")
         return True
 
-    client = TritonClient(supervisor.address if supervisor else str(options.triton), on_dead_model=revive)
+    client = TritonClient(supervisor.address if supervisor else str(config.triton), on_dead_model=revive)
     cleanup.push_async_callback(client.close)
     rollout = Rollout(client, store, lambda role, model: registry[role].client(client, model), registry)
-    models = rollout if supervisor else RemoteModels(rollout, client, str(options.triton), registry)
+    models = rollout if supervisor else RemoteModels(rollout, client, str(config.triton), registry)
     watchdog = Watchdog(models, rollout, client, revive, loads=supervisor is not None, registry=registry)
     return supervisor, rollout, client, watchdog
 

@@ -14,7 +14,7 @@ from vivavoce.cli import run
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
-    from service.app import ServeOptions
+    from service.config import ServiceConfig
 
 CONFIG = pb.ConverseRequest(
     config=pb.ConversationConfig(audio=pb.AudioConfig(encoding=pb.AUDIO_ENCODING_LINEAR_PCM, sample_rate_hz=16_000))
@@ -39,7 +39,7 @@ async def test_a_conversation_is_held_as_the_service_was_told(speculates, monkey
 
 @pytest.mark.parametrize(("flags", "speculates"), [([], True), (["--no-speculation"], False)])
 def test_the_command_line_tells_the_service(flags, speculates, monkeypatch):
-    told: list[ServeOptions] = []
+    told: list[ServiceConfig] = []
     monkeypatch.setattr(service.app, "run", lambda options: told.append(options) or 0)
     assert run(["serve", *flags]) == 0
-    assert [options.speculates for options in told] == [speculates]
+    assert [config.speculation for config in told] == [speculates]
