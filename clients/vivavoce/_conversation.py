@@ -17,7 +17,7 @@ import itertools
 import time
 from contextlib import aclosing
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import grpc
 
@@ -83,6 +83,15 @@ class Conversation:
             raise RuntimeError("A conversation can be held only once; call `converse` again.")
         self._begun = True
         return self._hold()
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError(
+            "A conversation is asynchronous: write `async for event in client.converse(...)`. "
+            "For programs without asyncio there is `vivavoce.sync.connect`."
+        )
+
+    def __await__(self) -> NoReturn:
+        raise TypeError("A conversation is not awaited: write `async for event in client.converse(...)`.")
 
     @property
     def closed(self) -> bool:

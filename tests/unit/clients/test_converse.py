@@ -352,8 +352,8 @@ async def test_the_audio_itself_may_end_the_conversation(
 
 
 async def test_the_next_conversation_works_after_a_failed_one(client: vivavoce.Client) -> None:
-    with pytest.raises(TypeError, match="float64"):
-        await _collect(client.converse([np.zeros(160)]))  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="int32"):
+        await _collect(client.converse([np.zeros(160, np.int32)]))  # type: ignore[list-item]
 
     assert isinstance((await _collect(client.converse([SECOND_OF_AUDIO])))[-1], vivavoce.Reply)
 
