@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pipelines.answering import Answer
-    from pipelines.ports import Alternative, TimedWord, Timing
-    from pipelines.understanding import Understanding
+    from pipelines.models.ports import Alternative, TimedWord, Timing
+    from pipelines.stages.answering import Answer
+    from pipelines.stages.understanding import Understanding
 
 
 class Stage(enum.Enum):

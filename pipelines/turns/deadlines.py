@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pipelines.turns.listening import SPECULATION_WINDOWS
-from pipelines.voice_activity import WINDOW_SECONDS
+from pipelines.vad.voice_activity import WINDOW_SECONDS
 
 if TYPE_CHECKING:
     from pipelines.turns.state import State, Turn, TurnSettings

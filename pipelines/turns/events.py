@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pipelines.answering import AnswerSearch
     from pipelines.messages import Stage
-    from pipelines.ports import Hypothesis
-    from pipelines.understanding import Understanding
+    from pipelines.models.ports import Hypothesis
+    from pipelines.stages.answering import AnswerSearch
+    from pipelines.stages.understanding import Understanding
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pipelines.audio.formats import MODEL_RATE_HZ
-from pipelines.endpointing import Boundary
 from pipelines.messages import EndReason, Notice, NoticeCode, SpeechBegan, SpeechEnded
 from pipelines.turns import replying
 from pipelines.turns.effects import AbandonSegment, CloseSegment, Emit, GuessFate, OpenSegment, SendAudio
 from pipelines.turns.state import QuietPoint, Segment, State, Turn
-from pipelines.voice_activity import WINDOW_SAMPLES, is_speech
+from pipelines.vad.endpointing import Boundary
+from pipelines.vad.voice_activity import WINDOW_SAMPLES, is_speech
 
 if TYPE_CHECKING:
     from pipelines.turns.effects import Effect

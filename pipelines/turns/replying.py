@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.answering import AnswerSearch
 from pipelines.messages import Notice, NoticeCode, Reply, Stage, Status, Transcript
+from pipelines.stages.answering import AnswerSearch
+from pipelines.stages.understanding import Understanding
 from pipelines.turns.effects import CountGuess, Emit, GuessFate, SetDeadline, Understand
 from pipelines.turns.state import Guess, Segment, State, Turn
-from pipelines.understanding import Understanding
 
 if TYPE_CHECKING:
-    from pipelines.ports import Timing
+    from pipelines.models.ports import Timing
     from pipelines.turns.effects import Effect
     from pipelines.turns.events import DeadlinePassed, RecognitionFailed, StageFailed, StageFinished, Transcribed, Typed
 

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pipelines.endpointing import Endpointer, EndpointingConfig
 from pipelines.messages import EndReason, Stage, Transcript
 from pipelines.turns.alternatives import join_alternatives
+from pipelines.vad.endpointing import Endpointer, EndpointingConfig
 
 if TYPE_CHECKING:
-    from pipelines.answering import AnswerSearch
     from pipelines.messages import Message
-    from pipelines.ports import Alternative, TimedWord, Timing
-    from pipelines.understanding import Understanding
+    from pipelines.models.ports import Alternative, TimedWord, Timing
+    from pipelines.stages.answering import AnswerSearch
+    from pipelines.stages.understanding import Understanding
 
 
 @dataclass(frozen=True, slots=True)

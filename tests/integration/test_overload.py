@@ -13,13 +13,13 @@ import tritonclient.grpc.aio as triton_client
 
 import vivavoce
 from demo.manifest import utterances
-from pipelines.calibration import recorded_utterances
 from pipelines.deadline import answers_within
 from pipelines.errors import ModelUnavailableError
-from pipelines.ports import AnswerSpan
-from pipelines.triton import TritonAnswers, TritonClient, TritonIntents
-from service.capacity import NEWCOMER
-from service.child_process import listening
+from pipelines.load.calibration import recorded_utterances
+from pipelines.models.ports import AnswerSpan
+from pipelines.models.triton import TritonAnswers, TritonClient, TritonIntents
+from service.admission.capacity import NEWCOMER
+from service.processes.child_process import listening
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

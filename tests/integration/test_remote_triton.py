@@ -17,8 +17,8 @@ from pipelines import deadline
 from pipelines.deadline import answers_within
 from pipelines.errors import ModelError
 from pipelines.models.shipped import SHIPPED
-from pipelines.triton import TritonClient, TritonIntents, client
-from service.child_process import SERVE, listening
+from pipelines.models.triton import TritonClient, TritonIntents, client
+from service.processes.child_process import SERVE, listening
 from tests.fake_triton import FakeTriton, serving
 
 if TYPE_CHECKING:

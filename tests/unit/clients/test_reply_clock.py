@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from pipelines.endpointing import EndpointingConfig
-from pipelines.voice_activity import WINDOW_SECONDS
+from pipelines.vad.endpointing import EndpointingConfig
+from pipelines.vad.voice_activity import WINDOW_SECONDS
 from vivavoce import EndReason, Latency, Notice, NoticeCode, Reply, ReplyStatus, SpeechEnded
 from vivavoce._reply_clock import ReplyClock
 

@@ -1,11 +1,11 @@
 """Drives the pure machine of `pipelines.turns` as a conversation would."""
 
-from pipelines.answering import Answer, AnswerSearch
-from pipelines.ports import Hypothesis, Timing
+from pipelines.models.ports import Hypothesis, Timing
+from pipelines.stages.answering import Answer, AnswerSearch
+from pipelines.stages.understanding import Understanding
 from pipelines.turns import effects, events
 from pipelines.turns.machine import step
 from pipelines.turns.state import State, TurnSettings
-from pipelines.understanding import Understanding
 
 COST = Timing(0.01, 0.05)
 CACHED = Timing(0.003, 0.0)

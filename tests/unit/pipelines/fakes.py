@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pipelines.errors import ModelError
-from pipelines.ports import NO_OPTIONS, Alternative, AnswerSpan, Hypothesis, IntentPrediction, SlotSpan, Timing
+from pipelines.models.ports import NO_OPTIONS, Alternative, AnswerSpan, Hypothesis, IntentPrediction, SlotSpan, Timing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from pipelines.ports import RecognitionOptions
+    from pipelines.models.ports import RecognitionOptions
 
 INSTANT = Timing(0.0, 0.001)
 

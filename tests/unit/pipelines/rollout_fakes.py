@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.conversation import Conversation, ConversationConfig
 from pipelines.errors import InvalidInputError, ModelControlError, ModelUnavailableError
 from pipelines.messages import Reply
+from pipelines.models.ports import AnswerSpan, IntentPrediction
 from pipelines.models.shipped import SHIPPED
-from pipelines.ports import AnswerSpan, IntentPrediction
-from pipelines.versions.rollout import Rollout
+from pipelines.models.versions.rollout import Rollout
+from pipelines.session.conversation import Conversation, ConversationConfig
 from tests.unit.pipelines.fakes import INSTANT, FakeModels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pipelines.models.contracts import EngineRegistry
-    from pipelines.versions.probes import IntentProbe
+    from pipelines.models.versions.probes import IntentProbe
 
 ENGINE = Path("/engines/new")
 

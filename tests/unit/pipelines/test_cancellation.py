@@ -8,14 +8,14 @@ from collections.abc import Awaitable, Callable
 import numpy as np
 import pytest
 
-from pipelines.conversation import Conversation, ConversationConfig
 from pipelines.errors import ModelError
+from pipelines.load.workload import Workload
 from pipelines.messages import Stage
-from pipelines.ports import Hypothesis
-from pipelines.recognition import SegmentStream
-from pipelines.stages import Stages
-from pipelines.understanding import Understanding
-from pipelines.workload import Workload
+from pipelines.models.ports import Hypothesis
+from pipelines.recognition.segments import SegmentStream
+from pipelines.session.conversation import Conversation, ConversationConfig
+from pipelines.stages.runner import Stages
+from pipelines.stages.understanding import Understanding
 from tests import virtual_time
 from tests.unit.pipelines.fakes import FakeModels, FakeSequence, ScriptedVoice
 from tests.unit.pipelines.test_conversation import PCM, TENTH

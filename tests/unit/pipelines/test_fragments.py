@@ -2,10 +2,10 @@
 
 import pytest
 
-from pipelines.endpointing import EndpointingConfig
 from pipelines.messages import Reply, Stage, Status, Transcript
 from pipelines.turns import effects, events
 from pipelines.turns.listening import PAUSE_LIMIT
+from pipelines.vad.endpointing import EndpointingConfig
 from tests.unit.pipelines.driver import Driver, emitted
 
 PATIENT = EndpointingConfig(stop_window_seconds=10.0)

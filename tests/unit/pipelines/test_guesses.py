@@ -2,10 +2,10 @@
 
 import pytest
 
-from pipelines.answering import AnswerSearch
-from pipelines.endpointing import EndpointingConfig
 from pipelines.messages import Notice, Reply, SpeechEnded, Stage, Status, Transcript
+from pipelines.stages.answering import AnswerSearch
 from pipelines.turns import effects, events
+from pipelines.vad.endpointing import EndpointingConfig
 from tests.unit.pipelines.driver import CACHED, UNDERSTANDING, Driver, emitted
 
 TWO_PASSES = EndpointingConfig(stop_window_seconds=1.6, likely_stop_window_seconds=0.256)

@@ -1,7 +1,7 @@
 """The pure machine: in which order turns that are worked on side by side are told."""
 
 from pipelines.messages import Reply, SpeechBegan, SpeechEnded, Status, Transcript
-from pipelines.ports import Hypothesis
+from pipelines.models.ports import Hypothesis
 from pipelines.turns import effects, events
 from tests.unit.pipelines.driver import COST, FOUND, UNDERSTANDING, Driver, emitted
 

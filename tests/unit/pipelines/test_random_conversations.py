@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.answering import Document
 from pipelines.audio.formats import AudioFormat, Encoding
-from pipelines.conversation import Conversation, ConversationConfig
-from pipelines.endpointing import EndpointingConfig
 from pipelines.errors import InvalidInputError, ModelError
+from pipelines.load.workload import Workload
 from pipelines.messages import Notice, NoticeCode, Reply, SpeechBegan, SpeechEnded, Stage, Status, Transcript
-from pipelines.outbox import SlowReaderError
-from pipelines.ports import NO_OPTIONS, AnswerSpan, Hypothesis, IntentPrediction, SlotSpan
+from pipelines.models.ports import NO_OPTIONS, AnswerSpan, Hypothesis, IntentPrediction, SlotSpan
+from pipelines.session.conversation import Conversation, ConversationConfig
+from pipelines.session.outbox import SlowReaderError
+from pipelines.stages.answering import Document
 from pipelines.turns.state import TurnSettings
-from pipelines.workload import Workload
+from pipelines.vad.endpointing import EndpointingConfig
 from tests import virtual_time
 from tests.unit.pipelines.fakes import INSTANT
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pipelines.messages import Message
-    from pipelines.ports import RecognitionOptions
+    from pipelines.models.ports import RecognitionOptions
 
 EXAMPLES = int(os.environ.get("RANDOM_CONVERSATIONS", "0"))
 FORMAT = AudioFormat(Encoding.LINEAR_PCM, 16_000)

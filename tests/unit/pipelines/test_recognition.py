@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from pipelines.deadline import deadline
-from pipelines.ports import NO_OPTIONS, Hypothesis
-from pipelines.recognition import MOST_REQUEST_SAMPLES, REQUEST_SAMPLES, SegmentStream
+from pipelines.models.ports import NO_OPTIONS, Hypothesis
+from pipelines.recognition.segments import MOST_REQUEST_SAMPLES, REQUEST_SAMPLES, SegmentStream
 from tests import virtual_time
 from tests.unit.pipelines.fakes import INSTANT
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from pipelines.ports import RecognitionOptions
+    from pipelines.models.ports import RecognitionOptions
 
 TENTH = np.zeros(1600, np.float32)
 

@@ -11,16 +11,16 @@ import pytest
 import soundfile
 
 from pipelines.errors import InvalidInputError
+from pipelines.models.ports import AnswerSpan, Hypothesis, IntentPrediction, SlotSpan
 from pipelines.models.shipped import SHIPPED
-from pipelines.ports import AnswerSpan, Hypothesis, IntentPrediction, SlotSpan
-from pipelines.versions.probes import (
+from pipelines.models.versions.probes import (
     AnswerProbe,
     IntentProbe,
     MalformedAnswerError,
     PunctuationProbe,
     SpeechProbe,
 )
-from pipelines.versions.smoke_file import MAX_EXAMPLES, read_smoke
+from pipelines.models.versions.smoke_file import MAX_EXAMPLES, read_smoke
 from tests import virtual_time
 from tests.unit.pipelines.fakes import INSTANT, FakeModels
 

@@ -12,11 +12,11 @@ import pytest
 
 from pipelines.deadline import answers_within
 from pipelines.models.shipped import SHIPPED
-from pipelines.triton import TritonClient, diagnose, tensors
-from pipelines.triton import diagnosis as module
-from pipelines.triton.channel import is_local
-from pipelines.triton.clock import TritonClock
-from service.main import DEFAULT_MODEL_REPOSITORY
+from pipelines.models.triton import TritonClient, diagnose, tensors
+from pipelines.models.triton import diagnosis as module
+from pipelines.models.triton.channel import is_local
+from pipelines.models.triton.clock import TritonClock
+from service.app import DEFAULT_MODEL_REPOSITORY
 from tests.fake_triton import FakeTriton, serving
 
 if TYPE_CHECKING:

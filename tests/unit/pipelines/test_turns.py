@@ -4,9 +4,9 @@ import pytest
 from msgspec.structs import replace
 
 from pipelines.messages import EndReason, Notice, NoticeCode, Reply, SpeechBegan, SpeechEnded, Stage, Status, Transcript
-from pipelines.ports import Hypothesis
+from pipelines.models.ports import Hypothesis
 from pipelines.turns import effects, events, listening
-from pipelines.voice_activity import WINDOW_SAMPLES
+from pipelines.vad.voice_activity import WINDOW_SAMPLES
 from tests.unit.pipelines.driver import CACHED, COST, FOUND, UNDERSTANDING, Driver, emitted
 
 

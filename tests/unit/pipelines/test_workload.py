@@ -7,20 +7,20 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from pipelines import calibration
-from pipelines.answering import Document
-from pipelines.calibration import MEASURED_SECONDS, SPEAKERS, UTTERANCE_SECONDS, measure_alone, measure_throughput
-from pipelines.conversation import Conversation, ConversationConfig
 from pipelines.deadline import deadline
-from pipelines.endpointing import EndpointingConfig
 from pipelines.errors import ModelError
+from pipelines.load import calibration
+from pipelines.load.calibration import MEASURED_SECONDS, SPEAKERS, UTTERANCE_SECONDS, measure_alone, measure_throughput
+from pipelines.load.pacing import LEAD_SECONDS, Lead
+from pipelines.load.workload import Workload, strain
 from pipelines.messages import Reply, Stage, Status
-from pipelines.pacing import LEAD_SECONDS, Lead
-from pipelines.ports import AnswerSpan, IntentPrediction, Timing
+from pipelines.models.ports import AnswerSpan, IntentPrediction, Timing
+from pipelines.session.conversation import Conversation, ConversationConfig
+from pipelines.stages.answering import Document
 from pipelines.turns.deadlines import guessing_seconds
 from pipelines.turns.effects import GuessFate
 from pipelines.turns.state import TurnSettings
-from pipelines.workload import Workload, strain
+from pipelines.vad.endpointing import EndpointingConfig
 from tests import virtual_time
 from tests.unit.pipelines.fakes import FakeModels, ScriptedVoice
 
