@@ -48,28 +48,21 @@ from vivavoce._errors import (
 )
 from vivavoce._events import (
     Alternative,
-    Answer,
     EndReason,
     Event,
     GoingAway,
     GoingAwayReason,
-    Intent,
-    Latency,
     Notice,
     NoticeCode,
     Reconnected,
-    Reply,
-    ReplyStatus,
-    Slot,
     SpeechBegan,
     SpeechEnded,
-    Stage,
-    StageLatency,
     Started,
     Transcript,
 )
 from vivavoce._models import ModelAdmin, ModelState, ModelVersion
 from vivavoce._recording import Recording, pace, read_audio
+from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
 from vivavoce._requests import AudioChunk, Utterable
 from vivavoce._version import __version__
 

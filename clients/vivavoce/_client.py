@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from vivavoce._events import Reply
+    from vivavoce._reply import Reply
 
 DEFAULT_TARGET = "localhost:50051"
 _DEFAULT_AUDIO = AudioFormat()

@@ -23,9 +23,9 @@ import grpc
 
 from vivavoce._connection import reach
 from vivavoce._errors import Overloaded, ResponseOverdue, ServerUnavailable, VivavoceError
-from vivavoce._events import Event, Reply
 from vivavoce._look_back import LookBack
 from vivavoce._outage import Outage, has_gone, retry_after_seconds, unavailable
+from vivavoce._reply import Reply
 from vivavoce._requests import Utterable, utterance_requests
 from vivavoce._stream import Stream
 from vivavoce._tasks import cancel, each, stop
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Coroutine, Iterable
 
     from vivavoce._config import AudioFormat
+    from vivavoce._events import Event
     from vivavoce._stream import Server
 
 _T = TypeVar("_T")

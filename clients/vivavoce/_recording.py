@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from vivavoce._config import AudioFormat
 from vivavoce._errors import NotAudio
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
 
     import numpy as np
@@ -27,12 +27,14 @@ MAX_SAMPLE_RATE_HZ = 48_000
 class Recording:
     """An audio file, read piece by piece. Made by `read_audio`."""
 
-    path: Path
-    """The file."""
+    path: Path | None
+    """The file; None where its content was given."""
     sample_rate_hz: int
     """Samples a second."""
     duration_seconds: float
     """How long it lasts. A file that was cut off may promise more than it holds."""
+    content: bytes = field(default=b"", repr=False)
+    """The content of the file where it has no path."""
 
     @property
     def format(self) -> AudioFormat:
@@ -47,33 +49,50 @@ class Recording:
         """
         from vivavoce._sound_file import open_sound  # noqa: PLC0415 - loads libsndfile, which only files need
 
-        with open_sound(self.path) as sound:
+        with open_sound(self.content if self.path is None else self.path) as sound:
             yield from sound.mono_blocks(max(1, round(chunk_seconds * self.sample_rate_hz)))
 
 
-def read_audio(path: str | os.PathLike[str]) -> Recording:
+def read_audio(source: str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO) -> Recording:
     """Opens a recording in any format that libsndfile reads: WAV, FLAC, Ogg (Vorbis, Opus), MP3, AIFF and more.
 
     Args:
-        path: The file. Its sample rate must be 8,000 to 48,000 Hz.
+        source: Path of the file, its content, or a binary file object, which is read to its end. The sample rate must
+            be 8,000 to 48,000 Hz.
 
     Raises:
         FileNotFoundError: There is no such file.
         NotAudio: It holds no audio, or none that can be streamed.
         ModuleNotFoundError: The package soundfile is not installed.
+        TypeError: `source` is none of these.
     """
     from vivavoce._sound_file import open_sound  # noqa: PLC0415 - loads libsndfile, which only files need
 
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path}; check the name.")
-    with open_sound(path) as sound:
+    found = _path_or_content(source)
+    name = "The audio" if isinstance(found, bytes) else found
+    with open_sound(found) as sound:
         sample_rate_hz, sample_count = sound.samplerate, sound.count_samples()
     if sample_count == 0:
-        raise NotAudio(f"{path} holds no samples; choose another recording.")
+        raise NotAudio(f"{name} holds no samples; choose another recording.")
     if not MIN_SAMPLE_RATE_HZ <= sample_rate_hz <= MAX_SAMPLE_RATE_HZ:
-        raise NotAudio(f"{path} has {sample_rate_hz} samples a second; convert it to one of 8000 to 48000.")
-    return Recording(path, sample_rate_hz, sample_count / sample_rate_hz)
+        raise NotAudio(f"{name} has {sample_rate_hz} samples a second; convert it to one of 8000 to 48000.")
+    path, content = (None, found) if isinstance(found, bytes) else (found, b"")
+    return Recording(path, sample_rate_hz, sample_count / sample_rate_hz, content)
+
+
+def _path_or_content(source: object) -> Path | bytes:
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        if not path.is_file():
+            raise FileNotFoundError(f"There is no file {path}; check the name.")
+        return path
+    if isinstance(source, bytes | bytearray | memoryview):
+        return bytes(source)
+    content = source.read() if hasattr(source, "read") else None
+    if isinstance(content, bytes):
+        return content
+    cure = "open the file with mode 'rb'" if isinstance(content, str) else "pass a path, bytes or a binary file"
+    raise TypeError(f"A recording cannot be read from a {type(source).__name__}; {cure}.")
 
 
 async def pace(
