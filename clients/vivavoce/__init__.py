@@ -19,9 +19,11 @@
 
     asyncio.run(main())
 
-Errors are kinds of `VivavoceError`; their tree is drawn in `vivavoce._errors`.
+Programs without asyncio use `vivavoce.sync`. Errors are kinds of `VivavoceError`; their tree is drawn in
+`vivavoce._errors`.
 """
 
+from vivavoce import sync
 from vivavoce._client import DEFAULT_TARGET, Client, connect
 from vivavoce._config import (
     DEFAULT_STOP_WINDOW_SECONDS,
@@ -118,4 +120,5 @@ __all__ = [
     "connect",
     "pace",
     "read_audio",
+    "sync",
 ]
