@@ -9,6 +9,7 @@ import io
 import os
 import re
 from collections.abc import AsyncIterable, Iterable
+from numbers import Real
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -67,6 +68,8 @@ def check_source(source: _T, audio: AudioFormat | None) -> _T:
             cure = "pass `recording.chunks()`, or `vivavoce.pace(recording.chunks(), recording.sample_rate_hz)`"
         case str() | os.PathLike():
             cure = "pass `vivavoce.read_audio(path).chunks()`, and its `format` as `audio`"
+        case np.ndarray(ndim=2):
+            cure = "put it into a list: `[audio]`, or `list(audio)` if each of its rows is a chunk"
         case bytes() | bytearray() | memoryview() | np.ndarray():
             cure = "put it into a list: `[audio]`"
         case EndOfUtterance() | TypedTurn():
@@ -124,6 +127,17 @@ def check_hints(phrase_hints: Iterable[PhraseHints]) -> list[PhraseHints]:
     return listed
 
 
+def check_seconds(name: str, seconds: float) -> float:
+    """Returns a time as it is.
+
+    Raises:
+        TypeError: It is no number.
+    """
+    if not isinstance(seconds, Real):
+        raise TypeError(f"{name} is a number of seconds, not {_kind(seconds)}.")
+    return seconds
+
+
 def check_documents(documents: Iterable[Document | str]) -> list[Document | str]:
     """Returns documents as a list.
 
@@ -142,6 +156,8 @@ def check_documents(documents: Iterable[Document | str]) -> list[Document | str]
             raise TypeError("A document is a text, not its path: write `path.read_text()`.")
         if not isinstance(document, str | Document):
             raise TypeError(f"A document is a str or a `vivavoce.Document`, not {_kind(document)}.")
+        if isinstance(document, Document) and not isinstance(document.text, str):
+            raise TypeError(f"The text of a `vivavoce.Document` is a str, not {_kind(document.text)}.")
     return listed
 
 
@@ -223,4 +239,7 @@ def _is_compressed(audio: AudioFormat | None) -> bool:
 
 
 def _kind(something: object) -> str:
-    return "None" if something is None else f"a {type(something).__name__}"
+    if something is None:
+        return "None"
+    name = type(something).__name__
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"

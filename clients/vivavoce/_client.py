@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import grpc
 
-from vivavoce._checks import check_source, check_target
+from vivavoce._checks import check_seconds, check_source, check_target
 from vivavoce._config import DEFAULT_STOP_WINDOW_SECONDS, AudioFormat, Document, Endpointing, PhraseHints
 from vivavoce._connection import open_channel, reach, stub
 from vivavoce._conversation import Conversation
@@ -49,7 +49,11 @@ def connect(
     Raises:
         InvalidRequest: The address is none.
     """
-    return Client(check_target(target), connect_timeout_seconds, response_timeout_seconds)
+    return Client(
+        check_target(target),
+        check_seconds("connect_timeout_seconds", connect_timeout_seconds),
+        check_seconds("response_timeout_seconds", response_timeout_seconds),
+    )
 
 
 class Client:
@@ -147,7 +151,7 @@ class Client:
             check_source(audio_chunks, audio),
             audio,
             stop_window_seconds=stop_window_seconds,
-            reconnect_seconds=reconnect_seconds,
+            reconnect_seconds=check_seconds("reconnect_seconds", reconnect_seconds),
         )
         self._conversations = {one for one in self._conversations if not one.closed} | {conversation}
         return conversation

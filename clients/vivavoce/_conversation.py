@@ -35,6 +35,8 @@ from vivavoce.v1 import conversation_pb2 as pb
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Coroutine, Iterable
 
+    from typing_extensions import Self
+
     from vivavoce._config import AudioFormat
     from vivavoce._events import Event
     from vivavoce._stream import Server
@@ -50,7 +52,7 @@ class _ClosedError(Exception):
 
 
 class Conversation:
-    """One conversation. Iterate over it, once, to hold it; leaving the iteration early, or `aclose`, ends it."""
+    """One conversation. Iterate over it, once, to hold it; leaving the iteration, `async with` or `aclose` ends it."""
 
     def __init__(
         self,
@@ -93,6 +95,12 @@ class Conversation:
 
     def __await__(self) -> NoReturn:
         raise TypeError("A conversation is not awaited: write `async for event in client.converse(...)`.")
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.aclose()
 
     @property
     def closed(self) -> bool:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from vivavoce._config import AudioFormat
-from vivavoce._errors import NotAudio
+from vivavoce._errors import InvalidRequest, NotAudio
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
@@ -95,7 +97,7 @@ def _path_or_content(source: object) -> Path | bytes:
     raise TypeError(f"A recording cannot be read from a {type(source).__name__}; {cure}.")
 
 
-async def pace(
+def pace(
     chunks: Iterable[NDArray[np.float32]],
     sample_rate_hz: int,
     *,
@@ -112,7 +114,40 @@ async def pace(
         sample_rate_hz: Samples a second and channel.
         clock: Tells the time in seconds.
         sleep: Waits for seconds.
+
+    Raises:
+        TypeError: `chunks` is no iterable of chunks.
+        InvalidRequest: There are no such sample rates.
     """
+    check_pace(chunks, sample_rate_hz)
+    return _paced(chunks, sample_rate_hz, clock, sleep)
+
+
+def check_pace(chunks: object, sample_rate_hz: float) -> None:
+    """Checks what flows at the pace of speech.
+
+    Raises:
+        TypeError: `chunks` is no iterable of chunks.
+        InvalidRequest: There are no such sample rates.
+    """
+    if isinstance(chunks, Recording):
+        raise TypeError("What is paced is chunks: write `pace(recording.chunks(), recording.sample_rate_hz)`.")
+    if isinstance(chunks, str | os.PathLike):
+        raise TypeError("What is paced is chunks: write `pace(read_audio(path).chunks(), sample_rate_hz)`.")
+    if not isinstance(chunks, Iterable):
+        raise TypeError(f"What is paced is a list or a generator of chunks, not {type(chunks).__name__}.")
+    if not isinstance(sample_rate_hz, Real):
+        raise TypeError(f"sample_rate_hz is a number, not {type(sample_rate_hz).__name__}.")
+    if not sample_rate_hz > 0:
+        raise InvalidRequest(f"A sample rate of {sample_rate_hz} cannot be; give one above 0.", field="sample_rate_hz")
+
+
+async def _paced(
+    chunks: Iterable[NDArray[np.float32]],
+    sample_rate_hz: int,
+    clock: Callable[[], float],
+    sleep: Callable[[float], Awaitable[None]],
+) -> AsyncGenerator[NDArray[np.float32], None]:
     start, sample_count = clock(), 0
     for chunk in chunks:
         sample_count += len(chunk)

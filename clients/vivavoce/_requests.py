@@ -61,9 +61,9 @@ def conversation_config(
     """
     check_format(audio)
     check_endpointing(endpointing)
+    listed, hints = check_documents(documents), check_hints(phrase_hints)
     with refusing("config"):
-        config = pb.ConversationConfig(interim_results=interim_results, documents=_documents(documents))
-        hints = check_hints(phrase_hints)
+        config = pb.ConversationConfig(interim_results=interim_results, documents=_documents(listed))
         config.phrase_hints.extend(pb.PhraseHints(phrases=h.phrases, boost=h.boost) for h in hints)
     with refusing("config.max_alternatives"):
         config.max_alternatives = max_alternatives
@@ -89,10 +89,11 @@ def ask_request(text: str, documents: Iterable[Document | str], reply_budget_sec
         TypeError: A value is of another type.
     """
     check_text(text)
+    listed = check_documents(documents)
     with refusing("text"):
         request = pb.AskRequest(text=text)
     with refusing("documents"):
-        request.documents.extend(_documents(documents))
+        request.documents.extend(_documents(listed))
     if reply_budget_seconds is not None:
         with refusing("reply_budget"):
             request.reply_budget.CopyFrom(_duration(reply_budget_seconds))
@@ -163,9 +164,8 @@ def _to_float32(array: NDArray[np.generic]) -> NDArray[np.float32]:
     return samples / np.float32(_PCM16_SCALE) if array.dtype == np.int16 else samples
 
 
-def _documents(documents: Iterable[Document | str]) -> list[reply_pb2.Document]:
+def _documents(listed: Sequence[Document | str]) -> list[reply_pb2.Document]:
     """Makes the messages of documents; several plain texts get their places as ids, lest two have none."""
-    listed = check_documents(documents)
     several = sum(isinstance(document, str) for document in listed) > 1
     return [
         reply_pb2.Document(text=document, id=str(number) if several else "")
@@ -196,12 +196,14 @@ def _duration(seconds: float) -> duration_pb2.Duration:
 
 @contextmanager
 def refusing(field: str) -> Iterator[None]:
-    """Turns what protobuf says about a value that it cannot hold into a sentence."""
+    """Turns what protobuf says about a value that it cannot hold into a sentence that names the field."""
     try:
         yield
     except UnicodeEncodeError as error:
         raise InvalidRequest(
             "The text is not valid Unicode; send text that can be encoded as UTF-8.", field=field
         ) from error
+    except TypeError as error:
+        raise TypeError(f"{field} holds a value of another type ({error}); correct it.") from error
     except (ValueError, OverflowError) as error:
         raise InvalidRequest(f"{field} holds a number that is out of range; correct it.", field=field) from error

@@ -13,6 +13,7 @@ from vivavoce._checks import check_source
 from vivavoce._client import DEFAULT_TARGET
 from vivavoce._client import connect as connect_async
 from vivavoce._config import AudioFormat, Document, Endpointing, PhraseHints
+from vivavoce._recording import check_pace
 from vivavoce.sync._background import background
 from vivavoce.sync._exchange import Exchange
 
@@ -236,7 +237,16 @@ def pace(chunks: Iterable[NDArray[np.float32]], sample_rate_hz: int) -> Iterator
     Args:
         chunks: Samples, as arrays of shape [n] or [n, channels].
         sample_rate_hz: Samples a second and channel.
+
+    Raises:
+        TypeError: `chunks` is no iterable of chunks.
+        InvalidRequest: There are no such sample rates.
     """
+    check_pace(chunks, sample_rate_hz)
+    return _paced(chunks, sample_rate_hz)
+
+
+def _paced(chunks: Iterable[NDArray[np.float32]], sample_rate_hz: int) -> Iterator[NDArray[np.float32]]:
     start, sample_count = time.monotonic(), 0
     for chunk in chunks:
         sample_count += len(chunk)

@@ -53,7 +53,7 @@ def test_addresses_of_grpc_are_taken(target: str) -> None:
 
 
 def test_an_address_is_a_str() -> None:
-    with pytest.raises(TypeError, match=r"is a str such as 'localhost:50051', not a int\.$"):
+    with pytest.raises(TypeError, match=r"is a str such as 'localhost:50051', not an int\.$"):
         vivavoce.connect(50051)  # type: ignore[arg-type]
 
 
@@ -96,12 +96,13 @@ async def speech() -> AsyncIterator[bytes]:
         (Path("question.flac"), "read_audio"),
         (b"abcd", r"put it into a list: `\[audio\]`"),
         (np.zeros(3, np.int16), r"put it into a list: `\[audio\]`"),
+        (np.zeros((3, 2), np.int16), r"`\[audio\]`, or `list\(audio\)` if each"),
         (vivavoce.TypedTurn("hello"), r"put it into a list: `\[turn\]`"),
         (vivavoce.Recording(Path("a"), 16_000, 1.0), r"pass `recording\.chunks\(\)`"),
         (io.BytesIO(b"RIFF"), "read_audio"),
         (io.StringIO("RIFF"), "mode 'rb'"),
         (speech, r"call the function"),
-        (3, "a int; pass a list"),
+        (3, "an int; pass a list"),
     ],
 )
 async def test_what_is_no_source_of_audio(client: vivavoce.Client, source: Any, cure: str) -> None:
@@ -124,7 +125,7 @@ async def test_a_file_of_compressed_audio_is_a_source(service: FakeService, clie
         (vivavoce.EndOfUtterance, r"write `EndOfUtterance\(\)`"),
         (vivavoce.Recording(Path("a"), 16_000, 1.0), r"recording\.chunks\(\)"),
         ([0.1, 0.2], r"not a list; write `np\.asarray\(samples, np\.float32\)`"),
-        (3, r"not a int; write `np\.asarray"),
+        (3, r"not an int; write `np\.asarray"),
         (None, "not None"),
         (np.zeros(3, np.int32), r"not of int32; write `\(samples >> 16\)\.astype\(np\.int16\)`"),
         (np.zeros(3, np.int64), r"astype\(np\.int16\)"),
@@ -183,8 +184,9 @@ def test_every_16_bit_sample_survives_as_float64() -> None:
         (vivavoce.Document("The museum opens at nine."), r"write `documents=\[text\]`"),
         (Path("museum.txt"), r"write `documents=\[path\.read_text\(\)\]`"),
         ([Path("museum.txt")], r"write `path\.read_text\(\)`"),
-        ([3], "not a int"),
-        (3, "not a int"),
+        ([3], "not an int"),
+        ([vivavoce.Document(None)], "of a `vivavoce.Document` is a str, not None"),  # type: ignore[arg-type]
+        (3, "not an int"),
         (None, "not None"),
     ],
 )
@@ -201,6 +203,12 @@ async def test_what_is_no_list_of_documents(client: vivavoce.Client, documents: 
         ({"audio": 16_000}, r"audio is `vivavoce\.AudioFormat"),
         ({"audio": vivavoce.AudioFormat("FLAC")}, r"is a `vivavoce\.Encoding`"),  # type: ignore[arg-type]
         ({"endpointing": 0.5}, r"endpointing is `vivavoce\.Endpointing"),
+        ({"audio": vivavoce.AudioFormat(sample_rate_hz=16e3)}, r"^config\.audio holds a value of another"),  # type: ignore[arg-type]
+        ({"endpointing": vivavoce.Endpointing(stop_window_seconds="1")}, r"^config\.endpointing "),  # type: ignore[arg-type]
+        ({"reply_budget_seconds": "1"}, r"^config\.reply_budget holds a value of another type"),
+        ({"max_alternatives": 1.5}, r"^config\.max_alternatives holds a value of another type"),
+        ({"reconnect_seconds": "30"}, r"^reconnect_seconds is a number of seconds, not a str"),
+        ({"phrase_hints": [vivavoce.PhraseHints((1,))]}, "^config holds a value of another type"),  # type: ignore[arg-type]
         ({"phrase_hints": "museum"}, "phrase_hints is a list"),
         ({"phrase_hints": vivavoce.PhraseHints(("museum",))}, r"write `\[hints\]`"),
         ({"phrase_hints": ["museum"]}, r'write `\[vivavoce\.PhraseHints\(\("a phrase",\)\)\]`'),
@@ -218,3 +226,33 @@ async def test_a_question_is_a_text(client: vivavoce.Client) -> None:
     with pytest.raises(TypeError, match=r"is a str, not a list\.$"):
         async for _ in client.converse([vivavoce.TypedTurn(["hello"])]):  # type: ignore[arg-type]
             pass
+
+
+def test_a_time_is_a_number() -> None:
+    with pytest.raises(TypeError, match="connect_timeout_seconds is a number of seconds, not a str"):
+        vivavoce.connect(connect_timeout_seconds="5")  # type: ignore[arg-type]
+    vivavoce.connect(connect_timeout_seconds=np.float32(5))
+
+
+@pytest.mark.parametrize("pace", [vivavoce.pace, vivavoce.sync.pace])
+@pytest.mark.parametrize(
+    ("chunks", "rate", "cure"),
+    [
+        (vivavoce.Recording(Path("a"), 16_000, 1.0), 16_000, r"write `pace\(recording\.chunks\(\), "),
+        ("a.wav", 16_000, "read_audio"),
+        (speech(), 16_000, "a list or a generator of chunks, not async_generator"),
+        ([], "16000", "sample_rate_hz is a number, not str"),
+    ],
+)
+def test_what_cannot_be_paced(pace: Any, chunks: Any, rate: Any, cure: str) -> None:
+    with pytest.raises(TypeError, match=cure):
+        pace(chunks, rate)
+    with pytest.raises(vivavoce.InvalidRequest, match="A sample rate of 0 cannot be"):
+        pace([], 0)
+
+
+async def test_a_conversation_ends_with_its_block(service: FakeService, client: vivavoce.Client) -> None:
+    async with client.converse([b"ab"] * 100) as conversation:
+        async for _ in conversation:
+            break
+    assert conversation.closed
