@@ -15,31 +15,31 @@ from typing import TYPE_CHECKING
 from grpc_health.v1 import health
 
 from pipelines.load.calibration import measure
+from pipelines.load.utilization import Utilization
 from pipelines.load.workload import Workload
 from pipelines.models.shipped import SHIPPED
 from pipelines.models.triton import TritonClient
 from pipelines.models.versions.rollout import Rollout
+from pipelines.session.observer import TurnObservers
+from pipelines.stages.shipped import SHIPPED_STAGES
 from pipelines.text.style import prepare
-from pipelines.turns.effects import GuessFate
 from pipelines.unexpected_errors import log_unhandled
 from pipelines.vad.voice_activity import SileroModel
-from service.admission.admission import Admission, RecordingMemory
+from service.admission.admission import Admission
 from service.admission.capacity_watch import UNMEASURED_SPEAKERS, CapacityWatch, MeasuredModels, RecognizerRoom
-from service.api.riva.asr.speech import SpeechServicer
-from service.api.riva.handlers import recording_handlers, riva_handlers
-from service.api.riva.nlp.language import LanguageServicer
-from service.api.vivavoce.conversation import ConversationServicer
-from service.api.vivavoce.converters import SERVICE_NAME
-from service.api.vivavoce.handlers import conversation_handler, model_handler
+from service.api.registry import SHIPPED_APIS
+from service.api.vivavoce.handlers import model_handler
 from service.api.vivavoce.models import SERVICE_NAME as MODEL_SERVICE_NAME
 from service.api.vivavoce.models import ModelServicer
 from service.grpc_server.doors import Doors
 from service.processes.scheduling import run_ahead, run_in_real_time
 from service.refusals import SHUTTING_DOWN
+from service.sessions.host import SessionHost
 from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations
 from service.sessions.readiness import Readiness
 from service.telemetry.log_output import STDERR, logging_to
+from service.telemetry.turn_log import TurnLog
 from service.triton.engine_store import EngineStore
 from service.triton.fixed_store import FixedStore
 from service.triton.installation import TritonNotInstalledError
@@ -51,17 +51,19 @@ from service.triton.supervisor import TritonGaveUpError, TritonSupervisor
 from service.triton.watchdog import Watchdog
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from pipelines.models.contracts import EngineRegistry
     from pipelines.models.versions.store import EngineStore as Store
+    from pipelines.stages.registry import StageRegistry
+    from service.api.registry import Api
     from service.sessions.readiness import ModelServer
 
 logger = logging.getLogger(__name__)
 
 DEFAULT_MODEL_REPOSITORY = Path(__file__).resolve().parent.parent / "model_repository"
 
-MOST_CONVERSATIONS = 512
+MAX_CONVERSATIONS = 512
 """Conversations at a time on whatever machine, however little is said in them."""
 
 _DRAIN_SECONDS = 5.0
@@ -157,52 +159,75 @@ class Server:
     readiness: Readiness
 
 
+@dataclass(frozen=True, slots=True)
+class Registries:
+    """The open lists of a service: what it can compute, and over which contracts.
+
+    Attributes:
+        engines: models by role.
+        stages: what is made of a turn's text.
+        apis: the gRPC APIs for callers.
+    """
+
+    engines: EngineRegistry = SHIPPED
+    stages: StageRegistry = SHIPPED_STAGES
+    apis: Sequence[Callable[[SessionHost], Api]] = SHIPPED_APIS
+
+
 @contextlib.asynccontextmanager
-async def serving(options: ServeOptions, registry: EngineRegistry = SHIPPED) -> AsyncIterator[Server]:
+async def serving(options: ServeOptions, lists: Registries | None = None) -> AsyncIterator[Server]:
     """Runs the service while the body runs, and then stops it in order.
 
     The door is shut first; turns under way get their replies; sequences are ended; Triton goes last.
+
+    Args:
+        options: how it is run.
+        lists: engines, stages and APIs; None: those that Vivavoce ships.
 
     Raises:
         ListenError: it cannot be listened on an address.
         TritonGaveUpError: Triton will not run (in an exception group).
         WrongTritonError: what ``triton`` names cannot serve this (likewise).
     """
+    lists = lists or Registries()
     health_servicer = health.aio.HealthServicer()
     async with asyncio.TaskGroup() as tasks, contextlib.AsyncExitStack() as cleanup:
-        supervisor, rollout, client, watchdog = _models(options, registry, cleanup)
-        voice, workload = SileroModel(), Workload()
+        supervisor, rollout, client, watchdog = _models(options, lists.engines, cleanup)
+        voice, utilization, log = SileroModel(), Utilization(), TurnLog()
+        workload = Workload(observer=TurnObservers((utilization, log)))
         open_conversations = OpenConversations(workload)
         speakers = options.max_conversations or UNMEASURED_SPEAKERS
-        capacity = CapacityWatch(open_conversations, workload, client.busy_seconds, speakers)
+        capacity = CapacityWatch(open_conversations, workload, utilization, client.busy_seconds, speakers)
         model_server: ModelServer = watchdog
         if options.max_conversations is None:
             model_server = MeasuredModels(watchdog, lambda: measure(rollout.active, voice), capacity)
-            admission = Admission(MOST_CONVERSATIONS, capacity)
+            admission = Admission(MAX_CONVERSATIONS, capacity)
         else:
             admission = Admission(options.max_conversations, RecognizerRoom(open_conversations))
-        cleanup.callback(_log_sums, workload, admission)
-        readiness = Readiness(model_server, health_servicer, admission)
+        cleanup.callback(_log_sums, log, admission)
+        host = SessionHost(
+            rollout.active,
+            voice,
+            admission,
+            options.limits,
+            open_conversations,
+            stages=lists.stages,
+            speculates=options.speculates,
+        )
+        apis = [make_api(host) for make_api in lists.apis]
+        handlers = {name: handler for api in apis for name, handler in api.handlers.items()}
+        readiness = Readiness(model_server, health_servicer, admission, handlers)
         if supervisor is not None:
             watching = supervisor.run(rollout.models_to_load, readiness.lost, readiness.is_ready)
             _until_exit(cleanup, tasks.create_task(watching, name="triton"))
         cleanup.push_async_callback(rollout.close)
-        models = rollout.active
-        servicer = ConversationServicer(
-            models, voice, admission, options.limits, open_conversations, speculates=options.speculates
-        )
         _until_exit(cleanup, tasks.create_task(prepare(), name="transcript styles"))
-        memory = RecordingMemory()
-        speech = SpeechServicer(models, voice, admission, memory, options.limits, open_conversations)
-        handlers = {
-            SERVICE_NAME: conversation_handler(servicer),
-            **riva_handlers(speech, LanguageServicer(models, admission, workload.bulk)),
-        }
         doors = Doors(options.host, options.port)
         cleanup.push_async_callback(_stop, doors, open_conversations, admission, health_servicer)
         await doors.open_to_callers(handlers, health_servicer)
         if options.recordings_port is not None:
-            await doors.open_to_recordings(recording_handlers(speech), options.recordings_port)
+            recordings = {name: handler for api in apis for name, handler in api.recording_handlers.items()}
+            await doors.open_to_recordings(recordings, options.recordings_port)
         if options.admin:
             admin_handlers = {MODEL_SERVICE_NAME: model_handler(ModelServicer(rollout))}
             await doors.open_to_admin(admin_handlers, options.admin_socket)
@@ -241,10 +266,9 @@ def _models(
     return supervisor, rollout, client, watchdog
 
 
-def _log_sums(workload: Workload, admission: Admission) -> None:
+def _log_sums(log: TurnLog, admission: Admission) -> None:
     """Logs what was counted while the service ran."""
-    guesses = ", ".join(f"{workload.guesses[fate]} {fate.value}" for fate in GuessFate)
-    logger.info("guesses: %s; callers refused for want of room: %d", guesses, admission.refused)
+    logger.info("speculations: %s; callers refused for want of room: %d", log.speculations, admission.refused)
 
 
 def _until_exit(cleanup: contextlib.AsyncExitStack, task: asyncio.Task[None]) -> None:

@@ -88,11 +88,13 @@ class StageLatency:
     """The time that one stage took."""
 
     stage: Stage
-    """The stage."""
+    """The stage; UNKNOWN where the SDK does not list it."""
     queue_seconds: float
     """Time spent waiting: for a free instance, in transport and in scheduling."""
     compute_seconds: float
     """Time that the model's engine computed."""
+    name: str = ""
+    """Name of the stage: `asr`, `nlu`, `qa`, or that of a stage which the server has besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ class Reply:
     status: ReplyStatus
     """Whether every stage finished inside the budget."""
     overran: tuple[Stage, ...]
-    """The stages that did not finish inside the budget."""
+    """The stages that did not finish inside the budget, as far as `Stage` lists them."""
     latency: Latency
     """Where the time went, as the server measured it."""
     speculated: bool

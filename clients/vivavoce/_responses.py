@@ -95,7 +95,7 @@ def _answer(answer: reply_pb2.Answer) -> Answer:
 
 
 def _latency(latency: reply_pb2.Latency) -> Latency:
-    stages = (StageLatency(_stage(s.stage), _seconds(s.queue), _seconds(s.compute)) for s in latency.stages)
+    stages = (StageLatency(_stage(s.stage), _seconds(s.queue), _seconds(s.compute), s.name) for s in latency.stages)
     return Latency(_seconds(latency.total), tuple(stages))
 
 

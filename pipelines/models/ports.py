@@ -1,4 +1,8 @@
-"""What pipelines need of the models, as protocols and plain data. ``pipelines.models.triton`` implements them."""
+"""The models that pipelines need, as protocols and plain data. ``pipelines.models.triton`` implements them.
+
+``due`` is a deadline everywhere: the time on the running loop's clock, in seconds, after which an answer is of no use,
+so that a model may refuse to begin with it; None: no deadline.
+"""
 
 from __future__ import annotations
 
@@ -112,13 +116,16 @@ class Hypothesis:
 class SpeechSequence(Protocol):
     """One utterance, or a part of a long one, under recognition."""
 
-    async def send(self, audio: npt.NDArray[np.float32], *, decode: bool, end: bool) -> Hypothesis:
+    async def send(
+        self, audio: npt.NDArray[np.float32], *, decode: bool, end: bool, due: float | None = None
+    ) -> Hypothesis:
         """Sends the next audio, float32 ``[samples]`` at 16 kHz; at most one call may be under way.
 
         Args:
             audio: may be empty.
             decode: ask for the text of all audio sent so far, now.
             end: nothing follows; the answer is final and the model forgets the sequence.
+            due: deadline, see the module.
 
         Raises:
             ModelError: the model did not take it.
@@ -162,7 +169,7 @@ class IntentPrediction:
 class IntentModel(Protocol):
     """Intent classification and slot filling."""
 
-    async def predict(self, text: str) -> IntentPrediction:
+    async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
         """Raises ModelError when the model does not answer."""
 
 
@@ -186,7 +193,7 @@ class AnswerSpan:
 class AnswerModel(Protocol):
     """Extractive question answering."""
 
-    async def find(self, question: str, document: str) -> AnswerSpan:
+    async def find(self, question: str, document: str, due: float | None = None) -> AnswerSpan:
         """Raises ModelError when the model does not answer."""
 
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
+
+from pipelines.stages.registry import NLU
 
 if TYPE_CHECKING:
-    from pipelines.models.ports import IntentModel, SlotSpan, Timing
+    from collections.abc import AsyncIterator
+
+    from pipelines.models.ports import IntentModel, SlotSpan, Timing, TurnModels
+    from pipelines.session.config import ConversationConfig
+    from pipelines.stages.registry import StageRequest
 
 NO_INTENT = "none"
 """Name of the intent of an utterance that fits none of the model's."""
@@ -49,13 +55,29 @@ class Understanding:
     timing: Timing | None = None
 
 
-async def understand(model: IntentModel, text: str) -> Understanding:
-    """Finds intent and slots of ``text``.
+class UnderstandingStage:
+    """Intent and slots of every turn; see ``pipelines.stages.registry.Stage``."""
+
+    name: ClassVar[str] = NLU
+    after: ClassVar[tuple[str, ...]] = ()
+    of_no_text: ClassVar[Understanding] = Understanding()
+
+    def wanted(self, config: ConversationConfig) -> bool:  # noqa: ARG002 - every conversation has intents
+        """See ``pipelines.stages.registry.Stage``."""
+        return True
+
+    async def run(self, request: StageRequest, models: TurnModels) -> AsyncIterator[Understanding]:
+        """See ``pipelines.stages.registry.Stage``."""
+        yield await understand(models.intents, request.text, request.due)
+
+
+async def understand(model: IntentModel, text: str, due: float | None = None) -> Understanding:
+    """Finds intent and slots of ``text``, before ``due`` on the loop's clock.
 
     Raises:
         ModelError: the model does not answer.
     """
-    prediction = await model.predict(text)
+    prediction = await model.predict(text, due)
     slots = tuple(_slot(text, span) for span in sorted(prediction.slots, key=lambda span: span.start))
     return Understanding(prediction.intent, prediction.confidence, slots, prediction.timing)
 

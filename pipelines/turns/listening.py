@@ -16,7 +16,8 @@ from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.messages import EndReason, Notice, NoticeCode, SpeechBegan, SpeechEnded
 from pipelines.turns import replying
 from pipelines.turns.effects import AbandonSegment, CloseSegment, Emit, GuessFate, OpenSegment, SendAudio
-from pipelines.turns.state import QuietPoint, Segment, State, Turn
+from pipelines.turns.state import QuietPoint, State
+from pipelines.turns.turn import Segment, Turn
 from pipelines.vad.endpointing import Boundary
 from pipelines.vad.voice_activity import WINDOW_SAMPLES, is_speech
 

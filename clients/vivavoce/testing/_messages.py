@@ -27,6 +27,8 @@ from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
 
 if TYPE_CHECKING:
+    from enum import Enum
+
     from google.protobuf.message import Message
 
     from vivavoce._events import Event
@@ -58,18 +60,18 @@ def response_of(event: Event) -> pb.ConverseResponse:
         case Transcript():
             response = pb.ConverseResponse(transcript=_transcript(event))
         case SpeechEnded():
-            reason = f"END_REASON_{event.reason.value}"
+            reason = _name("END_REASON_", event.reason)
             end = duration(event.end_seconds)
             ended = pb.SpeechEnded(turn=event.turn, end=end, reason=reason, request_id=event.request_id)
             response = pb.ConverseResponse(speech_ended=ended)
         case Reply():
             response = pb.ConverseResponse(reply=reply_of(event))
         case Notice():
-            code = f"NOTICE_CODE_{event.code.value}"
+            code = _name("NOTICE_CODE_", event.code)
             notice = pb.Notice(code=code, message=event.message, turn=event.turn or 0, request_id=event.request_id)
             response = pb.ConverseResponse(notice=notice)
         case GoingAway():
-            away = f"GOING_AWAY_REASON_{event.reason.value}"
+            away = _name("GOING_AWAY_REASON_", event.reason)
             response = pb.ConverseResponse(going_away=pb.GoingAway(reason=away, grace=duration(event.grace_seconds)))
         case _:
             raise TypeError(f"A server does not tell {type(event).__name__}: the client makes it.")
@@ -82,8 +84,8 @@ def reply_of(reply: Reply) -> reply_pb2.Reply:
     message = reply_pb2.Reply(
         turn=reply.turn,
         transcript=reply.transcript,
-        status=f"REPLY_STATUS_{reply.status.value}",
-        overran=[f"STAGE_{stage.value}" for stage in reply.overran],
+        status=_name("REPLY_STATUS_", reply.status),
+        overran=[_name("STAGE_", stage) for stage in reply.overran],
         latency=_latency(reply.latency),
         speculated=reply.speculated,
         model_versions=reply.model_versions,
@@ -153,8 +155,14 @@ def _latency(latency: Latency) -> reply_pb2.Latency:
     message = reply_pb2.Latency(total=duration(latency.total_seconds))
     for took in latency.stages:
         message.stages.add(
-            stage=f"STAGE_{took.stage.value}",
+            stage=_name("STAGE_", took.stage),
             queue=duration(took.queue_seconds),
             compute=duration(took.compute_seconds),
+            name=took.name or took.stage.value.lower(),
         )
     return message
+
+
+def _name(prefix: str, member: Enum) -> str:
+    """Returns the protocol's name of a value; there, what is not known is not specified."""
+    return prefix + ("UNSPECIFIED" if member.value == "UNKNOWN" else str(member.value))

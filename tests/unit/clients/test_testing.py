@@ -23,7 +23,7 @@ LIGHT = Turn(
 MUSEUM = Turn(
     "when does it open",
     answer=vivavoce.Answer("at nine", 0.75, 17, 24, "museum.txt"),
-    latency=vivavoce.Latency(0.25, (vivavoce.StageLatency(vivavoce.Stage.QA, 0.125, 0.0625),)),
+    latency=vivavoce.Latency(0.25, (vivavoce.StageLatency(vivavoce.Stage.QA, 0.125, 0.0625, "qa"),)),
     notices=((vivavoce.NoticeCode.STAGE_FAILED, "nlu failed: out of order"),),
     status=vivavoce.ReplyStatus.DEGRADED,
     speculated=True,
@@ -153,6 +153,8 @@ def test_a_reply_may_take_its_time() -> None:
         vivavoce.SpeechEnded(2, 1.5, vivavoce.EndReason.REQUESTED, "a"),
         vivavoce.Notice(vivavoce.NoticeCode.NO_SPEECH, "Speak.", None, "a"),
         vivavoce.GoingAway(vivavoce.GoingAwayReason.SHUTDOWN, 5.0),
+        vivavoce.GoingAway(vivavoce.GoingAwayReason.UNKNOWN, 5.0),
+        vivavoce.SpeechEnded(2, 1.5, vivavoce.EndReason.UNKNOWN),
         MUSEUM.reply(3, "when does it open", "a"),
         Turn("", intent=None, status=vivavoce.ReplyStatus.PARTIAL, overran=(vivavoce.Stage.NLU,)).reply(1, ""),
     ],

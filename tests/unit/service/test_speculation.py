@@ -8,7 +8,7 @@ import pytest
 
 import service.app
 from pipelines.session.conversation import Conversation
-from service.api.vivavoce import conversation as conversation_service
+from service.sessions import host
 from tests.unit.service.harness import Harness, speaking
 from vivavoce.cli import run
 from vivavoce.v1 import conversation_pb2 as pb
@@ -30,7 +30,7 @@ async def test_a_conversation_is_held_as_the_service_was_told(speculates, monkey
             super().__init__(config, *others)
             held.append(config.turns.speculates)
 
-    monkeypatch.setattr(conversation_service, "Conversation", Watched)
+    monkeypatch.setattr(host, "Conversation", Watched)
     async with Harness.running(speculates=speculates) as harness:
         responses = await harness.converse([CONFIG, *speaking(1)])
     assert held == [speculates]
