@@ -7,6 +7,7 @@ import threading
 import time
 import weakref
 from collections.abc import AsyncIterable, Iterator
+from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, NoReturn
 
 from vivavoce._checks import check_source
@@ -228,7 +229,10 @@ class Client:
     def _run(self, work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
         if not self._open:
             raise RuntimeError("The client is not open; use it inside `with vivavoce.sync.connect(...) as client`.")
-        return background.run(work())
+        try:
+            return background.run(work())
+        except CancelledError:
+            raise RuntimeError("The client was closed while it waited for the server.") from None
 
 
 def pace(chunks: Iterable[NDArray[np.float32]], sample_rate_hz: int) -> Iterator[NDArray[np.float32]]:

@@ -15,7 +15,7 @@ import pytest
 
 import vivavoce
 import vivavoce.sync
-from tests.unit.clients.fake_service import BYTES_PER_SECOND, FakeService, error_info, refusing
+from tests.unit.clients.fake_service import BYTES_PER_SECOND, FakeService, error_info, make_reply, refusing
 from vivavoce.sync import _exchange
 from vivavoce.v1 import conversation_pb2 as pb
 
@@ -222,6 +222,24 @@ def test_closing_the_client_ends_its_conversations_even_if_a_source_is_stuck(ser
     release.set()
     with pytest.raises(RuntimeError, match=r"use it inside `with vivavoce\.sync\.connect"):
         client.ask("hello")
+
+
+def test_closing_the_client_wakes_who_asks(service: FakeService) -> None:
+    asked, release = threading.Event(), threading.Event()
+
+    def answer(request: pb.AskRequest, context: grpc.ServicerContext) -> Any:
+        asked.set()
+        release.wait(30)
+        return make_reply()
+
+    service.answer = answer
+    with ThreadPoolExecutor(1) as pool:
+        with vivavoce.sync.connect(service.address) as client:
+            waiting = pool.submit(client.ask, "hello")
+            assert asked.wait(5)
+        with pytest.raises(RuntimeError, match="closed while it waited"):
+            waiting.result(5)
+    release.set()
 
 
 def test_who_sends_too_much_waits_and_is_woken(service: FakeService, client: vivavoce.sync.Client) -> None:
