@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
+from pipelines.text.spoken_questions import as_documents_write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,7 +93,8 @@ async def find_answer(model: AnswerModel, question: str, documents: Sequence[Doc
     """
     if not documents:
         return AnswerSearch()
-    span = await model.find(question, _SEPARATOR.join(document.text for document in documents))
+    text = _SEPARATOR.join(document.text for document in documents)
+    span = await model.find(await as_documents_write(question, text), text)
     if span.start is None or span.end is None:
         return AnswerSearch(None, span.timing)
     return AnswerSearch(_locate(documents, span.start, span.end, span.score), span.timing)

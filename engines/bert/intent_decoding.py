@@ -13,6 +13,7 @@ from engines.bert.slots import Slot
 from engines.bert.tag_paths import TagSteps, best_tags, likely_spans, spans_of
 from engines.bert.tag_priors import TagPriors
 from engines.bert.tokenizing import NO_OFFSET
+from engines.bert.word_edges import EDGE_PUNCTUATION, whole_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
 NO_INTENT = "none"
 """The intent of an utterance that the model was not made for."""
-
-_EDGE_PUNCTUATION = ".,!?;:…\"'()"
-"""Marks which a speech recognizer puts around a value and which are no part of it."""
 
 _DOTTED = re.compile(r"(?<!\w)[^\W\d_]\. ?[^\W\d_]$")
 _INITIAL = re.compile(r"(?<!\w)[^\W\d_]\.$")
@@ -155,6 +153,7 @@ class IntentDecoder:
         slots = self._slots(text, offsets[words], logits)
         if self._closed is not None:
             slots = self._closed.settle(text, slots)
+        slots = whole_words(text, slots)
         return Understanding(intent, confidence, slots)
 
     def _slots(self, text: str, words: npt.NDArray[np.int64], logits: npt.NDArray[np.float32]) -> tuple[Slot, ...]:
@@ -181,9 +180,9 @@ def trim(text: str, start: int, end: int) -> tuple[int, int]:
 
     The full stop of an initial stays, and the one that an abbreviation needs is added: "u. s. d.", "7 p.m.".
     """
-    while start < end and (text[start].isspace() or text[start] in _EDGE_PUNCTUATION):
+    while start < end and (text[start].isspace() or text[start] in EDGE_PUNCTUATION):
         start += 1
-    while end > start and (text[end - 1].isspace() or text[end - 1] in _EDGE_PUNCTUATION):
+    while end > start and (text[end - 1].isspace() or text[end - 1] in EDGE_PUNCTUATION):
         if text[end - 1] == "." and _INITIAL.search(text, start, end):
             break
         end -= 1

@@ -10,7 +10,7 @@ from pipelines.answering import MAX_DOCUMENT_CHARACTERS, Document, find_answer
 from pipelines.bulk import BulkGate, pieces
 from pipelines.errors import InvalidInputError
 from pipelines.models.contracts import INTENT_SLOT, PUNCTUATION, QA
-from pipelines.text.figures import in_figures
+from pipelines.text.itn import inverse_normalize
 from pipelines.understanding import understand
 from service.errors import reported_to
 from service.malformed import refuse_malformed
@@ -120,7 +120,7 @@ class LanguageServicer:
             written = []
             for text in request.text:
                 async with self._bulk.piece(_FIGURES):
-                    written.append(await in_figures(text))
+                    written.append(await inverse_normalize(text))
             return pb.TextTransformResponse(text=written, id=_id(request))
 
     async def PunctuateText(  # noqa: N802 - named by the contract
