@@ -290,7 +290,9 @@ class Conversation:
     def _understand(self, turn: int, guess: int, text: str) -> None:
         """Runs intent and question answering side by side; each comes back as an event of its own."""
         models, due = self._models_of(turn), deadlines.stages_due(self._state, turn, self._loop.time())
-        self._stages.start(Stage.NLU, turn, guess, partial(understand, models.intents, text), due)
+        self._stages.start(
+            Stage.NLU, turn, guess, partial(understand, models.intents, text, self._config.understanding), due
+        )
         if self._config.documents:
             search = partial(find_answer, models.answers, text, self._config.documents)
             self._stages.start(Stage.QA, turn, guess, search, due)
