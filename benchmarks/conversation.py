@@ -27,7 +27,7 @@ from benchmarks.sla.report import percentiles
 from benchmarks.words import WORDS
 from demo.manifest import utterances
 from modelkit.moonshine import find_assets
-from service.child_process import SERVE, listening
+from service.processes.child_process import SERVE, listening
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine

@@ -18,11 +18,11 @@ import click
 from benchmarks.markdown import table
 from benchmarks.provenance import keep
 from benchmarks.recognition.material import commands, demonstration, readings
-from engines.asr import moonshine
-from engines.asr.moonshine import MoonshineRecognizer
-from engines.asr.utterance import Utterance
+from engines.asr.moonshine import model as moonshine
+from engines.asr.moonshine.model import MoonshineRecognizer
+from engines.asr.serving.utterance import Utterance
 from modelkit.moonshine import TARGET
-from pipelines.voice_activity import SileroModel
+from pipelines.vad.voice_activity import SileroModel
 from vivavoce.cli.options import FileToWrite
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from multiprocessing.managers import SyncManager
 from threading import BrokenBarrierError
 from typing import TYPE_CHECKING, TypeVar
 
-from service.bound_program import die_with
-from service.scheduling import run_ahead
+from service.processes.bound_program import die_with
+from service.processes.scheduling import run_ahead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -19,8 +19,8 @@ import numpy as np
 
 from benchmarks.markdown import table
 from benchmarks.provenance import keep
-from service.child_process import start, stop
-from service.scheduling import run_ahead, run_as_usual
+from service.processes.child_process import start, stop
+from service.processes.scheduling import run_ahead, run_as_usual
 from vivavoce.cli.options import FileToWrite
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _BUSY = (1, 2)
 """Busy programs for each core."""
-_BUSY_PROGRAM = "from service.scheduling import run_behind; run_behind()\nwhile True: pass"
+_BUSY_PROGRAM = "from service.processes.scheduling import run_behind; run_behind()\nwhile True: pass"
 _WORK_SECONDS, _WAIT_SECONDS = 0.0006, 0.002
 _ROUNDS = 3
 _PERCENTILES = (50, 90, 99, 99.9)

@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from service import child_process
+from service.processes import child_process
 
 if TYPE_CHECKING:
     import subprocess

@@ -1,7 +1,8 @@
 """What happens in a turn: audio, endpointing, recognition, understanding, answering, and the budget over them.
 
-Knows turns, and neither gRPC servicers nor Triton: models are reached through the protocols of ``pipelines.ports``,
-of which ``pipelines.triton`` alone is implemented with Triton's client.
+Knows turns, and neither gRPC servicers nor Triton: models are reached through the protocols of
+``pipelines.models.ports``,
+of which ``pipelines.models.triton`` alone is implemented with Triton's client.
 """
 
 import os

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+from pipelines.stages.registry import NLU, QA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pipelines.answering import Answer
-    from pipelines.ports import Alternative, TimedWord, Timing
-    from pipelines.understanding import Understanding
-
-
-class Stage(enum.Enum):
-    """A part of the work on a turn."""
-
-    ASR = "asr"
-    NLU = "nlu"
-    QA = "qa"
+    from pipelines.models.ports import Alternative, TimedWord, Timing
+    from pipelines.stages.answering import Answer, AnswerSearch
+    from pipelines.stages.registry import StageOutput
+    from pipelines.stages.understanding import Understanding
 
 
 class EndReason(enum.Enum):
@@ -75,6 +70,7 @@ class Transcript:
         alternatives: of a final one: what may have been said, the best first, if that was asked for.
         confidence: how probable ``text`` is among what was found, 0 to 1; 0 where nothing else was looked for.
         words: when the words were said, in samples of the conversation, where the recognizer tells it.
+        request_id: of a final one: the caller's name for the request that ended the utterance; "" if none did.
     """
 
     turn: int
@@ -86,15 +82,20 @@ class Transcript:
     alternatives: tuple[Alternative, ...] = ()
     confidence: float = 0.0
     words: tuple[TimedWord, ...] = ()
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SpeechEnded:
-    """The utterance is over; its last speech ends at sample ``end`` (16 kHz)."""
+    """The utterance is over; its last speech ends at sample ``end`` (16 kHz).
+
+    ``request_id`` is the caller's name for the request that ended it; "" if none did.
+    """
 
     turn: int
     end: int
     reason: EndReason
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,35 +105,54 @@ class Reply:
     Attributes:
         turn: number of the turn, from 1.
         transcript: what was said or typed.
-        understanding: None when that stage did not finish.
-        answer: None when there is none, or when that stage did not finish.
+        results: the results of the stages that have finished, by name.
         status: whether every stage finished.
-        overran: the stages that would have made the reply late.
-        timings: what each finished stage cost.
+        overran: names of the stages that would have made the reply late.
+        timings: what each finished stage cost, by name.
         ended_at_seconds: when the utterance was over, on the conversation's clock.
         speculated: whether the work was done before the utterance was over.
         model_versions: the version of each engine that the turn has used.
+        request_id: the caller's name for the typed turn, or for the request that ended the utterance; "" if none did.
     """
 
     turn: int
     transcript: str
-    understanding: Understanding | None
-    answer: Answer | None
+    results: Mapping[str, StageOutput]
     status: Status
-    overran: tuple[Stage, ...]
+    overran: tuple[str, ...]
     ended_at_seconds: float
     speculated: bool = False
-    timings: Mapping[Stage, Timing] = field(default_factory=dict)
+    timings: Mapping[str, Timing] = field(default_factory=dict)
     model_versions: Mapping[str, int] = field(default_factory=dict)
+    request_id: str = ""
+
+    @property
+    def understanding(self) -> Understanding | None:
+        """Intent and slots; None when that stage did not finish."""
+        return cast("Understanding | None", self.results.get(NLU))
+
+    @property
+    def answer(self) -> Answer | None:
+        """The answer; None when there is none, or when that stage did not finish."""
+        search = cast("AnswerSearch | None", self.results.get(QA))
+        return search.answer if search else None
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something went wrong, but the conversation goes on; ``turn`` is 0 when it concerns none."""
+    """Something went wrong, but the conversation goes on.
+
+    Attributes:
+        code: what happened, for programs.
+        message: what happened, for people.
+        turn: the turn that it concerns; 0 when it concerns none.
+        request_id: the caller's name for the request that it concerns; "" when it concerns none.
+    """
 
     code: NoticeCode
     message: str
     turn: int = 0
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

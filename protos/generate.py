@@ -33,7 +33,7 @@ class Contract:
 
 CONTRACTS = (
     Contract("vivavoce/v1/*.proto", "clients"),
-    Contract("riva/proto/*.proto", "service", "service."),
+    Contract("riva/proto/*.proto", "service/api", "service.api."),
 )
 
 

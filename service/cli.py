@@ -143,8 +143,8 @@ def serve(
     if invocation is not None and invocation.owns_process:
         _restart_without_grpc_log()
     with extra("serve", "The server"):
-        from service.lifetime import Limits  # noqa: PLC0415 - needs the extra
-        from service.main import ServeOptions, run  # noqa: PLC0415
+        from service.app import ServeOptions, run  # noqa: PLC0415
+        from service.sessions.lifetime import Limits  # noqa: PLC0415 - needs the extra
     return run(
         ServeOptions(
             host=host,

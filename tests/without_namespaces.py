@@ -46,7 +46,7 @@ def forbid_namespaces() -> None:
 def namespaces_are_allowed() -> bool:
     """Whether this machine gives a process namespaces of its own."""
     # A new process: in one that is forked from this one gRPC may have threads, which Linux refuses them.
-    code = "import sys; from service.private_memory import why_not_isolated; sys.exit(why_not_isolated())"
+    code = "import sys; from service.processes.private_memory import why_not_isolated; sys.exit(why_not_isolated())"
     return subprocess.run([sys.executable, "-c", code], check=False, capture_output=True).returncode == 0
 
 

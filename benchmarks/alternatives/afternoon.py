@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import numpy as np
 
 from benchmarks.alternatives.afternoon_engines import Answerer, Transcriber, Understander
-from pipelines.ports import NO_OPTIONS, AnswerSpan, Hypothesis, IntentPrediction, Timing
+from pipelines.models.ports import NO_OPTIONS, AnswerSpan, Hypothesis, IntentPrediction, Timing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from pipelines.ports import RecognitionOptions
+    from pipelines.models.ports import RecognitionOptions
 
     T = TypeVar("T")
 
@@ -32,7 +32,7 @@ _NOTHING = Timing(0.0, 0.0)
 
 
 class AfternoonModels:
-    """The port ``pipelines.ports.Models``, with one thread that computes and one lock that an utterance takes.
+    """The port ``pipelines.models.ports.Models``, with one thread that computes and one lock that an utterance takes.
 
     Args:
         intents: engine directory for intents, with ``training/``.
@@ -123,13 +123,13 @@ class Utterance:
         text, timing = await self._compute(self._models.transcribe, audio)
         return Hypothesis(text, len(audio), is_final=True, timing=timing)
 
-    async def predict(self, text: str) -> IntentPrediction:
-        """Finds intent and slots; see ``pipelines.ports.IntentModel``."""
+    async def predict(self, text: str, due: float | None = None) -> IntentPrediction:  # noqa: ARG002 - the port's
+        """Finds intent and slots; see ``pipelines.models.ports.IntentModel``."""
         (intent, confidence, slots), timing = await self._compute(self._models.understand, text)
         return IntentPrediction(intent, confidence, slots, timing)
 
-    async def find(self, question: str, document: str) -> AnswerSpan:
-        """Looks for an answer; see ``pipelines.ports.AnswerModel``."""
+    async def find(self, question: str, document: str, due: float | None = None) -> AnswerSpan:  # noqa: ARG002 - the port's
+        """Looks for an answer; see ``pipelines.models.ports.AnswerModel``."""
         (start, end, score), timing = await self._compute(self._models.answer, question, document)
         return AnswerSpan(None, None, score, timing) if start < 0 else AnswerSpan(start, end, score, timing)
 
@@ -151,14 +151,21 @@ class Utterance:
 
 
 class Recording:
-    """The port ``pipelines.ports.SpeechSequence``: audio that is recognized when it is over, and not before."""
+    """The port ``pipelines.models.ports.SpeechSequence``: audio that is recognized when it is over, and not before."""
 
     def __init__(self, utterance: Utterance) -> None:
         self._utterance = utterance
         self._audio: list[npt.NDArray[np.float32]] = []
 
-    async def send(self, audio: npt.NDArray[np.float32], *, decode: bool, end: bool) -> Hypothesis:  # noqa: ARG002
-        """Takes audio in; see ``pipelines.ports.SpeechSequence``."""
+    async def send(
+        self,
+        audio: npt.NDArray[np.float32],
+        *,
+        decode: bool,  # noqa: ARG002 - the port's
+        end: bool,
+        due: float | None = None,  # noqa: ARG002
+    ) -> Hypothesis:
+        """Takes audio in; see ``pipelines.models.ports.SpeechSequence``."""
         self._audio.append(audio)
         if end:
             return await self._utterance.recognize(np.concatenate(self._audio))

@@ -20,13 +20,13 @@ from modelkit.recover import recover
 from modelkit.triton_models import MODEL_REPOSITORY, NLU_MODELS, QA_MODELS
 from pipelines.models.contracts import ASR, INTENT_SLOT, QA
 from pipelines.models.shipped import SHIPPED
-from pipelines.versions.trial import warm_up
-from pipelines.voice_activity import SileroModel
-from service.admission import Admission
-from service.conversation_service import ConversationServicer
-from service.handlers import conversation_handler
-from service.lifetime import Limits
-from service.open_conversations import OpenConversations
+from pipelines.models.versions.trial import warm_up
+from pipelines.vad.voice_activity import SileroModel
+from service.admission.admission import Admission
+from service.api.vivavoce.conversation import ConversationServicer
+from service.api.vivavoce.handlers import conversation_handler
+from service.sessions.lifetime import Limits
+from service.sessions.open_conversations import OpenConversations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

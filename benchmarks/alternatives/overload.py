@@ -21,7 +21,7 @@ from benchmarks.markdown import table
 from benchmarks.provenance import keep
 from benchmarks.sla.capacity import find_capacity
 from benchmarks.sla.material import DEMONSTRATION, read_items
-from service.scheduling import RealTimeRefusedError, run_in_real_time
+from service.processes.scheduling import RealTimeRefusedError, run_in_real_time
 from vivavoce.cli.options import FileToWrite
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from benchmarks.alternatives.variants import UNGUARDED, Served
 from benchmarks.markdown import table
 from benchmarks.provenance import keep
 from benchmarks.sla.material import DEMONSTRATION, read_items
-from service.child_process import SERVE, StartError, start, stop, wait_for_address
+from service.processes.child_process import SERVE, StartError, start, stop, wait_for_address
 from vivavoce.cli.options import FileToWrite
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from service.child_process import SERVE, listening
+from service.processes.child_process import SERVE, listening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -77,7 +77,7 @@ def sla(
     with extra("bench", "A load test"):
         from benchmarks.processes import ProcessesError  # noqa: PLC0415 - needs the extra
         from benchmarks.sla import capacity, load, material, plot, report, scripts  # noqa: PLC0415
-        from service.scheduling import RealTimeRefusedError, run_in_real_time  # noqa: PLC0415
+        from service.processes.scheduling import RealTimeRefusedError, run_in_real_time  # noqa: PLC0415
     try:
         items = material.read_items(manifest or material.DEMONSTRATION)
     except ValueError as error:

@@ -20,7 +20,7 @@ from benchmarks.gpu.device_check import DeviceError, describe_device
 from benchmarks.gpu.plan import DRY, FULL, choose_plan
 from benchmarks.gpu.report import pack_results, write_report
 from benchmarks.gpu.sheet import Sheet, read_error
-from service.bound_program import bound
+from service.processes.bound_program import bound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

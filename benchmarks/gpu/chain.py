@@ -17,7 +17,7 @@ from benchmarks.sla.scripts import Mix, write_scripts
 from modelkit.gpu import write_gpu_network
 from modelkit.recover import recover
 from modelkit.triton_models import MODEL_REPOSITORY, NLU_MODELS, QA_MODELS
-from service.child_process import SERVE, listening
+from service.processes.child_process import SERVE, listening
 
 if TYPE_CHECKING:
     from benchmarks.gpu.plan import Plan

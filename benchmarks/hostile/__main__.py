@@ -23,8 +23,8 @@ from benchmarks.hostile.attacks import ATTACKS
 from benchmarks.markdown import table
 from benchmarks.provenance import keep
 from demo.manifest import utterances
-from service.bound_program import bound
-from service.child_process import SERVE, StartError, start, stop, wait_for_address
+from service.processes.bound_program import bound
+from service.processes.child_process import SERVE, StartError, start, stop, wait_for_address
 from vivavoce.cli.options import FileToWrite
 
 if TYPE_CHECKING:

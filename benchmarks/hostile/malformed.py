@@ -24,8 +24,8 @@ import vivavoce
 from benchmarks.hostile.random_requests import random_request, random_requests
 from benchmarks.processes import in_processes
 from benchmarks.provenance import keep
-from service.child_process import SERVE, listening
-from service.riva.proto import riva_asr_pb2, riva_nlp_pb2
+from service.api.riva.proto import riva_asr_pb2, riva_nlp_pb2
+from service.processes.child_process import SERVE, listening
 from vivavoce.cli.options import FileToWrite
 from vivavoce.v1 import conversation_pb2 as pb
 

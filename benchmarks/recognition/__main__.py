@@ -20,7 +20,7 @@ from benchmarks.recognition.contenders import contenders
 from benchmarks.recognition.peers import installed, packaged_whisper
 from benchmarks.recognition.race import race
 from benchmarks.recognition.report import against_moonshine, rows, table
-from pipelines.voice_activity import SileroModel
+from pipelines.vad.voice_activity import SileroModel
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -13,9 +13,9 @@ from benchmarks.conversation import TWO_CITIES
 from benchmarks.sla.material import DEMONSTRATION, RATE_HZ, read_items
 from benchmarks.sla.material import samples as read_samples
 from modelkit.moonshine import find_assets
-from pipelines.endpointing import Boundary, Endpointer, EndpointingConfig
 from pipelines.turns.listening import PREROLL, SOFT_LIMIT, SOFT_PAUSE, SPECULATION_WINDOWS
-from pipelines.voice_activity import WINDOW_SAMPLES, SileroModel, is_speech
+from pipelines.vad.endpointing import Boundary, Endpointer, EndpointingConfig
+from pipelines.vad.voice_activity import WINDOW_SAMPLES, SileroModel, is_speech
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

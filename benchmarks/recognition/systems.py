@@ -14,14 +14,14 @@ import numpy as np
 import tritonclient.grpc as triton
 
 from benchmarks.sla.material import RATE_HZ
-from engines.asr.engine import AsrEngine
 from engines.asr.errors import AsrError
-from engines.asr.moonshine import MoonshineRecognizer
-from engines.asr.requests import AsrRequest, AsrSettings
+from engines.asr.moonshine.model import MoonshineRecognizer
+from engines.asr.serving.engine import AsrEngine
+from engines.asr.serving.requests import AsrRequest, AsrSettings
 from modelkit.moonshine import TARGET, find_assets
-from pipelines.triton import ModelSettings, adjusted
-from service.child_process import listening
-from service.main import DEFAULT_MODEL_REPOSITORY
+from pipelines.models.triton import ModelSettings, adjusted
+from service.app import DEFAULT_MODEL_REPOSITORY
+from service.processes.child_process import listening
 from service.triton.repository import CONFIG, link_with_config
 
 if TYPE_CHECKING:

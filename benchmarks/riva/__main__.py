@@ -22,7 +22,7 @@ from benchmarks.sla.load import processes_for, run_load
 from benchmarks.sla.material import DEMONSTRATION, RATE_HZ, read_items
 from benchmarks.sla.report import percentiles
 from benchmarks.sla.scripts import Mix, Script, spoken, write_scripts
-from service.child_process import SERVE, listening
+from service.processes.child_process import SERVE, listening
 
 CALLER = Path(__file__).with_name("streams.py")
 ENVIRONMENT = Path(__file__).parents[2] / "tests" / "integrations" / "riva_client"

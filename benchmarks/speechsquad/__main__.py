@@ -24,7 +24,7 @@ from benchmarks.speechsquad.questions import Ending, choose, deal, record
 from benchmarks.speechsquad.report import Report, make_report, table, within_budget
 from benchmarks.speechsquad.voices import Recordings, SynthesizerMissingError, recipe
 from modelkit.errors import DataError
-from service.child_process import SERVE, listening
+from service.processes.child_process import SERVE, listening
 from vivavoce.cli.options import FileToWrite
 
 if TYPE_CHECKING:

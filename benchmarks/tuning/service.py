@@ -16,7 +16,7 @@ from benchmarks.tuning.outcome import Outcome, failed, outcome_of
 from benchmarks.tuning.search import MOST_STREAMS
 from modelkit.errors import EngineError
 from modelkit.evaluation.service_process import SERVE, running_service
-from service.main import DEFAULT_MODEL_REPOSITORY
+from service.app import DEFAULT_MODEL_REPOSITORY
 from service.triton.repository import CONFIG, overlaid
 from service.triton.settings import to_toml
 

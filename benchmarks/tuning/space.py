@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pipelines.triton import ModelSettings
+from pipelines.models.triton import ModelSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -90,6 +90,9 @@ class PhraseHints:
 class EndOfUtterance:
     """Put among the audio chunks: what was said so far is a whole utterance, answer it now."""
 
+    request_id: str = ""
+    """Name of this request, at most 64 characters; the events that answer it carry it. "": the client makes one up."""
+
 
 @dataclass(frozen=True, slots=True)
 class TypedTurn:
@@ -97,3 +100,5 @@ class TypedTurn:
 
     text: str
     """The question or command, at most 2,000 code points."""
+    request_id: str = ""
+    """Name of this request, at most 64 characters; the events that answer it carry it. "": the client makes one up."""

@@ -13,6 +13,7 @@ config and, once the server has let it in, what of the old one was not answered,
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from contextlib import aclosing
 from functools import partial
@@ -68,6 +69,7 @@ class Conversation:
         self._look_back = LookBack(audio) if reconnect_seconds > 0 else None
         self._outage = Outage(reconnect_seconds)
         self._backlog: asyncio.Queue[pb.ConverseRequest | None] = asyncio.Queue(BACKLOG_MESSAGES)
+        self._numbers = itertools.count(1)
         self._all_taken = False
         self._begun = False
         self._closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -113,7 +115,7 @@ class Conversation:
     async def _listen(self) -> None:
         async with aclosing(each(self._said)) as said:
             async for something in said:
-                for request in utterance_requests(something, self._audio):
+                for request in utterance_requests(something, self._audio, f"request-{next(self._numbers)}"):
                     await self._backlog.put(request)
         await self._backlog.put(None)
 

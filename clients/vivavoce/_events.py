@@ -123,6 +123,8 @@ class Transcript:
     """Of a final transcript, if alternatives were asked for: what may have been said, the best (`text`) first."""
     confidence: float | None = None
     """Of a final transcript: the confidence in `text`. None where only one text was looked for."""
+    request_id: str = ""
+    """Of a final transcript: name of the `EndOfUtterance` that ended the utterance; "" if none did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +137,8 @@ class SpeechEnded:
     """Where the last speech ends."""
     reason: EndReason
     """What ended it."""
+    request_id: str = ""
+    """Name of the `EndOfUtterance` that ended it; "" if none did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,11 +190,13 @@ class StageLatency:
     """The time that one stage took."""
 
     stage: Stage
-    """The stage."""
+    """The stage; UNKNOWN where the SDK does not list it."""
     queue_seconds: float
     """Time spent waiting: for a free instance, in transport and in scheduling."""
     compute_seconds: float
     """Time that the model's engine computed."""
+    name: str = ""
+    """Name of the stage: `asr`, `nlu`, `qa`, or that of a stage which the server has besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +231,7 @@ class Reply:
     status: ReplyStatus
     """Whether every stage finished inside the budget."""
     overran: tuple[Stage, ...]
-    """The stages that did not finish inside the budget."""
+    """The stages that did not finish inside the budget, as far as `Stage` lists them."""
     latency: Latency
     """Where the time went, as the server measured it."""
     speculated: bool
@@ -235,6 +241,8 @@ class Reply:
     moment is not known: see `ReplyClock`."""
     model_versions: Mapping[str, int] = field(default_factory=dict, hash=False)
     """The version of each engine (`asr`, `intent_slot`, `qa`) that served the turn, without those it had no use for."""
+    request_id: str = ""
+    """Name of the `TypedTurn` that is answered, or of the `EndOfUtterance` that ended the utterance; "" if none did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +255,8 @@ class Notice:
     """What happened and what to do, for people."""
     turn: int | None
     """Number of the turn that it concerns; None when it concerns none."""
+    request_id: str = ""
+    """Name of the `TypedTurn` or `EndOfUtterance` that it concerns; "" when it concerns none."""
 
 
 @dataclass(frozen=True, slots=True)

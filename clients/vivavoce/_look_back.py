@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from vivavoce._config import Encoding
-from vivavoce._errors import InvalidRequest
+from vivavoce._errors import Incompatible, InvalidRequest
 from vivavoce._events import (
     EndReason,
     Event,
@@ -47,8 +47,6 @@ class _Mark:
 
     position: int
     request: pb.ConverseRequest
-    turn: int = 0
-    """The turn that it is, or ends; 0 while the server has not told."""
 
 
 @dataclass(slots=True)
@@ -81,7 +79,6 @@ class LookBack:
         self._kept_from = 0
         self._marks: list[_Mark] = []
         self._utterances: list[_Utterance] = []
-        self._last_turn = 0
         self._last_answered = 0
         self._earlier_bytes = 0
         self._earlier_turns = 0
@@ -106,11 +103,13 @@ class LookBack:
             self._drop_to(self._end - self._max_bytes)
 
     def heard(self, event: Event) -> None:
-        """Drops what `event` answers; its position and its turn are those of the present stream."""
+        """Drops what `event` answers; its position and its turn are those of the present stream.
+
+        Raises:
+            Incompatible: The server does not tell which request it answers.
+        """
         match event:
             case SpeechBegan():
-                self._number_typed_turns(event.turn - 1)
-                self._last_turn = max(self._last_turn, event.turn)
                 start = self._position(event.start_seconds)
                 self._utterances.append(_Utterance(event.turn, start, start))
             case SpeechEnded():
@@ -118,11 +117,9 @@ class LookBack:
                 for utterance in self._utterances_of(event.turn):
                     utterance.end = end
             case Notice(code=NoticeCode.NO_SPEECH):
-                mark = self._end_requested()
-                if mark is not None:
-                    self._marks.remove(mark)
+                self._marks.remove(self._mark(event.request_id))
             case Reply():
-                self._answered(event.turn)
+                self._answered(event)
 
     def placed(self, event: Event) -> Event:
         """Returns `event` of the present stream with its position and its turn in the whole conversation."""
@@ -154,7 +151,7 @@ class LookBack:
         self._marks = [_Mark(max(0, one.position - self._kept_from), one.request) for one in self._marks]
         self._earlier_bytes += self._kept_from
         self._earlier_turns += self._last_answered
-        self._kept_from = self._last_turn = self._last_answered = 0
+        self._kept_from = self._last_answered = 0
         self._utterances.clear()
         return told, requests
 
@@ -172,37 +169,33 @@ class LookBack:
         """Returns up to where the server took the audio as part of an utterance that has ended."""
         match ended.reason:
             case EndReason.REQUESTED:
-                mark = self._end_requested()
-                if mark is not None:
-                    mark.turn = ended.turn
-                    return mark.position
+                return self._mark(ended.request_id).position
             case EndReason.HALF_CLOSE:
                 return self._end
         return self._position(ended.end_seconds)
 
-    def _end_requested(self) -> _Mark | None:
-        """Returns the first end of utterance that the server has said nothing about."""
-        open_ends = (one for one in self._marks if not one.turn and one.request.HasField("end_of_utterance"))
-        return next(open_ends, None)
+    def _mark(self, request_id: str) -> _Mark:
+        """Returns the request of this name; callers may give a name again once it was answered."""
+        for mark in self._marks:
+            if mark.request.request_id == request_id:
+                return mark
+        raise Incompatible(
+            "The server does not tell which request it answers, so that nothing could be sent again: "
+            "update the server, or leave reconnect_seconds at 0.",
+            code="UNIMPLEMENTED",
+        )
 
-    def _answered(self, turn: int) -> None:
-        if turn > self._last_turn:  # Nobody spoke in it.
-            self._number_typed_turns(turn)
+    def _answered(self, reply: Reply) -> None:
+        turn = reply.turn
         self._last_answered = max(self._last_answered, turn)
-        self._marks = [one for one in self._marks if one.turn != turn]
+        if reply.request_id or not self._utterances_of(turn):  # Without an utterance it was typed.
+            self._marks.remove(self._mark(reply.request_id))
         for utterance in self._utterances_of(turn):
             utterance.answered = True
         while self._utterances and self._utterances[0].answered:
             self._drop_to(self._utterances.pop(0).end)
         for utterance in self._utterances_of(turn):  # One that was said before it is still open.
             self._blank(utterance.start, utterance.end)
-
-    def _number_typed_turns(self, last: int) -> None:
-        """Numbers typed turns up to `last`: turns are counted as they come, and spoken ones have told theirs."""
-        typed = (one for one in self._marks if not one.turn and one.request.HasField("text"))
-        for turn, mark in zip(range(self._last_turn + 1, last + 1), typed, strict=False):
-            mark.turn = turn
-        self._last_turn = max(self._last_turn, last)
 
     def _drop_to(self, position: int) -> None:
         count = min(position - self._kept_from, len(self._audio))

@@ -3,7 +3,7 @@
 The clock runs from the moment in which the message that completes an utterance is handed to the connection. Which
 message that is depends on what ended the utterance:
 
-- `EndOfUtterance` and typed turns: that message itself;
+- `EndOfUtterance` and typed turns: that message itself, which the reply names (not by a server of before 0.2);
 - the end of the audio: the half-close;
 - silence: the audio chunk that completes the stop window, counted from where the server heard the last speech end. It
   is known only where bytes tell durations (not for FLAC and OGGOPUS), and not when the server, having forgiven some
@@ -16,7 +16,7 @@ from bisect import bisect_left
 from collections import deque
 from operator import itemgetter
 
-from vivavoce._events import EndReason, Notice, NoticeCode, Reply, SpeechBegan, SpeechEnded
+from vivavoce._events import EndReason, Notice, NoticeCode, Reply, SpeechEnded
 
 # How much is remembered: chunks that were sent, and turns that were asked for and not yet answered.
 _MEMORY = 4096
@@ -33,10 +33,7 @@ class ReplyClock:
         self._stop_window_seconds = round(stop_window_seconds / _WINDOW_SECONDS) * _WINDOW_SECONDS
         self._sent_seconds = 0.0
         self._audio_moments: deque[tuple[float, float]] = deque(maxlen=_MEMORY)
-        self._requested: deque[float] = deque(maxlen=_MEMORY)
-        self._typed: deque[float] = deque(maxlen=_MEMORY)
-        self._typed_turns: dict[int, float] = {}
-        self._last_turn = 0
+        self._requests: dict[str, float] = {}
         self._half_closed: float | None = None
         self._completed: dict[int, float | None] = {}
 
@@ -45,13 +42,11 @@ class ReplyClock:
         self._sent_seconds += duration_seconds
         self._audio_moments.append((self._sent_seconds, moment))
 
-    def end_requested(self, moment: float) -> None:
-        """Notes that an `EndOfUtterance` went out."""
-        self._requested.append(moment)
-
-    def typed(self, moment: float) -> None:
-        """Notes that a typed turn went out."""
-        self._typed.append(moment)
+    def requested(self, request_id: str, moment: float) -> None:
+        """Notes that a typed turn or an `EndOfUtterance` went out. Of too many the oldest is forgotten."""
+        if len(self._requests) >= _MEMORY:
+            del self._requests[next(iter(self._requests))]
+        self._requests[request_id] = moment
 
     def half_closed(self, moment: float) -> None:
         """Notes that the end of the audio was announced."""
@@ -59,13 +54,8 @@ class ReplyClock:
 
     def notice(self, notice: Notice) -> None:
         """Notes that a request to end an utterance came to nothing."""
-        if notice.code is NoticeCode.NO_SPEECH and self._requested:
-            self._requested.popleft()
-
-    def speech_began(self, began: SpeechBegan) -> None:
-        """Notes which turn the utterance is."""
-        self._number_typed_turns(began.turn - 1)
-        self._last_turn = max(self._last_turn, began.turn)
+        if notice.code is NoticeCode.NO_SPEECH:
+            self._requests.pop(notice.request_id, None)
 
     def speech_ended(self, ended: SpeechEnded) -> None:
         """Works out which moment completed the utterance."""
@@ -73,28 +63,18 @@ class ReplyClock:
 
     def latency_seconds(self, reply: Reply, moment: float) -> float | None:
         """Returns how long `reply`, which arrived at `moment`, took; None when that is not known."""
-        if reply.turn in self._completed:
-            completed = self._completed.pop(reply.turn)
-        else:  # Nobody spoke in this turn.
-            self._number_typed_turns(reply.turn)
-            completed = self._typed_turns.pop(reply.turn, None)
+        completed = self._completed.pop(reply.turn, None)
+        if reply.request_id:
+            completed = self._requests.pop(reply.request_id, None)
         return moment - completed if completed is not None and completed <= moment else None
-
-    def _number_typed_turns(self, last: int) -> None:
-        """Numbers typed turns up to `last`: the server counts turns as they come, and spoken ones have told theirs."""
-        for turn in range(self._last_turn + 1, min(last, self._last_turn + len(self._typed)) + 1):
-            self._typed_turns[turn] = self._typed.popleft()
-        self._last_turn = max(self._last_turn, last)
 
     def _completion(self, ended: SpeechEnded) -> float | None:
         match ended.reason:
-            case EndReason.REQUESTED:
-                return self._requested.popleft() if self._requested else None
             case EndReason.HALF_CLOSE:
                 return self._half_closed
             case EndReason.SILENCE:
                 return self._moment_of(ended.end_seconds + self._stop_window_seconds)
-            case _:
+            case _:  # The reply names the request that ended it.
                 return None
 
     def _moment_of(self, position_seconds: float) -> float | None:

@@ -83,26 +83,35 @@ def ask_request(text: str, documents: Iterable[Document | str], reply_budget_sec
     return request
 
 
-def utterance_requests(said: Utterable, audio: AudioFormat | None) -> Iterator[pb.ConverseRequest]:
+def utterance_requests(
+    said: Utterable, audio: AudioFormat | None, made_up_id: str = ""
+) -> Iterator[pb.ConverseRequest]:
     """Makes the messages that carry `said`: several where a piece of audio is long.
 
     Args:
         said: What the caller put among the audio chunks.
         audio: Format of the conversation's audio; None means 16-bit PCM, as far as arrays are concerned.
+        made_up_id: Name of a typed turn or an end of utterance to which the caller gave none.
 
     Raises:
-        InvalidRequest: A typed turn is not valid text.
+        InvalidRequest: A typed turn, or a name, is not valid text.
         TypeError: `said` is nothing that can be sent.
     """
     match said:
-        case EndOfUtterance():
-            yield pb.ConverseRequest(end_of_utterance=pb.EndOfUtterance())
-        case TypedTurn(text):
+        case EndOfUtterance(request_id):
+            yield _named(pb.ConverseRequest(end_of_utterance=pb.EndOfUtterance()), request_id or made_up_id)
+        case TypedTurn(text, request_id):
             with refusing("text"):
                 request = pb.ConverseRequest(text=text)
-            yield request
+            yield _named(request, request_id or made_up_id)
         case _:
             yield from _audio_requests(_encode(said, audio or AudioFormat()))
+
+
+def _named(request: pb.ConverseRequest, request_id: str) -> pb.ConverseRequest:
+    with refusing("request_id"):
+        request.request_id = request_id
+    return request
 
 
 def _audio_requests(data: bytes) -> Iterator[pb.ConverseRequest]:

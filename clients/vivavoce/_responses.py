@@ -57,6 +57,7 @@ def reply_event(reply: reply_pb2.Reply) -> Reply:
         latency=_latency(reply.latency),
         speculated=reply.speculated,
         model_versions=dict(reply.model_versions),
+        request_id=reply.request_id,
     )
 
 
@@ -77,17 +78,18 @@ def _transcript(transcript: pb.Transcript) -> Transcript:
         end_seconds=_seconds(transcript.end),
         alternatives=tuple(Alternative(one.text, one.confidence) for one in transcript.alternatives),
         confidence=transcript.confidence or None,
+        request_id=transcript.request_id,
     )
 
 
 def _speech_ended(ended: pb.SpeechEnded) -> SpeechEnded:
     reason = _enum(EndReason, pb.EndReason, ended.reason, "END_REASON_")
-    return SpeechEnded(ended.turn, _seconds(ended.end), reason)
+    return SpeechEnded(ended.turn, _seconds(ended.end), reason, ended.request_id)
 
 
 def _notice(notice: pb.Notice) -> Notice:
     code = _enum(NoticeCode, pb.NoticeCode, notice.code, "NOTICE_CODE_")
-    return Notice(code, notice.message, notice.turn or None)
+    return Notice(code, notice.message, notice.turn or None, notice.request_id)
 
 
 def _going_away(going_away: pb.GoingAway) -> GoingAway:
@@ -100,7 +102,7 @@ def _answer(answer: reply_pb2.Answer) -> Answer:
 
 
 def _latency(latency: reply_pb2.Latency) -> Latency:
-    stages = (StageLatency(_stage(s.stage), _seconds(s.queue), _seconds(s.compute)) for s in latency.stages)
+    stages = (StageLatency(_stage(s.stage), _seconds(s.queue), _seconds(s.compute), s.name) for s in latency.stages)
     return Latency(_seconds(latency.total), tuple(stages))
 
 

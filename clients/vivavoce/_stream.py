@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import grpc
 
 from vivavoce._connection import stub
-from vivavoce._events import Event, GoingAway, GoingAwayReason, Notice, Reply, SpeechBegan, SpeechEnded
+from vivavoce._events import Event, GoingAway, GoingAwayReason, Notice, Reply, SpeechEnded
 from vivavoce._reply_clock import ReplyClock
 from vivavoce._responses import event_from_response
 from vivavoce._status import error_from_rpc
@@ -139,8 +139,6 @@ class Stream:
         if self.leaving is GoingAwayReason.IDLE:
             self.leaving = None  # The server goes on: what was said since has called the end off.
         match event:
-            case SpeechBegan():
-                self._clock.speech_began(event)
             case SpeechEnded():
                 self._clock.speech_ended(event)
             case Notice():
@@ -172,7 +170,5 @@ class Stream:
                 seconds = None if self._audio is None else self._audio.duration_seconds(len(request.audio))
                 if seconds is not None:
                     self._clock.audio_sent(seconds, moment)
-            case "end_of_utterance":
-                self._clock.end_requested(moment)
-            case "text":
-                self._clock.typed(moment)
+            case "end_of_utterance" | "text":
+                self._clock.requested(request.request_id, moment)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engines.asr.hints import PHRASE_BOOST, SENTENCE_BOOST
+from engines.asr.search.hints import PHRASE_BOOST, SENTENCE_BOOST
 from vivavoce import PhraseHints
 
 if TYPE_CHECKING:

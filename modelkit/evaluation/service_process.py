@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import IO, TYPE_CHECKING
 
 from modelkit.errors import EngineError
-from service import child_process
+from service.processes import child_process
 
 if TYPE_CHECKING:
     import subprocess

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from pipelines.triton.client import TritonClient
-    from pipelines.versions.held import ServedVersion
-    from pipelines.versions.probes import Probe
+    from pipelines.models.triton.client import TritonClient
+    from pipelines.models.versions.held import ServedVersion
+    from pipelines.models.versions.probes import Probe
 
 ASR = "asr"
 INTENT_SLOT = "intent_slot"

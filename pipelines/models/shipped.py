@@ -7,10 +7,10 @@ from numpy import typing as npt
 
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.models.contracts import ASR, INTENT_SLOT, PUNCTUATION, QA, EngineContract, EngineRegistry
-from pipelines.triton.engines import TritonAnswers, TritonIntents, TritonPunctuation, TritonRecognizer
-from pipelines.versions.held import HeldAnswers, HeldIntents, HeldPunctuation, HeldRecognizer
-from pipelines.versions.probes import AnswerProbe, IntentProbe, PunctuationProbe, SpeechProbe
-from pipelines.versions.smoke_file import read_intent, read_punctuated, read_question, read_speech
+from pipelines.models.triton.engines import TritonAnswers, TritonIntents, TritonPunctuation, TritonRecognizer
+from pipelines.models.versions.held import HeldAnswers, HeldIntents, HeldPunctuation, HeldRecognizer
+from pipelines.models.versions.probes import AnswerProbe, IntentProbe, PunctuationProbe, SpeechProbe
+from pipelines.models.versions.smoke_file import read_intent, read_punctuated, read_question, read_speech
 
 _DOCUMENT = (
     "The lighthouse on the northern cape was built in 1848 and stands forty metres high. Its lamp was lit by oil until "

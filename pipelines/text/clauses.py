@@ -9,13 +9,13 @@ MAX_CLAUSES = 4
 """Clauses of one utterance; what follows belongs to the last."""
 
 _VERBS = (
-    "activate add adjust answer arrange ask begin book brew brighten bring buy calculate call cancel change check clean clear "
-    " close convert create deactivate decrease define delete describe dim do drop email end erase explain find "
-    "flip forward get give go grab hear help hold increase inform kill launch let let's light list listen locate lock "
-    "look lower make mark message move mute open order pause phone pick play please post prepare put raise read recite "
-    "recommend record reduce remind remove repeat reply report reserve restart resume ring save say schedule search "
-    "send set show shuffle shut silence skip sort speak start stop suggest switch take tell text throw translate turn "
-    "tweet unlock unmute update vacuum wake warm watch write"
+    "activate add adjust answer arrange ask begin book brew brighten bring buy calculate call cancel change check "
+    "clean clear close convert create deactivate decrease define delete describe dim do drop email end erase "
+    "explain find flip forward get give go grab hear help hold increase inform kill launch let let's light list "
+    "listen locate lock look lower make mark message move mute open order pause phone pick play please post "
+    "prepare put raise read recite recommend record reduce remind remove repeat reply report reserve restart "
+    "resume ring save say schedule search send set show shuffle shut silence skip sort speak start stop suggest "
+    "switch take tell text throw translate turn tweet unlock unmute update vacuum wake warm watch write"
 )
 _OPENERS = (
     "what what's when where where's who who's which how how's why is are was were do does did can could would will i'd "

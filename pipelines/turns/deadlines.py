@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pipelines.turns.listening import SPECULATION_WINDOWS
-from pipelines.voice_activity import WINDOW_SECONDS
+from pipelines.vad.voice_activity import WINDOW_SECONDS
 
 if TYPE_CHECKING:
-    from pipelines.turns.state import State, Turn, TurnSettings
+    from pipelines.turns.state import State, TurnSettings
+    from pipelines.turns.turn import Turn
 
 
 def guessing_seconds(settings: TurnSettings) -> float:

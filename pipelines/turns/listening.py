@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pipelines.audio.formats import MODEL_RATE_HZ
-from pipelines.endpointing import Boundary
 from pipelines.messages import EndReason, Notice, NoticeCode, SpeechBegan, SpeechEnded
 from pipelines.turns import replying
 from pipelines.turns.effects import AbandonSegment, CloseSegment, Emit, GuessFate, OpenSegment, SendAudio
-from pipelines.turns.state import QuietPoint, Segment, State, Turn
-from pipelines.voice_activity import WINDOW_SAMPLES, is_speech
+from pipelines.turns.state import QuietPoint, State
+from pipelines.turns.turn import Segment, Turn
+from pipelines.vad.endpointing import Boundary
+from pipelines.vad.voice_activity import WINDOW_SAMPLES, is_speech
 
 if TYPE_CHECKING:
     from pipelines.turns.effects import Effect
@@ -78,8 +79,8 @@ def end_requested(state: State, event: EndRequested) -> Step:
     state, effects = _begin_if_any_speech(state)
     if state.speaking is None:
         message = "nobody has spoken since the last reply: send audio before end_of_utterance"
-        return state, (*effects, Emit(Notice(NoticeCode.NO_SPEECH, message)))
-    state, more = _end_turn(state, EndReason.REQUESTED, event.at, event.audio_end)
+        return state, (*effects, Emit(Notice(NoticeCode.NO_SPEECH, message, request_id=event.request_id)))
+    state, more = _end_turn(state, EndReason.REQUESTED, event.at, event.audio_end, event.request_id)
     return state, effects + more
 
 
@@ -217,7 +218,7 @@ def _close_segment(state: State) -> Step:
     return state, (CloseSegment(segment.number),)
 
 
-def _end_turn(state: State, reason: EndReason, at: float, audio_end: int) -> Step:
+def _end_turn(state: State, reason: EndReason, at: float, audio_end: int, request_id: str = "") -> Step:
     """Closes what is open, and hands the turn over to those that await their reply."""
     assert state.speaking is not None
     effects: tuple[Effect, ...] = ()
@@ -228,10 +229,10 @@ def _end_turn(state: State, reason: EndReason, at: float, audio_end: int) -> Ste
         state = replace(state, speaking=turn)
     state, closing = _close_segment(state)
     assert state.speaking is not None
-    turn = replace(state.speaking, ended_at=at, reason=reason)
+    turn = replace(state.speaking, ended_at=at, reason=reason, request_id=request_id)
     state = replace(
         state, speaking=None, endpointer=state.endpointer.end(), withholding=False, quiet=None, floor=audio_end
     )
-    ended = Emit(SpeechEnded(turn.number, turn.speech_end, reason))
+    ended = Emit(SpeechEnded(turn.number, turn.speech_end, reason, request_id))
     state, replying_effects = replying.await_reply(state, turn)
     return state, (*effects, *closing, ended, *replying_effects)

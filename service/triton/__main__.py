@@ -13,9 +13,9 @@ import sys
 from pathlib import Path
 
 from pipelines.models.shipped import SHIPPED
-from pipelines.triton import TritonClient
-from service.log_output import STDERR, logging_to
-from service.main import DEFAULT_MODEL_REPOSITORY
+from pipelines.models.triton import TritonClient
+from service.app import DEFAULT_MODEL_REPOSITORY
+from service.telemetry.log_output import STDERR, logging_to
 from service.triton.installation import TritonNotInstalledError
 from service.triton.process import TritonProcess
 from service.triton.repository import overlaid

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.errors import InvalidInputError, RolloutRefusedError
 from pipelines.models.shipped import SHIPPED
-from pipelines.triton import BadConfigError, renamed, steps, tensors
-from pipelines.versions.smoke_file import read_smoke
+from pipelines.models.triton import BadConfigError, renamed, steps, tensors
+from pipelines.models.versions.smoke_file import read_smoke
 from service.triton.repository import CONFIG
 from service.triton.settings import Settings, SettingsError
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pipelines.models.contracts import EngineRegistry
-    from pipelines.versions.probes import Probe
-    from pipelines.versions.store import EngineFiles
+    from pipelines.models.versions.probes import Probe
+    from pipelines.models.versions.store import EngineFiles
 
 SMOKE = "smoke.jsonl"
 
@@ -67,16 +67,16 @@ class EngineStore:
         self._others = [path.parent.name for path in _configs(repository) if path.parent.name not in held]
 
     def holds(self, engine: str) -> bool:
-        """See ``pipelines.versions.store.EngineStore``."""
+        """See ``pipelines.models.versions.store.EngineStore``."""
         return engine in self._tensors
 
     def source(self, engine: str) -> str:
-        """See ``pipelines.versions.store.EngineStore``."""
+        """See ``pipelines.models.versions.store.EngineStore``."""
         # A model whose settings were changed has a folder here, and the rest of it elsewhere.
         return str((self._repository / engine / "1").resolve().parent)
 
     async def check(self, source: Path) -> CheckedEngine:
-        """See ``pipelines.versions.store.EngineStore``."""
+        """See ``pipelines.models.versions.store.EngineStore``."""
         try:
             return await asyncio.to_thread(self._check, source)
         except OSError as error:
@@ -84,7 +84,7 @@ class EngineStore:
             raise RolloutRefusedError("FILES_UNREADABLE", message) from error
 
     async def add(self, files: EngineFiles, number: int) -> None:
-        """See ``pipelines.versions.store.EngineStore``."""
+        """See ``pipelines.models.versions.store.EngineStore``."""
         assert isinstance(files, CheckedEngine)
         self._models[files.engine, number] = tuple(f"{folder.name}.{number}" for folder in files.folders)
         try:
@@ -94,15 +94,15 @@ class EngineStore:
             raise RolloutRefusedError(reason, f"the engine's files cannot be copied: {_sentence(error)}") from error
 
     def models(self, engine: str, number: int) -> Sequence[str]:
-        """See ``pipelines.versions.store.EngineStore``."""
+        """See ``pipelines.models.versions.store.EngineStore``."""
         return self._models[engine, number]
 
     def others(self) -> Sequence[str]:
-        """See ``pipelines.versions.store.EngineStore``."""
+        """See ``pipelines.models.versions.store.EngineStore``."""
         return self._others
 
     async def remove(self, engine: str, number: int) -> None:
-        """See ``pipelines.versions.store.EngineStore``."""
+        """See ``pipelines.models.versions.store.EngineStore``."""
         names = self._models.pop((engine, number), ())
         await asyncio.to_thread(_remove, [self._repository / name for name in names])
 

@@ -10,7 +10,7 @@ from pipelines.errors import RolloutRefusedError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipelines.versions.store import EngineFiles
+    from pipelines.models.versions.store import EngineFiles
 
 
 class FixedStore:
@@ -24,7 +24,7 @@ class FixedStore:
         return False
 
     def source(self, _: str) -> str:
-        """See ``pipelines.versions.store.EngineStore``."""
+        """See ``pipelines.models.versions.store.EngineStore``."""
         return f"Triton at {self._address}"
 
     async def check(self, _: Path) -> NoReturn:
@@ -37,11 +37,11 @@ class FixedStore:
         await self.check(Path(files.engine))
 
     def models(self, engine: str, _: int) -> Sequence[str]:
-        """See ``pipelines.versions.store.EngineStore``."""
+        """See ``pipelines.models.versions.store.EngineStore``."""
         return (engine,)
 
     def others(self) -> Sequence[str]:
-        """See ``pipelines.versions.store.EngineStore``."""
+        """See ``pipelines.models.versions.store.EngineStore``."""
         return ()
 
     async def remove(self, engine: str, number: int) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 
-from service.private_memory import SHARED_MEMORY, close_to_others, why_not_isolated
+from service.processes.private_memory import SHARED_MEMORY, close_to_others, why_not_isolated
 
 PREFIX = "vivavoce-run-"
 LOCK = "lock"

@@ -14,8 +14,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from service.bound_program import bound
-from service.private_memory import SHARED_MEMORY
+from service.processes.bound_program import bound
+from service.processes.private_memory import SHARED_MEMORY
 from service.triton.installation import TritonInstallation
 from service.triton.logs import reason, relay
 from service.triton.process_look import ProcessWatch, look

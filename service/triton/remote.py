@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Protocol
 from pipelines.errors import ModelError
 from pipelines.models.contracts import INTENT_SLOT
 from pipelines.models.shipped import SHIPPED
-from pipelines.triton import diagnose
-from service.readiness import ModelServer
+from pipelines.models.triton import diagnose
+from service.sessions.readiness import ModelServer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pipelines.models.contracts import EngineRegistry
-    from pipelines.triton import TritonClient
-    from pipelines.versions.serving import ActiveVersions
+    from pipelines.models.triton import TritonClient
+    from pipelines.models.versions.serving import ActiveVersions
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines.models.shipped import SHIPPED
-from pipelines.triton import BadConfigError, steps
+from pipelines.models.triton import BadConfigError, steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -8,7 +8,7 @@
     instances = 2
     queue_delay_microseconds = 100
 
-:class:`pipelines.triton.ModelSettings` says what the keys mean. What is not set stays as ``config.pbtxt`` has it.
+:class:`pipelines.models.triton.ModelSettings` describes the keys. A key that is not set stays as in ``config.pbtxt``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pipelines.triton import ModelSettings, SettingError, adjusted
+from pipelines.models.triton import ModelSettings, SettingError, adjusted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

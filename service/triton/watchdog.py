@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from pipelines.models.contracts import EngineRegistry
-    from pipelines.versions.serving import ActiveVersions
-    from service.readiness import ModelServer
+    from pipelines.models.versions.serving import ActiveVersions
+    from service.sessions.readiness import ModelServer
 
 logger = logging.getLogger(__name__)
 

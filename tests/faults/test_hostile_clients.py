@@ -19,10 +19,10 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 import vivavoce
 from benchmarks.hostile.attacks import ASK
 from benchmarks.hostile.raw_http2 import HEADERS, Attacker, silent_connection
-from service.child_process import listening
-from service.first_messages import FirstMessages
-from service.listening import MAX_STREAMS_OF_CONNECTION, listen, server_options
-from service.message_gate import MessageGate
+from service.grpc_server.first_messages import FirstMessages
+from service.grpc_server.listening import MAX_STREAMS_OF_CONNECTION, listen, server_options
+from service.grpc_server.message_gate import MessageGate
+from service.processes.child_process import listening
 
 if TYPE_CHECKING:
     import socket

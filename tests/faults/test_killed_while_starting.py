@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from service.child_process import SERVE
+from service.processes.child_process import SERVE
 from service.triton.guardian import VARIABLE, segment_prefix
 
 if TYPE_CHECKING:

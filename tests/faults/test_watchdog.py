@@ -17,7 +17,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import vivavoce
 from demo.manifest import utterances
-from service.child_process import SERVE, listening, start, stop, wait_for_address
+from service.processes.child_process import SERVE, listening, start, stop, wait_for_address
 from tests.integration.triton_processes import family, run_folder, stub, tritonserver
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from service.child_process import listening
+from service.processes.child_process import listening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import vivavoce
 from demo.manifest import utterances
-from service.child_process import SERVE, listening
+from service.processes.child_process import SERVE, listening
 
 
 async def _converse(address: str) -> vivavoce.Reply:

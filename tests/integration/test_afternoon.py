@@ -8,7 +8,7 @@ import pytest
 
 import vivavoce
 from demo.manifest import utterances
-from service.child_process import listening
+from service.processes.child_process import listening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

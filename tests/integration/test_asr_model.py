@@ -19,10 +19,10 @@ import soxr
 import tritonclient.grpc as triton
 from tritonclient.utils import InferenceServerException
 
-from engines.asr import moonshine
-from engines.asr.decoder import DecoderBatch, DraftBatch
-from engines.asr.moonshine import MoonshineRecognizer
-from engines.asr.utterance import SAMPLE_RATE, Utterance
+from engines.asr.moonshine import model as moonshine
+from engines.asr.moonshine.decoder import DecoderBatch, DraftBatch
+from engines.asr.moonshine.model import MoonshineRecognizer
+from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
 from modelkit.moonshine import TARGET, find_assets
 
 if TYPE_CHECKING:

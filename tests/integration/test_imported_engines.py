@@ -15,7 +15,7 @@ from engines.bert.span_decoding import Calibration, SpanDecoder
 from engines.bert.tokenizing import DocumentTokenizer
 from modelkit.importing.checkpoint import read_checkpoint
 from modelkit.importing.engine import write_engine
-from service.child_process import listening
+from service.processes.child_process import listening
 from tests.unit.modelkit.importing.checkpoints import (
     hugging_face,
     nemo_intent_slot,

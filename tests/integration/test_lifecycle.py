@@ -14,8 +14,8 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import vivavoce
-from service.child_process import listening, stop
-from service.main import DEFAULT_MODEL_REPOSITORY
+from service.app import DEFAULT_MODEL_REPOSITORY
+from service.processes.child_process import listening, stop
 from tests.integration.triton_processes import family, run_folder, tritonserver
 
 if TYPE_CHECKING:

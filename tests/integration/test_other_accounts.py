@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from service.child_process import SERVE, start, stop, wait_for_address
+from service.processes.child_process import SERVE, start, stop, wait_for_address
 from tests.integration.triton_processes import family, run_folder, tritonserver
 from tests.without_namespaces import namespaces_are_allowed
 

@@ -13,13 +13,12 @@ import tritonclient.grpc.aio as triton_client
 
 import vivavoce
 from demo.manifest import utterances
-from pipelines.calibration import recorded_utterances
-from pipelines.deadline import answers_within
 from pipelines.errors import ModelUnavailableError
-from pipelines.ports import AnswerSpan
-from pipelines.triton import TritonAnswers, TritonClient, TritonIntents
-from service.capacity import NEWCOMER
-from service.child_process import listening
+from pipelines.load.calibration import recorded_utterances
+from pipelines.models.ports import AnswerSpan
+from pipelines.models.triton import TritonAnswers, TritonClient, TritonIntents
+from service.admission.capacity import NEWCOMER
+from service.processes.child_process import listening
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -190,9 +189,9 @@ async def test_triton_does_not_compute_what_nobody_waits_for_any_more(triton: Tr
     async def ask(within_seconds: float) -> tuple[list[object], float]:
         """Asks many questions at once; returns what came of each, and for how long the network computed."""
         before = (await client.busy_seconds())["qa_bert"]
-        with answers_within(within_seconds):
-            calls = [answers.find(f"Who was number {number}?", document) for number in range(CROWD)]
-            found = await asyncio.gather(*calls, return_exceptions=True)
+        due = asyncio.get_running_loop().time() + within_seconds
+        calls = [answers.find(f"Who was number {number}?", document, due) for number in range(CROWD)]
+        found = await asyncio.gather(*calls, return_exceptions=True)
         return found, (await client.busy_seconds())["qa_bert"] - before
 
     try:

@@ -16,10 +16,10 @@ import tritonclient.grpc as triton
 from tritonclient.utils import InferenceServerException
 
 import vivavoce
-from engines.asr.hints import Hint
-from engines.asr.moonshine import MoonshineRecognizer
-from engines.asr.spelling import spell
-from engines.asr.utterance import SAMPLE_RATE, Utterance
+from engines.asr.moonshine.model import MoonshineRecognizer
+from engines.asr.search.hints import Hint
+from engines.asr.search.spelling import spell
+from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
 from modelkit.moonshine import TARGET
 
 if TYPE_CHECKING:

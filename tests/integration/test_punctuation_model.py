@@ -8,7 +8,7 @@ import pytest
 import tritonclient.grpc as triton
 from tritonclient.utils import InferenceServerException
 
-from service.riva.proto import riva_nlp_pb2, riva_nlp_pb2_grpc
+from service.api.riva.proto import riva_nlp_pb2, riva_nlp_pb2_grpc
 from tests.integration.bert_models import strings
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.recognition.material import demonstration
 from benchmarks.recognition.systems import MoonshineVoice, OurEngine, System
-from pipelines.voice_activity import SileroModel
+from pipelines.vad.voice_activity import SileroModel
 
 UTTERANCES = [recording.utterances[0] for recording in demonstration(SileroModel())[1:4]]
 TEXTS = [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import vivavoce
 from demo.manifest import FOLDER
-from service.child_process import listening
+from service.processes.child_process import listening
 from service.triton.process import free_port
 
 if TYPE_CHECKING:

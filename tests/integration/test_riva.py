@@ -13,8 +13,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import vivavoce
 from demo.manifest import utterances
-from service.riva.handlers import SERVICE_NAMES
-from service.riva.proto import riva_asr_pb2, riva_asr_pb2_grpc, riva_audio_pb2
+from service.api.riva.handlers import SERVICE_NAMES
+from service.api.riva.proto import riva_asr_pb2, riva_asr_pb2_grpc, riva_audio_pb2
 
 if TYPE_CHECKING:
     from tests.integration.conftest import Triton

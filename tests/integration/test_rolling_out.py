@@ -18,9 +18,9 @@ import pytest
 
 import vivavoce
 from demo.manifest import utterances
-from service.admin_socket import default_path
-from service.child_process import listening
-from service.riva.proto import riva_nlp_pb2, riva_nlp_pb2_grpc
+from service.api.riva.proto import riva_nlp_pb2, riva_nlp_pb2_grpc
+from service.grpc_server.admin_socket import default_path
+from service.processes.child_process import listening
 from tests.integration.reflection_client import ReflectionClient
 from vivavoce import ModelState
 

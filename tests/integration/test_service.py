@@ -17,7 +17,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 import vivavoce
 from demo.manifest import utterances
-from service.probe import serves
+from service.grpc_server.probe import serves
 from service.triton.process import free_port
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import grpc
 
 import vivavoce
 from demo.manifest import utterances
-from service.child_process import listening
-from service.riva.proto import riva_nlp_pb2, riva_nlp_pb2_grpc
+from service.api.riva.proto import riva_nlp_pb2, riva_nlp_pb2_grpc
+from service.processes.child_process import listening
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import vivavoce
-from service.child_process import listening
+from service.processes.child_process import listening
 from tests.tiny_bert import write_tiny_bert
 
 if TYPE_CHECKING:

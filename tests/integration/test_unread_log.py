@@ -10,7 +10,7 @@ import sys
 import grpc
 
 import vivavoce
-from service.child_process import SERVE, start, stop, wait_for_address
+from service.processes.child_process import SERVE, start, stop, wait_for_address
 
 MALFORMED_CHECKS = 500
 DOCUMENT = "The museum opens at nine."

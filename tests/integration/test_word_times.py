@@ -18,7 +18,7 @@ import pytest
 import soundfile
 
 from demo.manifest import utterances
-from service.riva.proto import riva_asr_pb2, riva_asr_pb2_grpc, riva_audio_pb2
+from service.api.riva.proto import riva_asr_pb2, riva_asr_pb2_grpc, riva_audio_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

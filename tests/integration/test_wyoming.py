@@ -15,7 +15,7 @@ from wyoming.info import Describe, Info
 from wyoming.intent import Intent, NotRecognized, Recognize
 
 from demo.manifest import utterances
-from service.child_process import listening
+from service.processes.child_process import listening
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

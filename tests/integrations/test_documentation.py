@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks.environments import python_for, run_alone
-from service.child_process import listening
+from service.processes.child_process import listening
 from tests.integrations.recordings import LIGHTS, words
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.child_process import StartError, start, stop, wait_for_address
+from service.processes.child_process import StartError, start, stop, wait_for_address
 from tests.packages.interpreters import make_environment, run, uv
 
 if TYPE_CHECKING:

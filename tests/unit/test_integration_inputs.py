@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    for name in ("service/riva/speech.py", "protos/riva/asr.proto", "docs/integrations.md", "docs/models.md"):
+    for name in ("service/api/riva/asr/speech.py", "protos/riva/asr.proto", "docs/integrations.md", "docs/models.md"):
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(name)
@@ -31,15 +31,15 @@ def test_what_an_input_says_counts(project: Path):
 
 def test_what_an_input_is_called_counts(project: Path):
     before = inputs.fingerprint(project)
-    (project / "service/riva/speech.py").rename(project / "service/riva/spoken.py")
+    (project / "service/api/riva/asr/speech.py").rename(project / "service/api/riva/spoken.py")
     assert inputs.fingerprint(project) != before
 
 
 def test_nothing_else_counts(project: Path):
     before = inputs.fingerprint(project)
     (project / "docs/models.md").write_text("another text")
-    (project / "service/riva/__pycache__").mkdir()
-    (project / "service/riva/__pycache__/speech.cpython-311.pyc").write_bytes(b"compiled")
+    (project / "service/api/riva/__pycache__").mkdir()
+    (project / "service/api/riva/__pycache__/speech.cpython-311.pyc").write_bytes(b"compiled")
     assert inputs.fingerprint(project) == before
 
 

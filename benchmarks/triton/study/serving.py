@@ -12,15 +12,15 @@ import tritonclient.grpc.aio as triton
 from tritonclient.utils import InferenceServerException
 
 from benchmarks.triton.study.plan import ASR, ASR_VARIANTS, NETWORKS, VARIANTS, served_name
-from pipelines.triton import adjusted, renamed
-from service.main import DEFAULT_MODEL_REPOSITORY
+from pipelines.models.triton import adjusted, renamed
+from service.app import DEFAULT_MODEL_REPOSITORY
 from service.triton.process import TritonProcess
 from service.triton.repository import CONFIG, link_with_config
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from pipelines.triton import ModelSettings
+    from pipelines.models.triton import ModelSettings
 
 _START_SECONDS = 120.0
 _PROBE_PAUSE_SECONDS = 0.2

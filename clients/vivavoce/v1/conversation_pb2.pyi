@@ -60,16 +60,18 @@ GOING_AWAY_REASON_IDLE: GoingAwayReason
 GOING_AWAY_REASON_AGE: GoingAwayReason
 
 class ConverseRequest(_message.Message):
-    __slots__ = ("config", "audio", "text", "end_of_utterance")
+    __slots__ = ("config", "audio", "text", "end_of_utterance", "request_id")
     CONFIG_FIELD_NUMBER: _ClassVar[int]
     AUDIO_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     END_OF_UTTERANCE_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     config: ConversationConfig
     audio: bytes
     text: str
     end_of_utterance: EndOfUtterance
-    def __init__(self, config: _Optional[_Union[ConversationConfig, _Mapping]] = ..., audio: _Optional[bytes] = ..., text: _Optional[str] = ..., end_of_utterance: _Optional[_Union[EndOfUtterance, _Mapping]] = ...) -> None: ...
+    request_id: str
+    def __init__(self, config: _Optional[_Union[ConversationConfig, _Mapping]] = ..., audio: _Optional[bytes] = ..., text: _Optional[str] = ..., end_of_utterance: _Optional[_Union[EndOfUtterance, _Mapping]] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class EndOfUtterance(_message.Message):
     __slots__ = ()
@@ -160,7 +162,7 @@ class SpeechBegan(_message.Message):
     def __init__(self, turn: _Optional[int] = ..., start: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class Transcript(_message.Message):
-    __slots__ = ("turn", "text", "is_final", "start", "end", "alternatives", "confidence")
+    __slots__ = ("turn", "text", "is_final", "start", "end", "alternatives", "confidence", "request_id")
     TURN_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     IS_FINAL_FIELD_NUMBER: _ClassVar[int]
@@ -168,6 +170,7 @@ class Transcript(_message.Message):
     END_FIELD_NUMBER: _ClassVar[int]
     ALTERNATIVES_FIELD_NUMBER: _ClassVar[int]
     CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     turn: int
     text: str
     is_final: bool
@@ -175,7 +178,8 @@ class Transcript(_message.Message):
     end: _duration_pb2.Duration
     alternatives: _containers.RepeatedCompositeFieldContainer[Alternative]
     confidence: float
-    def __init__(self, turn: _Optional[int] = ..., text: _Optional[str] = ..., is_final: _Optional[bool] = ..., start: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., end: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., alternatives: _Optional[_Iterable[_Union[Alternative, _Mapping]]] = ..., confidence: _Optional[float] = ...) -> None: ...
+    request_id: str
+    def __init__(self, turn: _Optional[int] = ..., text: _Optional[str] = ..., is_final: _Optional[bool] = ..., start: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., end: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., alternatives: _Optional[_Iterable[_Union[Alternative, _Mapping]]] = ..., confidence: _Optional[float] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class Alternative(_message.Message):
     __slots__ = ("text", "confidence")
@@ -186,24 +190,28 @@ class Alternative(_message.Message):
     def __init__(self, text: _Optional[str] = ..., confidence: _Optional[float] = ...) -> None: ...
 
 class SpeechEnded(_message.Message):
-    __slots__ = ("turn", "end", "reason")
+    __slots__ = ("turn", "end", "reason", "request_id")
     TURN_FIELD_NUMBER: _ClassVar[int]
     END_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     turn: int
     end: _duration_pb2.Duration
     reason: EndReason
-    def __init__(self, turn: _Optional[int] = ..., end: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., reason: _Optional[_Union[EndReason, str]] = ...) -> None: ...
+    request_id: str
+    def __init__(self, turn: _Optional[int] = ..., end: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., reason: _Optional[_Union[EndReason, str]] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class Notice(_message.Message):
-    __slots__ = ("code", "message", "turn")
+    __slots__ = ("code", "message", "turn", "request_id")
     CODE_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     TURN_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     code: NoticeCode
     message: str
     turn: int
-    def __init__(self, code: _Optional[_Union[NoticeCode, str]] = ..., message: _Optional[str] = ..., turn: _Optional[int] = ...) -> None: ...
+    request_id: str
+    def __init__(self, code: _Optional[_Union[NoticeCode, str]] = ..., message: _Optional[str] = ..., turn: _Optional[int] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class GoingAway(_message.Message):
     __slots__ = ("reason", "grace")

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
-from engines.asr.engine import AsrEngine
 from engines.asr.errors import AsrError, InvalidHintsError
-from engines.asr.hints import check_hints
-from engines.asr.memory import release_free_memory
-from engines.asr.moonshine import MoonshineRecognizer
-from engines.asr.queueing import Ticket
-from engines.asr.requests import AsrRequest, AsrResult, AsrSettings
-from engines.asr.workers import Workers
+from engines.asr.moonshine.memory import release_free_memory
+from engines.asr.moonshine.model import MoonshineRecognizer
+from engines.asr.search.hints import check_hints
+from engines.asr.serving.engine import AsrEngine
+from engines.asr.serving.queueing import Ticket
+from engines.asr.serving.requests import AsrRequest, AsrResult, AsrSettings
+from engines.asr.serving.workers import Workers
 from engines.deadline import deadline_seconds
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from engines.asr.hints import Hint
+    from engines.asr.search.hints import Hint
 
 
 logger = logging.getLogger(__name__)

@@ -138,4 +138,4 @@ def test_what_this_client_knows_of_the_contract_is_ours():
     root = Path(__file__).parents[3]
     command = [str(python_for(SCRIPT.parent)), "-m", "tests.riva_contract"]
     printed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True, timeout=60).stdout
-    assert json.loads(printed) == describe("service.riva.proto")
+    assert json.loads(printed) == describe("service.api.riva.proto")

@@ -7,7 +7,7 @@ import numpy as np
 from click.testing import CliRunner
 
 from benchmarks import drafting
-from engines.asr import moonshine
+from engines.asr.moonshine import model as moonshine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from engines.asr.utterance import Utterance
+    from engines.asr.serving.utterance import Utterance
 
 SPOKEN = [np.zeros(1000 * n, np.float32) for n in range(1, 11)]
 SECONDS = {True: 0.01, False: 0.02}

@@ -78,7 +78,7 @@ def test_all_processes_have_real_time_priority_where_it_was_taken():
     code = """
 import os
 from benchmarks import processes
-from service.scheduling import RealTimeRefusedError, run_in_real_time
+from service.processes.scheduling import RealTimeRefusedError, run_in_real_time
 from tests.unit.benchmarks.test_processes import scheduling_policy
 try:
     run_in_real_time()
@@ -118,7 +118,7 @@ def test_a_server_does_not_outlive_who_started_it(tmp_path: Path):
     server = "import os, signal; print('listening on', os.getpid(), flush=True); signal.pause()"
     program = f"""
 from pathlib import Path
-from service.child_process import listening
+from service.processes.child_process import listening
 with listening(["-c", {server!r}], Path({str(tmp_path / "log")!r})) as (process, address):
     print(address, flush=True)
     process.wait()

@@ -19,8 +19,8 @@ from benchmarks.recognition.race import Entry, race, schedule, speeds
 from benchmarks.recognition.report import accuracy, against_moonshine, rows, table
 from benchmarks.recognition.systems import deal, repository_with
 from benchmarks.recognition.worker import Worker
-from pipelines.triton.configs import parse
-from service.main import DEFAULT_MODEL_REPOSITORY
+from pipelines.models.triton.configs import parse
+from service.app import DEFAULT_MODEL_REPOSITORY
 
 RATE = 16_000
 

@@ -74,25 +74,27 @@ def one_turn(requests: Iterator[pb.ConverseRequest], _context: grpc.ServicerCont
                     yield _transcript(turn, "turn on the", is_final=False)
                 heard_bytes += len(request.audio)
             case "text":
-                yield pb.ConverseResponse(reply=make_reply(turn, request.text))
+                yield pb.ConverseResponse(reply=make_reply(turn, request.text, request_id=request.request_id))
                 turn += 1
             case "end_of_utterance":
-                yield from _end(turn, heard_bytes, pb.END_REASON_REQUESTED)
+                yield from _end(turn, heard_bytes, pb.END_REASON_REQUESTED, request.request_id)
                 turn, heard_bytes = turn + 1, 0
     if heard_bytes:
         yield from _end(turn, heard_bytes, pb.END_REASON_HALF_CLOSE)
 
 
-def _transcript(turn: int, text: str, *, is_final: bool) -> pb.ConverseResponse:
+def _transcript(turn: int, text: str, *, is_final: bool, request_id: str = "") -> pb.ConverseResponse:
     transcript = pb.Transcript(turn=turn, text=text, is_final=is_final, start=seconds(0.25), end=seconds(1.5))
+    transcript.request_id = request_id
     return pb.ConverseResponse(transcript=transcript)
 
 
-def _end(turn: int, heard_bytes: int, reason: pb.EndReason) -> Iterator[pb.ConverseResponse]:
+def _end(turn: int, heard_bytes: int, reason: pb.EndReason, request_id: str = "") -> Iterator[pb.ConverseResponse]:
     end = seconds(heard_bytes / BYTES_PER_SECOND)
-    yield pb.ConverseResponse(speech_ended=pb.SpeechEnded(turn=turn, end=end, reason=reason))
-    yield _transcript(turn, "turn on the light", is_final=True)
-    yield pb.ConverseResponse(reply=make_reply(turn))
+    ended = pb.SpeechEnded(turn=turn, end=end, reason=reason, request_id=request_id)
+    yield pb.ConverseResponse(speech_ended=ended)
+    yield _transcript(turn, "turn on the light", is_final=True, request_id=request_id)
+    yield pb.ConverseResponse(reply=make_reply(turn, request_id=request_id))
 
 
 def refusing(code: grpc.StatusCode, message: str, *details: Message) -> Script:

@@ -42,9 +42,10 @@ def hearing(name: str) -> Script:
                     for number, repeated in itertools.groupby(request.audio):
                         yield from heard.add(number, len(list(repeated)) / BYTES_PER_SECOND)
                 case "end_of_utterance":
-                    yield from heard.end(pb.END_REASON_REQUESTED)
+                    yield from heard.end(pb.END_REASON_REQUESTED, request.request_id)
                 case "text":
-                    yield pb.ConverseResponse(reply=make_reply(heard.turn, request.text))
+                    reply = make_reply(heard.turn, request.text, request_id=request.request_id)
+                    yield pb.ConverseResponse(reply=reply)
                     heard.turn += 1
         yield from heard.end(pb.END_REASON_HALF_CLOSE)
 
@@ -69,12 +70,14 @@ class _Heard:
             self._words.append(str(number))
             yield self._transcript(is_final=False)
 
-    def end(self, reason: pb.EndReason) -> Iterator[pb.ConverseResponse]:
+    def end(self, reason: pb.EndReason, request_id: str = "") -> Iterator[pb.ConverseResponse]:
         if self._words:
-            ended = pb.SpeechEnded(turn=self.turn, end=seconds(self._position), reason=reason)
+            end = seconds(self._position)
+            ended = pb.SpeechEnded(turn=self.turn, end=end, reason=reason, request_id=request_id)
             yield pb.ConverseResponse(speech_ended=ended)
             yield self._transcript(is_final=True)
-            yield pb.ConverseResponse(reply=make_reply(self.turn, " ".join(self._words)))
+            reply = make_reply(self.turn, " ".join(self._words), request_id=request_id)
+            yield pb.ConverseResponse(reply=reply)
             self.turn, self._words = self.turn + 1, []
 
     def _transcript(self, *, is_final: bool) -> pb.ConverseResponse:

@@ -12,7 +12,7 @@ import click
 import pytest
 
 import vivavoce
-from service.admin_socket import default_path
+from service.grpc_server.admin_socket import default_path
 from vivavoce._address import admin_target, check_socket, is_local
 from vivavoce.cli.options import check_address
 
@@ -109,7 +109,7 @@ def test_a_socket_of_another_user_is_told_as_such(tmp_path: Path, monkeypatch: p
 
 CALLS = """
 import asyncio, sys, vivavoce
-from service.probe import serves
+from service.grpc_server.probe import serves
 from vivavoce._connection import open_channel, reach
 
 async def connect(target):

@@ -11,7 +11,7 @@ from vivavoce._look_back import LookBack
 from vivavoce.v1 import conversation_pb2 as pb
 
 FORMAT = vivavoce.AudioFormat()
-END = pb.ConverseRequest(end_of_utterance=pb.EndOfUtterance())
+END = pb.ConverseRequest(end_of_utterance=pb.EndOfUtterance(), request_id="end")
 
 
 def second(number: int, of: vivavoce.AudioFormat = FORMAT) -> bytes:
@@ -27,7 +27,7 @@ def say(look_back: LookBack, *said: bytes | str | pb.ConverseRequest) -> None:
             case bytes():
                 look_back.sent(pb.ConverseRequest(audio=one))
             case str():
-                look_back.sent(pb.ConverseRequest(text=one))
+                look_back.sent(pb.ConverseRequest(text=one, request_id=one))
             case _:
                 look_back.sent(one)
 
@@ -36,13 +36,13 @@ def began(turn: int, start_seconds: float) -> vivavoce.SpeechBegan:
     return vivavoce.SpeechBegan(turn, start_seconds)
 
 
-def ended(turn: int, end_seconds: float, reason: str = "SILENCE") -> vivavoce.SpeechEnded:
-    return vivavoce.SpeechEnded(turn, end_seconds, vivavoce.EndReason[reason])
+def ended(turn: int, end_seconds: float, reason: str = "SILENCE", request_id: str = "") -> vivavoce.SpeechEnded:
+    return vivavoce.SpeechEnded(turn, end_seconds, vivavoce.EndReason[reason], request_id)
 
 
-def reply(turn: int) -> vivavoce.Reply:
+def reply(turn: int, request_id: str = "") -> vivavoce.Reply:
     return vivavoce.Reply(
-        turn, "", None, (), None, REPLY.status, (), REPLY.latency, speculated=False, client_latency_seconds=None
+        turn, "", None, (), None, REPLY.status, (), REPLY.latency, speculated=False, request_id=request_id
     )
 
 
@@ -95,7 +95,7 @@ def test_of_an_answered_turn_nothing_is_left_but_the_silence_after_it() -> None:
 def test_an_utterance_that_is_over_but_not_answered_is_said_again() -> None:
     look_back = LookBack(FORMAT)
     say(look_back, second(1), END, second(2))
-    hear(look_back, began(1, 0.2), ended(1, 0.9, "REQUESTED"))
+    hear(look_back, began(1, 0.2), ended(1, 0.9, "REQUESTED", "end"))
 
     assert again(look_back) == [second(1), "/", second(2)]
 
@@ -103,9 +103,41 @@ def test_an_utterance_that_is_over_but_not_answered_is_said_again() -> None:
 def test_an_end_of_utterance_ends_what_is_kept() -> None:
     look_back = LookBack(FORMAT)
     say(look_back, second(1), END, second(2))
-    hear(look_back, began(1, 0.2), ended(1, 0.4, "REQUESTED"), reply(1))
+    hear(look_back, began(1, 0.2), ended(1, 0.4, "REQUESTED", "end"), reply(1, "end"))
 
     assert again(look_back) == [second(2)]
+
+
+def test_a_name_may_be_given_again() -> None:
+    look_back = LookBack(FORMAT)
+    say(look_back, "one", "one")
+    hear(look_back, reply(1, "one"))
+
+    assert again(look_back) == ["one"]
+
+
+@pytest.mark.parametrize(
+    "unnamed",
+    [
+        [reply(1)],
+        [began(1, 0.2), ended(1, 0.4, "REQUESTED")],
+        [vivavoce.Notice(vivavoce.NoticeCode.NO_SPEECH, "Speak.", None)],
+    ],
+)
+def test_a_server_that_names_no_requests_is_told_from_its_first_answer(unnamed: list[vivavoce.Event]) -> None:
+    look_back = LookBack(FORMAT)
+    say(look_back, second(1), "one", END)
+
+    with pytest.raises(vivavoce.Incompatible, match=r"update the server, or leave reconnect_seconds at 0\.$"):
+        hear(look_back, *unnamed)
+
+
+def test_a_server_that_names_no_requests_will_do_where_none_are_made() -> None:
+    look_back = LookBack(FORMAT)
+    say(look_back, second(1))
+    hear(look_back, began(1, 0.2), ended(1, 0.4), reply(1))
+
+    assert again(look_back) == [second(1)[12_800:]]
 
 
 def test_the_end_of_the_audio_ends_what_is_kept() -> None:
@@ -119,16 +151,16 @@ def test_the_end_of_the_audio_ends_what_is_kept() -> None:
 def test_an_end_of_utterance_before_which_nobody_spoke_is_settled() -> None:
     look_back = LookBack(FORMAT)
     say(look_back, END, second(1), END)
-    hear(look_back, vivavoce.Notice(vivavoce.NoticeCode.NO_SPEECH, "Speak.", None))
+    hear(look_back, vivavoce.Notice(vivavoce.NoticeCode.NO_SPEECH, "Speak.", None, "end"))
 
     assert again(look_back) == [second(1), "/"]
 
 
-def test_typed_turns_are_told_apart_by_their_numbers() -> None:
+def test_typed_turns_are_told_apart_by_their_names() -> None:
     """Replies may come in another order than their turns."""
     look_back = LookBack(FORMAT)
     say(look_back, "one", second(1), "three", "four")
-    hear(look_back, began(2, 0.5), reply(4), reply(1))
+    hear(look_back, began(2, 0.5), reply(4, "four"), reply(1, "one"))
 
     assert again(look_back) == [second(1), "three"]
 
@@ -207,7 +239,7 @@ def test_the_bound_in_bytes_holds_for_dense_audio(monkeypatch: pytest.MonkeyPatc
 def test_typed_turns_need_no_audio() -> None:
     look_back = LookBack(None)
     say(look_back, "one", "two")
-    hear(look_back, reply(1))
+    hear(look_back, reply(1, "one"))
     reconnected, requests = look_back.begin_anew()
 
     assert reconnected == vivavoce.Reconnected(0.0, 0.0)

@@ -6,14 +6,15 @@ import math
 
 import pytest
 
-from pipelines.endpointing import EndpointingConfig
-from pipelines.voice_activity import WINDOW_SECONDS
-from vivavoce import EndReason, Latency, Notice, NoticeCode, Reply, ReplyStatus, SpeechBegan, SpeechEnded
+from pipelines.vad.endpointing import EndpointingConfig
+from pipelines.vad.voice_activity import WINDOW_SECONDS
+from vivavoce import EndReason, Latency, Notice, NoticeCode, Reply, ReplyStatus, SpeechEnded
 from vivavoce._reply_clock import ReplyClock
 
 
-def _reply(turn: int) -> Reply:
-    return Reply(turn, "", None, (), None, ReplyStatus.COMPLETE, (), Latency(0.0, ()), speculated=False)
+def _reply(turn: int, request_id: str = "") -> Reply:
+    latency = Latency(0.0, ())
+    return Reply(turn, "", None, (), None, ReplyStatus.COMPLETE, (), latency, speculated=False, request_id=request_id)
 
 
 def _clock_after(chunk_count: int, stop_window_seconds: float = 0.6) -> ReplyClock:
@@ -71,39 +72,55 @@ def test_half_close_counts_from_the_half_close() -> None:
     assert clock.latency_seconds(_reply(1), moment=0.7) == pytest.approx(0.2)
 
 
-def test_requests_to_end_are_answered_in_order() -> None:
+def test_a_request_to_end_counts_from_its_own_sending() -> None:
     clock = ReplyClock(0.6)
-    for moment in (1.0, 2.0, 3.0):
-        clock.end_requested(moment)
-    clock.speech_ended(SpeechEnded(1, 0.9, EndReason.REQUESTED))
-    clock.notice(Notice(NoticeCode.NO_SPEECH, "Nobody spoke.", None))
-    clock.speech_ended(SpeechEnded(2, 2.9, EndReason.REQUESTED))
+    for moment, name in ((1.0, "a"), (2.0, "b"), (3.0, "c")):
+        clock.requested(name, moment)
+    clock.speech_ended(SpeechEnded(1, 0.9, EndReason.REQUESTED, "a"))
+    clock.notice(Notice(NoticeCode.NO_SPEECH, "Nobody spoke.", None, "b"))
+    clock.speech_ended(SpeechEnded(2, 2.9, EndReason.REQUESTED, "c"))
 
-    assert clock.latency_seconds(_reply(1), moment=1.5) == pytest.approx(0.5)
-    assert clock.latency_seconds(_reply(2), moment=3.25) == pytest.approx(0.25)
+    assert clock.latency_seconds(_reply(1, "a"), moment=1.5) == pytest.approx(0.5)
+    assert clock.latency_seconds(_reply(2, "c"), moment=3.25) == pytest.approx(0.25)
+    assert clock._requests == {}
+
+
+def test_a_server_that_names_no_requests_leaves_their_latency_unknown() -> None:
+    clock = _clock_after(5)
+    clock.requested("end", 1.0)
+    clock.speech_ended(SpeechEnded(1, 0.4, EndReason.REQUESTED))
+
+    assert clock.latency_seconds(_reply(1), moment=1.2) is None
+
+
+def test_requests_that_are_never_answered_take_bounded_memory() -> None:
+    clock = ReplyClock(0.6)
+    for number in range(5_000):
+        clock.requested(f"typed-{number}", number)
+
+    assert len(clock._requests) == 4_096
+    assert clock.latency_seconds(_reply(1, "typed-4999"), moment=5_000.0) == pytest.approx(1.0)
+    assert clock.latency_seconds(_reply(2, "typed-0"), moment=5_000.0) is None
 
 
 def test_typed_turns_count_from_their_own_sending_among_spoken_ones() -> None:
     clock = _clock_after(5)
-    clock.typed(0.2)
+    clock.requested("typed", 0.2)
     clock.half_closed(0.5)
-    clock.speech_began(SpeechBegan(2, 0.1))
     clock.speech_ended(SpeechEnded(2, 0.4, EndReason.HALF_CLOSE))
 
-    assert clock.latency_seconds(_reply(1), moment=0.3) == pytest.approx(0.1)
+    assert clock.latency_seconds(_reply(1, "typed"), moment=0.3) == pytest.approx(0.1)
     assert clock.latency_seconds(_reply(2), moment=0.6) == pytest.approx(0.1)
     assert clock.latency_seconds(_reply(3), moment=0.7) is None
 
 
 def test_typed_turns_may_be_answered_in_another_order() -> None:
     clock = _clock_after(5)
-    clock.typed(0.0)
-    clock.typed(0.2)
-    clock.speech_began(SpeechBegan(3, 0.1))
-    clock.typed(0.3)
-    assert clock.latency_seconds(_reply(4), moment=0.7) == pytest.approx(0.4)
-    assert clock.latency_seconds(_reply(2), moment=0.28) == pytest.approx(0.08)
-    assert clock.latency_seconds(_reply(1), moment=0.29) == pytest.approx(0.29)
+    for moment, name in ((0.0, "a"), (0.2, "b"), (0.3, "c")):
+        clock.requested(name, moment)
+    assert clock.latency_seconds(_reply(4, "c"), moment=0.7) == pytest.approx(0.4)
+    assert clock.latency_seconds(_reply(2, "b"), moment=0.28) == pytest.approx(0.08)
+    assert clock.latency_seconds(_reply(1, "a"), moment=0.29) == pytest.approx(0.29)
 
 
 def test_a_day_of_audio_takes_no_more_memory_than_minutes() -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engines.asr.engine import AsrEngine
-from engines.asr.requests import AsrSettings
+from engines.asr.serving.engine import AsrEngine
+from engines.asr.serving.requests import AsrSettings
 from tests.unit.engines.counting_recognizer import CountingRecognizer
 
 if TYPE_CHECKING:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engines.asr.requests import AsrRequest, AsrResult
-from engines.asr.search_ports import Alternative
-from engines.asr.word_times import TimedWord
+from engines.asr.moonshine.word_times import TimedWord
+from engines.asr.search.ports import Alternative
+from engines.asr.serving.requests import AsrRequest, AsrResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engines.asr.engine import AsrEngine
     from engines.asr.errors import AsrError
-    from engines.asr.hints import Hint
-    from engines.asr.utterance import Utterance
+    from engines.asr.search.hints import Hint
+    from engines.asr.serving.engine import AsrEngine
+    from engines.asr.serving.utterance import Utterance
 
 
 class CountingRecognizer:

@@ -5,7 +5,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from engines.asr.alignment import HEADS, attention, warp
+from engines.asr.moonshine.alignment import HEADS, attention, warp
 
 LAYERS, HEAD_COUNT, HEAD_SIZE = 6, 8, 4
 

@@ -10,9 +10,9 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
-from engines.asr.moonshine import MoonshineRecognizer, token_limit
-from engines.asr.search_ports import NOTHING
-from engines.asr.utterance import Utterance
+from engines.asr.moonshine.model import MoonshineRecognizer, token_limit
+from engines.asr.search.ports import NOTHING
+from engines.asr.serving.utterance import Utterance
 from modelkit import moonshine
 from modelkit.moonshine_graph import ApproximateGraphBuilder, GraphBuilder
 from modelkit.moonshine_weights import QuantizedMatrix, join, pad_head_inputs, pad_head_outputs
@@ -99,7 +99,9 @@ def test_a_model_that_was_not_built_says_how(tmp_path: Path) -> None:
 
 def test_hints_that_are_not_ready_are_waited_for_once_whatever_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     waits = []
-    monkeypatch.setattr("engines.asr.moonshine.wait", lambda biases, seconds: waits.append((len(biases), seconds)))
+    monkeypatch.setattr(
+        "engines.asr.moonshine.model.wait", lambda biases, seconds: waits.append((len(biases), seconds))
+    )
     recognizer = object.__new__(MoonshineRecognizer)
     recognizer._in_batches = lambda utterances, decode, silence: [silence for _ in utterances]
     utterances = [Utterance(bias=Future(), wanted=1), Utterance(), Utterance(bias=Future(), wanted=9)]

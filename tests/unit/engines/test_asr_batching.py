@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.asr.batching import group_by_length
+from engines.asr.serving.batching import group_by_length
 
 
 @given(st.lists(st.integers(0, 500), max_size=20), st.integers(1, 2000), st.floats(0, 1))

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engines.asr.beams import search
-from engines.asr.decoding import LOOP_TOKENS
-from engines.asr.search_ports import Candidates, SearchTask
-from engines.asr.tokenizer import END_TOKEN, START_TOKEN
+from engines.asr.moonshine.decoding import LOOP_TOKENS
+from engines.asr.moonshine.tokenizer import END_TOKEN, START_TOKEN
+from engines.asr.search.beams import search
+from engines.asr.search.ports import Candidates, SearchTask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engines.asr.search_ports import Alternative, Boosted
+    from engines.asr.search.ports import Alternative, Boosted
 
 TOKENS = (3, 4, 5)
 LIMIT = 4

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engines.asr import boosts, hints
-from engines.asr.biasing import Pattern, PhraseAutomaton
 from engines.asr.errors import InvalidHintsError
-from engines.asr.hints import (
+from engines.asr.moonshine.tokenizer import END_TOKEN
+from engines.asr.search import boosts, hints
+from engines.asr.search.biasing import Pattern, PhraseAutomaton
+from engines.asr.search.hints import (
     FULL_PIECES,
     LONGEST_PHRASE,
     MAX_CHARACTERS,
@@ -23,9 +24,8 @@ from engines.asr.hints import (
     PhraseBias,
     check_hints,
 )
-from engines.asr.spelling import spell, words
-from engines.asr.tokenizer import END_TOKEN
-from engines.asr.vocabulary import Spelling, Vocabulary
+from engines.asr.search.spelling import spell, words
+from engines.asr.search.vocabulary import Spelling, Vocabulary
 
 SPACE = "\N{LOWER ONE EIGHTH BLOCK}"
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'.,?-"

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from engines.asr import drafting
-from engines.asr.drafting import MOST_ROWS, drafting_pays
-from engines.asr.moonshine import MoonshineRecognizer
-from engines.asr.utterance import SAMPLE_RATE, Utterance
+from engines.asr.moonshine import drafting
+from engines.asr.moonshine.drafting import MOST_ROWS, drafting_pays
+from engines.asr.moonshine.model import MoonshineRecognizer
+from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from engines.asr.engine import AsrEngine
 from engines.asr.errors import (
     AsrError,
     InvalidAudioError,
     UnknownSequenceError,
     UtteranceTooLongError,
 )
-from engines.asr.features import SAMPLES_PER_FRAME, encoder_frames
-from engines.asr.requests import LONGEST_UTTERANCE_SECONDS, AsrRequest, AsrResult, AsrSettings
-from engines.asr.utterance import SAMPLE_RATE
+from engines.asr.moonshine.features import SAMPLES_PER_FRAME, encoder_frames
+from engines.asr.serving.engine import AsrEngine
+from engines.asr.serving.requests import LONGEST_UTTERANCE_SECONDS, AsrRequest, AsrResult, AsrSettings
+from engines.asr.serving.utterance import SAMPLE_RATE
 from modelkit.moonshine_graph import MAX_POSITIONS
 from tests.unit.engines.counting_recognizer import answers, ask, request
 

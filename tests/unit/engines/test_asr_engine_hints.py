@@ -10,12 +10,12 @@ from engines.asr.errors import (
     InvalidHintsError,
     UnknownSequenceError,
 )
-from engines.asr.hints import Hint
-from engines.asr.requests import AsrRequest, AsrResult
+from engines.asr.search.hints import Hint
+from engines.asr.serving.requests import AsrRequest, AsrResult
 from tests.unit.engines.counting_recognizer import answers, ask, request
 
 if TYPE_CHECKING:
-    from engines.asr.engine import AsrEngine
+    from engines.asr.serving.engine import AsrEngine
     from tests.unit.engines.counting_recognizer import CountingRecognizer
     from tests.virtual_time import Clock
 

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engines.asr.requests import AsrResult
-from engines.asr.word_times import TimedWord
+from engines.asr.moonshine.word_times import TimedWord
+from engines.asr.serving.requests import AsrResult
 from tests.unit.engines.counting_recognizer import answers, ask, request
 
 if TYPE_CHECKING:
-    from engines.asr.engine import AsrEngine
+    from engines.asr.serving.engine import AsrEngine
     from tests.unit.engines.counting_recognizer import CountingRecognizer
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engines.asr.features import CHANNELS, SAMPLES_PER_FRAME, FeatureCache, encoder_frames
+from engines.asr.moonshine.features import CHANNELS, SAMPLES_PER_FRAME, FeatureCache, encoder_frames
 
 RNG = np.random.default_rng(7)
 AUDIO = RNG.normal(size=16_000).astype(np.float32)

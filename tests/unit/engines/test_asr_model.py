@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from engines.asr.errors import InvalidHintsError, UnknownSequenceError
-from engines.asr.requests import AsrRequest, AsrResult
+from engines.asr.serving.requests import AsrRequest, AsrResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from engines.asr.queueing import MOST_LATE_SECONDS, MOST_TEXTS, NEEDED_SECONDS, RequestQueue, Ticket
+from engines.asr.serving.queueing import MOST_LATE_SECONDS, MOST_TEXTS, NEEDED_SECONDS, RequestQueue, Ticket
 from tests.unit.engines.counting_recognizer import request
 
 NOW = 1e9

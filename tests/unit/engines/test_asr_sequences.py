@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engines.asr.errors import InvalidAudioError, TooManySequencesError, UnknownSequenceError, UtteranceTooLongError
-from engines.asr.sequences import SequenceStore
-from engines.asr.utterance import Utterance
+from engines.asr.serving.sequences import SequenceStore
+from engines.asr.serving.utterance import Utterance
 
 if TYPE_CHECKING:
     from tests.virtual_time import Clock

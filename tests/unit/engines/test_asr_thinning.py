@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engines.asr.thinning import BATCH_SECONDS, MAX_STRETCH, BusyShare, PartialTexts, Wish
+from engines.asr.serving.partial_scheduling import BATCH_SECONDS, MAX_STRETCH, BusyShare, PartialTexts, Wish
 
 if TYPE_CHECKING:
     from tests.virtual_time import Clock

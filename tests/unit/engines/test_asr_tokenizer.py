@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engines.asr.tokenizer import END_TOKEN, START_TOKEN, Tokenizer, VocabularyError, load_tokenizer
+from engines.asr.moonshine.tokenizer import END_TOKEN, START_TOKEN, Tokenizer, VocabularyError, load_tokenizer
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engines.asr.tokenizer import TokenizedWord
-from engines.asr.word_times import TimedWord, time_words
+from engines.asr.moonshine.tokenizer import TokenizedWord
+from engines.asr.moonshine.word_times import TimedWord, time_words
 
 FRAME, BOUNDARY = 384, 255
 WORDS = [TokenizedWord("It", 0, 1), TokenizedWord("wasn't.", 1, 3)]

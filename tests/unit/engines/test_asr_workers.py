@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engines.asr.queueing import Ticket
-from engines.asr.requests import AsrRequest, AsrResult
-from engines.asr.workers import Workers
+from engines.asr.serving.queueing import Ticket
+from engines.asr.serving.requests import AsrRequest, AsrResult
+from engines.asr.serving.workers import Workers
 from tests.unit.engines.counting_recognizer import request
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def test_texts_that_are_asked_for_together_are_shared(engine: HeldEngine, start:
 def test_no_more_requests_wait_than_have_room(
     engine: HeldEngine, start: Callable[..., Workers], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("engines.asr.workers.MOST_WAITING", 0)
+    monkeypatch.setattr("engines.asr.serving.workers.MOST_WAITING", 0)
     workers = start(count=1)
     workers.submit(ask(1, decode=True)[0])
     assert engine.begun[1].acquire(timeout=PATIENCE_SECONDS)
@@ -122,7 +122,7 @@ def test_handing_over_takes_as_long_as_no_worker_is_free_up_to_a_limit(
     tickets, (answer,) = ask(2, decode=True)
     workers.submit(tickets)
     assert not answer.done()
-    monkeypatch.setattr("engines.asr.workers.WAIT_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr("engines.asr.serving.workers.WAIT_SECONDS", PATIENCE_SECONDS)
     with ThreadPoolExecutor(1) as outside:
         submitting = outside.submit(workers.submit, ask(3, decode=True)[0])
         with pytest.raises(TimeoutError):

@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.conversation import Conversation, ConversationConfig
 from pipelines.errors import InvalidInputError, ModelControlError, ModelUnavailableError
 from pipelines.messages import Reply
+from pipelines.models.ports import AnswerSpan, IntentPrediction
 from pipelines.models.shipped import SHIPPED
-from pipelines.ports import AnswerSpan, IntentPrediction
-from pipelines.versions.rollout import Rollout
+from pipelines.models.versions.rollout import Rollout
+from pipelines.session.conversation import Conversation, ConversationConfig
 from tests.unit.pipelines.fakes import INSTANT, FakeModels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pipelines.models.contracts import EngineRegistry
-    from pipelines.versions.probes import IntentProbe
+    from pipelines.models.versions.probes import IntentProbe
 
 ENGINE = Path("/engines/new")
 
@@ -103,14 +103,14 @@ class NamedModels(FakeModels):
     confidence: float = 0.9
     control: FakeControl | None = None
 
-    async def predict(self, text: str) -> IntentPrediction:
+    async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
         await asyncio.sleep(self.understanding_seconds)
         assert self.name in self.control.loaded, "a turn was sent to a version that is not loaded"
         if "nlu" in self.fail:
             raise self.error
         return IntentPrediction(self.name, self.confidence, (), INSTANT)
 
-    async def find(self, question: str, document: str) -> AnswerSpan:
+    async def find(self, question: str, document: str, due: float | None = None) -> AnswerSpan:
         return AnswerSpan(None, None, 0.5, INSTANT)
 
 

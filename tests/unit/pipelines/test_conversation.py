@@ -8,16 +8,16 @@ from contextlib import asynccontextmanager
 import numpy as np
 import pytest
 
-from pipelines.answering import Document, find_answer
 from pipelines.audio.formats import AudioFormat, Encoding
-from pipelines.conversation import Conversation, ConversationConfig
-from pipelines.endpointing import EndpointingConfig
 from pipelines.errors import InvalidInputError
 from pipelines.messages import Message, Notice, Reply, SpeechEnded, Status, Transcript
-from pipelines.mistakes import MISTAKE
-from pipelines.outbox import MAX_MESSAGES, Outbox, SlowReaderError
-from pipelines.ports import NO_OPTIONS, AnswerSpan, PhraseHint, RecognitionOptions
+from pipelines.models.ports import NO_OPTIONS, AnswerSpan, PhraseHint, RecognitionOptions
+from pipelines.session.conversation import Conversation, ConversationConfig
+from pipelines.session.outbox import MAX_MESSAGES, Outbox, SlowReaderError
+from pipelines.stages.answering import Document, find_answer
 from pipelines.turns.state import TurnSettings
+from pipelines.unexpected_errors import MISTAKE
+from pipelines.vad.endpointing import EndpointingConfig
 from tests import virtual_time
 from tests.unit.pipelines.fakes import INSTANT, FakeModels, ScriptedVoice
 
@@ -253,7 +253,7 @@ class FindsText:
 
     answer: str
 
-    async def find(self, question: str, document: str) -> AnswerSpan:
+    async def find(self, question: str, document: str, due: float | None = None) -> AnswerSpan:
         start = document.find(self.answer)
         return AnswerSpan(start, start + len(self.answer), 0.5, INSTANT)
 

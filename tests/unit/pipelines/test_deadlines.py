@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.endpointing import EndpointingConfig
 from pipelines.turns import events
 from pipelines.turns.deadlines import guessing_seconds, stages_due, text_due
 from pipelines.turns.state import TurnSettings
+from pipelines.vad.endpointing import EndpointingConfig
 from tests.unit.pipelines.driver import Driver
 
 

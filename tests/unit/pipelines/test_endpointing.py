@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.endpointing import Boundary, Endpointer, EndpointingConfig
 from pipelines.errors import InvalidInputError
+from pipelines.vad.endpointing import Boundary, Endpointer, EndpointingConfig
 
 
 def boundaries(config: EndpointingConfig, windows: list[bool]) -> list[tuple[int, Boundary]]:

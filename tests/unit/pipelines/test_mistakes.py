@@ -7,7 +7,7 @@ import gc
 
 import pytest
 
-from pipelines.mistakes import log_unhandled
+from pipelines.unexpected_errors import log_unhandled
 
 
 async def fail(words: str) -> None:

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from pipelines.audio.formats import AudioFormat, Encoding
-from pipelines.conversation import Conversation, ConversationConfig
+from pipelines.load.precedence import MOST_SECONDS, Precedence
+from pipelines.load.workload import Workload
 from pipelines.messages import Message, Reply
-from pipelines.ports import NO_OPTIONS, Hypothesis, RecognitionOptions
-from pipelines.precedence import MOST_SECONDS, Precedence
-from pipelines.workload import Workload
+from pipelines.models.ports import NO_OPTIONS, Hypothesis, RecognitionOptions
+from pipelines.session.conversation import Conversation, ConversationConfig
 from tests import virtual_time
 from tests.unit.pipelines.fakes import FakeModels, FakeSequence, ScriptedVoice
 
@@ -81,7 +81,7 @@ class NotingModels(FakeModels):
 class NotingSequence(FakeSequence):
     """One of them."""
 
-    async def send(self, audio: np.ndarray, *, decode: bool, end: bool) -> Hypothesis:
+    async def send(self, audio: np.ndarray, *, decode: bool, end: bool, due: float | None = None) -> Hypothesis:
         if end:
             self.models.ended_at.append(asyncio.get_running_loop().time())
         return await super().send(audio, decode=decode, end=end)

@@ -8,7 +8,7 @@ import gc
 import pytest
 
 from pipelines.errors import InvalidInputError, ModelError, ModelUnavailableError, RolloutRefusedError
-from pipelines.versions.probes import IntentProbe
+from pipelines.models.versions.probes import IntentProbe
 from tests import virtual_time
 from tests.unit.pipelines.rollout_fakes import ENGINE, Files, Stage
 

@@ -4,11 +4,11 @@ import itertools
 
 import pytest
 
-from pipelines.endpointing import EndpointingConfig
 from pipelines.messages import Reply, SpeechBegan, SpeechEnded, Transcript
-from pipelines.ports import Hypothesis, TimedWord
+from pipelines.models.ports import Hypothesis, TimedWord
 from pipelines.turns import effects, events, listening
-from pipelines.voice_activity import WINDOW_SAMPLES
+from pipelines.vad.endpointing import EndpointingConfig
+from pipelines.vad.voice_activity import WINDOW_SAMPLES
 from tests.unit.pipelines.driver import COST, Driver, emitted
 
 

@@ -1,8 +1,8 @@
 import pytest
 
-from pipelines.answering import Document, find_answer
 from pipelines.errors import ModelError
-from pipelines.ports import AnswerSpan, Timing
+from pipelines.models.ports import AnswerSpan, Timing
+from pipelines.stages.answering import Document, find_answer
 from pipelines.text import itn
 from pipelines.text.spoken_questions import as_documents_write
 
@@ -46,7 +46,7 @@ class Asked:
 
     question = ""
 
-    async def find(self, question: str, document: str) -> AnswerSpan:
+    async def find(self, question: str, document: str, _due: float | None = None) -> AnswerSpan:
         self.question = question
         return AnswerSpan(0, document.index(" "), 0.9, Timing(0, 0))
 

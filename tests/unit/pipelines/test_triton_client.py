@@ -10,9 +10,9 @@ from tritonclient.grpc import model_config_pb2, service_pb2
 from tritonclient.utils import InferenceServerException
 
 from pipelines.errors import ModelControlError, ModelDeadError, ModelError, ModelUnavailableError
-from pipelines.triton import client as module
-from pipelines.triton.client import TritonClient
-from service.capacity_watch import busiest_share
+from pipelines.models.triton import client as module
+from pipelines.models.triton.client import TritonClient
+from service.admission.capacity_watch import busiest_share
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -11,8 +11,8 @@ from tritonclient.grpc import service_pb2
 from tritonclient.utils import InferenceServerException, deserialize_bytes_tensor
 
 from pipelines.errors import ModelError, ModelUnavailableError
-from pipelines.triton import TritonPunctuation
-from pipelines.triton.client import TritonClient
+from pipelines.models.triton import TritonPunctuation
+from pipelines.models.triton.client import TritonClient
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.errors import RolloutRefusedError
-from pipelines.versions.bookkeeping import Phase, Versions
+from pipelines.models.versions.bookkeeping import Phase, Versions
 
 
 def phases(versions: Versions) -> dict[int, str]:

@@ -8,8 +8,8 @@ import onnxruntime
 import pytest
 import soundfile
 
-from pipelines.silero_graph import CONTEXT_SAMPLES, UnknownNetworkError, plain_graph
-from pipelines.voice_activity import WINDOW_SAMPLES, SileroModel, _packaged_model, is_speech
+from pipelines.vad.silero_graph import CONTEXT_SAMPLES, UnknownNetworkError, plain_graph
+from pipelines.vad.voice_activity import WINDOW_SAMPLES, SileroModel, _packaged_model, is_speech
 
 RECORDING = Path(__file__).parents[3] / "demo" / "recordings" / "lights.flac"
 

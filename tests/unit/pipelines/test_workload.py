@@ -1,31 +1,30 @@
 """What conversations owe one another: their share of a machine that is short of time, and no work for nothing."""
 
 import asyncio
-import time
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
-from pipelines import calibration
-from pipelines.answering import Document
-from pipelines.calibration import MEASURED_SECONDS, SPEAKERS, UTTERANCE_SECONDS, measure_alone, measure_throughput
-from pipelines.conversation import Conversation, ConversationConfig
-from pipelines.deadline import deadline
-from pipelines.endpointing import EndpointingConfig
 from pipelines.errors import ModelError
-from pipelines.messages import Reply, Stage, Status
-from pipelines.pacing import LEAD_SECONDS, Lead
-from pipelines.ports import AnswerSpan, IntentPrediction, Timing
+from pipelines.load import calibration
+from pipelines.load.calibration import MEASURED_SECONDS, SPEAKERS, UTTERANCE_SECONDS, measure_alone, measure_throughput
+from pipelines.load.pacing import LEAD_SECONDS, Lead
+from pipelines.load.workload import Workload, strain
+from pipelines.messages import Reply, Status
+from pipelines.models.ports import AnswerSpan, IntentPrediction, Timing
+from pipelines.session.conversation import Conversation, ConversationConfig
+from pipelines.stages.answering import Document
 from pipelines.turns.deadlines import guessing_seconds
 from pipelines.turns.effects import GuessFate
 from pipelines.turns.state import TurnSettings
-from pipelines.workload import Workload, strain
+from pipelines.vad.endpointing import EndpointingConfig
 from tests import virtual_time
+from tests.unit.pipelines.driver import BOTH
 from tests.unit.pipelines.fakes import FakeModels, ScriptedVoice
 
 TENTH = np.zeros(1600, np.float32)
-SETTINGS = TurnSettings()
+SETTINGS = TurnSettings(stages=BOTH)
 
 
 def test_a_stream_at_the_pace_of_speech_is_never_ahead():
@@ -65,8 +64,8 @@ def test_a_larger_share_is_ahead_for_less_time():
 
 
 def reply(seconds: float, *, status: Status = Status.COMPLETE, speculated: bool = False, **took: float) -> Reply:
-    timings = {Stage(name): Timing(0.0, cost) for name, cost in took.items()}
-    return Reply(1, "", None, None, status, (), 100.0 - seconds, speculated, timings)
+    timings = {name: Timing(0.0, cost) for name, cost in took.items()}
+    return Reply(1, "", {}, status, (), 100.0 - seconds, speculated, timings)
 
 
 @pytest.mark.parametrize(
@@ -182,16 +181,16 @@ class CountingModels(FakeModels):
         super().__init__(**seconds)
         self.given_up: list[str] = []
 
-    async def predict(self, text: str) -> IntentPrediction:
+    async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
         try:
-            return await super().predict(text)
+            return await super().predict(text, due)
         except asyncio.CancelledError:
             self.given_up.append("nlu")
             raise
 
-    async def find(self, question: str, document: str) -> AnswerSpan:
+    async def find(self, question: str, document: str, due: float | None = None) -> AnswerSpan:
         try:
-            return await super().find(question, document)
+            return await super().find(question, document, due)
         except asyncio.CancelledError:
             self.given_up.append("qa")
             raise
@@ -233,10 +232,9 @@ class DeadlineModels(FakeModels):
         super().__init__(0.001, 0.001, 0.001)
         self.left: list[float | None] = []
 
-    async def predict(self, text: str) -> IntentPrediction:
-        until = deadline()
-        self.left.append(None if until is None else until - time.time())
-        return await super().predict(text)
+    async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
+        self.left.append(None if due is None else due - asyncio.get_running_loop().time())
+        return await super().predict(text, due)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +252,6 @@ def test_every_stage_is_told_how_long_there_is(endpointing: EndpointingConfig, s
         held = Conversation(config, models, ScriptedVoice((1, 1), (60, 0)))
         await hold(held, [TENTH] * round(10 * (1 + silence)), pace=0.1)
         assert models.left == [left if left is None else pytest.approx(left, abs=0.25) for left in expected]
-        assert deadline() is None
 
     virtual_time.run(main())
 

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 import grpc
 import numpy as np
 
-from service.admission import Admission, RecordingMemory
-from service.conversation_service import ConversationServicer
-from service.first_messages import FirstMessages
-from service.handlers import conversation_handler
-from service.lifetime import Limits
-from service.listening import listen, server_options
-from service.malformed import MAX_RECEIVED_BYTES
-from service.message_gate import MessageGate
-from service.open_conversations import OpenConversations
-from service.riva.handlers import MAX_RECORDING_BYTES, recording_handlers, riva_handlers
-from service.riva.language import LanguageServicer
-from service.riva.speech import SpeechServicer
-from service.wire import SERVICE_NAME
+from service.admission.admission import Admission, RecordingMemory
+from service.api.riva.asr.speech import SpeechServicer
+from service.api.riva.handlers import MAX_RECORDING_BYTES, recording_handlers, riva_handlers
+from service.api.riva.nlp.language import LanguageServicer
+from service.api.vivavoce.conversation import ConversationServicer
+from service.api.vivavoce.converters import SERVICE_NAME
+from service.api.vivavoce.handlers import conversation_handler
+from service.grpc_server.deserializers import MAX_RECEIVED_BYTES
+from service.grpc_server.first_messages import FirstMessages
+from service.grpc_server.listening import listen, server_options
+from service.grpc_server.message_gate import MessageGate
+from service.sessions.lifetime import Limits
+from service.sessions.open_conversations import OpenConversations
 from tests.unit.pipelines.fakes import FakeModels
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import conversation_pb2_grpc

@@ -6,7 +6,7 @@ import grpc
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
-from service.errors import DOMAIN
+from service.grpc_server.errors import DOMAIN
 
 
 def details_of(error: grpc.RpcError) -> dict[str, object]:

@@ -3,11 +3,11 @@ import dataclasses
 
 import pytest
 
-from service.admission import Admission
-from service.capacity import NEWCOMER
-from service.capacity_watch import RECOGNIZER_PLACES, RecognizerRoom
-from service.open_conversations import OpenConversations
+from service.admission.admission import Admission
+from service.admission.capacity import NEWCOMER
+from service.admission.capacity_watch import RECOGNIZER_PLACES, RecognizerRoom
 from service.refusals import NotReadyError, TooManyConversationsError, TooManySpeakersError
+from service.sessions.open_conversations import OpenConversations
 
 
 @dataclasses.dataclass

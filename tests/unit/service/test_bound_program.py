@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.bound_program import bound
+from service.processes.bound_program import bound
 
 if TYPE_CHECKING:
     from pathlib import Path

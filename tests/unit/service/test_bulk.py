@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pipelines.audio.formats import AudioFormat, Encoding
-from pipelines.bulk import (
+from pipelines.load.bulk import (
     MAX_PIECE_TEXTS,
     MAX_PIECES_WHILE_NOBODY_SPEAKS,
     MAX_WAIT_SECONDS,
@@ -17,11 +17,11 @@ from pipelines.bulk import (
     BulkGate,
     pieces,
 )
-from pipelines.conversation import Conversation, ConversationConfig
-from pipelines.ports import NO_OPTIONS, Hypothesis, IntentPrediction
-from pipelines.typed_turn import answer_typed
-from service.riva.language import LanguageServicer
-from service.riva.proto import riva_asr_pb2, riva_nlp_pb2
+from pipelines.models.ports import NO_OPTIONS, Hypothesis, IntentPrediction
+from pipelines.session.conversation import Conversation, ConversationConfig
+from pipelines.session.typed_turn import answer_typed
+from service.api.riva.nlp.language import LanguageServicer
+from service.api.riva.proto import riva_asr_pb2, riva_nlp_pb2
 from tests import virtual_time
 from tests.unit.pipelines.fakes import FakeModels, FakeSequence, ScriptedVoice
 from tests.unit.service.harness import SPEECH
@@ -31,7 +31,7 @@ from tests.unit.service.virtual_service import VirtualService
 if TYPE_CHECKING:
     import numpy as np
 
-    from pipelines.ports import RecognitionOptions
+    from pipelines.models.ports import RecognitionOptions
 
 TEXTS = [f"turn on light {number}" for number in range(64)]
 TEXT_SECONDS = 0.01
@@ -45,11 +45,11 @@ class OneByOne(FakeModels):
         super().__init__(recognition_seconds=0.5)
         self._understanding, self.recognizing, self.most_recognizing = asyncio.Lock(), 0, 0
 
-    async def predict(self, text: str) -> IntentPrediction:
+    async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
         async with self._understanding:
             await asyncio.sleep(TEXT_SECONDS)
         self.understanding_seconds = 0.0
-        return await super().predict(text)
+        return await super().predict(text, due)
 
     def open_sequence(self, options: RecognitionOptions = NO_OPTIONS) -> FakeSequence:
         sequence = CountedSequence(self, options)
@@ -60,7 +60,7 @@ class OneByOne(FakeModels):
 class CountedSequence(FakeSequence):
     """Counts how many are being recognized at a time."""
 
-    async def send(self, audio: np.ndarray, *, decode: bool, end: bool) -> Hypothesis:
+    async def send(self, audio: np.ndarray, *, decode: bool, end: bool, due: float | None = None) -> Hypothesis:
         self.models.recognizing += 1
         self.models.most_recognizing = max(self.models.most_recognizing, self.models.recognizing)
         try:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from service.capacity import NEWCOMER, AdaptiveLimit, Evidence, Shortage, SpeechShare, safe_part, slowest_twentieth
+from service.admission.capacity import (
+    NEWCOMER,
+    AdaptiveLimit,
+    Evidence,
+    Shortage,
+    SpeechShare,
+    safe_part,
+    slowest_twentieth,
+)
 
 
 def steady(strain: float | None, busy: float, demand: float) -> Evidence:

@@ -7,13 +7,19 @@ import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pipelines.conversation import Conversation, ConversationConfig
 from pipelines.errors import ModelUnavailableError
+from pipelines.load.workload import Workload
 from pipelines.messages import Reply, Status
+from pipelines.session.conversation import Conversation, ConversationConfig
 from pipelines.turns.state import TurnSettings
-from pipelines.workload import Workload
-from service.capacity_watch import RECOGNIZER_PLACES, CapacityWatch, MeasuredModels, RecognizerRoom, busiest_share
-from service.open_conversations import OpenConversations
+from service.admission.capacity_watch import (
+    RECOGNIZER_PLACES,
+    CapacityWatch,
+    MeasuredModels,
+    RecognizerRoom,
+    busiest_share,
+)
+from service.sessions.open_conversations import OpenConversations
 from tests import virtual_time
 from tests.unit.pipelines.fakes import FakeModels
 

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from service.child_process import StartError, address_of, ask_to_stop, listening, start, stop, wait_for_address
+from service.processes.child_process import (
+    StartError,
+    address_of,
+    ask_to_stop,
+    listening,
+    start,
+    stop,
+    wait_for_address,
+)
 from tests.unit.service.harness import Harness
 from vivavoce.v1 import conversation_pb2 as pb
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pipelines.errors import InvalidInputError, RolloutRefusedError
-from pipelines.triton import steps
+from pipelines.models.triton import steps
 from service.triton.engine_store import EngineStore, check_engine
 from service.triton.fixed_store import FixedStore
 from service.triton.repository import composed

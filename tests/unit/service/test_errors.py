@@ -21,19 +21,19 @@ from pipelines.errors import (
     RolloutRefusedError,
     UndecodableAudioError,
 )
-from pipelines.mistakes import MISTAKE
-from pipelines.outbox import SlowReaderError
+from pipelines.session.outbox import SlowReaderError
+from pipelines.unexpected_errors import MISTAKE
 from service import refusals
-from service.errors import DOMAIN, reported_to
+from service.grpc_server.errors import DOMAIN, reported_to
 
 KNOW_NO_TRANSPORT = (
     "pipelines.errors",
     "service.refusals",
-    "service.admission",
-    "service.capacity_watch",
-    "service.first_messages",
-    "service.lifetime",
-    "service.open_conversations",
+    "service.admission.admission",
+    "service.admission.capacity_watch",
+    "service.grpc_server.first_messages",
+    "service.sessions.lifetime",
+    "service.sessions.open_conversations",
 )
 
 

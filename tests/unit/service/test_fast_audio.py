@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from pipelines.ports import NO_OPTIONS, Hypothesis, RecognitionOptions
+from pipelines.models.ports import NO_OPTIONS, Hypothesis, RecognitionOptions
 from tests import virtual_time
 from tests.unit.pipelines.fakes import INSTANT, FakeModels, FakeSequence, ScriptedVoice
 from tests.unit.service.harness import SPEECH, voiced
@@ -24,7 +24,7 @@ SECONDS = (8, 1, 5, 1, 1)
 class SlowSequence(FakeSequence):
     """Recognizes at ten times the pace of speech."""
 
-    async def send(self, audio: np.ndarray, *, decode: bool, end: bool) -> Hypothesis:
+    async def send(self, audio: np.ndarray, *, decode: bool, end: bool, due: float | None = None) -> Hypothesis:
         self.requests += 1
         await asyncio.sleep(len(audio) / 160_000)
         self.samples += len(audio)

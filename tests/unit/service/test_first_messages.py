@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.first_messages import FirstMessages
+from service.grpc_server.first_messages import FirstMessages
 from service.refusals import TooManyWaitingError
 from tests import virtual_time
 

@@ -11,8 +11,8 @@ import pytest
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection, reflection_pb2, reflection_pb2_grpc
 
-from service.first_messages import FirstMessages
-from service.message_gate import MessageGate
+from service.grpc_server.first_messages import FirstMessages
+from service.grpc_server.message_gate import MessageGate
 from tests.unit.service.refusals import assert_refused
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ import grpc
 import pytest
 
 import vivavoce
-from service import listening
-from service.admin_socket import UnsafeFolderError, default_path, listen_for_admin
-from service.doors import Doors
-from service.listening import AddressInUseError, ListenError, listen, raise_file_limit
+from service.grpc_server import listening
+from service.grpc_server.admin_socket import UnsafeFolderError, default_path, listen_for_admin
+from service.grpc_server.doors import Doors
+from service.grpc_server.listening import AddressInUseError, ListenError, listen, raise_file_limit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.log_output import MAX_LINE_BYTES, MAX_REPEATS, REPEAT_SECONDS, LineWriter, Repeats, logging_to
+from service.telemetry.log_output import MAX_LINE_BYTES, MAX_REPEATS, REPEAT_SECONDS, LineWriter, Repeats, logging_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

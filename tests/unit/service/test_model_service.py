@@ -13,10 +13,10 @@ import grpc
 import pytest
 
 import vivavoce
-from pipelines.versions.probes import IntentProbe
-from service.admin_socket import listen_for_admin
-from service.handlers import model_handler
-from service.model_service import ModelServicer
+from pipelines.models.versions.probes import IntentProbe
+from service.api.vivavoce.handlers import model_handler
+from service.api.vivavoce.models import ModelServicer
+from service.grpc_server.admin_socket import listen_for_admin
 from tests.unit.pipelines.rollout_fakes import ENGINE, FakeStore, Files, Stage
 from vivavoce import ModelState
 from vivavoce.cli import run

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.private_memory import SHARED_MEMORY, isolate, why_not_isolated
+from service.processes.private_memory import SHARED_MEMORY, isolate, why_not_isolated
 from tests.without_namespaces import forbid_namespaces, namespaces_are_allowed
 
 if TYPE_CHECKING:

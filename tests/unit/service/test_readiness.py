@@ -3,10 +3,10 @@ from typing import Self
 
 from grpc_health.v1 import health, health_pb2
 
-from service.admission import Admission
-from service.readiness import Readiness
+from service.admission.admission import Admission
+from service.api.vivavoce.converters import SERVICE_NAME
 from service.refusals import NotReadyError
-from service.wire import SERVICE_NAME
+from service.sessions.readiness import Readiness
 from tests import virtual_time
 
 SERVING = health_pb2.HealthCheckResponse.SERVING

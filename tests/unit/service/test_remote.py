@@ -13,7 +13,7 @@ import pytest
 
 from pipelines.models.contracts import EngineRegistry
 from pipelines.models.shipped import SHIPPED
-from pipelines.triton import TritonClient
+from pipelines.models.triton import TritonClient
 from service.triton import remote
 from service.triton.remote import RemoteModels, WrongTritonError
 from tests.fake_triton import FakeTriton, serving

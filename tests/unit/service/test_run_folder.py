@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from service.private_memory import SHARED_MEMORY, close_to_others
+from service.processes.private_memory import SHARED_MEMORY, close_to_others
 from service.triton import guardian, run_folder
 from service.triton.run_folder import RunFolder
 

@@ -11,11 +11,11 @@ import sys
 
 import pytest
 
-from service.scheduling import TURN_SECONDS
+from service.processes.scheduling import TURN_SECONDS
 
 CODE = """
 import ctypes, json, os, struct, sys, threading
-from service import scheduling
+from service.processes import scheduling
 
 def read():
     attributes = ctypes.create_string_buffer(48)

@@ -7,20 +7,20 @@ import sys
 
 import pytest
 
-from service import main
+from service import app
 from vivavoce import cli
 from vivavoce.cli import EXIT_FAILED, EXIT_USAGE, run
 
 
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> list[main.ServeOptions]:
-    options: list[main.ServeOptions] = []
-    monkeypatch.setattr(main, "run", lambda given: options.append(given) or 0)
+def served(monkeypatch: pytest.MonkeyPatch) -> list[app.ServeOptions]:
+    options: list[app.ServeOptions] = []
+    monkeypatch.setattr(app, "run", lambda given: options.append(given) or 0)
     return options
 
 
 @pytest.mark.parametrize("address", ["unix:/run/triton/grpc:1", "unix:///run/triton/grpc", "localhost:1", "[::1]:8001"])
-def test_a_triton_may_listen_on_a_socket(address: str, served: list[main.ServeOptions]):
+def test_a_triton_may_listen_on_a_socket(address: str, served: list[app.ServeOptions]):
     assert run(["serve", "--triton", address]) == 0
     assert [options.triton for options in served] == [address]
 
@@ -37,7 +37,7 @@ def test_a_port_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]):
 
 
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    monkeypatch.delitem(sys.modules, "service.main", raising=False)
+    monkeypatch.delitem(sys.modules, "service.app", raising=False)
     monkeypatch.setitem(sys.modules, "grpc_health", None)
     monkeypatch.delitem(sys.modules, "grpc_health.v1", raising=False)
 
@@ -66,7 +66,7 @@ def restarts(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 
 def test_the_service_silences_grpcs_own_log_which_is_read_once(
-    monkeypatch: pytest.MonkeyPatch, restarts: list[list[str]], served: list[main.ServeOptions]
+    monkeypatch: pytest.MonkeyPatch, restarts: list[list[str]], served: list[app.ServeOptions]
 ):
     monkeypatch.setenv("GRPC_VERBOSITY", "NONE")  # Restored afterwards.
     monkeypatch.delenv("GRPC_VERBOSITY")
@@ -78,7 +78,7 @@ def test_the_service_silences_grpcs_own_log_which_is_read_once(
 
 
 def test_who_wants_grpcs_log_gets_it(
-    monkeypatch: pytest.MonkeyPatch, restarts: list[list[str]], served: list[main.ServeOptions]
+    monkeypatch: pytest.MonkeyPatch, restarts: list[list[str]], served: list[app.ServeOptions]
 ):
     monkeypatch.setenv("GRPC_VERBOSITY", "INFO")
     with pytest.raises(SystemExit) as ended:

@@ -10,8 +10,8 @@ from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
 
 from pipelines.errors import InvalidInputError
-from pipelines.triton import ModelSettings
-from service.main import ServeOptions, run
+from pipelines.models.triton import ModelSettings
+from service.app import ServeOptions, run
 from service.triton.engine_store import EngineStore
 from service.triton.repository import NoEngineError, composed
 from service.triton.settings import Settings, SettingsError, parse_settings, read_settings, to_toml

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.conversation import Conversation
-from service import conversation_service
-from service.riva import recognizing
-from service.riva.proto import riva_asr_pb2
+from pipelines.session.conversation import Conversation
+from service.api.riva.asr import recognizing
+from service.api.riva.proto import riva_asr_pb2
+from service.api.vivavoce import conversation as conversation_service
 from tests.unit.service.harness import Harness, speaking
 from tests.unit.service.riva.calls import recognition, speech
 from vivavoce.v1 import conversation_pb2 as pb

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 import grpc
 import pytest
 
-from service import writing
-from service.riva.proto import riva_asr_pb2_grpc
+from service.api.riva.proto import riva_asr_pb2_grpc
+from service.grpc_server import writing
 from tests.unit.service.harness import SPEECH, Harness, speaking
 from tests.unit.service.refusals import details_of
 from tests.unit.service.riva import calls

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import service.main
-from pipelines.conversation import Conversation
-from service import conversation_service
+import service.app
+from pipelines.session.conversation import Conversation
+from service.api.vivavoce import conversation as conversation_service
 from tests.unit.service.harness import Harness, speaking
 from vivavoce.cli import run
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
-    from service.main import ServeOptions
+    from service.app import ServeOptions
 
 CONFIG = pb.ConverseRequest(
     config=pb.ConversationConfig(audio=pb.AudioConfig(encoding=pb.AUDIO_ENCODING_LINEAR_PCM, sample_rate_hz=16_000))
@@ -40,6 +40,6 @@ async def test_a_conversation_is_held_as_the_service_was_told(speculates, monkey
 @pytest.mark.parametrize(("flags", "speculates"), [([], True), (["--no-speculation"], False)])
 def test_the_command_line_tells_the_service(flags, speculates, monkeypatch):
     told: list[ServeOptions] = []
-    monkeypatch.setattr(service.main, "run", lambda options: told.append(options) or 0)
+    monkeypatch.setattr(service.app, "run", lambda options: told.append(options) or 0)
     assert run(["serve", *flags]) == 0
     assert [options.speculates for options in told] == [speculates]

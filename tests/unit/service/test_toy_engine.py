@@ -14,10 +14,10 @@ from grpc_health.v1 import health, health_pb2
 from pipelines.errors import InvalidInputError, RolloutRefusedError
 from pipelines.models.contracts import EngineContract
 from pipelines.models.shipped import SHIPPED
-from pipelines.triton import TritonClient
-from pipelines.versions.probes import MalformedAnswerError
-from service.admission import Admission
-from service.readiness import Readiness
+from pipelines.models.triton import TritonClient
+from pipelines.models.versions.probes import MalformedAnswerError
+from service.admission.admission import Admission
+from service.sessions.readiness import Readiness
 from service.triton.engine_store import EngineStore
 from service.triton.remote import RemoteModels, WrongTritonError
 from service.triton.repository import composed
@@ -29,7 +29,7 @@ from tests.unit.pipelines.rollout_fakes import ENGINE, Files, Stage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pipelines.versions.held import ServedVersion
+    from pipelines.models.versions.held import ServedVersion
 
 ROOT = Path(__file__).parents[3]
 MOOD = "toy_mood"

@@ -12,7 +12,7 @@ import pytest
 from pipelines.errors import ModelControlError, ModelDeadError, ModelError, ModelUnavailableError
 from pipelines.models.contracts import EngineRegistry
 from pipelines.models.shipped import SHIPPED
-from pipelines.versions import probes
+from pipelines.models.versions import probes
 from service.triton.watchdog import INTERVAL_SECONDS, PATIENCE_SECONDS, Watchdog
 from tests import virtual_time
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import grpc
 
-from service.admission import Admission, RecordingMemory
-from service.conversation_service import ConversationServicer
-from service.lifetime import Limits
-from service.open_conversations import OpenConversations
-from service.riva.handlers import MAX_RECORDING_BYTES
-from service.riva.speech import SpeechServicer
+from service.admission.admission import Admission, RecordingMemory
+from service.api.riva.asr.speech import SpeechServicer
+from service.api.riva.handlers import MAX_RECORDING_BYTES
+from service.api.vivavoce.conversation import ConversationServicer
+from service.sessions.lifetime import Limits
+from service.sessions.open_conversations import OpenConversations
 from tests.unit.pipelines.fakes import FakeModels
 from tests.unit.service.harness import FakeVoice
 from vivavoce.v1 import conversation_pb2 as pb

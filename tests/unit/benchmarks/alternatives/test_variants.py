@@ -4,7 +4,7 @@ from pathlib import Path
 
 from benchmarks.alternatives.variants import FLAGS_OFF_SETTINGS, all_variants
 from modelkit.triton_models import MODEL_REPOSITORY, NLU_MODELS, QA_MODELS
-from pipelines.triton.configs import parse
+from pipelines.models.triton.configs import parse
 from service.triton.settings import read_settings
 
 CONVERSATION = ("asr", *NLU_MODELS, *QA_MODELS)

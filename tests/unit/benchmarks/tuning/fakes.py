@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.tuning.outcome import Outcome, failed
 from benchmarks.tuning.space import Candidate, Move
-from pipelines.triton import ModelSettings
+from pipelines.models.triton import ModelSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,7 +13,7 @@ from wyoming.asr import Transcript
 from wyoming.client import AsyncTcpClient
 from wyoming.handle import Handled
 
-from service.child_process import listening
+from service.processes.child_process import listening
 from tests.unit.clients.fake_service import FakeService, make_answer, make_reply
 from tests.unit.clients.wyoming.conftest import PATIENCE_SECONDS
 from tests.unit.clients.wyoming.events import hear, say

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.riva.proto import riva_asr_pb2 as pb
-from service.riva.proto import riva_asr_pb2_grpc, riva_audio_pb2, riva_nlp_pb2_grpc
+from service.api.riva.proto import riva_asr_pb2 as pb
+from service.api.riva.proto import riva_asr_pb2_grpc, riva_audio_pb2, riva_nlp_pb2_grpc
 from tests.unit.service.harness import SPEECH
 
 if TYPE_CHECKING:

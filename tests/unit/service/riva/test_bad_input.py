@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pipelines.errors import ModelUnavailableError
-from service.riva.proto import riva_asr_pb2 as pb
-from service.riva.proto import riva_audio_pb2
+from service.api.riva.proto import riva_asr_pb2 as pb
+from service.api.riva.proto import riva_audio_pb2
 from tests.unit.pipelines.compressed_audio import flac, noise
 from tests.unit.pipelines.fakes import ScriptedVoice
 from tests.unit.service.harness import SPEECH, Harness, voiced

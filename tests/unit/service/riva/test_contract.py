@@ -8,7 +8,7 @@ import pytest
 from tests.riva_contract import describe
 
 THEIRS = json.loads((Path(__file__).parent / "nvidia_riva_client.json").read_text())
-OURS = describe("service.riva.proto")
+OURS = describe("service.api.riva.proto")
 
 
 @pytest.mark.parametrize("kind", ["enums", "messages", "services"])

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from service.riva.proto import riva_asr_pb2 as pb
+from service.api.riva.proto import riva_asr_pb2 as pb
 from tests.unit.service.riva.calls import config, speaking
 from tests.unit.service.riva.without_sockets import Requests, held
 

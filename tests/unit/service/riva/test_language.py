@@ -8,9 +8,9 @@ import grpc
 import pytest
 
 from pipelines.errors import ModelUnavailableError
+from service.api.riva.proto import riva_nlp_pb2 as pb
+from service.api.riva.proto.riva_common_pb2 import RequestId
 from service.refusals import TooManyConversationsError
-from service.riva.proto import riva_nlp_pb2 as pb
-from service.riva.proto.riva_common_pb2 import RequestId
 from tests.unit.service.harness import Harness
 from tests.unit.service.refusals import assert_refused, details_of
 from tests.unit.service.riva.calls import language

@@ -3,8 +3,8 @@
 import pytest
 
 from pipelines.errors import InvalidInputError
-from pipelines.voice_activity import SPEECH_BEGINS, SPEECH_ENDS
-from service.riva.options import ends_utterance, to_options
+from pipelines.vad.voice_activity import SPEECH_BEGINS, SPEECH_ENDS
+from service.api.riva.asr.options import ends_utterance, to_options
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pipelines.messages import Transcript
-from service.riva.ordering import InTurnOrder
+from service.api.riva.asr.ordering import InTurnOrder
 
 
 def said(turn: int, text: str, *, final: bool = True) -> Transcript:

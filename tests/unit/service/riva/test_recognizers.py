@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipelines.errors import InvalidInputError
-from service.riva.recognizers import check_recognizer
+from service.api.riva.asr.recognizers import check_recognizer
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ import dataclasses
 import pytest
 
 from pipelines.messages import Transcript
-from pipelines.ports import Alternative, TimedWord
-from service.riva.results import ResultWriter
-from service.riva.settings import to_settings
-from service.riva.voice import ObservedVoice
+from pipelines.models.ports import Alternative, TimedWord
+from service.api.riva.asr.results import ResultWriter
+from service.api.riva.asr.settings import to_settings
+from service.api.riva.asr.voice import ObservedVoice
 from tests.unit.pipelines.fakes import ScriptedVoice
 from tests.unit.service.riva.calls import recognition
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import soundfile
 
-from pipelines.ports import PhraseHint
-from service.riva.proto import riva_asr_pb2 as pb
-from service.riva.proto import riva_audio_pb2
-from service.riva.proto.riva_common_pb2 import RequestId
+from pipelines.models.ports import PhraseHint
+from service.api.riva.proto import riva_asr_pb2 as pb
+from service.api.riva.proto import riva_audio_pb2
+from service.api.riva.proto.riva_common_pb2 import RequestId
 from tests.unit.pipelines.fakes import ScriptedVoice
 from tests.unit.service.harness import SPEECH, Harness
 from tests.unit.service.riva.calls import audio, config, finals, speaking, speech, stream

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 
-from service.admission import Admission, RecordingMemory
-from service.lifetime import Limits
-from service.open_conversations import OpenConversations
-from service.riva.proto import riva_asr_pb2 as pb
-from service.riva.speech import SpeechServicer
+from service.admission.admission import Admission, RecordingMemory
+from service.api.riva.asr.speech import SpeechServicer
+from service.api.riva.proto import riva_asr_pb2 as pb
+from service.sessions.lifetime import Limits
+from service.sessions.open_conversations import OpenConversations
 from tests import virtual_time
 from tests.unit.pipelines.fakes import FakeModels, ScriptedVoice
 from tests.unit.service.harness import FakeVoice

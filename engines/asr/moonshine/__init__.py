@@ -1,0 +1,1 @@
+"""Moonshine: the encoder, the decoder, drafts and the times of words."""

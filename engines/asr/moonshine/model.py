@@ -1,0 +1,264 @@
+"""Moonshine tiny on onnxruntime: front end, encoder and decoder, each in batches.
+
+Jeffries et al. 2024, "Moonshine: Speech Recognition for Live Transcription and Voice Commands". The three graphs are
+built by ``modelkit.moonshine``; ``modelkit.moonshine_encoder`` and ``modelkit.moonshine_decoder`` describe their
+inputs and outputs.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from concurrent.futures import wait
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+import onnxruntime as ort
+
+from engines.asr.moonshine import features
+from engines.asr.moonshine.alignment import attention
+from engines.asr.moonshine.decoder import BeamBatch, DecoderBatch, EncodedBatch, cross_queries
+from engines.asr.moonshine.decoding import decode_greedily
+from engines.asr.moonshine.drafting import MOST_ROWS, Drafter, drafting_pays
+from engines.asr.moonshine.tokenizer import END_TOKEN, START_TOKEN, load_tokenizer
+from engines.asr.moonshine.word_times import time_words
+from engines.asr.search.beams import search
+from engines.asr.search.hints import HINTS_SECONDS, BiasCache
+from engines.asr.search.ports import NOTHING, SearchTask
+from engines.asr.serving.batching import group_by_length
+from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Future
+    from pathlib import Path
+
+    from engines.asr.moonshine.word_times import TimedWord
+    from engines.asr.search.hints import Hint, PhraseBias
+    from engines.asr.search.ports import Alternative
+
+_T = TypeVar("_T")
+
+MIN_SAMPLES = SAMPLE_RATE // 10
+"""Shorter utterances hold no word and have an empty transcript; the encoder itself needs 895 samples."""
+FILES = ("front_end.onnx", "encoder.onnx", "decoder.onnx", "draft_decoder.onnx", "tokenizer.bin")
+
+_BEAMS = 4
+_PARTIAL_BEAMS = 2
+# Tokens at the end of a text that may still change, which are searched again: about three words.
+_OPEN_TOKENS = 6
+# Speech has fewer tokens than this; more are a sign of a loop (the bound that Moonshine's authors recommend).
+_TOKENS_PER_SECOND = 6.5
+_EXTRA_TOKENS = 6
+# Bounds of one batch. The encoder gains little from batches, so that it pays only without padding; the
+# cross attention takes 14 kB a frame, and the logits 131 kB a drafted token.
+_MAX_FRONT_END_SAMPLES = 30 * SAMPLE_RATE
+_MAX_ENCODER_FRAMES = 700
+_MAX_ENCODER_PADDING = 0.1
+_MAX_DECODER_FRAMES = 4096
+_MAX_DRAFTED_TOKENS = 512
+# Less new speech has so few tokens that the exact decoder is as fast by itself.
+_LEAST_DRAFTED_SAMPLES = round(0.7 * SAMPLE_RATE)
+_TRIAL_SECONDS = 4
+
+
+class MoonshineRecognizer:
+    """Transcribes English utterances, many at a time (``engines.asr.serving.engine.Recognizer``)."""
+
+    def __init__(self, folder: Path, threads: int = 1, *, speculative: bool = True) -> None:
+        """Loads the model.
+
+        Args:
+            folder: Holds ``FILES``.
+            threads: Threads that work on one batch.
+            speculative: Whether texts are drafted: by the last hypothesis of their utterance, and by a decoder in 8
+                bits where this processor is faster with that.
+
+        Raises:
+            FileNotFoundError: a file is missing; the text says how to build it.
+        """
+        for name in FILES:
+            if not (folder / name).is_file():
+                raise FileNotFoundError(f"{folder / name} is missing; build it with: python -m modelkit.moonshine")
+        self._tokenizer = load_tokenizer(folder / "tokenizer.bin")
+        self._speculative = speculative
+        self._biases = BiasCache(self._tokenizer.vocabulary())
+        self._no_bias = self._biases.get(()).result()
+        self._front_end, self._encoder, self._decoder = (
+            _load(folder / f"{name}.onnx", threads) for name in ("front_end", "encoder", "decoder")
+        )
+        self._drafter = self._load_drafter(folder / "draft_decoder.onnx", threads) if speculative else None
+
+    def text(self, tokens: Sequence[int]) -> str:
+        """Returns the text of ``tokens``."""
+        return self._tokenizer.decode(tokens)
+
+    def bias(self, hints: tuple[Hint, ...]) -> Future[PhraseBias]:
+        """Returns what ``hints`` make of the search; made once, in a thread of its own, and kept for a while."""
+        return self._biases.get(hints)
+
+    def transcribe(self, utterances: Sequence[Utterance]) -> list[list[int]]:
+        """Returns the tokens of each utterance, from all its audio.
+
+        The hypothesis and the features that an utterance brings along make it faster and change nothing else.
+        """
+        return self._in_batches(utterances, self._transcribe_batch, [])
+
+    def search(
+        self, utterances: Sequence[Utterance], *, thorough: bool, hints_seconds: float = HINTS_SECONDS
+    ) -> list[list[Alternative]]:
+        """Returns what each utterance may be, the best first, by its own bias.
+
+        Args:
+            utterances: only what was made of them so far decides, without ``thorough``, what is questioned again.
+            thorough: look at everything anew, with as many beams as it takes; otherwise with two, and only at the end
+                of what was recognized before, as is enough for a text that may still change.
+            hints_seconds: how long to wait for what is not ready of the biases; they are left out then.
+        """
+        # One caller's hints must not keep those waiting who are recognized with him, nor fail what they said.
+        wait([utterance.bias for utterance in utterances if utterance.bias], hints_seconds)
+        found: list[list[Alternative]] = [[] for _ in utterances]
+        widths = [max(_BEAMS, utterance.wanted) if thorough else _PARTIAL_BEAMS for utterance in utterances]
+        for width in set(widths):
+            rows = [row for row, own in enumerate(widths) if own == width]
+            decode = functools.partial(self._search_batch, width=width, thorough=thorough)
+            results = self._in_batches([utterances[row] for row in rows], decode, [NOTHING])
+            for row, alternatives in zip(rows, results, strict=True):
+                found[row] = alternatives
+        return found
+
+    def time_words(self, utterances: Sequence[Utterance]) -> list[tuple[TimedWord, ...]]:
+        """Returns when the words of each utterance's hypothesis were said."""
+        return self._in_batches(utterances, self._time_batch, ())
+
+    def _in_batches(
+        self, utterances: Sequence[Utterance], decode: Callable[[Sequence[Utterance]], list[_T]], silence: _T
+    ) -> list[_T]:
+        """Decodes utterances in groups that fit into one decoder batch; those too short for a word are ``silence``."""
+        results = [silence for _ in utterances]
+        audible = [i for i, utterance in enumerate(utterances) if len(utterance) >= MIN_SAMPLES]
+        self._extend_features([utterances[i] for i in audible])
+        for batch in _decoder_batches([utterances[i] for i in audible]):
+            rows = [audible[i] for i in batch]
+            for row, result in zip(rows, decode([utterances[i] for i in rows]), strict=True):
+                results[row] = result
+        return results
+
+    def _extend_features(self, utterances: Sequence[Utterance]) -> None:
+        """Runs the front end over the audio that it has not seen."""
+        audio = [utterance.audio[utterance.features.next_sample :] for utterance in utterances]
+        sizes = [len(samples) for samples in audio]
+        for group in group_by_length(sizes, _MAX_FRONT_END_SAMPLES, max_padding=0.5):
+            padded = np.zeros((len(group), max(sizes[group[0]], features.MIN_SAMPLES)), np.float32)
+            for row, i in zip(padded, group, strict=True):
+                row[: sizes[i]] = audio[i]
+            outputs = self._front_end.run(None, {"audio": padded})
+            for i, *row_outputs in zip(group, *outputs, strict=True):
+                utterances[i].features.extend(sizes[i], *row_outputs)
+
+    def _transcribe_batch(self, utterances: Sequence[Utterance]) -> list[list[int]]:
+        """Transcribes utterances that fit into one decoder batch."""
+        limits = [token_limit(len(utterance)) for utterance in utterances]
+        encoded = self._encode(utterances)
+        drafts = self._drafts(utterances, encoded, limits)
+        predictor = DecoderBatch(self._decoder, encoded, max(limits) + 1)
+        hypotheses = decode_greedily(predictor, drafts, limits)
+        return [hypothesis.tokens for hypothesis in hypotheses]
+
+    def _load_drafter(self, path: Path, threads: int) -> Drafter | None:
+        session = _load(path, threads)
+        trial = Utterance()
+        trial.append(np.zeros(_TRIAL_SECONDS * SAMPLE_RATE, np.float32))
+        self._extend_features([trial])
+        return Drafter(session) if drafting_pays(session, self._decoder, self._encode([trial])) else None
+
+    def _drafts(
+        self, utterances: Sequence[Utterance], encoded: EncodedBatch, limits: Sequence[int]
+    ) -> Sequence[Sequence[int]]:
+        """Returns what each utterance probably says."""
+        known = [utterance.tokens if self._speculative else [] for utterance in utterances]
+        news = max(len(utterance) - utterance.decoded_samples for utterance in utterances)
+        if self._drafter is None or len(utterances) > MOST_ROWS or news < _LEAST_DRAFTED_SAMPLES:
+            return known
+        return self._drafter.draft(encoded, known, limits)
+
+    def _search_batch(self, utterances: Sequence[Utterance], width: int, *, thorough: bool) -> list[list[Alternative]]:
+        """Searches utterances that fit into one decoder batch."""
+        tasks = [
+            SearchTask(
+                self._ready_bias(utterance),
+                token_limit(len(utterance)),
+                utterance.wanted if thorough else 1,
+                () if thorough else tuple(utterance.tokens[:-_OPEN_TOKENS]),
+            )
+            for utterance in utterances
+        ]
+        capacity = max(task.limit for task in tasks) + 1
+        return search(BeamBatch(self._decoder, self._encode(utterances), capacity, width), tasks, width)
+
+    def _ready_bias(self, utterance: Utterance) -> PhraseBias:
+        bias = utterance.bias
+        return bias.result() if bias and bias.done() and not bias.exception() else self._no_bias
+
+    def _time_batch(self, utterances: Sequence[Utterance]) -> list[tuple[TimedWord, ...]]:
+        """Finds when words were said, in utterances that fit into one decoder batch."""
+        encoded = self._encode(utterances)
+        lengths = np.array([len(utterance.tokens) + 1 for utterance in utterances], np.int32)
+        tokens = np.full((len(utterances), lengths.max()), END_TOKEN, np.int64)
+        tokens[:, 0] = START_TOKEN
+        for row, utterance in zip(tokens, utterances, strict=True):
+            row[1 : len(utterance.tokens) + 1] = utterance.tokens
+        queries = cross_queries(self._decoder, encoded, tokens, lengths)
+        found = []
+        for row, (utterance, frames) in enumerate(zip(utterances, _frames(utterances), strict=True)):
+            own = [query[row, : lengths[row]] for query in queries]
+            weights = attention(own, [key[row] for key in encoded.cross[::2]], frames)
+            found.append(time_words(self._tokenizer.words(utterance.tokens), weights, utterance.audio))
+        return found
+
+    def _encode(self, utterances: Sequence[Utterance]) -> EncodedBatch:
+        """Encodes utterances, those of similar length together."""
+        groups = group_by_length(_frames(utterances), _MAX_ENCODER_FRAMES, _MAX_ENCODER_PADDING)
+        encoded = [(group, self._encode_group([utterances[i] for i in group])) for group in groups]
+        if len(encoded) == 1 and groups[0] == sorted(groups[0]):
+            return encoded[0][1]
+        return EncodedBatch.merged(encoded)
+
+    def _encode_group(self, utterances: Sequence[Utterance]) -> EncodedBatch:
+        counts = np.array([utterance.features.frames for utterance in utterances], np.int64)
+        padded = np.zeros((len(utterances), features.CHANNELS, counts.max()), np.float32)
+        for row, utterance in zip(padded, utterances, strict=True):
+            row[:, : utterance.features.frames] = utterance.features.features
+        means, deviations = np.array([utterance.features.statistics() for utterance in utterances], np.float32).T
+        inputs = {"features": padded, "feature_counts": counts, "means": means, "deviations": deviations}
+        *cross, mask = self._encoder.run(None, inputs)
+        return EncodedBatch(cross, mask)
+
+
+def token_limit(samples: int) -> int:
+    """Returns the most tokens that an utterance of so many samples may have."""
+    return math.ceil(samples / SAMPLE_RATE * _TOKENS_PER_SECOND) + _EXTRA_TOKENS
+
+
+def _frames(utterances: Sequence[Utterance]) -> list[int]:
+    return [features.encoder_frames(utterance.features.frames) for utterance in utterances]
+
+
+def _decoder_batches(utterances: Sequence[Utterance]) -> Iterator[list[int]]:
+    """Yields indices of utterances that are decoded together."""
+    for group in group_by_length(_frames(utterances), _MAX_DECODER_FRAMES, max_padding=1.0):
+        steps = [len(utterances[i].tokens) + 1 for i in group]
+        for part in group_by_length(steps, _MAX_DRAFTED_TOKENS, max_padding=1.0):
+            yield sorted(group[i] for i in part)
+
+
+def _load(path: Path, threads: int) -> ort.InferenceSession:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # Idle threads must sleep: the other models share the cores.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # Every batch has another shape; an arena or a memory plan for each would only grow.
+    options.enable_cpu_mem_arena = False
+    options.enable_mem_pattern = False
+    return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

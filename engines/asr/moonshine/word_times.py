@@ -1,0 +1,78 @@
+"""Tells when each word of an utterance was said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engines.asr.moonshine.alignment import warp
+from engines.asr.moonshine.features import SAMPLES_PER_ENCODER_FRAME, SAMPLES_SEEN_BY_ENCODER_FRAME
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from engines.asr.moonshine.tokenizer import TokenizedWord
+
+# Between two frames lies what the middle of neither is nearer to.
+_BOUNDARY = (SAMPLES_SEEN_BY_ENCODER_FRAME - SAMPLES_PER_ENCODER_FRAME) // 2
+_WINDOW = 160
+_QUIET_DECIBELS = 35.0
+# Speech has silence in it, too: the closure before a "p" or a "t" is shorter.
+_SHORTEST_PAUSE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class TimedWord:
+    """When one word was said.
+
+    Attributes:
+        text: The word, with the punctuation around it.
+        start: First sample of it in the utterance.
+        end: One past its last sample.
+    """
+
+    text: str
+    start: int
+    end: int
+
+
+def time_words(
+    words: Sequence[TokenizedWord], weights: NDArray[np.float32], audio: NDArray[np.float32]
+) -> tuple[TimedWord, ...]:
+    """Places words; they come in order, do not overlap, and lie within the audio.
+
+    Args:
+        words: which tokens each is made of.
+        weights: float32 ``[tokens + 1, frames]``; how much each token, and the end token, looked at each frame.
+        audio: float32 ``[samples]``.
+    """
+    # Where a token begins; the end token begins where the last word ends.
+    samples = np.minimum(warp(weights) * SAMPLES_PER_ENCODER_FRAME + _BOUNDARY, len(audio))
+    samples[0] = 0
+    loud = _loud_windows(audio)
+    return tuple(
+        TimedWord(word.text, *_without_pauses(int(samples[word.first]), int(samples[word.end]), loud)) for word in words
+    )
+
+
+def _loud_windows(audio: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Returns which windows of 10 ms are not much quieter than the loudest, bool ``[windows]``."""
+    windows = len(audio) // _WINDOW
+    power = np.square(audio[: windows * _WINDOW]).reshape(windows, _WINDOW).mean(axis=1)
+    loud: NDArray[np.bool_] = power >= power.max(initial=0.0) * 10 ** (-_QUIET_DECIBELS / 10)
+    return loud
+
+
+def _without_pauses(start: int, end: int, loud: NDArray[np.bool_]) -> tuple[int, int]:
+    """Cuts pauses off a word: attention does not tell them from the words around them."""
+    first = start // _WINDOW
+    voiced = np.flatnonzero(loud[first : end // _WINDOW])
+    if not len(voiced):
+        return start, end
+    begin, stop = (first + int(voiced[0])) * _WINDOW, (first + int(voiced[-1]) + 1) * _WINDOW
+    pause = _SHORTEST_PAUSE * _WINDOW
+    return (begin if begin - start >= pause else start, stop if end - stop >= pause else end)

@@ -1,0 +1,1 @@
+"""Search over the decoder's tokens: beams, boosted phrases and alternatives."""

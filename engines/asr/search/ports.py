@@ -1,0 +1,115 @@
+"""What the beam search needs of the decoder and of the hints, as protocols and plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+S = TypeVar("S", bound="Hashable")
+
+Boosted = tuple["NDArray[np.int64]", "NDArray[np.float32]"]
+"""Tokens, int64 ``[n]``, and what they earn more than all others, float32 ``[n]``."""
+
+
+class Bias(Protocol[S]):
+    """What the tokens of a text earn beside their probability."""
+
+    @property
+    def initial(self) -> S:
+        """Where a text begins."""
+
+    @property
+    def initial_bonus(self) -> float:
+        """What the beginning of a text has earned: the first letter of every phrase is a space."""
+
+    @property
+    def closing(self) -> frozenset[int]:
+        """Tokens that end a sentence."""
+
+    def spelling(self, token: int) -> bytes:
+        """Returns the letters that a token spells, as far as they matter."""
+
+    def advance(self, state: S, token: int) -> tuple[S, float]:
+        """Returns the state after ``token``, and what it earns; negative when it gives a bonus back."""
+
+    def finish(self, state: S) -> float:
+        """Returns what the end of the text earns."""
+
+    def boosted(self, state: S) -> Boosted:
+        """Returns the tokens that earn more than all others."""
+
+
+class Candidates(NamedTuple):
+    """What may follow each row.
+
+    Attributes:
+        tokens: int64 ``[rows, candidates]``; the last is the end token, which may also stand among the others.
+        log_probabilities: float32 ``[rows, candidates]``.
+    """
+
+    tokens: NDArray[np.int64]
+    log_probabilities: NDArray[np.float32]
+
+
+class CandidateScorer(Protocol):
+    """The decoder, with the keys and values of the beams of one batch."""
+
+    def begin(self, tokens: NDArray[np.int64], lengths: NDArray[np.int32], boosted: Sequence[Boosted]) -> Candidates:
+        """Runs the first tokens of every row, ``[rows, steps]``; see ``engines.asr.moonshine.decoding.TokenPredictor``.
+
+        Args:
+            tokens: what lies beyond a row's length is ignored.
+            lengths: ``[rows]``, at least 1.
+            boosted: for each row, what is added to which tokens before the best are chosen.
+        """
+
+    def step(self, tokens: NDArray[np.int64], positions: NDArray[np.int32], boosted: Sequence[Boosted]) -> Candidates:
+        """Runs one more token of every row; what was run at its position or later before is forgotten."""
+
+    def copy(self, source: int, target: int, positions: int) -> None:
+        """Lets row ``target`` continue what row ``source`` holds at its first ``positions``."""
+
+    def retire(self, utterance: int) -> None:
+        """Drops the rows of an utterance; those of the last utterance take their place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One text that an utterance may be.
+
+    Attributes:
+        tokens: without start and end token.
+        log_probability: by the model alone, the end token included.
+        score: with what the hints give; what alternatives are ordered by.
+    """
+
+    tokens: tuple[int, ...]
+    log_probability: float
+    score: float
+
+
+NOTHING = Alternative((), 0.0, 0.0)
+"""Silence, certainly."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTask(Generic[S]):
+    """What is asked of the search for one utterance.
+
+    Attributes:
+        bias: what is preferred.
+        limit: the most tokens of a text, at least 1.
+        wanted: how many alternatives are looked for.
+        prefix: tokens that the text begins with; they are not questioned.
+    """
+
+    bias: Bias[S]
+    limit: int
+    wanted: int = 1
+    prefix: tuple[int, ...] = ()

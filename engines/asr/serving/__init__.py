@@ -1,0 +1,1 @@
+"""What any recognizer needs to serve streams: sequences, queues, workers and the schedule of partial results."""

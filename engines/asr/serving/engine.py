@@ -1,0 +1,288 @@
+"""Decides which sequences of a batch of requests are decoded, and answers every request."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from engines.asr.errors import AsrError
+from engines.asr.search.alternatives import check_alternatives, rank_texts
+from engines.asr.search.hints import HINTS_SECONDS
+from engines.asr.serving.partial_scheduling import PartialTexts, Wish
+from engines.asr.serving.requests import AsrRequest, AsrResult, AsrSettings
+from engines.asr.serving.sequences import SequenceStore
+from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from concurrent.futures import Future
+
+    from engines.asr.moonshine.word_times import TimedWord
+    from engines.asr.search.alternatives import ScoredText
+    from engines.asr.search.hints import Hint, PhraseBias
+    from engines.asr.search.ports import Alternative
+
+_LIMIT_MARGIN_SECONDS = 1.0
+
+
+class Recognizer(Protocol):
+    """A model that transcribes whole utterances."""
+
+    def transcribe(self, utterances: Sequence[Utterance]) -> list[list[int]]:
+        """Returns the tokens of each utterance, from all its audio.
+
+        The hypothesis and the features that an utterance brings along make it faster and change nothing else.
+        """
+
+    def search(
+        self, utterances: Sequence[Utterance], *, thorough: bool, hints_seconds: float
+    ) -> list[list[Alternative]]:
+        """Returns what each utterance may be, the best first, by its bias and the number of alternatives wanted.
+
+        Without ``thorough`` only the best is wanted, and an approximation will do. Biases that are not ready are waited
+        for, ``hints_seconds`` in all, and then left out.
+        """
+
+    def bias(self, hints: tuple[Hint, ...]) -> Future[PhraseBias]:
+        """Returns what ``hints`` make of a search, which may not be ready yet."""
+
+    def time_words(self, utterances: Sequence[Utterance]) -> list[tuple[TimedWord, ...]]:
+        """Returns when the words of each utterance's hypothesis were said."""
+
+    def text(self, tokens: Sequence[int]) -> str:
+        """Returns the text of ``tokens``."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A request that was accepted, and its utterance."""
+
+    index: int
+    request: AsrRequest
+    utterance: Utterance
+
+    @property
+    def new_samples(self) -> int:
+        return len(self.utterance) - self.utterance.decoded_samples
+
+    @property
+    def is_new(self) -> bool:
+        """Whether decoding would tell something that is not known."""
+        return self.new_samples > 0 or self.utterance.approximate
+
+    @property
+    def wants_words(self) -> bool:
+        """Whether it is to be told when the words were said, now that the text is known."""
+        return self.request.end and self.utterance.timed and bool(self.utterance.tokens)
+
+    @property
+    def seconds(self) -> float:
+        return len(self.utterance) / SAMPLE_RATE
+
+    def result(self, compute_ms: float, words: tuple[TimedWord, ...] = ()) -> AsrResult:
+        """Returns the answer, once the utterance is decoded as far as it will be."""
+        utterance = self.utterance
+        return AsrResult(
+            utterance.transcript,
+            self.request.end,
+            utterance.decoded_samples,
+            compute_ms,
+            utterance.alternatives,
+            words,
+        )
+
+
+_Decoded = tuple[_Job, float]
+"""A job whose text is known, and the milliseconds that this took."""
+
+
+class AsrEngine:
+    """Sequences of audio in, transcripts out.
+
+    Several threads may have requests answered at a time, of different sequences.
+
+    Attributes:
+        partials: Decides which texts that may still change are worked out, and counts them.
+    """
+
+    def __init__(
+        self, recognizer: Recognizer, settings: AsrSettings, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Takes the model, the settings, and a monotonic clock in seconds."""
+        self.partials = PartialTexts(settings.partial_interval_seconds, settings.workers, clock)
+        # Of the sequences, and of what is counted. Each utterance belongs to the one worker that answers for it.
+        self._lock = threading.Lock()
+        self._recognizer = recognizer
+        self._clock = clock
+        self._sequences = SequenceStore(
+            round((settings.max_utterance_seconds + _LIMIT_MARGIN_SECONDS) * SAMPLE_RATE),
+            settings.idle_timeout_seconds,
+            clock,
+        )
+
+    @property
+    def open_sequences(self) -> int:
+        """How many sequences the engine holds."""
+        return len(self._sequences)
+
+    def process(self, requests: Sequence[AsrRequest]) -> Iterator[tuple[int, AsrResult | AsrError]]:
+        """Answers a batch of requests.
+
+        All audio of the batch is taken in first. What needs no decoding is answered at once, then comes what was asked
+        for (DECODE, END), that which is searched with beams last, and then the texts that may still change. When words
+        were said is worked out after all texts that were asked for, but before hints are waited for.
+
+        Yields:
+            The index of a request and its answer, as soon as it is known; each request exactly once.
+        """
+        hints_due = self._clock() + HINTS_SECONDS
+        with self._working():
+            for first, batch in _split_at_repeats(requests):
+                for index, answer in self._process_distinct(batch, hints_due):
+                    yield first + index, answer
+
+    @contextlib.contextmanager
+    def _working(self) -> Iterator[None]:
+        """Counts the time in which a worker runs the body."""
+        with self._lock:
+            self._sequences.drop_idle()
+            self.partials.load.begin()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.partials.load.end()
+
+    def _process_distinct(
+        self, requests: Sequence[AsrRequest], hints_due: float
+    ) -> Iterator[tuple[int, AsrResult | AsrError]]:
+        """Answers requests of sequences that are all different; those that begin wait for hints until ``hints_due``."""
+        try:
+            with self._lock:
+                accepted = [self._accept(request, hints_due) for request in requests]
+                jobs = [
+                    _Job(index, request, utterance)
+                    for index, (request, utterance) in enumerate(zip(requests, accepted, strict=True))
+                    if isinstance(utterance, Utterance)
+                ]
+                wanted = [job for job in jobs if job.request.is_asked and job.is_new]
+                waiting = [job for job in jobs if not job.request.is_asked and job.utterance.hints_are_ready]
+                partial = self._choose_partials(waiting, beside=bool(wanted) or self.partials.load.working > 1)
+            unready = {job.index for job in wanted if not job.utterance.hints_are_ready}
+            computed = {job.index for job in (*wanted, *partial)}
+            yield from ((index, error) for index, error in enumerate(accepted) if isinstance(error, AsrError))
+            known = [(job, 0.0) for job in jobs if job.index not in computed]
+            ready = self._decode([job for job in wanted if job.index not in unready], thorough=True)
+            yield from self._answer(itertools.chain(known, ready))
+            yield from self._answer(self._decode([job for job in wanted if job.index in unready], thorough=True))
+            yield from self._answer(self._decode(partial, thorough=False))
+        finally:
+            with self._lock:
+                for request in requests:
+                    if request.end:
+                        self._sequences.end(request.sequence_id)
+
+    def _accept(self, request: AsrRequest, hints_due: float) -> Utterance | AsrError:
+        """Takes in the audio of a request; returns its utterance, or why the request is refused."""
+        try:
+            utterance = self._start(request, hints_due) if request.start else self._sequences.get(request.sequence_id)
+            self._sequences.append(utterance, request.audio)
+        except AsrError as error:
+            return error
+        return utterance
+
+    def _start(self, request: AsrRequest, hints_due: float) -> Utterance:
+        """Opens a sequence with its hints. Also a START that is refused ends what was open under its ID."""
+        self._sequences.end(request.sequence_id)
+        if request.refusal:
+            raise request.refusal
+        check_alternatives(request.alternatives)
+        utterance = self._sequences.start(request.sequence_id)
+        utterance.hints_due_seconds = hints_due
+        utterance.wanted = request.alternatives
+        utterance.timed = request.word_times
+        utterance.bias = self._recognizer.bias(request.hints) if request.hints else None
+        return utterance
+
+    def _choose_partials(self, jobs: Sequence[_Job], *, beside: bool) -> list[_Job]:
+        """Returns those of the sequences that nobody waits for which are decoded all the same."""
+        now = self._clock()
+        wishes = [
+            Wish(
+                job.new_samples / SAMPLE_RATE,
+                job.seconds,
+                now - job.utterance.decoded_at_seconds,
+                job.utterance.searched,
+            )
+            for job in jobs
+        ]
+        return [jobs[index] for index in self.partials.choose(wishes, beside=beside)]
+
+    def _answer(self, decoded: Iterable[_Decoded]) -> Iterator[tuple[int, AsrResult]]:
+        """Answers as texts become known, and last those that are to tell when their words were said."""
+        timed: list[_Decoded] = []
+        for job, compute_ms in decoded:
+            if job.wants_words:
+                timed.append((job, compute_ms))
+            else:
+                yield job.index, job.result(compute_ms)
+        for job, compute_ms in timed:
+            started = time.perf_counter()
+            (words,) = self._recognizer.time_words([job.utterance])
+            yield job.index, job.result(compute_ms + 1000 * (time.perf_counter() - started), words)
+
+    def _decode(self, jobs: Sequence[_Job], *, thorough: bool) -> Iterator[_Decoded]:
+        """Decodes utterances in two batches: those that greedy decoding will do for, then those that are searched."""
+        for searched in (False, True):
+            same = [job for job in jobs if job.utterance.searched == searched]
+            if not same:
+                continue
+            started = time.perf_counter()
+            self._decode_batch([job.utterance for job in same], searched=searched, thorough=thorough)
+            seconds = time.perf_counter() - started
+            if not thorough:
+                with self._lock:
+                    self.partials.learn(seconds, [job.seconds for job in same], searched=searched)
+            yield from ((job, 1000 * seconds) for job in same)
+
+    def _decode_batch(self, utterances: Sequence[Utterance], *, searched: bool, thorough: bool) -> None:
+        if searched:
+            self._search(utterances, thorough=thorough)
+        else:
+            for utterance, tokens in zip(utterances, self._recognizer.transcribe(utterances), strict=True):
+                self._note(utterance, tokens)
+
+    def _search(self, utterances: Sequence[Utterance], *, thorough: bool) -> None:
+        due = max(utterance.hints_due_seconds for utterance in utterances)
+        found = self._recognizer.search(utterances, thorough=thorough, hints_seconds=max(0.0, due - self._clock()))
+        for utterance, alternatives in zip(utterances, found, strict=True):
+            self._note(utterance, list(alternatives[0].tokens))
+            utterance.approximate = not thorough
+            utterance.alternatives = self._texts(alternatives, utterance.wanted) if thorough else ()
+
+    def _note(self, utterance: Utterance, tokens: list[int]) -> None:
+        utterance.tokens = tokens
+        utterance.transcript = self._recognizer.text(tokens)
+        utterance.decoded_samples = len(utterance)
+        utterance.decoded_at_seconds = self._clock()
+
+    def _texts(self, alternatives: Sequence[Alternative], wanted: int) -> tuple[ScoredText, ...]:
+        texts = [(self._recognizer.text(found.tokens), found) for found in alternatives]
+        return rank_texts(texts, wanted)
+
+
+def _split_at_repeats(requests: Iterable[AsrRequest]) -> list[tuple[int, list[AsrRequest]]]:
+    """Splits requests, in order, so that no part has two of the same sequence; returns where each part begins too."""
+    parts: list[tuple[int, list[AsrRequest]]] = [(0, [])]
+    seen: set[int] = set()
+    for index, request in enumerate(requests):
+        if request.sequence_id in seen:
+            parts.append((index, []))
+            seen.clear()
+        seen.add(request.sequence_id)
+        parts[-1][1].append(request)
+    return parts

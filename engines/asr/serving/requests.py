@@ -1,0 +1,106 @@
+"""What the engine is asked, what it answers, and how it is set up."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from engines.asr.errors import AsrError
+    from engines.asr.moonshine.word_times import TimedWord
+    from engines.asr.search.alternatives import ScoredText
+    from engines.asr.search.hints import Hint
+
+
+LONGEST_UTTERANCE_SECONDS = 48.0
+"""With the margin, what the graphs have positions for (``modelkit.moonshine_graph.MAX_POSITIONS``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class AsrSettings:
+    """How the engine treats its sequences.
+
+    Attributes:
+        partial_interval_seconds: New audio after which a sequence is decoded without being asked to, while there is
+            time enough; see :mod:`engines.asr.serving.partial_scheduling`.
+        max_utterance_seconds: The longest utterance, at most ``LONGEST_UTTERANCE_SECONDS``; a margin of one second is
+            added before audio is refused.
+        idle_timeout_seconds: A sequence of which nothing was heard for so long is forgotten.
+        workers: Threads that have requests answered at a time.
+    """
+
+    partial_interval_seconds: float = 0.4
+    max_utterance_seconds: float = 30.0
+    idle_timeout_seconds: float = 60.0
+    workers: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("partial_interval_seconds", "max_utterance_seconds", "idle_timeout_seconds"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0):
+                raise ValueError(f"{name} must be a positive number of seconds, not {value}.")
+        if self.max_utterance_seconds > LONGEST_UTTERANCE_SECONDS:
+            raise ValueError(
+                f"max_utterance_seconds must be at most {LONGEST_UTTERANCE_SECONDS:g}, not "
+                f"{self.max_utterance_seconds:g}: the model hears no more at a time."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class AsrRequest:
+    """One request for one sequence.
+
+    Attributes:
+        sequence_id: Correlation ID.
+        audio: New samples, float32 ``[samples]``, 16 kHz mono, -1 to 1; may be empty.
+        start: The sequence begins with this request.
+        end: The sequence ends with this request.
+        decode: Decode all that was heard, now.
+        hints: What is likely to be said in this sequence; read at START.
+        alternatives: How many alternatives are wanted, at least 1; read at START.
+        word_times: It is wanted when the words were said; read at START.
+        deadline_seconds: Since 1970; a text that is asked for is of less use after it. None: of as much as ever.
+        refusal: Why this START is refused, where that shows before the engine reads it.
+    """
+
+    sequence_id: int
+    audio: NDArray[np.float32]
+    start: bool = False
+    end: bool = False
+    decode: bool = False
+    hints: tuple[Hint, ...] = ()
+    alternatives: int = 1
+    word_times: bool = False
+    deadline_seconds: float | None = None
+    refusal: AsrError | None = None
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether somebody waits for the text."""
+        return self.end or self.decode
+
+
+@dataclass(frozen=True, slots=True)
+class AsrResult:
+    """The answer to one request.
+
+    Attributes:
+        transcript: Hypothesis over everything that was decoded so far in this sequence.
+        is_final: Whether the sequence has ended.
+        decoded_samples: Samples of the sequence that ``transcript`` covers.
+        compute_ms: Milliseconds that the batch took in which this request was decoded; 0 when nothing was.
+        alternatives: What may have been said, the best (``transcript``) first, as far as it was looked for: empty
+            without hints and with one alternative, and when the sequence was decoded only because of its new audio.
+        words: When the words were said, where that was wanted and the transcript is final.
+    """
+
+    transcript: str
+    is_final: bool
+    decoded_samples: int
+    compute_ms: float
+    alternatives: tuple[ScoredText, ...] = ()
+    words: tuple[TimedWord, ...] = ()

@@ -1,0 +1,85 @@
+"""One utterance while it is being spoken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engines.asr.moonshine.features import FeatureCache
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from numpy.typing import NDArray
+
+    from engines.asr.search.alternatives import ScoredText
+    from engines.asr.search.hints import PhraseBias
+
+SAMPLE_RATE = 16_000
+"""Samples per second of all audio."""
+
+
+@dataclass(slots=True)
+class Utterance:
+    """What was heard of an utterance, and what was made of it so far.
+
+    Attributes:
+        last_used_seconds: The clock when it was last heard of.
+        bias: What is likely to be said, as soon as that is ready; None when nobody knows.
+        hints_due_seconds: The clock from which on a final text does without what is not ready.
+        wanted: How many alternatives are wanted.
+        timed: Whether it is wanted when its words were said.
+        tokens: Hypothesis over the first ``decoded_samples`` samples; the draft of the next.
+        transcript: Its text.
+        decoded_samples: Samples that were decoded last time; 0 when nothing has been.
+        decoded_at_seconds: The clock when they were, or when the utterance began.
+        approximate: Whether they were decoded in a way that does for a text which may still change.
+        alternatives: What they may be, the best first, where that was looked for.
+        features: The recognizer's cache.
+    """
+
+    last_used_seconds: float = 0.0
+    bias: Future[PhraseBias] | None = None
+    hints_due_seconds: float = 0.0
+    wanted: int = 1
+    timed: bool = False
+    tokens: list[int] = field(default_factory=list)
+    transcript: str = ""
+    decoded_samples: int = 0
+    decoded_at_seconds: float = 0.0
+    approximate: bool = False
+    alternatives: tuple[ScoredText, ...] = ()
+    features: FeatureCache = field(default_factory=FeatureCache)
+    _buffer: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
+    _size: int = 0
+
+    @property
+    def searched(self) -> bool:
+        """Whether greedy decoding will not do."""
+        return self.bias is not None or self.wanted > 1
+
+    @property
+    def hints_are_ready(self) -> bool:
+        """Whether a search need not wait for what is likely to be said."""
+        return self.bias is None or self.bias.done()
+
+    def __len__(self) -> int:
+        """Returns the number of samples heard."""
+        return self._size
+
+    @property
+    def audio(self) -> NDArray[np.float32]:
+        """All samples heard, float32 ``[samples]``; a view that is valid until more is added."""
+        return self._buffer[: self._size]
+
+    def append(self, samples: NDArray[np.float32]) -> None:
+        """Adds samples; the buffer doubles when it is full, so that adding costs the same at every length."""
+        size = self._size + len(samples)
+        if size > len(self._buffer):
+            buffer = np.empty(max(size, 2 * len(self._buffer)), np.float32)
+            buffer[: self._size] = self.audio
+            self._buffer = buffer
+        self._buffer[self._size : size] = samples
+        self._size = size

@@ -1,0 +1,1 @@
+"""How conversations share the machine: workload, precedence and pacing."""

@@ -1,0 +1,255 @@
+"""The models that pipelines need, as protocols and plain data. ``pipelines.models.triton`` implements them.
+
+``due`` is a deadline everywhere: the time on the running loop's clock, in seconds, after which an answer is of no use,
+so that a model may refuse to begin with it; None: no deadline.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How long a model's answer took.
+
+    Attributes:
+        queue_seconds: waiting, transport and scheduling.
+        compute_seconds: the engine's own work.
+    """
+
+    queue_seconds: float
+    compute_seconds: float
+
+    @property
+    def total_seconds(self) -> float:
+        """Both together."""
+        return self.queue_seconds + self.compute_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class PhraseHint:
+    """Something that is likely to be said.
+
+    Attributes:
+        phrase: a few words, or a whole sentence.
+        boost: how strongly it is preferred, 0 to 100 decibels; None for what suits a phrase or a sentence.
+    """
+
+    phrase: str
+    boost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecognitionOptions:
+    """What is asked of recognition beside the words.
+
+    Attributes:
+        hints: what is likely to be said.
+        alternatives: how many texts are wanted; 0 for none beside the best.
+        word_times: whether it is wanted when the words of a final text were said.
+    """
+
+    hints: tuple[PhraseHint, ...] = ()
+    alternatives: int = 0
+    word_times: bool = False
+
+
+NO_OPTIONS = RecognitionOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One text that may have been said, and how probable it is among those that were found, 0 to 1."""
+
+    text: str
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class TimedWord:
+    """When one word was said: from sample ``start`` to before sample ``end``, at 16 kHz.
+
+    Attributes:
+        text: the word as it stands in the text, with the punctuation around it.
+        start: first sample of it.
+        end: one past its last sample.
+        confidence: how probable it is, 0 to 1; 0 where that is not known.
+    """
+
+    text: str
+    start: int
+    end: int
+    confidence: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """What recognition makes of a sequence so far.
+
+    Attributes:
+        text: the words.
+        covered_samples: how many samples of the sequence the words cover.
+        is_final: whether the sequence has ended, so that the text stays.
+        timing: what the answer cost.
+        alternatives: what may have been said, the best (``text``) first, where that was looked for.
+        words: when the words were said, in samples of the sequence, where the recognizer tells it.
+        is_settled: whether ending the sequence here would tell nothing new.
+    """
+
+    text: str
+    covered_samples: int
+    is_final: bool
+    timing: Timing
+    alternatives: tuple[Alternative, ...] = ()
+    words: tuple[TimedWord, ...] = ()
+    is_settled: bool = False
+
+
+class SpeechSequence(Protocol):
+    """One utterance, or a part of a long one, under recognition."""
+
+    async def send(
+        self, audio: npt.NDArray[np.float32], *, decode: bool, end: bool, due: float | None = None
+    ) -> Hypothesis:
+        """Sends the next audio, float32 ``[samples]`` at 16 kHz; at most one call may be under way.
+
+        Args:
+            audio: may be empty.
+            decode: ask for the text of all audio sent so far, now.
+            end: nothing follows; the answer is final and the model forgets the sequence.
+            due: deadline, see the module.
+
+        Raises:
+            ModelError: the model did not take it.
+        """
+
+
+class Recognizer(Protocol):
+    """Speech recognition."""
+
+    def open_sequence(self, options: RecognitionOptions = NO_OPTIONS) -> SpeechSequence:
+        """Begins a sequence. Nothing is sent before its first audio."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlotSpan:
+    """One slot that the model found.
+
+    Attributes:
+        name: the slot's name.
+        start: first code point in the text.
+        end: one past the last code point.
+        value: of a slot with a closed list of values the one that is meant; "" of an open one.
+    """
+
+    name: str
+    start: int
+    end: int
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IntentPrediction:
+    """What the intent and slot model says of a text.
+
+    Attributes:
+        intent: name of the intent, "none" where none fits.
+        confidence: probability of the most likely intent, 0 to 1.
+        slots: its details.
+        timing: what it cost.
+        kind: ``command``, ``question`` or ``statement``; "" where the engine does not tell.
+        negated: whether what is said is denied.
+        candidates: the most likely intents with their probabilities, the best first; empty where the engine does not
+            tell.
+    """
+
+    intent: str
+    confidence: float
+    slots: tuple[SlotSpan, ...]
+    timing: Timing
+    kind: str = ""
+    negated: bool = False
+    candidates: tuple[tuple[str, float], ...] = ()
+
+
+class IntentModel(Protocol):
+    """Intent classification and slot filling."""
+
+    async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
+        """Raises ModelError when the model does not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSpan:
+    """Where a document answers a question.
+
+    Attributes:
+        start: first code point of the answer, or None when the document does not hold one.
+        end: one past the last code point, or None.
+        score: probability that the span is the answer.
+        timing: what it cost.
+    """
+
+    start: int | None
+    end: int | None
+    score: float
+    timing: Timing
+
+
+class AnswerModel(Protocol):
+    """Extractive question answering."""
+
+    async def find(self, question: str, document: str, due: float | None = None) -> AnswerSpan:
+        """Raises ModelError when the model does not answer."""
+
+
+class PunctuationModel(Protocol):
+    """Capitals and punctuation for texts that have none."""
+
+    async def punctuate(self, texts: Sequence[str]) -> list[str]:
+        """Writes up to 64 texts; raises ModelError when the model does not answer."""
+
+
+class Engines(Protocol):
+    """All the models that a turn needs."""
+
+    @property
+    def recognizer(self) -> Recognizer:
+        """Speech recognition."""
+
+    @property
+    def intents(self) -> IntentModel:
+        """Intent classification and slot filling."""
+
+    @property
+    def answers(self) -> AnswerModel:
+        """Extractive question answering."""
+
+    def get(self, role: str) -> Any:  # noqa: ANN401 - a model of any engine
+        """Returns the model of a role; see ``pipelines.models.contracts``."""
+
+
+class TurnModels(Engines, Protocol):
+    """The versions of the models that one turn is served by, from its beginning to its end."""
+
+    @property
+    def versions(self) -> Mapping[str, int]:
+        """The version of each engine that the turn has used so far."""
+
+    def release(self) -> None:
+        """Says that the turn is over. May be called twice."""
+
+
+class Models(Engines, Protocol):
+    """All models, whose versions change while turns run. Used directly, each request takes today's version."""
+
+    def begin_turn(self) -> TurnModels:
+        """Keeps today's versions for one turn, until it is released."""

@@ -1,0 +1,28 @@
+"""The models, served by Triton. The only package that knows Triton's client.
+
+``client`` is the connection, ``engines`` speaks the inputs and outputs of each engine's models, ``diagnosis`` finds out
+why there is no Triton, and ``configs`` reads and renames ``config.pbtxt``, which ``settings`` changes.
+"""
+
+from pipelines.models.triton.client import TritonClient
+from pipelines.models.triton.configs import BadConfigError, renamed, steps, tensors
+from pipelines.models.triton.diagnosis import Diagnosis, diagnose
+from pipelines.models.triton.engines import TritonAnswers, TritonIntents, TritonPunctuation, TritonRecognizer
+from pipelines.models.triton.settings import ModelSettings, SettingError, adjusted
+
+__all__ = [
+    "BadConfigError",
+    "Diagnosis",
+    "ModelSettings",
+    "SettingError",
+    "TritonAnswers",
+    "TritonClient",
+    "TritonIntents",
+    "TritonPunctuation",
+    "TritonRecognizer",
+    "adjusted",
+    "diagnose",
+    "renamed",
+    "steps",
+    "tensors",
+]

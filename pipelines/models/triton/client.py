@@ -1,0 +1,302 @@
+"""The connection to one Triton: requests to its models, and the control of which models it holds."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import logging
+import time
+from typing import TYPE_CHECKING
+
+import tritonclient.grpc.aio as triton
+from tritonclient.utils import InferenceServerException
+
+from pipelines.errors import ModelDeadError, ModelError, ModelUnavailableError
+from pipelines.models.triton.channel import channel_options
+from pipelines.models.triton.clock import TritonClock
+from pipelines.models.triton.failures import LATE, UNREACHABLE, control_error, model_error, tells_of_dead_model
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from tritonclient.grpc import model_config_pb2
+
+logger = logging.getLogger(__name__)
+
+_REQUEST_TIMEOUT_SECONDS = 30.0
+_LOAD_TIMEOUT_SECONDS = 120.0
+_UNLOAD_TIMEOUT_SECONDS = 30.0
+_PROBE_TIMEOUT_SECONDS = 2.0
+_UNLOADED_POLL_SECONDS = 0.1
+_FAREWELL_SECONDS = 5.0
+_MAX_ABANDONED = 256
+"""Requests that nobody waits for any more and Triton has not answered yet; beyond that new ones wait."""
+
+
+class TritonClient:
+    """Talks to one Triton.
+
+    Args:
+        address: ``host:port`` or ``unix:path`` of its gRPC endpoint.
+        on_dead_model: called with the name of a model whose process has ended or hangs, after which Triton refuses
+            whatever the model is asked, or waits for ever, until it is started again itself; returns whether it is.
+
+    Attributes:
+        clock: how far Triton's clock is from this machine's, as far as :meth:`compare_clocks` has found out.
+        open_sequences: correlation IDs that were begun and not ended.
+    """
+
+    def __init__(self, address: str, on_dead_model: Callable[[str], bool] = lambda _: False) -> None:
+        self._on_dead_model = on_dead_model
+        self._client = triton.InferenceServerClient(address, channel_args=channel_options(address))
+        self._abandoned: set[asyncio.Task[triton.InferResult]] = set()
+        self._instances: dict[str, int] = {}
+        self._answered_at: dict[str, float] = {}
+        self.clock = TritonClock()
+        self.open_sequences: set[int] = set()
+
+    async def close(self) -> None:
+        """Closes the connection, once Triton has answered what nobody waits for or has taken too long for it."""
+        if self._abandoned:
+            await asyncio.wait(self._abandoned, timeout=_FAREWELL_SECONDS)
+        await self._client.close()
+
+    async def missing(self, names: Sequence[str]) -> Sequence[str]:
+        """Returns those of ``names`` that are not ready; all of them when Triton cannot be reached."""
+        try:
+            return await self.unloaded(names)
+        except ModelUnavailableError:
+            return names
+
+    async def unloaded(self, names: Sequence[str]) -> Sequence[str]:
+        """Returns those of ``names`` that are not ready.
+
+        Raises:
+            ModelUnavailableError: Triton cannot be reached, or did not answer in time.
+        """
+        calls = (self._client.is_model_ready(name, client_timeout=_PROBE_TIMEOUT_SECONDS) for name in names)
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+        for answer in answers:
+            if isinstance(answer, InferenceServerException):
+                raise ModelUnavailableError("the model server cannot be reached: try again soon") from answer
+            if isinstance(answer, BaseException):
+                raise answer
+        return [name for name, is_ready in zip(names, answers, strict=True) if not is_ready]
+
+    def answered_at(self, model: str) -> float | None:
+        """Returns when a model answered last, on the running loop's clock; None if it never has since it was lost."""
+        return self._answered_at.get(model)
+
+    async def tensors(self, model: str) -> frozenset[str]:
+        """Names the inputs and outputs of a model.
+
+        Raises:
+            ModelUnavailableError: Triton cannot be reached, or did not answer in time.
+            ModelError: there is no such model.
+        """
+        try:
+            found = await self._client.get_model_metadata(model, client_timeout=_PROBE_TIMEOUT_SECONDS)
+        except InferenceServerException as error:
+            raise model_error(model, error) from error
+        return frozenset(tensor.name for tensor in (*found.inputs, *found.outputs))
+
+    async def compare_clocks(self, model: str, ask: Callable[[], Awaitable[object]]) -> None:
+        """Finds out how far Triton's clock is from ours: it tells when it was asked last.
+
+        Raises:
+            ModelError: ``ask``, which asks the model something, is not answered.
+        """
+        sent = time.time()
+        await ask()
+        try:
+            found = await self._client.get_inference_statistics(model, client_timeout=_PROBE_TIMEOUT_SECONDS)
+        except InferenceServerException as error:
+            raise model_error(model, error) from error
+        received = time.time()
+        told = max((statistics.last_inference for statistics in found.model_stats), default=0)
+        if told:
+            self.clock.compare(sent, told / 1e3, received)
+
+    async def max_batch_size(self, model: str) -> int:
+        """Returns how many rows one request to a model may have; 0 if it takes no batches.
+
+        Raises:
+            ModelUnavailableError: Triton cannot be reached, or did not answer in time.
+            ModelError: there is no such model.
+        """
+        try:
+            answer = await self._client.get_model_config(model, client_timeout=_PROBE_TIMEOUT_SECONDS)
+        except InferenceServerException as error:
+            raise model_error(model, error) from error
+        return int(answer.config.max_batch_size)
+
+    async def infer(
+        self,
+        model: str,
+        inputs: Sequence[triton.InferInput],
+        *,
+        correlation_id: int = 0,
+        start: bool = False,
+        end: bool = False,
+        due: float | None = None,
+    ) -> triton.InferResult:
+        """Runs one request; a correlation ID other than 0 makes it part of that sequence.
+
+        Triton is not told when the caller is cancelled: where a cancellation meets the taking in of its request, the
+        whole server may end (triton-inference-server/server, issues 7368 and 8034; seen here with 2.51).
+
+        Raises:
+            ModelUnavailableError: Triton cannot be reached or did not answer in time, or the model's process has ended
+                or hangs.
+            ModelDeadError: the model's process has ended, and Triton is not started again for that.
+            ModelError: the model refused the request or failed.
+        """
+        if start:
+            self.open_sequences.add(correlation_id)
+        try:
+            return await self._infer(model, inputs, correlation_id, start=start, end=end, due=due)
+        finally:
+            if end:
+                self.open_sequences.discard(correlation_id)
+
+    async def _infer(
+        self,
+        model: str,
+        inputs: Sequence[triton.InferInput],
+        correlation_id: int,
+        *,
+        start: bool,
+        end: bool,
+        due: float | None,
+    ) -> triton.InferResult:
+        if not correlation_id:
+            while len(self._abandoned) >= _MAX_ABANDONED:
+                await asyncio.wait(self._abandoned, return_when=asyncio.FIRST_COMPLETED)
+        call = self._client.infer(
+            model,
+            list(inputs),
+            sequence_id=correlation_id,
+            sequence_start=start,
+            sequence_end=end,
+            client_timeout=_REQUEST_TIMEOUT_SECONDS,
+            parameters=self._parameters(due),
+        )
+        return await self._unless_abandoned(asyncio.create_task(self._answer(model, call)))
+
+    def _parameters(self, due: float | None) -> dict[str, int] | None:
+        """Returns the deadline for the models to read. Triton's own time-outs cost: see docs/performance.md."""
+        if due is None:
+            return None
+        seconds = due - asyncio.get_running_loop().time()
+        return {"deadline_us": self.clock.deadline_us(time.time() + seconds)}
+
+    async def _answer(self, model: str, call: Awaitable[triton.InferResult]) -> triton.InferResult:
+        """Waits for Triton's answer, also where nobody else does any more: it may tell that the model is dead."""
+        loop = asyncio.get_running_loop()
+        asked_at = loop.time()
+        try:
+            result = await call
+        except InferenceServerException as error:
+            if error.status() not in UNREACHABLE:
+                self._answered_at[model] = loop.time()
+            elif error.status() != LATE:
+                # The Triton that comes back may be as slow to start as the first one.
+                self._answered_at.clear()
+            raise self._failure(model, error, asked_at) from error
+        self._answered_at[model] = loop.time()
+        return result
+
+    def _failure(self, model: str, error: InferenceServerException, asked_at: float) -> ModelError:
+        """Makes of what Triton says our own error, and has Triton started again where the model is dead."""
+        # A model that is slow has answered somebody else meanwhile; one that never has may only be slow to start.
+        hangs = error.status() == LATE and self._answered_at.get(model, asked_at) < asked_at
+        dead = tells_of_dead_model(error)
+        failure = model_error(model, error)
+        if not (hangs or dead):
+            return failure
+        if not self._on_dead_model(model):
+            return ModelDeadError(str(failure)) if dead else failure
+        self._answered_at.clear()
+        what = f"hangs: nobody had an answer for {_REQUEST_TIMEOUT_SECONDS:g} s" if hangs else "has ended"
+        logger.error("the process of the model %s %s", model, what)
+        return ModelUnavailableError(f"the process of the model {model} {what}: try again soon")
+
+    async def _unless_abandoned(self, call: asyncio.Task[triton.InferResult]) -> triton.InferResult:
+        """Waits for a call, which goes on to its end when the waiting is cancelled."""
+        try:
+            return await asyncio.shield(call)
+        except asyncio.CancelledError:
+            self._abandoned.add(call)
+            call.add_done_callback(self._forget)
+            raise
+
+    def _forget(self, call: asyncio.Task[triton.InferResult]) -> None:
+        self._abandoned.discard(call)
+        if not call.cancelled():
+            call.exception()  # Nobody is left to be told of it.
+
+    async def busy_seconds(self) -> Mapping[str, float]:
+        """Returns for how long each model has computed since it was loaded, on average of its instances.
+
+        Raises:
+            ModelUnavailableError: Triton cannot be reached, or did not answer in time.
+        """
+        busy: collections.Counter[str] = collections.Counter()
+        try:
+            statistics = await self._client.get_inference_statistics(client_timeout=_PROBE_TIMEOUT_SECONDS)
+            for model in statistics.model_stats:
+                # By executions: the counters by request would count a batch as often as it holds requests.
+                busy[model.name] += sum(batch.compute_infer.ns for batch in model.batch_stats)
+            return {name: ns / 1e9 / await self._count_instances(name) for name, ns in busy.items()}
+        except InferenceServerException as error:
+            # When it is back, its models may have other settings.
+            self._instances.clear()
+            raise ModelUnavailableError("the model server cannot be reached for its statistics") from error
+
+    async def _count_instances(self, model: str) -> int:
+        if model not in self._instances:
+            answer = await self._client.get_model_config(model, client_timeout=_PROBE_TIMEOUT_SECONDS)
+            self._instances[model] = _instances(answer.config)
+        return self._instances[model]
+
+    async def load(self, model: str) -> None:
+        """Loads a model of the repository, and waits until it is ready.
+
+        Raises:
+            ModelUnavailableError: Triton cannot be reached, or took too long.
+            ModelControlError: it cannot be loaded; the message holds Triton's reason.
+        """
+        try:
+            await self._client.load_model(model, client_timeout=_LOAD_TIMEOUT_SECONDS)
+        except InferenceServerException as error:
+            raise control_error(f"Triton cannot load {model}", error) from error
+
+    async def unload(self, models: Sequence[str]) -> None:
+        """Unloads models, and waits until their processes have ended. What is not there is unloaded already.
+
+        Raises:
+            ModelUnavailableError: Triton cannot be reached, or took too long.
+            ModelControlError: Triton will not unload models.
+        """
+        names = ", ".join(models)
+        try:
+            async with asyncio.timeout(_UNLOAD_TIMEOUT_SECONDS):
+                for model in models:
+                    await self._client.unload_model(model, client_timeout=_UNLOAD_TIMEOUT_SECONDS)
+                while await self._holds_any(models):  # noqa: ASYNC110 - Triton's index can only be asked
+                    await asyncio.sleep(_UNLOADED_POLL_SECONDS)
+        except InferenceServerException as error:
+            raise control_error(f"Triton cannot unload {names}", error) from error
+        except TimeoutError:
+            raise ModelUnavailableError(f"Triton does not come to the end of unloading {names}") from None
+
+    async def _holds_any(self, models: Sequence[str]) -> bool:
+        """Whether Triton still holds one of the models in some state; its index keeps the names of unloaded ones."""
+        index = await self._client.get_model_repository_index(client_timeout=_PROBE_TIMEOUT_SECONDS)
+        return any(entry.name in models and entry.state not in {"", "UNAVAILABLE"} for entry in index.models)
+
+
+def _instances(config: model_config_pb2.ModelConfig) -> int:
+    """Counts the instances of a model; a group has its count on each of the GPUs that it names."""
+    groups = ((int(group.count), len(group.gpus)) for group in config.instance_group)
+    return max(1, sum(max(1, count) * max(1, gpus) for count, gpus in groups))

@@ -1,0 +1,209 @@
+"""What each engine takes and gives, as tensors of its Triton model."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import secrets
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tritonclient.grpc.aio as triton
+
+from pipelines.models.contracts import ASR, INTENT_SLOT, PUNCTUATION, QA
+from pipelines.models.ports import (
+    NO_OPTIONS,
+    Alternative,
+    AnswerSpan,
+    Hypothesis,
+    IntentPrediction,
+    SlotSpan,
+    TimedWord,
+    Timing,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy.typing as npt
+
+    from pipelines.models.ports import RecognitionOptions
+    from pipelines.models.triton.client import TritonClient
+
+_CORRELATION_BITS = 63
+_USUAL_BOOST = -1.0
+
+
+class TritonRecognizer:
+    """Speech recognition by a Triton model with the contract of ``asr``."""
+
+    def __init__(self, client: TritonClient, model: str = ASR) -> None:
+        self._client = client
+        self._model = model
+
+    def open_sequence(self, options: RecognitionOptions = NO_OPTIONS) -> TritonSequence:
+        """Begins a sequence under a correlation ID of its own."""
+        return TritonSequence(self._client, self._model, options)
+
+
+class TritonSequence:
+    """One sequence of a recognizer: START with the first request, END with the last."""
+
+    def __init__(self, client: TritonClient, model: str, options: RecognitionOptions) -> None:
+        self._client = client
+        self._model = model
+        self._options = options
+        # 0 would mean "no sequence", and an ID in use would inherit the state of another.
+        self._correlation_id = secrets.randbelow((1 << _CORRELATION_BITS) - 1) + 1
+        self._begun = False
+
+    async def send(
+        self, audio: npt.NDArray[np.float32], *, decode: bool, end: bool, due: float | None = None
+    ) -> Hypothesis:
+        """Sends the next audio; see ``pipelines.models.ports.SpeechSequence``."""
+        began = time.monotonic()
+        start, self._begun = not self._begun, True
+        result = await self._client.infer(
+            self._model,
+            [
+                _tensor("AUDIO", audio[np.newaxis], "FP32"),
+                _tensor("DECODE", np.array([[decode]]), "BOOL"),
+                *(_option_inputs(self._options) if start else ()),
+            ],
+            correlation_id=self._correlation_id,
+            start=start,
+            end=end,
+            due=due,
+        )
+        return Hypothesis(
+            text=result.as_numpy("TRANSCRIPT")[0, 0].decode(),
+            covered_samples=int(result.as_numpy("DECODED_SAMPLES")[0, 0]),
+            is_final=bool(result.as_numpy("IS_FINAL")[0, 0]),
+            timing=_timing(began, result),
+            alternatives=_alternatives(result),
+            words=_words(result),
+            # What DECODE brought, END brings again, and only with END the times of the words come.
+            is_settled=end or (decode and not self._options.word_times),
+        )
+
+
+class TritonIntents:
+    """Intent classification and slot filling by a Triton model with the contract of ``intent_slot``."""
+
+    def __init__(self, client: TritonClient, model: str = INTENT_SLOT) -> None:
+        self._client = client
+        self._model = model
+
+    async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
+        """Finds intent and slots."""
+        began = time.monotonic()
+        result = await self._client.infer(self._model, [_text("TEXT", text, batched=True)], due=due)
+        columns = (result.as_numpy(name)[0] for name in ("SLOT_NAMES", "SLOT_SPANS", "SLOT_VALUES"))
+        return IntentPrediction(
+            intent=result.as_numpy("INTENT")[0, 0].decode(),
+            confidence=float(result.as_numpy("CONFIDENCE")[0, 0]),
+            slots=tuple(
+                SlotSpan(name.decode(), int(start), int(end), value.decode())
+                for name, (start, end), value in zip(*columns, strict=True)
+            ),
+            timing=_timing(began, result),
+            **_kind(result),
+        )
+
+
+class TritonAnswers:
+    """Extractive question answering by a Triton model with the contract of ``qa``."""
+
+    def __init__(self, client: TritonClient, model: str = QA) -> None:
+        self._client = client
+        self._model = model
+
+    async def find(self, question: str, document: str, due: float | None = None) -> AnswerSpan:
+        """Looks for an answer."""
+        began = time.monotonic()
+        inputs = [_text("QUESTION", question), _text("DOCUMENT", document)]
+        result = await self._client.infer(self._model, inputs, due=due)
+        start, end = (int(position) for position in result.as_numpy("ANSWER_SPAN").reshape(-1))
+        score = float(result.as_numpy("SCORE").reshape(-1)[0])
+        timing = _timing(began, result)
+        return AnswerSpan(None, None, score, timing) if start < 0 else AnswerSpan(start, end, score, timing)
+
+
+class TritonPunctuation:
+    """Capitals and punctuation by a Triton model with the contract of ``punctuation``."""
+
+    def __init__(self, client: TritonClient, model: str = PUNCTUATION) -> None:
+        self._client = client
+        self._model = model
+
+    async def punctuate(self, texts: Sequence[str]) -> list[str]:
+        """Writes texts in batches as large as the model takes; see ``pipelines.models.ports.PunctuationModel``."""
+        # Asked for every time: the model may be served with other settings from one request to the next.
+        rows = max(1, await self._client.max_batch_size(self._model))
+        batches = (texts[start : start + rows] for start in range(0, len(texts), rows))
+        return list(itertools.chain.from_iterable(await asyncio.gather(*map(self._punctuate, batches))))
+
+    async def _punctuate(self, texts: Sequence[str]) -> list[str]:
+        packed = np.array([[text.encode()] for text in texts], np.object_)
+        result = await self._client.infer(self._model, [_tensor("TEXT", packed, "BYTES")])
+        return [text.decode() for text in result.as_numpy("PUNCTUATED").reshape(-1)]
+
+
+def _option_inputs(options: RecognitionOptions) -> Iterator[triton.InferInput]:
+    """Yields the inputs that say what is asked of a sequence beside its words."""
+    if options.hints:
+        phrases = np.array([[hint.phrase.encode() for hint in options.hints]], np.object_)
+        boosts = [_USUAL_BOOST if hint.boost is None else hint.boost for hint in options.hints]
+        yield _tensor("PHRASE_HINTS", phrases, "BYTES")
+        yield _tensor("PHRASE_BOOSTS", np.array([boosts], np.float32), "FP32")
+    if options.alternatives > 1:
+        yield _tensor("ALTERNATIVES", np.array([[options.alternatives]], np.int32), "INT32")
+    if options.word_times:
+        yield _tensor("WORD_TIMES", np.array([[True]]), "BOOL")
+
+
+def _alternatives(result: triton.InferResult) -> tuple[Alternative, ...]:
+    texts = result.as_numpy("ALTERNATIVE_TEXTS").reshape(-1)
+    confidences = result.as_numpy("ALTERNATIVE_CONFIDENCES").reshape(-1)
+    return tuple(
+        Alternative(text.decode(), float(confidence)) for text, confidence in zip(texts, confidences, strict=True)
+    )
+
+
+def _kind(result: triton.InferResult) -> dict[str, Any]:
+    """Reads what engines from before there were kinds of utterances do not tell."""
+    kinds = result.as_numpy("KIND")
+    if kinds is None:
+        return {}
+    names, scores = (result.as_numpy(name)[0] for name in ("INTENT_NAMES", "INTENT_SCORES"))
+    return {
+        "kind": kinds[0, 0].decode(),
+        "negated": bool(result.as_numpy("NEGATED")[0, 0]),
+        "candidates": tuple((name.decode(), float(score)) for name, score in zip(names, scores, strict=True) if name),
+    }
+
+
+def _words(result: triton.InferResult) -> tuple[TimedWord, ...]:
+    texts, spans = (result.as_numpy(name)[0] for name in ("WORDS", "WORD_SPANS"))
+    return tuple(
+        TimedWord(text.decode(), int(start), int(end)) for text, (start, end) in zip(texts, spans, strict=True)
+    )
+
+
+def _tensor(name: str, values: npt.NDArray[np.generic], datatype: str) -> triton.InferInput:
+    tensor = triton.InferInput(name, values.shape, datatype)
+    tensor.set_data_from_numpy(values)
+    return tensor
+
+
+def _text(name: str, text: str, *, batched: bool = False) -> triton.InferInput:
+    values = np.array([text.encode()], np.object_)
+    return _tensor(name, values.reshape(1, 1) if batched else values, "BYTES")
+
+
+def _timing(began: float, result: triton.InferResult) -> Timing:
+    """Splits the time since ``began`` into the engine's own work and all the rest."""
+    total = time.monotonic() - began
+    compute = min(total, float(result.as_numpy("COMPUTE_MS").reshape(-1)[0]) / 1000)
+    return Timing(total - compute, compute)

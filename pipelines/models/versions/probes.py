@@ -1,0 +1,159 @@
+"""Examples that a version is tried with: what is asked, and what makes the answer right."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import difflib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import numpy as np
+
+from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.errors import ModelError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from pipelines.models.ports import AnswerModel, IntentModel, PunctuationModel, Recognizer, SpeechSequence
+
+ModelT_contra = TypeVar("ModelT_contra", contravariant=True)
+
+_SAME_WORDS = 0.75
+_CHUNK_SAMPLES = round(0.4 * MODEL_RATE_HZ)
+_END_SECONDS = 5.0
+
+
+class MalformedAnswerError(ValueError):
+    """A model's answer has not the form that its contract promises."""
+
+
+class Probe(Protocol[ModelT_contra]):
+    """One example for models of one kind."""
+
+    async def ask(self, model: ModelT_contra) -> bool:
+        """Asks a model, and returns whether the answer is right.
+
+        Without a label any answer is right that has the right form.
+
+        Raises:
+            MalformedAnswerError: the answer has the wrong form.
+            ModelError: there is no answer.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class IntentProbe:
+    """An utterance.
+
+    Attributes:
+        text: what is said.
+        intent: the expected intent; None when any will do.
+        slots: name, start and end of each expected slot; None when any will do.
+    """
+
+    text: str
+    intent: str | None = None
+    slots: frozenset[tuple[str, int, int]] | None = None
+
+    async def ask(self, model: IntentModel) -> bool:
+        """See :class:`Probe`."""
+        found = await model.predict(self.text)
+        if not found.intent or not 0 <= found.confidence <= 1:
+            raise MalformedAnswerError("an intent has no name, or a confidence that is no probability")
+        if any(not slot.name or not 0 <= slot.start < slot.end <= len(self.text) for slot in found.slots):
+            raise MalformedAnswerError("a slot has no name, or a place outside the text")
+        slots = frozenset((slot.name, slot.start, slot.end) for slot in found.slots)
+        return self.intent in {None, found.intent} and self.slots in (None, slots)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerProbe:
+    """A question.
+
+    Attributes:
+        question: what is asked.
+        document: where the answer is looked for.
+        answer: the expected answer, None when the document holds none.
+        labelled: whether ``answer`` counts.
+    """
+
+    question: str
+    document: str
+    answer: str | None = None
+    labelled: bool = True
+
+    async def ask(self, model: AnswerModel) -> bool:
+        """See :class:`Probe`."""
+        found = await model.find(self.question, self.document)
+        if not 0 <= found.score <= 1:
+            raise MalformedAnswerError("an answer has a score that is no probability")
+        if found.start is None or found.end is None:
+            return not self.labelled or self.answer is None
+        if not 0 <= found.start < found.end <= len(self.document):
+            raise MalformedAnswerError("an answer lies outside its document")
+        if not self.labelled:
+            return True
+        given, wanted = _words(self.document[found.start : found.end]), _words(self.answer or "")
+        return bool(given and wanted) and (" ".join(wanted) in " ".join(given) or " ".join(given) in " ".join(wanted))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpeechProbe:
+    """A recording.
+
+    Attributes:
+        audio: float32 ``[samples]`` at 16 kHz.
+        text: what is said; None when any text will do.
+    """
+
+    audio: npt.NDArray[np.float32]
+    text: str | None = None
+
+    async def ask(self, model: Recognizer) -> bool:
+        """See :class:`Probe`."""
+        sequence = model.open_sequence()
+        try:
+            for start in range(0, len(self.audio), _CHUNK_SAMPLES):
+                await sequence.send(self.audio[start : start + _CHUNK_SAMPLES], decode=False, end=False)
+        except BaseException:
+            # Until its END, a sequence keeps its version from being unloaded. A model that hangs is not waited for.
+            await asyncio.wait((asyncio.create_task(_end(sequence)),), timeout=_END_SECONDS)
+            raise
+        found = await sequence.send(np.zeros(0, np.float32), decode=True, end=True)
+        if not found.is_final or found.covered_samples != len(self.audio):
+            raise MalformedAnswerError("a transcript does not cover its utterance")
+        if self.text is None:
+            return True
+        return difflib.SequenceMatcher(None, _words(found.text), _words(self.text)).ratio() >= _SAME_WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class PunctuationProbe:
+    """A text without capitals and punctuation.
+
+    Attributes:
+        text: what is written.
+        punctuated: the expected text; None when any marks and capitals will do.
+    """
+
+    text: str
+    punctuated: str | None = None
+
+    async def ask(self, model: PunctuationModel) -> bool:
+        """See :class:`Probe`."""
+        written = await model.punctuate([self.text])
+        if len(written) != 1 or _words(written[0]) != _words(self.text):
+            raise MalformedAnswerError("a punctuated text has other words than the text")
+        return self.punctuated in {None, written[0]}
+
+
+async def _end(sequence: SpeechSequence) -> None:
+    with contextlib.suppress(ModelError):
+        await sequence.send(np.zeros(0, np.float32), decode=False, end=True)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())

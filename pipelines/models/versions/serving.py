@@ -1,0 +1,111 @@
+"""The versions that serve: new turns begin with the active ones, and each turn keeps those that it began with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from pipelines.models.contracts import ASR, INTENT_SLOT, QA
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pipelines.models.contracts import EngineRegistry
+    from pipelines.models.ports import AnswerModel, IntentModel, Recognizer
+    from pipelines.models.versions.held import ServedVersion
+
+
+class ActiveVersions:
+    """The versions that new turns begin with.
+
+    Args:
+        registry: the engines.
+        served: a version of each engine, by its role.
+    """
+
+    def __init__(self, registry: EngineRegistry, served: Mapping[str, ServedVersion[Any]]) -> None:
+        self._registry = registry
+        self._served = dict(served)
+
+    @property
+    def recognizer(self) -> Recognizer:
+        """Speech recognition, apart from any turn."""
+        return cast("Recognizer", self.get(ASR))
+
+    @property
+    def intents(self) -> IntentModel:
+        """Intent classification and slot filling, apart from any turn."""
+        return cast("IntentModel", self.get(INTENT_SLOT))
+
+    @property
+    def answers(self) -> AnswerModel:
+        """Extractive question answering, apart from any turn."""
+        return cast("AnswerModel", self.get(QA))
+
+    def get(self, role: str) -> Any:  # noqa: ANN401 - a model of any engine
+        """Returns the model of a role, apart from any turn."""
+        return self._registry[role].held(self._served[role])
+
+    def version(self, role: str) -> ServedVersion[Any]:
+        """Returns the version that new turns begin with."""
+        return self._served[role]
+
+    def replace(self, role: str, version: ServedVersion[Any]) -> None:
+        """Lets new turns begin with another version."""
+        self._served[role] = version
+
+    def begin_turn(self) -> VersionsOfTurn:
+        """Keeps today's versions for one turn."""
+        return VersionsOfTurn(self._registry, self._served)
+
+
+class VersionsOfTurn:
+    """The versions that one turn is served by, from its beginning to its end.
+
+    Args:
+        registry: the engines.
+        served: a version of each engine, by its role.
+    """
+
+    def __init__(self, registry: EngineRegistry, served: Mapping[str, ServedVersion[Any]]) -> None:
+        self._registry = registry
+        self._served = dict(served)
+        self._used: dict[str, int] = {}
+        self._released = False
+        for version in self._served.values():
+            version.hold()
+
+    @property
+    def recognizer(self) -> Recognizer:
+        """Speech recognition."""
+        return cast("Recognizer", self.get(ASR))
+
+    @property
+    def intents(self) -> IntentModel:
+        """Intent classification and slot filling."""
+        return cast("IntentModel", self.get(INTENT_SLOT))
+
+    @property
+    def answers(self) -> AnswerModel:
+        """Extractive question answering."""
+        return cast("AnswerModel", self.get(QA))
+
+    @property
+    def versions(self) -> Mapping[str, int]:
+        """The version of each engine that the turn has used so far."""
+        return dict(self._used)
+
+    def get(self, role: str) -> Any:  # noqa: ANN401 - a model of any engine
+        """Returns the model of a role."""
+        version = self._served[role]
+        if role not in self._used:
+            self._used[role] = version.number
+            version.turns_begun += 1
+        return self._registry[role].held(version)
+
+    def release(self) -> None:
+        """Says that the turn is over; what it still has under way holds its version by itself."""
+        if self._released:
+            return
+        self._released = True
+        for version in self._served.values():
+            version.release()

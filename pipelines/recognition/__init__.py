@@ -1,0 +1,1 @@
+"""Speech recognition of a conversation, segment by segment."""

@@ -1,0 +1,1 @@
+"""One conversation: audio and typed turns in, messages out."""

@@ -1,0 +1,41 @@
+"""What a caller chooses for a conversation."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from pipelines.models.ports import NO_OPTIONS
+from pipelines.stages.answering import check_documents
+from pipelines.stages.understanding import UnderstandingOptions
+from pipelines.turns.state import TurnSettings
+
+if TYPE_CHECKING:
+    from pipelines.audio.formats import AudioFormat
+    from pipelines.models.ports import RecognitionOptions
+    from pipelines.stages.answering import Document
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ConversationConfig:
+    """How a conversation is held.
+
+    Attributes:
+        audio_format: format of the audio; None when it comes decoded, or when only text will be sent.
+        turns: what the caller chose for all turns.
+        documents: texts that answers are looked for in.
+        recognition: what is asked of recognition beside the words.
+        understanding: what is asked of understanding beside intent and slots.
+        is_bulk: whether nobody waits for single turns, as in a recording: the recognizer is asked for little at a time,
+            and after those for whom somebody waits.
+    """
+
+    audio_format: AudioFormat | None = None
+    turns: TurnSettings = dataclasses.field(default_factory=TurnSettings)
+    documents: tuple[Document, ...] = ()
+    recognition: RecognitionOptions = NO_OPTIONS
+    understanding: UnderstandingOptions = dataclasses.field(default_factory=UnderstandingOptions)
+    is_bulk: bool = False
+
+    def __post_init__(self) -> None:
+        check_documents(self.documents, "config.documents")

@@ -1,0 +1,94 @@
+"""Audio on its way into a conversation: kept while it may be needed, judged window by window, held to a fair share."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from pipelines.audio.timeline import Timeline
+from pipelines.load.pacing import Lead
+from pipelines.vad.voice_activity import WINDOW_SAMPLES, WINDOW_SECONDS
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from pipelines.load.workload import Workload
+    from pipelines.vad.voice_activity import VoiceActivity
+
+WINDOWS_AT_A_TIME = 16
+"""Windows that are judged before other conversations have a turn: half a second of audio, 1 ms of work."""
+
+
+class Intake:
+    """The audio of one conversation.
+
+    Args:
+        voice: judges it; None where none will come.
+
+    Attributes:
+        held_back: whether the caller is made to wait because he sends more than his share.
+    """
+
+    def __init__(self, voice: VoiceActivity | None) -> None:
+        self.held_back = False
+        self._voice = voice
+        self._timeline = Timeline()
+        self._lead = Lead()
+        self._judged_to = 0
+
+    @property
+    def end(self) -> int:
+        """Number of the sample that comes next, 16 kHz."""
+        return self._timeline.end
+
+    @property
+    def kept_samples(self) -> int:
+        """Samples that are still held."""
+        return len(self._timeline)
+
+    def add(self, samples: npt.NDArray[np.float32]) -> None:
+        """Takes audio in, float32 ``[samples]`` at 16 kHz."""
+        self._timeline.append(samples)
+
+    def get(self, start: int, stop: int) -> npt.NDArray[np.float32]:
+        """Returns samples ``start`` up to ``stop``, exclusive, float32 ``[samples]``.
+
+        Raises:
+            IndexError: some of them were forgotten, or were not heard yet.
+        """
+        return self._timeline.get(start, stop)
+
+    def judge(self) -> list[float]:
+        """Returns how likely each of the next windows is speech, 0 to 1; none where none is whole yet."""
+        assert self._voice is not None
+        judged = self._judged_to // WINDOW_SAMPLES
+        windows = min(self.end // WINDOW_SAMPLES - judged, WINDOWS_AT_A_TIME - judged % WINDOWS_AT_A_TIME)
+        if not windows:
+            return []
+        start, self._judged_to = self._judged_to, self._judged_to + windows * WINDOW_SAMPLES
+        self._lead.add(windows * WINDOW_SECONDS)
+        return self._voice.probabilities(self._timeline.get(start, self._judged_to).reshape(windows, WINDOW_SAMPLES))
+
+    async def give_way(self, workload: Workload) -> None:
+        """Lets others have a turn now and then; who sends more than his share also waits while the machine is short.
+
+        Args:
+            workload: what this conversation shares with others.
+        """
+        if self._judged_to % (WINDOWS_AT_A_TIME * WINDOW_SAMPLES):
+            return
+        loop = asyncio.get_running_loop()
+        await asyncio.sleep(0)
+        self._lead.drain(workload.share, loop.time())
+        try:
+            while workload.short and (seconds := self._lead.wait_seconds(workload.share)):
+                self.held_back = True
+                await workload.wait_while_short(seconds)
+                self._lead.drain(workload.share, loop.time())
+        finally:
+            self.held_back = False
+
+    def forget_before(self, sample: int) -> None:
+        """Forgets all audio before ``sample`` that was judged."""
+        self._timeline.forget_before(min(sample, self._judged_to))

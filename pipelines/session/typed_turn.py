@@ -1,0 +1,40 @@
+"""One typed turn: a conversation in which nothing is said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipelines.errors import ModelError
+from pipelines.load.workload import Workload
+from pipelines.messages import Reply
+from pipelines.session.conversation import Conversation, ConversationConfig
+from pipelines.turns.state import TurnSettings
+
+if TYPE_CHECKING:
+    from pipelines.load.bulk import BulkGate
+    from pipelines.models.ports import Models
+    from pipelines.stages.answering import Document
+
+
+async def answer_typed(
+    models: Models, text: str, documents: tuple[Document, ...], budget_seconds: float, bulk: BulkGate | None = None
+) -> Reply:
+    """Understands and answers ``text``, with what is ready inside the budget; bulk work behind ``bulk`` waits for it.
+
+    Raises:
+        ModelError: every stage failed.
+    """
+    config = ConversationConfig(turns=TurnSettings(budget_seconds=budget_seconds), documents=documents)
+    conversation = Conversation(config, models, None, Workload(bulk))
+    try:
+        await conversation.add_text(text)
+        await conversation.half_close()
+        async for message in conversation.outbox:
+            if not isinstance(message, Reply):
+                continue
+            if conversation.last_failure is not None and not message.timings:
+                raise conversation.last_failure
+            return message
+    finally:
+        await conversation.close()
+    raise ModelError("the turn ended without a reply")

@@ -1,0 +1,1 @@
+"""What is computed for a turn: intent and answer."""

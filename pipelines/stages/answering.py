@@ -1,0 +1,134 @@
+"""The answering stage: where the caller's documents answer a question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from pipelines.errors import InvalidInputError
+from pipelines.stages.registry import QA
+from pipelines.text.spoken_questions import as_documents_write
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from pipelines.models.ports import AnswerModel, Timing, TurnModels
+    from pipelines.session.config import ConversationConfig
+    from pipelines.stages.registry import StageRequest
+
+MAX_DOCUMENT_CHARACTERS = 100_000
+MAX_DOCUMENTS = 32
+
+_SEPARATOR = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text that answers are looked for in, with the caller's own name for it."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A passage that answers the question.
+
+    Attributes:
+        text: the passage.
+        score: probability that it is the answer, 0 to 1.
+        start: its first code point in the document.
+        end: one past its last code point.
+        document_id: the document that holds it.
+    """
+
+    text: str
+    score: float
+    start: int
+    end: int
+    document_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSearch:
+    """What came of looking for an answer.
+
+    Attributes:
+        answer: None when no document holds one.
+        timing: what it cost; None when there was nothing to compute.
+    """
+
+    answer: Answer | None = None
+    timing: Timing | None = None
+
+
+def check_documents(documents: Sequence[Document], field: str) -> None:
+    """Checks what a caller wants answers from.
+
+    Raises:
+        InvalidInputError: too many documents, too much text, or ids that do not tell documents apart.
+    """
+    if len(documents) > MAX_DOCUMENTS:
+        raise InvalidInputError(
+            field, "TOO_MANY_DOCUMENTS", f"{len(documents)} documents: send at most {MAX_DOCUMENTS}"
+        )
+    characters = sum(len(document.text) for document in documents)
+    if characters > MAX_DOCUMENT_CHARACTERS:
+        raise InvalidInputError(
+            field,
+            "DOCUMENTS_TOO_LONG",
+            f"the documents have {characters:,} characters together: send at most {MAX_DOCUMENT_CHARACTERS:,}",
+        )
+    if len({document.id for document in documents}) < len(documents):
+        raise InvalidInputError(field, "DUPLICATE_DOCUMENT_ID", "two documents have the same id: give each its own")
+    if any(not document.text.strip() for document in documents):
+        raise InvalidInputError(field, "EMPTY_DOCUMENT", "a document has no text: leave it out")
+
+
+class Answering:
+    """The answer from the caller's documents; see ``pipelines.stages.registry.Stage``."""
+
+    name: ClassVar[str] = QA
+    after: ClassVar[tuple[str, ...]] = ()
+    of_no_text: ClassVar[AnswerSearch] = AnswerSearch()
+
+    def wanted(self, config: ConversationConfig) -> bool:
+        """See ``pipelines.stages.registry.Stage``."""
+        return bool(config.documents)
+
+    async def run(self, request: StageRequest, models: TurnModels) -> AsyncIterator[AnswerSearch]:
+        """See ``pipelines.stages.registry.Stage``."""
+        yield await find_answer(models.answers, request.text, request.config.documents, request.due)
+
+
+async def find_answer(
+    model: AnswerModel, question: str, documents: Sequence[Document], due: float | None = None
+) -> AnswerSearch:
+    """Looks for the answer in all ``documents`` at once and returns the most likely one, before ``due``.
+
+    The documents go to the model as one text, so that the windows of all of them compete for the same few places in
+    one batch: the cost is that of one document, however many there are.
+
+    Raises:
+        ModelError: the model does not answer.
+    """
+    if not documents:
+        return AnswerSearch()
+    text = _SEPARATOR.join(document.text for document in documents)
+    span = await model.find(await as_documents_write(question, text), text, due)
+    if span.start is None or span.end is None:
+        return AnswerSearch(None, span.timing)
+    return AnswerSearch(_locate(documents, span.start, span.end, span.score), span.timing)
+
+
+def _locate(documents: Sequence[Document], start: int, end: int, score: float) -> Answer | None:
+    """Finds the document that holds ``start`` of the joined text; an answer ends with its document at the latest."""
+    first = 0
+    for document in documents:
+        last = first + len(document.text)
+        if start < last:
+            inside = slice(max(start, first) - first, min(end, last) - first)
+            text = document.text[inside]
+            return Answer(text, score, inside.start, inside.stop, document.id) if text else None
+        first = last + len(_SEPARATOR)
+    return None

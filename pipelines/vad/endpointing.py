@@ -1,0 +1,169 @@
+"""Endpointing: when an utterance begins and ends, as arithmetic on windows of speech and silence.
+
+No clock and no I/O: what counts is the audio, so that a file sent faster than real time is cut as if it were live.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from pipelines.errors import InvalidInputError
+from pipelines.vad.voice_activity import SPEECH_BEGINS, SPEECH_ENDS, WINDOW_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointingConfig:
+    """When an utterance begins and ends.
+
+    Attributes:
+        enabled: whether silence ends an utterance; otherwise only the caller does (push-to-talk).
+        start_window_seconds: length of the window that begins an utterance.
+        start_threshold: share of it that must be speech.
+        stop_window_seconds: length of the window that ends an utterance.
+        stop_threshold: the utterance ends when no more than this share of it is speech.
+        likely_stop_window_seconds: length of a shorter window that makes the end likely, of which the caller is then
+            told; None for no such window.
+        likely_stop_threshold: the end is likely when no more than this share of that window is speech.
+        speech_begins: probability from which on a window of 32 ms is speech after silence.
+        speech_ends: probability below which it is silence after speech.
+
+    Raises:
+        InvalidInputError: a value is out of its range; the error names the field.
+    """
+
+    enabled: bool = True
+    start_window_seconds: float = 0.160
+    start_threshold: float = 0.6
+    stop_window_seconds: float = 0.608
+    stop_threshold: float = 0.05
+    likely_stop_window_seconds: float | None = None
+    likely_stop_threshold: float = 0.05
+    speech_begins: float = SPEECH_BEGINS
+    speech_ends: float = SPEECH_ENDS
+
+    def __post_init__(self) -> None:
+        _check("start_window", self.start_window_seconds, 0.032, 2.0, "s")
+        _check("stop_window", self.stop_window_seconds, 0.128, 10.0, "s")
+        if not 0 < self.start_threshold <= 1:
+            raise _out_of_range("start_threshold", self.start_threshold, "above 0 and at most 1")
+        if not 0 <= self.stop_threshold < 1:
+            raise _out_of_range("stop_threshold", self.stop_threshold, "0 to below 1")
+        if not 0 <= self.likely_stop_threshold < 1:
+            raise _out_of_range("likely_stop_threshold", self.likely_stop_threshold, "0 to below 1")
+        if not 0 < self.speech_ends <= self.speech_begins <= 1:
+            raise _out_of_range(
+                "speech_ends", self.speech_ends, "above 0 and at most speech_begins, which is at most 1"
+            )
+        self._check_likely_stop()
+
+    def _check_likely_stop(self) -> None:
+        window = self.likely_stop_window_seconds
+        if window is None:
+            return
+        _check("likely_stop_window", window, 0.064, 10.0, "s")
+        if window >= self.stop_window_seconds:
+            raise _out_of_range("likely_stop_window", window, "shorter than stop_window")
+
+    @property
+    def start_windows(self) -> int:
+        """The start window in VAD windows of 32 ms."""
+        return max(1, round(self.start_window_seconds / WINDOW_SECONDS))
+
+    @property
+    def stop_windows(self) -> int:
+        """The stop window in VAD windows of 32 ms."""
+        return max(1, round(self.stop_window_seconds / WINDOW_SECONDS))
+
+    @property
+    def likely_stop_windows(self) -> int | None:
+        """The window that makes the end likely, in VAD windows of 32 ms."""
+        seconds = self.likely_stop_window_seconds
+        return None if seconds is None else max(1, round(seconds / WINDOW_SECONDS))
+
+
+class Boundary(enum.Enum):
+    """What a window of audio completes."""
+
+    START = "start"
+    LIKELY_STOP = "likely_stop"
+    STOP = "stop"
+
+
+class Endpointer(Struct, frozen=True):
+    """Follows one stream of windows. Immutable: :meth:`push` returns the follower of the next window.
+
+    Attributes:
+        config: the caller's parameters.
+        speaking: whether an utterance is under way.
+        recent: speech or silence of the last windows, oldest first, as many as a decision needs.
+        trailing_silence: windows since the last speech.
+        stop_is_likely: whether the end was found to be likely since the last speech.
+    """
+
+    config: EndpointingConfig
+    speaking: bool = False
+    recent: tuple[bool, ...] = ()
+    trailing_silence: int = 0
+    stop_is_likely: bool = False
+
+    def push(self, *, speech: bool) -> tuple[Endpointer, Boundary | None]:
+        """Takes the next window in; returns the follower, and the boundary that the window completes."""
+        span = self.config.stop_windows if self.speaking else self.config.start_windows
+        following = replace(
+            self,
+            recent=(*self.recent, speech)[-span:],
+            trailing_silence=0 if speech else self.trailing_silence + 1,
+            stop_is_likely=self.stop_is_likely and not speech,
+        )
+        if self.speaking and following.has_stopped():
+            return following.end(), Boundary.STOP
+        if self.speaking and not speech and not following.stop_is_likely and following.has_likely_stopped():
+            return replace(following, stop_is_likely=True), Boundary.LIKELY_STOP
+        if not self.speaking and following.has_started():
+            return following.begin(), Boundary.START
+        return following, None
+
+    def begin(self) -> Endpointer:
+        """Returns the follower for which an utterance is under way."""
+        return replace(self, speaking=True)
+
+    def end(self) -> Endpointer:
+        """Returns the follower for which no utterance is under way."""
+        return replace(self, speaking=False, recent=(), stop_is_likely=False)
+
+    def has_started(self) -> bool:
+        """Whether enough of the start window is speech."""
+        return sum(self.recent) >= max(1, math.ceil(self.config.start_threshold * self.config.start_windows - 1e-9))
+
+    def has_stopped(self) -> bool:
+        """Whether the stop window is full and little enough of it is speech."""
+        windows = self.config.stop_windows
+        full = len(self.recent) == windows
+        return self.config.enabled and full and sum(self.recent) <= self.config.stop_threshold * windows + 1e-9
+
+    def has_likely_stopped(self) -> bool:
+        """Whether the window that makes the end likely is full and little enough of it is speech."""
+        windows = self.config.likely_stop_windows
+        if windows is None or not self.config.enabled or len(self.recent) < windows:
+            return False
+        return sum(self.recent[-windows:]) <= self.config.likely_stop_threshold * windows + 1e-9
+
+    def windows_since_onset(self) -> int | None:
+        """How many windows ago speech began, the last window being 1; None when there is none to begin with."""
+        return len(self.recent) - self.recent.index(True) if True in self.recent else None
+
+
+def _check(name: str, value: float, low: float, high: float, unit: str) -> None:
+    if not low <= value <= high:
+        raise _out_of_range(name, value, f"{low:g} to {high:g} {unit}")
+
+
+def _out_of_range(name: str, value: float, allowed: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"config.endpointing.{name}", "ENDPOINTING_OUT_OF_RANGE", f"{name} is {value:g}: it must be {allowed}"
+    )

@@ -1,0 +1,1 @@
+"""Admission control: how many conversations are let in."""

@@ -1,0 +1,184 @@
+"""Follows how much is said and how well it is answered, and from it how many may come in."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import logging
+from typing import TYPE_CHECKING
+
+from pipelines.errors import ModelError
+from service.admission.capacity import AdaptiveLimit, Evidence, Shortage, safe_part, slowest_twentieth
+from service.refusals import LateRepliesError, TooManySpeakersError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from pipelines.load.workload import Workload
+    from service.refusals import ServiceError
+    from service.sessions.open_conversations import OpenConversations
+    from service.sessions.readiness import ModelServer
+
+logger = logging.getLogger(__name__)
+
+RECOGNIZER_PLACES = 64
+"""Utterances that the model ``asr`` recognizes at a time; of more, Triton would let some wait for ever."""
+
+UNMEASURED_SPEAKERS = 4
+"""Speakers that any machine is trusted with."""
+
+_PERIOD_SECONDS = 1.0
+_STRAIN_SECONDS = 10.0
+_BUSY_PERIODS = 3
+
+
+class CapacityWatch:
+    """Measures the machine once, then watches it once a second.
+
+    Args:
+        open_conversations: what is said.
+        workload: how well it is answered; told whether the machine is short of time.
+        busy_seconds: returns for how long each model has computed so far, on average of its instances.
+        speakers: what :attr:`limit` is until the machine is measured.
+    """
+
+    def __init__(
+        self,
+        open_conversations: OpenConversations,
+        workload: Workload,
+        busy_seconds: Callable[[], Awaitable[Mapping[str, float]]],
+        speakers: float = UNMEASURED_SPEAKERS,
+    ) -> None:
+        self._open = open_conversations
+        self._workload = workload
+        self._busy_seconds = busy_seconds
+        self._limit: AdaptiveLimit | None = None
+        self._unmeasured = speakers
+        self._shortage = Shortage()
+        self._strained = False
+        self._strains: collections.deque[tuple[float, float]] = collections.deque()
+        self._demands: collections.deque[float] = collections.deque(maxlen=round(_STRAIN_SECONDS / _PERIOD_SECONDS))
+        self._busy: collections.deque[float] = collections.deque(maxlen=_BUSY_PERIODS)
+
+    @property
+    def limit(self) -> float:
+        """Speakers that can be answered in time."""
+        return self._limit.speakers if self._limit is not None else self._unmeasured
+
+    @property
+    def measured(self) -> bool:
+        """Whether the machine was measured."""
+        return self._limit is not None
+
+    def refusal(self, conversations: int, typed_turns: int, retry_seconds: float) -> ServiceError | None:
+        """Returns why there is no time for so many, with the one at the door; None: there is."""
+        if self._strained:
+            return LateRepliesError(retry_seconds)
+        if self._open.speakers(conversations + typed_turns) > self.limit:
+            return TooManySpeakersError(self.limit, retry_seconds)
+        return None
+
+    def set_throughput(self, speakers: float, alone_seconds: float) -> None:
+        """Takes in what the machine carries when nothing but throughput counts, and how long a single reply takes."""
+        self._limit = AdaptiveLimit(min(speakers, RECOGNIZER_PLACES), safe_part(alone_seconds))
+        logger.info("capacity: %.1f speakers at most, of which %.1f are let in at first", speakers, self.limit)
+
+    async def watch(self) -> None:
+        """Follows the machine until cancelled."""
+        loop = asyncio.get_running_loop()
+        at, before = loop.time(), await self._read_busy()
+        while True:
+            await asyncio.sleep(_PERIOD_SECONDS)
+            now, after = loop.time(), await self._read_busy()
+            self._open.observe(now - at)
+            self._busy.append(busiest_share(before, after, now - at))
+            self._take_in(now)
+            at, before = now, after
+
+    def _take_in(self, now: float) -> None:
+        self._strains.extend((now, strain) for strain in self._workload.take_strains())
+        while self._strains and self._strains[0][0] < now - _STRAIN_SECONDS:
+            self._strains.popleft()
+        strain = slowest_twentieth([strain for _, strain in self._strains])
+        busy = sum(self._busy) / len(self._busy)
+        self._demands.append(self._open.speakers(0))
+        evidence = Evidence(strain, busy, demand=self._demands[-1], carried=min(self._demands))
+        was_short = self._workload.short
+        self._workload.short = self._shortage.update(evidence)
+        self._strained = evidence.strained
+        # Everybody's part of what the machine carries: one long file on an idle machine has all of it.
+        self._workload.share = max(1.0, self.limit / max(1, self._open.active()))
+        changed = self._limit is not None and self._limit.update(evidence, now)
+        if changed or self._workload.short != was_short:
+            logger.info(
+                "capacity: %.1f speakers, %.1f there; replies need %.0f %% of their time, the busiest model %.0f %%%s",
+                self.limit,
+                evidence.demand,
+                100 * (evidence.strain or 0.0),
+                100 * evidence.busy,
+                "; short of time" if self._workload.short else "",
+            )
+
+    async def _read_busy(self) -> Mapping[str, float]:
+        try:
+            return await self._busy_seconds()
+        except ModelError:
+            # Readiness notices, and shuts the door.
+            return {}
+
+
+class RecognizerRoom:
+    """The room that the recognizer has, however fast the machine is.
+
+    Args:
+        open_conversations: what is said.
+    """
+
+    limit = float(RECOGNIZER_PLACES)
+
+    def __init__(self, open_conversations: OpenConversations) -> None:
+        self._open = open_conversations
+
+    def refusal(self, conversations: int, typed_turns: int, retry_seconds: float) -> ServiceError | None:  # noqa: ARG002 - what is typed needs no place
+        """Returns why there is no place for each utterance of so many conversations, with the one at the door."""
+        if self._open.utterances(conversations) > self.limit:
+            return TooManySpeakersError(self.limit, retry_seconds)
+        return None
+
+
+class MeasuredModels:
+    """Models that are measured when they are warm, once.
+
+    Args:
+        models: the models.
+        measure: returns the speakers that they carry, and the seconds that a single reply takes.
+        capacity: is told of it.
+    """
+
+    def __init__(
+        self, models: ModelServer, measure: Callable[[], Awaitable[tuple[float, float]]], capacity: CapacityWatch
+    ) -> None:
+        self._models = models
+        self._measure = measure
+        self._capacity = capacity
+
+    async def missing(self) -> Sequence[str]:
+        """Returns the names of the models that are not ready."""
+        return await self._models.missing()
+
+    async def warm_up(self) -> None:
+        """Warms the models up, and measures them the first time."""
+        await self._models.warm_up()
+        if self._capacity.measured:
+            return
+        try:
+            self._capacity.set_throughput(*await self._measure())
+        except ModelError as error:
+            logger.warning("capacity: it could not be measured: %s", error)
+
+
+def busiest_share(before: Mapping[str, float], after: Mapping[str, float], seconds: float) -> float:
+    """Returns the share of the time between two readings in which the busiest model computed, 0 to 1."""
+    shares = [(after[name] - before[name]) / seconds for name in after.keys() & before.keys()]
+    # What a model computed is counted when it is done: a long batch may count in the second after its own.
+    return min(1.0, max(shares, default=0.0))

@@ -1,0 +1,1 @@
+"""The contracts that callers meet, one folder each."""

@@ -1,0 +1,35 @@
+"""The names that the recognizer answers to.
+
+Clients name NVIDIA's models, some without being asked: LiveKit's plugin always does. Whoever wants one of NVIDIA's
+English recognizers is served by ours; the name of one for another language is a mistake that must not go unnoticed.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pipelines.models.contracts import ASR
+from service.api.riva.fields import check_model
+
+MODEL = ASR
+"""The one model; its name is that of its endpoint in Triton."""
+
+_FAMILIES = frozenset(
+    {"parakeet", "conformer", "citrinet", "jasper", "quartznet", "nemotron", "canary", "fastconformer", "whisper"}
+)
+_ENGLISH = frozenset({"en", "us", "gb", "au", "in"})
+_CODE = re.compile(r"[a-z]{2}")
+_PART = re.compile(r"[a-z0-9]+")
+
+
+def check_recognizer(name: str, field: str) -> None:
+    """Raises InvalidInputError unless ``name`` is empty, ours, or one that NVIDIA gives an English recognizer."""
+    if not _is_english_recognizer(name):
+        check_model(name, (MODEL,), field)
+
+
+def _is_english_recognizer(name: str) -> bool:
+    """Tells by the parts of a name, such as ``nvidia/parakeet-1.1b-en-US-asr-streaming``."""
+    parts = _PART.findall(name.lower())
+    codes = {part for part in parts if _CODE.fullmatch(part)}
+    return not _FAMILIES.isdisjoint(parts) and codes <= _ENGLISH

@@ -1,0 +1,62 @@
+"""Sets up what recognizes audio for Riva's clients: a conversation a channel, in which nothing is replied."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from pipelines.errors import ModelError
+from pipelines.messages import Notice, NoticeCode
+from pipelines.session.channels import Channels
+from pipelines.session.conversation import Conversation, ConversationConfig
+from service.api.riva.asr.results import ResultWriter
+from service.api.riva.asr.voice import ObservedVoice
+
+if TYPE_CHECKING:
+    from pipelines.load.workload import Workload
+    from pipelines.messages import Message
+    from pipelines.models.ports import Models
+    from pipelines.vad.voice_activity import SileroModel
+    from service.api.riva.asr.settings import RecognitionSettings
+
+
+class Recognition:
+    """One stream of audio under recognition.
+
+    Args:
+        settings: how it is recognized.
+        models: recognize it.
+        voice: voice activity.
+        workload: what it shares with all conversations of the service.
+        tells_states: whether results tell what goes on inside while the audio comes.
+        is_bulk: whether it is a recording: nobody waits for single utterances.
+
+    Attributes:
+        channels: takes the audio in.
+        writers: write the results of each channel.
+        tells_states: the same.
+    """
+
+    def __init__(
+        self,
+        settings: RecognitionSettings,
+        models: Models,
+        voice: SileroModel,
+        workload: Workload,
+        *,
+        tells_states: bool = False,
+        is_bulk: bool = False,
+    ) -> None:
+        turns = dataclasses.replace(settings.turns, speculates=settings.turns.speculates and not is_bulk)
+        config = ConversationConfig(turns=turns, recognition=settings.recognition, is_bulk=is_bulk)
+        voices = [ObservedVoice(voice.new_stream(), remembers=tells_states) for _ in range(settings.channels)]
+        conversations = [Conversation(config, models, observed, workload) for observed in voices]
+        self.tells_states = tells_states
+        self.channels = Channels(settings.decoder, conversations)
+        self.writers = [ResultWriter(settings, observed, tag) for tag, observed in enumerate(voices, start=1)]
+
+
+def refuse_failure(conversation: Conversation, message: Message) -> None:
+    """Raises ModelError if ``message`` says that recognition failed: Riva's results cannot tell it in passing."""
+    if isinstance(message, Notice) and message.code is NoticeCode.STAGE_FAILED:
+        raise conversation.last_failure or ModelError(message.message)

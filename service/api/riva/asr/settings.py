@@ -1,0 +1,129 @@
+"""Reads Riva's ``RecognitionConfig``; every field is honoured or refused by its name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pipelines.audio.decoding import channel_decoder
+from pipelines.audio.formats import MAX_CHANNELS, Encoding
+from pipelines.errors import InvalidInputError
+from pipelines.models.ports import RecognitionOptions
+from pipelines.recognition.phrase_hints import MAX_ALTERNATIVES, read_hints
+from pipelines.text.style import TranscriptStyle
+from pipelines.turns.state import TurnSettings
+from service.api.riva.asr.endpointing import to_endpointing
+from service.api.riva.asr.options import to_options
+from service.api.riva.asr.recognizers import check_recognizer
+from service.api.riva.fields import renamed
+from service.api.riva.proto import riva_audio_pb2
+from service.api.vivavoce.converters import LANGUAGE, check_language
+
+if TYPE_CHECKING:
+    from pipelines.audio.decoding import ChannelDecoder
+    from service.api.riva.proto import riva_asr_pb2 as pb
+
+_ENCODINGS = {
+    riva_audio_pb2.ENCODING_UNSPECIFIED: None,
+    riva_audio_pb2.LINEAR_PCM: Encoding.LINEAR_PCM,
+    riva_audio_pb2.FLAC: Encoding.FLAC,
+    riva_audio_pb2.MULAW: Encoding.MULAW,
+    riva_audio_pb2.OGGOPUS: Encoding.OGGOPUS,
+    riva_audio_pb2.ALAW: Encoding.ALAW,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RecognitionSettings:
+    """How audio is recognized.
+
+    Attributes:
+        decoder: takes the audio apart.
+        channels: how many channels are recognized, from the first on.
+        recognition: what is asked of the recognizer beside the words.
+        turns: when utterances begin and end, and what is told of them.
+        style: how transcripts are written.
+        language: as the caller named it.
+        vad_probabilities: whether results of a stream tell the probabilities of speech.
+    """
+
+    decoder: ChannelDecoder
+    channels: int
+    recognition: RecognitionOptions
+    turns: TurnSettings
+    style: TranscriptStyle
+    language: str
+    vad_probabilities: bool
+
+
+def to_settings(config: pb.RecognitionConfig, field: str, *, interim_results: bool) -> RecognitionSettings:
+    """Reads how audio is to be recognized; ``field`` is the path of ``config``.
+
+    Raises:
+        InvalidInputError: a field cannot be honoured; the error names it.
+    """
+    check_language(config.language_code, f"{field}.language_code")
+    check_recognizer(config.model, f"{field}.model")
+    _refuse_unserved(config, field)
+    options = to_options(config.custom_configuration, f"{field}.custom_configuration")
+    endpointing = to_endpointing(config.endpointing_config, options, f"{field}.endpointing_config")
+    channels = _channels(config, field)
+    return RecognitionSettings(
+        decoder=_decoder(config, field, channels),
+        channels=channels,
+        recognition=_recognition(config, field),
+        turns=TurnSettings(endpointing=endpointing, interim_results=interim_results, replies=False),
+        style=TranscriptStyle(
+            punctuation=config.enable_automatic_punctuation,
+            figures=not config.verbatim_transcripts,
+            figures_in_partials=options.figures_in_partials,
+            mask_profanity=config.profanity_filter,
+        ),
+        language=config.language_code or LANGUAGE,
+        vad_probabilities=options.vad_probabilities,
+    )
+
+
+def _recognition(config: pb.RecognitionConfig, field: str) -> RecognitionOptions:
+    """Reads what is asked of the recognizer beside the words."""
+    if config.max_alternatives < 0:
+        message = f"{config.max_alternatives} transcripts cannot be given: ask for 1 or more"
+        raise InvalidInputError(f"{field}.max_alternatives", "ALTERNATIVES_OUT_OF_RANGE", message)
+    # A boost of 0 is one that was not set.
+    contexts = ((context.phrases, context.boost or None) for context in config.speech_contexts)
+    return RecognitionOptions(
+        hints=read_hints(contexts, f"{field}.speech_contexts"),
+        alternatives=min(config.max_alternatives, MAX_ALTERNATIVES) if config.max_alternatives > 1 else 0,
+        word_times=config.enable_word_time_offsets,
+    )
+
+
+def _refuse_unserved(config: pb.RecognitionConfig, field: str) -> None:
+    if config.diarization_config.enable_speaker_diarization:
+        message = "speakers are not told apart: leave enable_speaker_diarization out"
+        raise InvalidInputError(
+            f"{field}.diarization_config.enable_speaker_diarization", "NO_SPEAKER_DIARIZATION", message
+        )
+
+
+def _channels(config: pb.RecognitionConfig, field: str) -> int:
+    """Returns how many channels are recognized."""
+    if not 0 <= config.audio_channel_count <= MAX_CHANNELS:
+        message = f"{config.audio_channel_count} channels are not served: send 1 or {MAX_CHANNELS}"
+        raise InvalidInputError(f"{field}.audio_channel_count", "CHANNEL_COUNT_OUT_OF_RANGE", message)
+    return max(1, config.audio_channel_count) if config.enable_separate_recognition_per_channel else 1
+
+
+def _decoder(config: pb.RecognitionConfig, field: str, channels: int) -> ChannelDecoder:
+    if config.encoding not in _ENCODINGS:
+        known = ", ".join(riva_audio_pb2.AudioEncoding.keys()[1:])
+        message = f"the audio encoding {config.encoding} is unknown: choose one of {known}"
+        raise InvalidInputError(f"{field}.encoding", "UNKNOWN_ENCODING", message)
+    with renamed({"config.audio.sample_rate_hz": f"{field}.sample_rate_hertz"}):
+        return channel_decoder(
+            _ENCODINGS[config.encoding],
+            config.sample_rate_hertz,
+            config.audio_channel_count,
+            channels,
+            leaves_out=not config.enable_separate_recognition_per_channel,
+        )

@@ -1,0 +1,51 @@
+"""Listens in on voice activity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipelines.vad.voice_activity import WINDOW_SECONDS
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from pipelines.vad.voice_activity import VoiceActivity
+
+
+class ObservedVoice:
+    """Judges windows as another judge does, and remembers what was judged.
+
+    Args:
+        judge: what it does.
+        remembers: whether the probabilities are kept for :meth:`take_probabilities`; otherwise only their number is.
+    """
+
+    def __init__(self, judge: VoiceActivity, *, remembers: bool = False) -> None:
+        self._judge = judge
+        self._remembers = remembers
+        self._windows = 0
+        self._untold: list[float] = []
+
+    @property
+    def heard_seconds(self) -> float:
+        """How much audio was judged."""
+        return self._windows * WINDOW_SECONDS
+
+    @property
+    def untold_windows(self) -> int:
+        """How many probabilities :meth:`take_probabilities` would return."""
+        return len(self._untold)
+
+    def probabilities(self, windows: npt.NDArray[np.float32]) -> list[float]:
+        """Returns for each of the next windows, float32 ``[windows, 512]`` at 16 kHz, how probably somebody speaks."""
+        probabilities = self._judge.probabilities(windows)
+        self._windows += len(windows)
+        if self._remembers:
+            self._untold += probabilities
+        return probabilities
+
+    def take_probabilities(self) -> list[float]:
+        """Returns the probabilities since the last call, one for each 32 ms."""
+        taken, self._untold = self._untold, []
+        return taken

@@ -1,0 +1,71 @@
+"""Binds the servicers to the methods of Riva's contract."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import grpc
+from google.protobuf.message_factory import GetMessageClass
+
+from service.api.riva.proto import riva_asr_pb2, riva_nlp_pb2
+from service.grpc_server.deserializers import MAX_RECEIVED_BYTES, reader
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from service.api.riva.asr.speech import SpeechServicer
+    from service.api.riva.nlp.language import LanguageServicer
+
+MAX_RECORDING_BYTES = 336 << 20
+"""An hour of 16-bit samples on one channel at 48 kHz, with room for a header; on a port for recordings alone."""
+
+_SPEECH = riva_asr_pb2.DESCRIPTOR.services_by_name["RivaSpeechRecognition"]
+_LANGUAGE = riva_nlp_pb2.DESCRIPTOR.services_by_name["RivaLanguageUnderstanding"]
+
+SERVICE_NAMES = (_SPEECH.full_name, _LANGUAGE.full_name)
+
+
+def riva_handlers(speech: SpeechServicer, language: LanguageServicer) -> Mapping[str, grpc.GenericRpcHandler]:
+    """Returns the handlers of Riva's services for a server, by their names."""
+    recognition = {
+        **_recordings(speech, MAX_RECEIVED_BYTES),
+        "StreamingRecognize": grpc.stream_stream_rpc_method_handler(
+            speech.StreamingRecognize,
+            reader(riva_asr_pb2.StreamingRecognizeRequest),
+            riva_asr_pb2.StreamingRecognizeResponse.SerializeToString,
+        ),
+    }
+    understanding = {
+        method.name: grpc.unary_unary_rpc_method_handler(
+            getattr(language, method.name),
+            reader(GetMessageClass(method.input_type)),
+            GetMessageClass(method.output_type).SerializeToString,
+        )
+        for method in _LANGUAGE.methods
+    }
+    return {
+        _SPEECH.full_name: grpc.method_handlers_generic_handler(_SPEECH.full_name, recognition),
+        _LANGUAGE.full_name: grpc.method_handlers_generic_handler(_LANGUAGE.full_name, understanding),
+    }
+
+
+def recording_handlers(speech: SpeechServicer) -> Mapping[str, grpc.GenericRpcHandler]:
+    """Returns the handler of what is served to those who send long recordings: no streams."""
+    methods = _recordings(speech, MAX_RECORDING_BYTES)
+    return {_SPEECH.full_name: grpc.method_handlers_generic_handler(_SPEECH.full_name, methods)}
+
+
+def _recordings(speech: SpeechServicer, max_bytes: int) -> dict[str, grpc.RpcMethodHandler[Any, Any]]:
+    return {
+        "Recognize": grpc.unary_unary_rpc_method_handler(
+            speech.Recognize,
+            reader(riva_asr_pb2.RecognizeRequest, max_bytes),
+            riva_asr_pb2.RecognizeResponse.SerializeToString,
+        ),
+        "GetRivaSpeechRecognitionConfig": grpc.unary_unary_rpc_method_handler(
+            speech.GetRivaSpeechRecognitionConfig,
+            reader(riva_asr_pb2.RivaSpeechRecognitionConfigRequest),
+            riva_asr_pb2.RivaSpeechRecognitionConfigResponse.SerializeToString,
+        ),
+    }

@@ -1,0 +1,1 @@
+"""NVIDIA Riva's language services."""

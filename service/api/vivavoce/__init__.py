@@ -1,0 +1,1 @@
+"""Vivavoce's own contract: handlers and converters."""

@@ -1,0 +1,298 @@
+"""Between the messages of ``vivavoce.v1`` and the plain data of the pipelines."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from google.protobuf import duration_pb2
+
+from pipelines import messages
+from pipelines.audio.formats import MODEL_RATE_HZ, AudioFormat, Encoding
+from pipelines.errors import InvalidInputError
+from pipelines.models.ports import RecognitionOptions
+from pipelines.recognition.phrase_hints import check_alternatives, read_hints
+from pipelines.session.conversation import ConversationConfig
+from pipelines.stages.answering import Document, check_documents
+from pipelines.stages.registry import ASR, NLU, QA
+from pipelines.turns.state import TurnSettings
+from pipelines.vad.endpointing import EndpointingConfig
+from vivavoce.v1 import conversation_pb2 as pb
+from vivavoce.v1 import reply_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pipelines.models.ports import Timing
+    from pipelines.stages.answering import Answer
+    from pipelines.stages.understanding import Slot, Understanding
+
+SERVICE_NAME = pb.DESCRIPTOR.services_by_name["ConversationService"].full_name
+
+LANGUAGE = "en-US"
+"""The one language that is served."""
+
+DEFAULT_BUDGET_SECONDS = 0.3
+MAX_TEXT_CHARACTERS = 2_000
+MAX_AUDIO_BYTES = 1 << 20
+
+_ENCODINGS = {
+    pb.AUDIO_ENCODING_LINEAR_PCM: Encoding.LINEAR_PCM,
+    pb.AUDIO_ENCODING_LINEAR_PCM_FLOAT32: Encoding.LINEAR_PCM_FLOAT32,
+    pb.AUDIO_ENCODING_MULAW: Encoding.MULAW,
+    pb.AUDIO_ENCODING_ALAW: Encoding.ALAW,
+    pb.AUDIO_ENCODING_FLAC: Encoding.FLAC,
+    pb.AUDIO_ENCODING_OGGOPUS: Encoding.OGGOPUS,
+}
+_STAGES = {
+    ASR: reply_pb2.STAGE_ASR,
+    NLU: reply_pb2.STAGE_NLU,
+    QA: reply_pb2.STAGE_QA,
+}
+_STATUSES = {
+    messages.Status.COMPLETE: reply_pb2.REPLY_STATUS_COMPLETE,
+    messages.Status.PARTIAL: reply_pb2.REPLY_STATUS_PARTIAL,
+    messages.Status.DEGRADED: reply_pb2.REPLY_STATUS_DEGRADED,
+}
+_REASONS = {
+    messages.EndReason.SILENCE: pb.END_REASON_SILENCE,
+    messages.EndReason.REQUESTED: pb.END_REASON_REQUESTED,
+    messages.EndReason.HALF_CLOSE: pb.END_REASON_HALF_CLOSE,
+}
+_NOTICES = {
+    messages.NoticeCode.STAGE_FAILED: pb.NOTICE_CODE_STAGE_FAILED,
+    messages.NoticeCode.NO_SPEECH: pb.NOTICE_CODE_NO_SPEECH,
+}
+_AWAY = {
+    messages.AwayReason.SHUTDOWN: pb.GOING_AWAY_REASON_SHUTDOWN,
+    messages.AwayReason.IDLE: pb.GOING_AWAY_REASON_IDLE,
+    messages.AwayReason.AGE: pb.GOING_AWAY_REASON_AGE,
+}
+
+
+def to_config(config: pb.ConversationConfig) -> ConversationConfig:
+    """Reads a conversation's config.
+
+    Raises:
+        InvalidInputError: a field cannot be honoured; the error names it.
+    """
+    check_language(config.language_code, "config.language_code")
+    return ConversationConfig(
+        audio_format=_to_audio_format(config.audio) if config.HasField("audio") else None,
+        turns=TurnSettings(
+            endpointing=_to_endpointing(config.endpointing),
+            interim_results=config.interim_results,
+            budget_seconds=to_budget(config, "config.reply_budget"),
+        ),
+        documents=to_documents(config.documents),
+        recognition=RecognitionOptions(
+            hints=read_hints(
+                ((group.phrases, group.boost if group.HasField("boost") else None) for group in config.phrase_hints),
+                "config.phrase_hints",
+            ),
+            alternatives=check_alternatives(config.max_alternatives, "config.max_alternatives"),
+        ),
+    )
+
+
+def to_documents(documents: Iterable[reply_pb2.Document]) -> tuple[Document, ...]:
+    """Reads documents as they are; see ``check_documents`` for what is allowed."""
+    return tuple(Document(document.id, document.text) for document in documents)
+
+
+def check_ask(request: pb.AskRequest) -> tuple[Document, ...]:
+    """Checks a typed request and returns its documents.
+
+    Raises:
+        InvalidInputError: the text, the language or the documents cannot be served.
+    """
+    check_text(request.text)
+    check_language(request.language_code, "language_code")
+    documents = to_documents(request.documents)
+    check_documents(documents, "documents")
+    return documents
+
+
+def check_text(text: str) -> str:
+    """Returns a typed text as it is.
+
+    Raises:
+        InvalidInputError: it is empty or too long.
+    """
+    if not text.strip():
+        raise InvalidInputError("text", "EMPTY_TEXT", "the text is empty: send a question or a command")
+    if len(text) > MAX_TEXT_CHARACTERS:
+        message = f"the text has {len(text):,} characters: send at most {MAX_TEXT_CHARACTERS:,}"
+        raise InvalidInputError("text", "TEXT_TOO_LONG", message)
+    return text
+
+
+def check_language(language: str, field: str) -> None:
+    """Checks a BCP 47 tag; none at all will do.
+
+    Raises:
+        InvalidInputError: the language is not served.
+    """
+    if language and language.lower().split("-")[0] != "en":
+        message = f"the language {language!r} is not served: choose {LANGUAGE}"
+        raise InvalidInputError(field, "UNSUPPORTED_LANGUAGE", message)
+
+
+def check_audio(audio: bytes) -> bytes:
+    """Returns a piece of audio as it is.
+
+    Raises:
+        InvalidInputError: it is larger than a message may be.
+    """
+    if len(audio) > MAX_AUDIO_BYTES:
+        message = f"an audio message has {len(audio):,} bytes: send at most {MAX_AUDIO_BYTES:,} at a time"
+        raise InvalidInputError("audio", "AUDIO_TOO_LARGE", message)
+    return audio
+
+
+def to_budget(holder: pb.ConversationConfig | pb.AskRequest, field: str) -> float:
+    """Reads ``reply_budget`` in seconds.
+
+    Raises:
+        InvalidInputError: it is out of range.
+    """
+    if not holder.HasField("reply_budget"):
+        return DEFAULT_BUDGET_SECONDS
+    seconds = _seconds(holder.reply_budget)
+    if not 0.02 <= seconds <= 60:
+        message = f"a reply budget of {seconds:g} s is not served: choose 0.02 to 60 s"
+        raise InvalidInputError(field, "BUDGET_OUT_OF_RANGE", message)
+    return seconds
+
+
+def to_response(message: messages.Message, now_seconds: float) -> pb.ConverseResponse:
+    """Writes what a conversation says; ``now_seconds`` is its clock, from which a reply's latency is told."""
+    match message:
+        case messages.SpeechBegan():
+            began = pb.SpeechBegan(turn=message.turn, start=_offset(message.start))
+            return pb.ConverseResponse(speech_began=began)
+        case messages.Transcript():
+            return pb.ConverseResponse(transcript=_transcript(message))
+        case messages.SpeechEnded():
+            reason = _REASONS[message.reason]
+            end, request_id = _offset(message.end), message.request_id
+            ended = pb.SpeechEnded(turn=message.turn, end=end, reason=reason, request_id=request_id)
+            return pb.ConverseResponse(speech_ended=ended)
+        case messages.Reply():
+            return pb.ConverseResponse(reply=to_reply(message, now_seconds))
+        case messages.Notice():
+            code, request_id = _NOTICES[message.code], message.request_id
+            notice = pb.Notice(code=code, message=message.message, turn=message.turn, request_id=request_id)
+            return pb.ConverseResponse(notice=notice)
+        case messages.GoingAway():
+            away = pb.GoingAway(reason=_AWAY[message.reason], grace=_duration(message.grace_seconds))
+            return pb.ConverseResponse(going_away=away)
+
+
+def to_reply(reply: messages.Reply, now_seconds: float) -> reply_pb2.Reply:
+    """Writes a reply; its latency runs from the end of the utterance to ``now_seconds``."""
+    understanding = reply.understanding
+    return reply_pb2.Reply(
+        turn=reply.turn,
+        transcript=reply.transcript,
+        intent=_intent(understanding),
+        slots=[_slot(slot) for slot in understanding.slots] if understanding else [],
+        answer=_answer(reply.answer),
+        status=_STATUSES[reply.status],
+        overran=[_STAGES[stage] for stage in reply.overran if stage in _STAGES],
+        overran_stages=reply.overran,
+        latency=_latency(now_seconds - reply.ended_at_seconds, reply.timings),
+        speculated=reply.speculated,
+        model_versions=reply.model_versions,
+        request_id=reply.request_id,
+    )
+
+
+def _to_audio_format(audio: pb.AudioConfig) -> AudioFormat:
+    encoding = _ENCODINGS.get(audio.encoding)
+    if encoding is None:
+        known = ", ".join(encoding.value for encoding in Encoding)
+        message = f"the audio encoding is missing or unknown: choose one of {known}"
+        raise InvalidInputError("config.audio.encoding", "UNKNOWN_ENCODING", message)
+    return AudioFormat(encoding, audio.sample_rate_hz, audio.channel_count)
+
+
+def _to_endpointing(endpointing: pb.EndpointingConfig) -> EndpointingConfig:
+    chosen = {
+        f"{field}_seconds": _seconds(getattr(endpointing, field))
+        for field in ("start_window", "stop_window")
+        if endpointing.HasField(field)
+    } | {
+        field: getattr(endpointing, field)
+        for field in ("start_threshold", "stop_threshold")
+        if endpointing.HasField(field)
+    }
+    if not endpointing.disabled:
+        return dataclasses.replace(EndpointingConfig(), **chosen)
+    if chosen:
+        message = "endpointing is disabled: leave its other fields out"
+        raise InvalidInputError("config.endpointing", "ENDPOINTING_DISABLED", message)
+    return EndpointingConfig(enabled=False)
+
+
+def _transcript(transcript: messages.Transcript) -> pb.Transcript:
+    return pb.Transcript(
+        turn=transcript.turn,
+        text=transcript.text,
+        is_final=transcript.is_final,
+        start=_offset(transcript.start),
+        end=_offset(transcript.end),
+        alternatives=[pb.Alternative(text=one.text, confidence=one.confidence) for one in transcript.alternatives],
+        confidence=transcript.confidence,
+        request_id=transcript.request_id,
+    )
+
+
+def _intent(understanding: Understanding | None) -> reply_pb2.Intent | None:
+    if understanding is None:
+        return None
+    return reply_pb2.Intent(name=understanding.intent, confidence=understanding.confidence)
+
+
+def _slot(slot: Slot) -> reply_pb2.Slot:
+    return reply_pb2.Slot(name=slot.name, value=slot.value, text=slot.text, start=slot.start, end=slot.end)
+
+
+def _answer(answer: Answer | None) -> reply_pb2.Answer | None:
+    if answer is None:
+        return None
+    return reply_pb2.Answer(
+        text=answer.text, score=answer.score, start=answer.start, end=answer.end, document_id=answer.document_id
+    )
+
+
+def _latency(total_seconds: float, timings: Mapping[str, Timing]) -> reply_pb2.Latency:
+    return reply_pb2.Latency(
+        total=_duration(max(0.0, total_seconds)),
+        stages=[
+            reply_pb2.StageLatency(
+                stage=_STAGES.get(stage, reply_pb2.STAGE_UNSPECIFIED),
+                queue=_duration(timing.queue_seconds),
+                compute=_duration(timing.compute_seconds),
+                name=stage,
+            )
+            for stage, timing in timings.items()
+        ],
+    )
+
+
+def _seconds(duration: duration_pb2.Duration) -> float:
+    return duration.seconds + duration.nanos / 1e9
+
+
+def _duration(seconds: float) -> duration_pb2.Duration:
+    duration = duration_pb2.Duration()
+    duration.FromNanoseconds(round(seconds * 1e9))
+    return duration
+
+
+def _offset(sample: int) -> duration_pb2.Duration:
+    """An audio position; in nanoseconds a sample at 16 kHz is a whole number, so that nothing drifts."""
+    duration = duration_pb2.Duration()
+    duration.FromNanoseconds(sample * 1_000_000_000 // MODEL_RATE_HZ)
+    return duration

@@ -1,0 +1,43 @@
+"""Binds the servicers to the methods of their contracts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import grpc
+
+from service.api.vivavoce.converters import SERVICE_NAME
+from service.api.vivavoce.models import SERVICE_NAME as MODEL_SERVICE_NAME
+from service.grpc_server.deserializers import reader
+from vivavoce.v1 import conversation_pb2 as pb
+from vivavoce.v1 import models_pb2
+
+if TYPE_CHECKING:
+    from service.api.vivavoce.conversation import ConversationServicer
+    from service.api.vivavoce.models import ModelServicer
+
+
+def conversation_handler(servicer: ConversationServicer) -> grpc.GenericRpcHandler:
+    """Returns the handler of ``ConversationService`` for a server."""
+    methods = {
+        "Converse": grpc.stream_stream_rpc_method_handler(
+            servicer.Converse, reader(pb.ConverseRequest), pb.ConverseResponse.SerializeToString
+        ),
+        "Ask": grpc.unary_unary_rpc_method_handler(
+            servicer.Ask, reader(pb.AskRequest), pb.AskResponse.SerializeToString
+        ),
+    }
+    return grpc.method_handlers_generic_handler(SERVICE_NAME, methods)
+
+
+def model_handler(servicer: ModelServicer) -> grpc.GenericRpcHandler:
+    """Returns the handler of ``ModelService`` for a server."""
+    methods = {
+        name: grpc.unary_unary_rpc_method_handler(
+            getattr(servicer, name),
+            reader(getattr(models_pb2, f"{name}Request")),
+            getattr(models_pb2, f"{name}Response").SerializeToString,
+        )
+        for name in ("ListModels", "LoadModel", "UnloadModel", "RollBackModel")
+    }
+    return grpc.method_handlers_generic_handler(MODEL_SERVICE_NAME, methods)

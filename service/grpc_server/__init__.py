@@ -1,0 +1,1 @@
+"""The gRPC server: listening, first messages, errors and deserializers."""

@@ -1,0 +1,79 @@
+"""The Unix socket over which a service's models are managed: for the user who runs it, and nobody else."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from service.grpc_server.listening import ListenError, listen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import grpc
+
+
+class UnsafeFolderError(ListenError):
+    """Others could get at the socket."""
+
+
+def default_path(label: str) -> Path:
+    """Returns where the socket of a service is that was told nothing else; ``vivavoce models`` looks there.
+
+    Args:
+        label: the callers' port, or the name of their socket.
+    """
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    folder = Path(runtime) / "vivavoce" if runtime else Path(f"/tmp/vivavoce-{os.getuid()}")  # noqa: S108 - checked
+    return folder / f"admin-{label}.sock"
+
+
+def listen_for_admin(server: grpc.aio.Server, path: Path, *, makes_folder: bool) -> None:
+    """Lets a server listen on a socket that is its user's alone, from its first moment on.
+
+    Args:
+        server: the server.
+        path: of the socket; that of a service that has ended is replaced.
+        makes_folder: whether the folder is made, and must be the user's alone.
+
+    Raises:
+        AddressInUseError: another service listens there.
+        UnsafeFolderError: the folder is not the user's alone.
+        ListenError: there cannot be a socket of this name.
+        OSError: the folder cannot be made.
+    """
+    if makes_folder:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        refuse_shared(path.parent)
+    elif path.parent.is_dir():
+        refuse_writable(path.parent)
+    with _private_files():
+        listen(server, f"unix:{path}", 0)
+
+
+def refuse_shared(folder: Path) -> None:
+    """Raises UnsafeFolderError unless a folder belongs to this user, and nobody else can enter it."""
+    found = folder.lstat()
+    mode = stat.S_IMODE(found.st_mode)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or mode & 0o077:
+        raise UnsafeFolderError(f"{folder} is not a folder of this user alone: `chmod 700` it, or remove it")
+
+
+def refuse_writable(folder: Path) -> None:
+    """Raises UnsafeFolderError if others could put a socket of theirs in the place of ours."""
+    mode = folder.stat().st_mode
+    if mode & 0o022 and not mode & stat.S_ISVTX:
+        raise UnsafeFolderError(f"others can write to {folder}: `chmod go-w` it, or choose another path for the socket")
+
+
+@contextlib.contextmanager
+def _private_files() -> Iterator[None]:
+    """Makes files of mode 0600 while the body runs."""
+    before = os.umask(0o177)
+    try:
+        yield
+    finally:
+        os.umask(before)

@@ -1,0 +1,103 @@
+"""The one place where kinds of errors become gRPC statuses.
+
+Every status carries a ``google.rpc.Status`` with a ``google.rpc.ErrorInfo`` (domain ``vivavoce``), and beside it what
+helps the caller to go on: ``BadRequest`` names the field, ``RetryInfo`` says when to try again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import grpc
+from google.protobuf import any_pb2, duration_pb2
+from google.rpc import error_details_pb2, status_pb2
+
+from pipelines.errors import ErrorKind, ModelError, ReportedError
+from pipelines.unexpected_errors import MISTAKE, log_mistake
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from google.protobuf.message import Message
+
+    Context = grpc.aio.ServicerContext[Message, Message]
+
+logger = logging.getLogger(__name__)
+
+DOMAIN = "vivavoce"
+_DETAILS_KEY = "grpc-status-details-bin"
+_CODES = {
+    ErrorKind.INVALID_INPUT: grpc.StatusCode.INVALID_ARGUMENT,
+    ErrorKind.REFUSED: grpc.StatusCode.FAILED_PRECONDITION,
+    ErrorKind.EXHAUSTED: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    ErrorKind.UNAVAILABLE: grpc.StatusCode.UNAVAILABLE,
+    ErrorKind.TIMED_OUT: grpc.StatusCode.DEADLINE_EXCEEDED,
+    ErrorKind.FAILED: grpc.StatusCode.INTERNAL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    code: grpc.StatusCode
+    reason: str
+    message: str
+    details: tuple[Message, ...] = ()
+
+
+@contextlib.asynccontextmanager
+async def reported_to(context: Context) -> AsyncIterator[None]:
+    """Ends the call with the right status when the body raises."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - each becomes a status
+        answer = _answer(error)
+        _log(error, answer)
+        trailer = ((_DETAILS_KEY, _rich_status(answer).SerializeToString()),)
+        await context.abort(answer.code, answer.message, trailing_metadata=trailer)
+
+
+def _log(error: Exception, answer: _Answer) -> None:
+    """Logs what is no fault of the caller."""
+    if answer.code is not grpc.StatusCode.INTERNAL:
+        return
+    if isinstance(error, ModelError):
+        logger.error("a call failed because a model did: %s", error)
+    else:
+        log_mistake(logger, "a call failed", error)
+
+
+def _answer(error: Exception) -> _Answer:
+    if not isinstance(error, ReportedError):
+        return _Answer(grpc.StatusCode.INTERNAL, "INTERNAL", MISTAKE)
+    return _Answer(_CODES[error.kind], error.reason, str(error), tuple(_details(error)))
+
+
+def _details(error: ReportedError) -> Iterator[Message]:
+    """Yields what helps the caller to go on."""
+    if error.field is not None:
+        violation = error_details_pb2.BadRequest.FieldViolation(field=error.field, description=str(error))
+        yield error_details_pb2.BadRequest(field_violations=[violation])
+    if error.kind is ErrorKind.REFUSED:
+        failed = error_details_pb2.PreconditionFailure.Violation(type=error.reason, description=str(error))
+        yield error_details_pb2.PreconditionFailure(violations=[failed])
+    if error.retry_seconds is not None:
+        yield _retry(error.retry_seconds)
+
+
+def _rich_status(answer: _Answer) -> status_pb2.Status:
+    info = error_details_pb2.ErrorInfo(reason=answer.reason, domain=DOMAIN)
+    status = status_pb2.Status(code=answer.code.value[0], message=answer.message)
+    for detail in (info, *answer.details):
+        packed = any_pb2.Any()
+        packed.Pack(detail)
+        status.details.append(packed)
+    return status
+
+
+def _retry(seconds: float) -> error_details_pb2.RetryInfo:
+    delay = duration_pb2.Duration()
+    delay.FromMicroseconds(round(seconds * 1_000_000))
+    return error_details_pb2.RetryInfo(retry_delay=delay)

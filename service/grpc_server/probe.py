@@ -1,0 +1,33 @@
+"""Asks a service whether it serves: ``python -m service.grpc_server.probe [HOST:PORT]`` exits 0 if so, 1 otherwise.
+
+It asks at the address itself, whatever proxy the environment names.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import grpc
+from grpc_health.v1 import health_pb2
+
+_TIMEOUT_SECONDS = 2.0
+_OPTIONS = (("grpc.enable_http_proxy", 0),)
+
+
+def serves(address: str) -> bool:
+    """Returns whether the service at ``address`` is there and SERVING."""
+    with grpc.insecure_channel(address, options=_OPTIONS) as channel:
+        check = channel.unary_unary(
+            "/grpc.health.v1.Health/Check",
+            health_pb2.HealthCheckRequest.SerializeToString,
+            health_pb2.HealthCheckResponse.FromString,
+        )
+        try:
+            answer = check(health_pb2.HealthCheckRequest(), timeout=_TIMEOUT_SECONDS)
+        except grpc.RpcError:
+            return False
+    return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
+
+
+if __name__ == "__main__":
+    sys.exit(0 if serves(sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1:50051") else 1)

@@ -1,0 +1,1 @@
+"""Open conversations, the service's readiness and its lifetime."""
