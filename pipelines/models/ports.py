@@ -158,12 +158,26 @@ class SlotSpan:
 
 @dataclass(frozen=True, slots=True)
 class IntentPrediction:
-    """What the intent and slot model says of a text."""
+    """What the intent and slot model says of a text.
+
+    Attributes:
+        intent: name of the intent, "none" where none fits.
+        confidence: probability of the most likely intent, 0 to 1.
+        slots: its details.
+        timing: what it cost.
+        kind: ``command``, ``question`` or ``statement``; "" where the engine does not tell.
+        negated: whether what is said is denied.
+        candidates: the most likely intents with their probabilities, the best first; empty where the engine does not
+            tell.
+    """
 
     intent: str
     confidence: float
     slots: tuple[SlotSpan, ...]
     timing: Timing
+    kind: str = ""
+    negated: bool = False
+    candidates: tuple[tuple[str, float], ...] = ()
 
 
 class IntentModel(Protocol):

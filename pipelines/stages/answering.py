@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pipelines.errors import InvalidInputError
 from pipelines.stages.registry import QA
+from pipelines.text.spoken_questions import as_documents_write
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -113,7 +114,8 @@ async def find_answer(
     """
     if not documents:
         return AnswerSearch()
-    span = await model.find(question, _SEPARATOR.join(document.text for document in documents), due)
+    text = _SEPARATOR.join(document.text for document in documents)
+    span = await model.find(await as_documents_write(question, text), text, due)
     if span.start is None or span.end is None:
         return AnswerSearch(None, span.timing)
     return AnswerSearch(_locate(documents, span.start, span.end, span.score), span.timing)

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import secrets
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tritonclient.grpc.aio as triton
@@ -108,6 +108,7 @@ class TritonIntents:
                 for name, (start, end), value in zip(*columns, strict=True)
             ),
             timing=_timing(began, result),
+            **_kind(result),
         )
 
 
@@ -168,6 +169,19 @@ def _alternatives(result: triton.InferResult) -> tuple[Alternative, ...]:
     return tuple(
         Alternative(text.decode(), float(confidence)) for text, confidence in zip(texts, confidences, strict=True)
     )
+
+
+def _kind(result: triton.InferResult) -> dict[str, Any]:
+    """Reads what engines from before there were kinds of utterances do not tell."""
+    kinds = result.as_numpy("KIND")
+    if kinds is None:
+        return {}
+    names, scores = (result.as_numpy(name)[0] for name in ("INTENT_NAMES", "INTENT_SCORES"))
+    return {
+        "kind": kinds[0, 0].decode(),
+        "negated": bool(result.as_numpy("NEGATED")[0, 0]),
+        "candidates": tuple((name.decode(), float(score)) for name, score in zip(names, scores, strict=True) if name),
+    }
 
 
 def _words(result: triton.InferResult) -> tuple[TimedWord, ...]:
