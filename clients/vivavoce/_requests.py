@@ -19,6 +19,7 @@ from vivavoce._checks import (
     check_hints,
     check_samples,
     check_text,
+    check_variants,
 )
 from vivavoce._config import AudioFormat, Document, Encoding, EndOfUtterance, Endpointing, PhraseHints, TypedTurn
 from vivavoce._errors import InvalidRequest
@@ -26,7 +27,7 @@ from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 AudioChunk: TypeAlias = bytes | bytearray | memoryview | NDArray[np.floating[Any]] | NDArray[np.int16]
 """Audio: bytes in the encoding of the conversation, or samples as an array of shape [n] or [n, channels].
@@ -43,7 +44,7 @@ MAX_AUDIO_MESSAGE_BYTES = 32 * 1024
 _PCM16_SCALE = 32_768.0
 
 
-def conversation_config(
+def conversation_config(  # noqa: PLR0913 - one keyword for each field of the config
     *,
     audio: AudioFormat | None,
     interim_results: bool,
@@ -52,6 +53,7 @@ def conversation_config(
     phrase_hints: Sequence[PhraseHints],
     reply_budget_seconds: float | None,
     max_alternatives: int = 0,
+    variants: Mapping[str, str] | None = None,
 ) -> pb.ConversationConfig:
     """Makes the first message of a conversation.
 
@@ -67,6 +69,8 @@ def conversation_config(
         config.phrase_hints.extend(pb.PhraseHints(phrases=h.phrases, boost=h.boost) for h in hints)
     with refusing("config.max_alternatives"):
         config.max_alternatives = max_alternatives
+    with refusing("config.variants"):
+        config.variants.update(check_variants(variants))
     if audio is not None:
         with refusing("config.audio"):
             config.audio.encoding = audio.encoding.value
@@ -81,7 +85,12 @@ def conversation_config(
     return config
 
 
-def ask_request(text: str, documents: Iterable[Document | str], reply_budget_seconds: float | None) -> pb.AskRequest:
+def ask_request(
+    text: str,
+    documents: Iterable[Document | str],
+    reply_budget_seconds: float | None,
+    variants: Mapping[str, str] | None = None,
+) -> pb.AskRequest:
     """Makes the request of one typed turn.
 
     Raises:
@@ -94,6 +103,8 @@ def ask_request(text: str, documents: Iterable[Document | str], reply_budget_sec
         request = pb.AskRequest(text=text)
     with refusing("documents"):
         request.documents.extend(_documents(listed))
+    with refusing("variants"):
+        request.variants.update(check_variants(variants))
     if reply_budget_seconds is not None:
         with refusing("reply_budget"):
             request.reply_budget.CopyFrom(_duration(reply_budget_seconds))

@@ -19,11 +19,12 @@ from vivavoce.cli.options import (
     read_hints,
     seconds,
     server_option,
+    variant_option,
 )
 from vivavoce.cli.views import View, choose_view
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, Iterable, Sequence
+    from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 @click.option("--one-utterance", is_flag=True, help="The whole file is one turn, as with push-to-talk.")
 @budget_option
 @hint_options
+@variant_option
 @json_option
 def converse(
     files: Sequence[Path],
@@ -47,6 +49,7 @@ def converse(
     no_realtime: bool,
     one_utterance: bool,
     budget_ms: int | None,
+    variants: Mapping[str, str],
     hints: Sequence[str],
     hint_files: Sequence[Path],
     boost: float | None,
@@ -75,6 +78,7 @@ def converse(
                     phrase_hints=phrase_hints,
                     reply_budget_seconds=seconds(budget_ms),
                     max_alternatives=alternatives,
+                    variants=variants,
                 )
                 await show_conversation(conversation, view, str(recording.path))
 

@@ -22,12 +22,13 @@ from vivavoce.cli.options import (
     read_hints,
     seconds,
     server_option,
+    variant_option,
 )
 from vivavoce.cli.views import View, choose_view
 from vivavoce.microphone import Device, Microphone, devices
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 _RECONNECT_SECONDS = 30.0
@@ -40,6 +41,7 @@ _RECONNECT_SECONDS = 30.0
 @context_options
 @budget_option
 @hint_options
+@variant_option
 @json_option
 def mic(
     *,
@@ -49,6 +51,7 @@ def mic(
     contexts: Sequence[str],
     context_files: Sequence[Path],
     budget_ms: int | None,
+    variants: Mapping[str, str],
     hints: Sequence[str],
     hint_files: Sequence[Path],
     boost: float | None,
@@ -78,6 +81,7 @@ def mic(
                     phrase_hints=phrase_hints,
                     reply_budget_seconds=seconds(budget_ms),
                     max_alternatives=alternatives,
+                    variants=variants,
                     reconnect_seconds=_RECONNECT_SECONDS,
                 )
                 await show_conversation(conversation, view)

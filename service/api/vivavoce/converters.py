@@ -100,17 +100,19 @@ def to_documents(documents: Iterable[reply_pb2.Document]) -> tuple[Document, ...
     return tuple(Document(document.id, document.text) for document in documents)
 
 
-def check_ask(request: pb.AskRequest) -> tuple[Document, ...]:
-    """Checks a typed request and returns its documents.
+def to_ask_config(request: pb.AskRequest) -> ConversationConfig:
+    """Checks a typed request and returns how it is answered.
 
     Raises:
-        InvalidInputError: the text, the language or the documents cannot be served.
+        InvalidInputError: a field cannot be honoured; the error names it.
     """
     check_text(request.text)
     check_language(request.language_code, "language_code")
     documents = to_documents(request.documents)
     check_documents(documents, "documents")
-    return documents
+    return ConversationConfig(
+        turns=TurnSettings(budget_seconds=to_budget(request, "reply_budget")), documents=documents
+    )
 
 
 def check_text(text: str) -> str:

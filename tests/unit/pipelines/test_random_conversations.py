@@ -170,10 +170,10 @@ class Models:
     recognizer = intents = answers = property(lambda self: self)
     versions: dict[str, int] = {"asr": 1}  # noqa: RUF012 - nobody changes it
 
-    def get(self, role: str) -> Models:
+    def get(self, role: str, variant: str | None = None) -> Models:
         return self
 
-    def begin_turn(self) -> Models:
+    def begin_turn(self, variants: object = None) -> Models:
         self.held += 1
         return Holding(self)
 
@@ -212,7 +212,7 @@ class Holding:
         self.recognizer = self.intents = self.answers = models
         self._released = False
 
-    def get(self, role: str) -> Models:
+    def get(self, role: str, variant: str | None = None) -> Models:
         return self.recognizer
 
     def release(self) -> None:
