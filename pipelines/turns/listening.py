@@ -192,7 +192,9 @@ def _cut(state: State, segment: Segment) -> Step:
     """Cuts a segment that became too long where it was quietest: its head is recognized anew, its tail goes on."""
     assert state.speaking is not None
     at = state.quiet.sample if state.quiet else state.heard_to
-    head = Segment(state.next_segment, segment.start, at, text=segment.text, covered_to=at, closing=True)
+    head = Segment(
+        state.next_segment, segment.start, at, text=segment.text, covered_to=at, closing=True, told=segment.told
+    )
     kept = tuple(other for other in state.speaking.segments if other.number != segment.number)
     dropped = _dropped_guess(state)
     turn = replace(state.speaking, segments=(*kept, head), guess=None, guessed_early=False)

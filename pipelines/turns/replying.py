@@ -11,6 +11,7 @@ from pipelines.messages import Notice, NoticeCode, Reply, Stage, Status, Transcr
 from pipelines.stages.answering import AnswerSearch
 from pipelines.stages.understanding import Understanding
 from pipelines.turns.effects import CountGuess, Emit, GuessFate, SetDeadline, Understand
+from pipelines.turns.stability import told_text
 from pipelines.turns.state import Guess, Segment, State, Turn
 
 if TYPE_CHECKING:
@@ -51,11 +52,12 @@ def transcribed(state: State, event: Transcribed) -> Step:
         return state, ()
     turn, segment = found
     hypothesis = event.hypothesis
-    changed = hypothesis.text != segment.text
     covered_to = segment.start + hypothesis.covered_samples
+    stable_before = turn.stable_text
     segment = replace(
         segment,
         text=hypothesis.text,
+        told=told_text(segment, hypothesis, withholding=state.withholding),
         covered_to=covered_to,
         settled_to=covered_to if hypothesis.is_settled else segment.settled_to,
         alternatives=hypothesis.alternatives,
@@ -69,6 +71,7 @@ def transcribed(state: State, event: Transcribed) -> Step:
     if hypothesis.timing.compute_seconds > 0 or turn.asr_timing is None:
         turn = replace(turn, asr_timing=hypothesis.timing)
     effects: tuple[Effect, ...] = ()
+    changed = turn.stable_text != stable_before and bool(turn.stable_text)
     if changed and state.settings.interim_results and not turn.recognized:
         effects = (Emit(turn.transcript(is_final=False)),)
     state, telling = tell_likely_end(_put(state, turn))

@@ -56,6 +56,7 @@ class Segment(Struct, frozen=True):
         start: first sample of it.
         sent_to: one past the last sample sent.
         text: what was recognized so far.
+        told: what is told of it in transcripts that may still change; see ``pipelines.turns.stability``.
         covered_to: one past the last sample that ``text`` covers.
         settled_to: one past the last sample up to which ``text`` is what the final one would be.
         closing: whether nothing more will be sent.
@@ -74,6 +75,7 @@ class Segment(Struct, frozen=True):
     final: bool = False
     alternatives: tuple[Alternative, ...] = ()
     words: tuple[TimedWord, ...] = ()
+    told: str = ""
 
     @property
     def settled(self) -> bool:
@@ -167,6 +169,11 @@ class Turn(Struct, frozen=True):
         return " ".join(segment.text for segment in self.segments if segment.text)
 
     @property
+    def stable_text(self) -> str:
+        """What of it is told while it may still change."""
+        return " ".join(segment.told for segment in self.segments if segment.told)
+
+    @property
     def recognized(self) -> bool:
         """Whether all text of an utterance that is over is final."""
         return self.ended_at is not None and all(segment.final for segment in self.segments)
@@ -184,9 +191,8 @@ class Turn(Struct, frozen=True):
         covered_to = max((segment.covered_to for segment in self.segments), default=self.onset)
         end = self.speech_end if is_final else covered_to
         words = tuple(word for segment in self.segments for word in segment.words)
-        return Transcript(
-            self.number, self.text, is_final, self.onset, max(end, self.onset), end_is_likely, words=words
-        )
+        text = self.text if is_final or end_is_likely else self.stable_text
+        return Transcript(self.number, text, is_final, self.onset, max(end, self.onset), end_is_likely, words=words)
 
     def final_transcript(self, alternatives: int) -> Transcript:
         """Returns what was recognized as a message that tells at most so many alternatives."""
