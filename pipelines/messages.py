@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+from pipelines.stages.registry import NLU, QA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pipelines.models.ports import Alternative, TimedWord, Timing
-    from pipelines.stages.answering import Answer
+    from pipelines.stages.answering import Answer, AnswerSearch
+    from pipelines.stages.registry import StageOutput
     from pipelines.stages.understanding import Understanding
-
-
-class Stage(enum.Enum):
-    """A part of the work on a turn."""
-
-    ASR = "asr"
-    NLU = "nlu"
-    QA = "qa"
 
 
 class EndReason(enum.Enum):
@@ -110,11 +105,10 @@ class Reply:
     Attributes:
         turn: number of the turn, from 1.
         transcript: what was said or typed.
-        understanding: None when that stage did not finish.
-        answer: None when there is none, or when that stage did not finish.
+        results: the results of the stages that have finished, by name.
         status: whether every stage finished.
-        overran: the stages that would have made the reply late.
-        timings: what each finished stage cost.
+        overran: names of the stages that would have made the reply late.
+        timings: what each finished stage cost, by name.
         ended_at_seconds: when the utterance was over, on the conversation's clock.
         speculated: whether the work was done before the utterance was over.
         model_versions: the version of each engine that the turn has used.
@@ -123,15 +117,25 @@ class Reply:
 
     turn: int
     transcript: str
-    understanding: Understanding | None
-    answer: Answer | None
+    results: Mapping[str, StageOutput]
     status: Status
-    overran: tuple[Stage, ...]
+    overran: tuple[str, ...]
     ended_at_seconds: float
     speculated: bool = False
-    timings: Mapping[Stage, Timing] = field(default_factory=dict)
+    timings: Mapping[str, Timing] = field(default_factory=dict)
     model_versions: Mapping[str, int] = field(default_factory=dict)
     request_id: str = ""
+
+    @property
+    def understanding(self) -> Understanding | None:
+        """Intent and slots; None when that stage did not finish."""
+        return cast("Understanding | None", self.results.get(NLU))
+
+    @property
+    def answer(self) -> Answer | None:
+        """The answer; None when there is none, or when that stage did not finish."""
+        search = cast("AnswerSearch | None", self.results.get(QA))
+        return search.answer if search else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,12 +123,12 @@ class Utterance:
         text, timing = await self._compute(self._models.transcribe, audio)
         return Hypothesis(text, len(audio), is_final=True, timing=timing)
 
-    async def predict(self, text: str) -> IntentPrediction:
+    async def predict(self, text: str, due: float | None = None) -> IntentPrediction:  # noqa: ARG002 - the port's
         """Finds intent and slots; see ``pipelines.models.ports.IntentModel``."""
         (intent, confidence, slots), timing = await self._compute(self._models.understand, text)
         return IntentPrediction(intent, confidence, slots, timing)
 
-    async def find(self, question: str, document: str) -> AnswerSpan:
+    async def find(self, question: str, document: str, due: float | None = None) -> AnswerSpan:  # noqa: ARG002 - the port's
         """Looks for an answer; see ``pipelines.models.ports.AnswerModel``."""
         (start, end, score), timing = await self._compute(self._models.answer, question, document)
         return AnswerSpan(None, None, score, timing) if start < 0 else AnswerSpan(start, end, score, timing)
@@ -157,7 +157,14 @@ class Recording:
         self._utterance = utterance
         self._audio: list[npt.NDArray[np.float32]] = []
 
-    async def send(self, audio: npt.NDArray[np.float32], *, decode: bool, end: bool) -> Hypothesis:  # noqa: ARG002
+    async def send(
+        self,
+        audio: npt.NDArray[np.float32],
+        *,
+        decode: bool,  # noqa: ARG002 - the port's
+        end: bool,
+        due: float | None = None,  # noqa: ARG002
+    ) -> Hypothesis:
         """Takes audio in; see ``pipelines.models.ports.SpeechSequence``."""
         self._audio.append(audio)
         if end:

@@ -7,25 +7,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from vivavoce._events import (
     Alternative,
-    Answer,
     EndReason,
     Event,
     GoingAway,
     GoingAwayReason,
-    Intent,
-    Latency,
     Notice,
     NoticeCode,
-    Reply,
-    ReplyStatus,
-    Slot,
     SpeechBegan,
     SpeechEnded,
-    Stage,
-    StageLatency,
     Started,
     Transcript,
 )
+from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
 
@@ -102,7 +95,7 @@ def _answer(answer: reply_pb2.Answer) -> Answer:
 
 
 def _latency(latency: reply_pb2.Latency) -> Latency:
-    stages = (StageLatency(_stage(s.stage), _seconds(s.queue), _seconds(s.compute)) for s in latency.stages)
+    stages = (StageLatency(_stage(s.stage), _seconds(s.queue), _seconds(s.compute), s.name) for s in latency.stages)
     return Latency(_seconds(latency.total), tuple(stages))
 
 

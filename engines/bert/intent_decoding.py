@@ -13,6 +13,7 @@ from engines.bert.slots import Slot
 from engines.bert.tag_paths import TagSteps, best_tags, likely_spans, spans_of
 from engines.bert.tag_priors import TagPriors
 from engines.bert.tokenizing import NO_OFFSET
+from engines.bert.word_edges import EDGE_PUNCTUATION, whole_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from engines.bert.closed_slots import ClosedSlots
+    from engines.bert.intent_kinds import IntentKinds
+    from engines.bert.utterance_kinds import KindClassifier
 
 NO_INTENT = "none"
 """The intent of an utterance that the model was not made for."""
 
-_EDGE_PUNCTUATION = ".,!?;:…\"'()"
-"""Marks which a speech recognizer puts around a value and which are no part of it."""
+MAX_CANDIDATES = 10
+"""Intents that are told beside the best."""
 
 _DOTTED = re.compile(r"(?<!\w)[^\W\d_]\. ?[^\W\d_]$")
 _INITIAL = re.compile(r"(?<!\w)[^\W\d_]\.$")
@@ -38,13 +41,20 @@ class Understanding:
 
     Attributes:
         intent: one of the model's intents, or :data:`NO_INTENT` where the model is not sure enough.
-        confidence: calibrated probability of the best intent, 0 to 1, also where it was not enough.
+        confidence: calibrated probability of the best intent, 0 to 1, also where it was not enough, or where the
+            intent does not take utterances of this kind.
         slots: in the order of the text, never overlapping; empty without an intent.
+        kind: ``command``, ``question`` or ``statement``; "" where the engine does not tell.
+        negated: whether what is said is denied.
+        candidates: the most likely intents with their probabilities, the best first.
     """
 
     intent: str
     confidence: float
     slots: tuple[Slot, ...]
+    kind: str = ""
+    negated: bool = False
+    candidates: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +114,23 @@ class IntentDecoder:
         labels: of the model that made the logits.
         closed: gives closed slots their values; None where every slot is open.
         priors: what the training data say of slots; None where nothing is known.
+        kinds: tells commands, questions and statements apart; None where that is not told.
+        intent_kinds: which of these each intent takes; None where all take all.
     """
 
     def __init__(
-        self, labels: IntentLabels, closed: ClosedSlots | None = None, priors: TagPriors | None = None
+        self,
+        labels: IntentLabels,
+        closed: ClosedSlots | None = None,
+        priors: TagPriors | None = None,
+        kinds: KindClassifier | None = None,
+        intent_kinds: IntentKinds | None = None,
     ) -> None:
         self._labels = labels
         self._priors = priors or TagPriors.none(len(labels.intents), len(labels.slot_names))
         self._steps = TagSteps(self._priors.transitions)
         self._closed = closed
+        self._kinds, self._intent_kinds = kinds, intent_kinds
         self._slot_names = labels.slot_names
 
     def decode(
@@ -149,13 +167,26 @@ class IntentDecoder:
         best = int(confidences.argmax())
         confidence = float(confidences[best])
         intent = self._labels.intents[best]
-        if not words.any() or confidence < self._labels.threshold or intent == NO_INTENT:
-            return Understanding(NO_INTENT, confidence if words.any() else 0.0, ())
+        if not words.any():
+            return Understanding(NO_INTENT, 0.0, ())
+        told = self._kinds.classify(text) if self._kinds else None
+        kind, negated = (told.kind, told.negated) if told else ("", False)
+        candidates = self._candidates(confidences)
+        misses_kind = told and self._intent_kinds and not self._intent_kinds.takes(best, told.probabilities)
+        if confidence < self._labels.threshold or intent == NO_INTENT or misses_kind:
+            return Understanding(NO_INTENT, confidence, (), kind, negated, candidates)
         logits = tag_logits[words] + self._priors.tag_bias(confidences)
         slots = self._slots(text, offsets[words], logits)
         if self._closed is not None:
             slots = self._closed.settle(text, slots)
-        return Understanding(intent, confidence, slots)
+        slots = whole_words(text, slots)
+        return Understanding(intent, confidence, slots, kind, negated, candidates)
+
+    def _candidates(self, confidences: npt.NDArray[np.float32]) -> tuple[tuple[str, float], ...]:
+        """Lists the most likely intents, without :data:`NO_INTENT`."""
+        order = np.argsort(-confidences, kind="stable")[: MAX_CANDIDATES + 1].tolist()
+        named = [(self._labels.intents[n], float(confidences[n])) for n in order]
+        return tuple(pair for pair in named if pair[0] != NO_INTENT)[:MAX_CANDIDATES]
 
     def _slots(self, text: str, words: npt.NDArray[np.int64], logits: npt.NDArray[np.float32]) -> tuple[Slot, ...]:
         if (least := self._priors.least) > 0:
@@ -181,9 +212,9 @@ def trim(text: str, start: int, end: int) -> tuple[int, int]:
 
     The full stop of an initial stays, and the one that an abbreviation needs is added: "u. s. d.", "7 p.m.".
     """
-    while start < end and (text[start].isspace() or text[start] in _EDGE_PUNCTUATION):
+    while start < end and (text[start].isspace() or text[start] in EDGE_PUNCTUATION):
         start += 1
-    while end > start and (text[end - 1].isspace() or text[end - 1] in _EDGE_PUNCTUATION):
+    while end > start and (text[end - 1].isspace() or text[end - 1] in EDGE_PUNCTUATION):
         if text[end - 1] == "." and _INITIAL.search(text, start, end):
             break
         end -= 1

@@ -1,4 +1,8 @@
-"""What pipelines need of the models, as protocols and plain data. ``pipelines.models.triton`` implements them."""
+"""The models that pipelines need, as protocols and plain data. ``pipelines.models.triton`` implements them.
+
+``due`` is a deadline everywhere: the time on the running loop's clock, in seconds, after which an answer is of no use,
+so that a model may refuse to begin with it; None: no deadline.
+"""
 
 from __future__ import annotations
 
@@ -112,13 +116,16 @@ class Hypothesis:
 class SpeechSequence(Protocol):
     """One utterance, or a part of a long one, under recognition."""
 
-    async def send(self, audio: npt.NDArray[np.float32], *, decode: bool, end: bool) -> Hypothesis:
+    async def send(
+        self, audio: npt.NDArray[np.float32], *, decode: bool, end: bool, due: float | None = None
+    ) -> Hypothesis:
         """Sends the next audio, float32 ``[samples]`` at 16 kHz; at most one call may be under way.
 
         Args:
             audio: may be empty.
             decode: ask for the text of all audio sent so far, now.
             end: nothing follows; the answer is final and the model forgets the sequence.
+            due: deadline, see the module.
 
         Raises:
             ModelError: the model did not take it.
@@ -151,18 +158,32 @@ class SlotSpan:
 
 @dataclass(frozen=True, slots=True)
 class IntentPrediction:
-    """What the intent and slot model says of a text."""
+    """What the intent and slot model says of a text.
+
+    Attributes:
+        intent: name of the intent, "none" where none fits.
+        confidence: probability of the most likely intent, 0 to 1.
+        slots: its details.
+        timing: what it cost.
+        kind: ``command``, ``question`` or ``statement``; "" where the engine does not tell.
+        negated: whether what is said is denied.
+        candidates: the most likely intents with their probabilities, the best first; empty where the engine does not
+            tell.
+    """
 
     intent: str
     confidence: float
     slots: tuple[SlotSpan, ...]
     timing: Timing
+    kind: str = ""
+    negated: bool = False
+    candidates: tuple[tuple[str, float], ...] = ()
 
 
 class IntentModel(Protocol):
     """Intent classification and slot filling."""
 
-    async def predict(self, text: str) -> IntentPrediction:
+    async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
         """Raises ModelError when the model does not answer."""
 
 
@@ -186,7 +207,7 @@ class AnswerSpan:
 class AnswerModel(Protocol):
     """Extractive question answering."""
 
-    async def find(self, question: str, document: str) -> AnswerSpan:
+    async def find(self, question: str, document: str, due: float | None = None) -> AnswerSpan:
         """Raises ModelError when the model does not answer."""
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipelines.audio.formats import MODEL_RATE_HZ
-from pipelines.deadline import answers_until
 from pipelines.errors import ModelError
 from pipelines.load.bulk import RECOGNITION
 from pipelines.models.ports import NO_OPTIONS
@@ -172,8 +171,7 @@ class SegmentStream:
         self._sending = len(audio)
         self._begun, self._ended = True, end
         try:
-            with answers_until(self._due):
-                hypothesis = await self._sequence.send(audio, decode=decode, end=end)
+            hypothesis = await self._sequence.send(audio, decode=decode, end=end, due=self._due)
         finally:
             self._sending = 0
         self._sent += len(audio)

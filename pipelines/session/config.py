@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.models.ports import NO_OPTIONS
 from pipelines.stages.answering import check_documents
+from pipelines.stages.understanding import UnderstandingOptions
 from pipelines.turns.state import TurnSettings
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class ConversationConfig:
         turns: what the caller chose for all turns.
         documents: texts that answers are looked for in.
         recognition: what is asked of recognition beside the words.
+        understanding: what is asked of understanding beside intent and slots.
         is_bulk: whether nobody waits for single turns, as in a recording: the recognizer is asked for little at a time,
             and after those for whom somebody waits.
     """
@@ -32,6 +34,7 @@ class ConversationConfig:
     turns: TurnSettings = dataclasses.field(default_factory=TurnSettings)
     documents: tuple[Document, ...] = ()
     recognition: RecognitionOptions = NO_OPTIONS
+    understanding: UnderstandingOptions = dataclasses.field(default_factory=UnderstandingOptions)
     is_bulk: bool = False
 
     def __post_init__(self) -> None:

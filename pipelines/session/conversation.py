@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 from pipelines.audio.decoding import AudioDecoder
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
-from pipelines.load.workload import Workload, strain
-from pipelines.messages import AwayReason, GoingAway, Reply, Stage, Transcript
+from pipelines.load.workload import Workload
+from pipelines.messages import AwayReason, GoingAway, Reply, Transcript
 from pipelines.recognition.segments import Segments
 from pipelines.session.config import ConversationConfig
 from pipelines.session.intake import Intake
 from pipelines.session.outbox import Outbox
 from pipelines.session.stalling import StallWatch
-from pipelines.stages.answering import find_answer
-from pipelines.stages.runner import Stages
-from pipelines.stages.understanding import understand
+from pipelines.session.turn_models import ModelsByTurn
+from pipelines.stages.registry import ASR, StageRequest
+from pipelines.stages.runner import StageRunner
+from pipelines.stages.shipped import SHIPPED_STAGES
 from pipelines.turns import deadlines, effects, events, listening
 from pipelines.turns.machine import step
 from pipelines.turns.state import State
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 
     from pipelines.errors import ModelError
     from pipelines.messages import Message
-    from pipelines.models.ports import Hypothesis, Models, TurnModels
+    from pipelines.models.ports import Hypothesis, Models
+    from pipelines.stages.registry import StageRegistry
     from pipelines.vad.voice_activity import VoiceActivity
 
 __all__ = ["Conversation", "ConversationConfig"]
@@ -52,8 +54,11 @@ class Conversation:
         models: recognition, understanding, answering.
         voice: judges this conversation's audio; may be None when only text will be sent.
         workload: what it shares with all conversations of a service; left out: it is held by itself.
+        stages: what is made of a turn's text.
+        name: its name, for those who observe it.
 
     Attributes:
+        name: the same.
         outbox: what it has to say.
         last_failure: why a stage failed last; None while none has.
         recognized_samples: audio that it has sent to the recognizer so far, 16 kHz.
@@ -65,21 +70,23 @@ class Conversation:
         models: Models,
         voice: VoiceActivity | None,
         workload: Workload | None = None,
+        stages: StageRegistry = SHIPPED_STAGES,
+        name: str = "",
     ) -> None:
+        self.name = name
         self.outbox = Outbox(self._told)
         self.last_failure: ModelError | None = None
         self.recognized_samples = 0
         self._workload = workload or Workload()
         self._precedence = self._workload.precedence
         self._config = config
-        self._models = models
+        self._models = ModelsByTurn(models)
         self._decoder = AudioDecoder(config.audio_format) if config.audio_format else None
         self._intake = Intake(voice)
         settings = dataclasses.replace(
-            config.turns, has_documents=bool(config.documents), alternatives=config.recognition.alternatives
+            config.turns, stages=stages.plan(config), alternatives=config.recognition.alternatives
         )
         self._state = State.initial(settings)
-        self._turns: dict[int, TurnModels] = {}
         self._progress = asyncio.Event()
         self._segments = Segments(
             self._transcribed,
@@ -89,7 +96,8 @@ class Conversation:
             self._precedence.wait,
             self._workload.bulk if config.is_bulk else None,
         )
-        self._stages = Stages(self._dispatch, self._stage_failed)
+        self._stages = stages
+        self._running = StageRunner(self._dispatch, self._stage_failed)
         self._timers: dict[int, asyncio.TimerHandle] = {}
         self._loop = asyncio.get_running_loop()
         self._stall_watch = StallWatch(self._makes_wait, partial(self._dispatch, events.Stalled()))
@@ -148,6 +156,10 @@ class Conversation:
         """Tells the caller that the server will end the conversation."""
         self.outbox.put(GoingAway(reason, grace_seconds))
 
+    def fail(self, error: Exception) -> None:
+        """Ends the outbox with ``error``."""
+        self.outbox.fail(error)
+
     def finish(self) -> None:
         """Says nothing more; what is under way goes on until :meth:`close`."""
         self.outbox.finish()
@@ -159,7 +171,7 @@ class Conversation:
             timer.cancel()
         self._timers.clear()
         self._stall_watch.cancel()
-        self._stages.cancel()
+        self._running.cancel_all()
         self.outbox.finish()
         self._told()
 
@@ -170,7 +182,7 @@ class Conversation:
         so that whoever closes several conversations abandons all of them first.
         """
         self.abandon()
-        await self._stages.wait()
+        await self._running.wait()
         await self._segments.wait()
 
     async def _listen(self, samples: npt.NDArray[np.float32], at: float) -> None:
@@ -215,9 +227,7 @@ class Conversation:
             self._perform(effect)
         if todo or not isinstance(happened[-1], events.Heard):
             # Windows of audio that ask for nothing, as in silence, have changed no turn.
-            self._release_models()
-            turns = self._state.turns
-            self._stages.keep({(turn.number, turn.guess.number) for turn in turns if turn.guess and not turn.replied})
+            self._models.keep({turn.number for turn in self._state.turns})
             speaks = self._state.speaking is not None and self._state.settings.replies
             self._workload.bulk.note(self, reply_is_due=self._state.reply_is_due, speaks=speaks)
         self._progress.set()
@@ -225,7 +235,7 @@ class Conversation:
     def _perform(self, effect: effects.Effect) -> None:
         match effect:
             case effects.OpenSegment(turn, segment):
-                self._segments.open(segment, self._models_of(turn).recognizer)
+                self._segments.open(segment, self._models.of(turn).recognizer)
             case effects.SendAudio(segment, start, stop, decode):
                 self.recognized_samples += stop - start
                 due = deadlines.text_due(self._state, segment, self._loop.time()) if decode else None
@@ -234,14 +244,16 @@ class Conversation:
                 self._segments.close(segment, deadlines.text_due(self._state, segment, self._loop.time()))
             case effects.AbandonSegment(segment):
                 self._segments.abandon(segment)
-            case effects.Understand(turn, guess, text):
-                self._understand(turn, guess, text)
+            case effects.RunStage():
+                self._run_stage(effect)
+            case effects.CancelStage(turn, guess, stage):
+                self._running.cancel(turn, guess, stage)
             case effects.SetDeadline(turn, at):
                 self._timers[turn] = self._loop.call_at(at - DEADLINE_MARGIN_SECONDS, self._pass_deadline, turn)
             case effects.Emit(message):
                 self._emit(message)
             case effects.CountGuess(fate):
-                self._workload.guesses[fate] += 1
+                self._workload.observer.speculated(self.name, fate)
             case effects.Finish():
                 self.outbox.finish()
 
@@ -250,10 +262,8 @@ class Conversation:
             timer = self._timers.pop(message.turn, None)
             if timer is not None:
                 timer.cancel()
-            if message.turn in self._turns:
-                message = dataclasses.replace(message, model_versions=self._turns[message.turn].versions)
-            silence = deadlines.guessing_seconds(self._state.settings)
-            self._workload.strains.append(strain(message, self._loop.time(), self._state.settings, silence))
+            message = dataclasses.replace(message, model_versions=self._models.versions(message.turn))
+            self._workload.observer.replied(self.name, message, self._state.settings, self._loop.time())
         if isinstance(message, Reply) or (isinstance(message, Transcript) and message.is_final):
             self._precedence.begin(self)
         self.outbox.put(message)
@@ -265,32 +275,23 @@ class Conversation:
         self._timers.pop(turn, None)
         self._dispatch(events.DeadlinePassed(turn))
 
-    def _models_of(self, turn: int) -> TurnModels:
-        """Returns the versions of the models that the turn began with: all its work is done by the same ones."""
-        if turn not in self._turns:
-            self._turns[turn] = self._models.begin_turn()
-        return self._turns[turn]
-
-    def _release_models(self) -> None:
-        under_way = {turn.number for turn in self._state.turns}
-        for turn in self._turns.keys() - under_way:
-            self._turns.pop(turn).release()
-
     def _transcribed(self, segment: int, hypothesis: Hypothesis) -> None:
         self._dispatch(events.Transcribed(segment, hypothesis))
 
     def _recognition_failed(self, segment: int, error: ModelError) -> None:
-        self.last_failure = error
+        self._failed(0, ASR, error)
         self._dispatch(events.RecognitionFailed(segment, str(error)))
 
     def _stage_failed(self, error: ModelError, event: events.StageFailed) -> None:
-        self.last_failure = error
+        self._failed(event.turn, event.stage, error)
         self._dispatch(event)
 
-    def _understand(self, turn: int, guess: int, text: str) -> None:
-        """Runs intent and question answering side by side; each comes back as an event of its own."""
-        models, due = self._models_of(turn), deadlines.stages_due(self._state, turn, self._loop.time())
-        self._stages.start(Stage.NLU, turn, guess, partial(understand, models.intents, text), due)
-        if self._config.documents:
-            search = partial(find_answer, models.answers, text, self._config.documents)
-            self._stages.start(Stage.QA, turn, guess, search, due)
+    def _failed(self, turn: int, stage: str, error: ModelError) -> None:
+        self.last_failure = error
+        self._workload.observer.failed(self.name, turn, stage, error)
+
+    def _run_stage(self, effect: effects.RunStage) -> None:
+        due = deadlines.stages_due(self._state, effect.turn, self._loop.time())
+        request = StageRequest(effect.text, self._config, effect.inputs, due)
+        stage, models = self._stages[effect.stage], self._models.of(effect.turn)
+        self._running.start(stage, effect.turn, effect.guess, request, models)

@@ -8,16 +8,23 @@ from pipelines.errors import ModelError
 from pipelines.load.workload import Workload
 from pipelines.messages import Reply
 from pipelines.session.conversation import Conversation, ConversationConfig
+from pipelines.stages.shipped import SHIPPED_STAGES
 from pipelines.turns.state import TurnSettings
 
 if TYPE_CHECKING:
     from pipelines.load.bulk import BulkGate
     from pipelines.models.ports import Models
     from pipelines.stages.answering import Document
+    from pipelines.stages.registry import StageRegistry
 
 
 async def answer_typed(
-    models: Models, text: str, documents: tuple[Document, ...], budget_seconds: float, bulk: BulkGate | None = None
+    models: Models,
+    text: str,
+    documents: tuple[Document, ...],
+    budget_seconds: float,
+    bulk: BulkGate | None = None,
+    stages: StageRegistry = SHIPPED_STAGES,
 ) -> Reply:
     """Understands and answers ``text``, with what is ready inside the budget; bulk work behind ``bulk`` waits for it.
 
@@ -25,7 +32,7 @@ async def answer_typed(
         ModelError: every stage failed.
     """
     config = ConversationConfig(turns=TurnSettings(budget_seconds=budget_seconds), documents=documents)
-    conversation = Conversation(config, models, None, Workload(bulk))
+    conversation = Conversation(config, models, None, Workload(bulk), stages)
     try:
         await conversation.add_text(text)
         await conversation.half_close()

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from pipelines.errors import InvalidInputError
+from pipelines.stages.registry import QA
+from pipelines.text.spoken_questions import as_documents_write
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
 
-    from pipelines.models.ports import AnswerModel, Timing
+    from pipelines.models.ports import AnswerModel, Timing, TurnModels
+    from pipelines.session.config import ConversationConfig
+    from pipelines.stages.registry import StageRequest
 
 MAX_DOCUMENT_CHARACTERS = 100_000
 MAX_DOCUMENTS = 32
@@ -81,8 +85,26 @@ def check_documents(documents: Sequence[Document], field: str) -> None:
         raise InvalidInputError(field, "EMPTY_DOCUMENT", "a document has no text: leave it out")
 
 
-async def find_answer(model: AnswerModel, question: str, documents: Sequence[Document]) -> AnswerSearch:
-    """Looks for the answer in all ``documents`` at once and returns the most likely one.
+class Answering:
+    """The answer from the caller's documents; see ``pipelines.stages.registry.Stage``."""
+
+    name: ClassVar[str] = QA
+    after: ClassVar[tuple[str, ...]] = ()
+    of_no_text: ClassVar[AnswerSearch] = AnswerSearch()
+
+    def wanted(self, config: ConversationConfig) -> bool:
+        """See ``pipelines.stages.registry.Stage``."""
+        return bool(config.documents)
+
+    async def run(self, request: StageRequest, models: TurnModels) -> AsyncIterator[AnswerSearch]:
+        """See ``pipelines.stages.registry.Stage``."""
+        yield await find_answer(models.answers, request.text, request.config.documents, request.due)
+
+
+async def find_answer(
+    model: AnswerModel, question: str, documents: Sequence[Document], due: float | None = None
+) -> AnswerSearch:
+    """Looks for the answer in all ``documents`` at once and returns the most likely one, before ``due``.
 
     The documents go to the model as one text, so that the windows of all of them compete for the same few places in
     one batch: the cost is that of one document, however many there are.
@@ -92,7 +114,8 @@ async def find_answer(model: AnswerModel, question: str, documents: Sequence[Doc
     """
     if not documents:
         return AnswerSearch()
-    span = await model.find(question, _SEPARATOR.join(document.text for document in documents))
+    text = _SEPARATOR.join(document.text for document in documents)
+    span = await model.find(await as_documents_write(question, text), text, due)
     if span.start is None or span.end is None:
         return AnswerSearch(None, span.timing)
     return AnswerSearch(_locate(documents, span.start, span.end, span.score), span.timing)

@@ -1,4 +1,4 @@
-"""The work on guesses at what was said: each stage of a guess is a task, given up when nobody waits for it."""
+"""The stages that run for a conversation: each is a task, cancelled when nobody waits for its result."""
 
 from __future__ import annotations
 
@@ -7,85 +7,72 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pipelines.deadline import answers_until
 from pipelines.errors import ModelError
 from pipelines.turns import events
 from pipelines.unexpected_errors import MISTAKE, log_mistake
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection
-    from typing import TypeAlias
+    from collections.abc import Callable
 
-    from pipelines.messages import Stage
-    from pipelines.stages.answering import AnswerSearch
-    from pipelines.stages.understanding import Understanding
-
-    Work: TypeAlias = Callable[[], Awaitable[Understanding | AnswerSearch]]
-
+    from pipelines.models.ports import TurnModels
+    from pipelines.stages.registry import Stage, StageRequest
 
 logger = logging.getLogger(__name__)
 
 
-class Stages:
-    """The stages under way in a conversation.
+class StageRunner:
+    """The running stages of a conversation.
 
     Args:
-        on_result: called with what came of a stage.
-        on_failure: called with why a stage failed, and what the turn is to know of it.
+        on_event: called with each output of a stage, and with its end.
+        on_failure: called with why a stage failed, and the event for the turn.
     """
 
     def __init__(
         self,
-        on_result: Callable[[events.StageFinished], None],
+        on_event: Callable[[events.StageYielded | events.StageFinished], None],
         on_failure: Callable[[ModelError, events.StageFailed], None],
     ) -> None:
-        self._on_result, self._on_failure = on_result, on_failure
-        self._tasks: dict[asyncio.Task[None], tuple[int, int]] = {}
+        self._on_event, self._on_failure = on_event, on_failure
+        self._tasks: dict[tuple[int, int, str], asyncio.Task[None]] = {}
 
-    def start(self, stage: Stage, turn: int, guess: int, work: Work, due: float | None) -> None:
-        """Begins a stage.
+    def start(self, stage: Stage, turn: int, guess: int, request: StageRequest, models: TurnModels) -> None:
+        """Starts a stage for a guess of a turn's text."""
+        key = (turn, guess, stage.name)
+        task = asyncio.create_task(self._run(stage, turn, guess, request, models), name=f"{stage.name}-{turn}")
+        self._tasks[key] = task
+        task.add_done_callback(partial(self._forget, key))
 
-        Args:
-            stage: which.
-            turn: number of the turn.
-            guess: number of the guess in it.
-            work: begins what is to be done; not called where the stage is given up before.
-            due: until when it is of use, on the loop's clock; None where nobody knows.
-        """
-        task = asyncio.create_task(self._run(stage, turn, guess, work, due), name=f"{stage.value}-{turn}")
-        self._tasks[task] = (turn, guess)
-        task.add_done_callback(partial(self._forget, stage))
+    def cancel(self, turn: int, guess: int, stage: str) -> None:
+        """Cancels a stage, which may be over already. Its models answer all the same, up to the deadline."""
+        task = self._tasks.get((turn, guess, stage))
+        if task is not None and task is not asyncio.current_task():
+            task.cancel()
 
-    def keep(self, wanted: Collection[tuple[int, int]]) -> None:
-        """Cancels the stages of all but these guesses, given as turn and guess.
-
-        The models answer all the same, up to the deadline of the request.
-        """
-        for task, guess in self._tasks.items():
-            if guess not in wanted and task is not asyncio.current_task():
-                task.cancel()
-
-    def cancel(self) -> None:
-        """Cancels all of them."""
-        for task in self._tasks:
+    def cancel_all(self) -> None:
+        """Cancels all stages."""
+        for task in self._tasks.values():
             task.cancel()
 
     async def wait(self) -> None:
-        """Waits until they are over."""
+        """Waits until all stages are over."""
         if self._tasks:
-            await asyncio.wait(tuple(self._tasks))
+            await asyncio.wait(tuple(self._tasks.values()))
 
-    async def _run(self, stage: Stage, turn: int, guess: int, work: Work, due: float | None) -> None:
+    async def _run(self, stage: Stage, turn: int, guess: int, request: StageRequest, models: TurnModels) -> None:
+        has_output = False
         try:
-            with answers_until(due):
-                result = await work()
+            async for output in stage.run(request, models):
+                has_output = True
+                self._on_event(events.StageYielded(turn, guess, stage.name, output))
         except ModelError as error:
-            self._on_failure(error, events.StageFailed(turn, guess, stage, str(error)))
+            self._on_failure(error, events.StageFailed(turn, guess, stage.name, str(error)))
         else:
-            self._on_result(events.StageFinished(turn, guess, result))
+            assert has_output, f"stage {stage.name} ended without an output"
+            self._on_event(events.StageFinished(turn, guess, stage.name))
 
-    def _forget(self, stage: Stage, task: asyncio.Task[None]) -> None:
-        turn, guess = self._tasks.pop(task)
+    def _forget(self, key: tuple[int, int, str], task: asyncio.Task[None]) -> None:
+        del self._tasks[key]
         if not task.cancelled() and (error := task.exception()) is not None:
             log_mistake(logger, "a stage failed", error)
-            self._on_failure(ModelError(MISTAKE), events.StageFailed(turn, guess, stage, MISTAKE))
+            self._on_failure(ModelError(MISTAKE), events.StageFailed(*key, MISTAKE))

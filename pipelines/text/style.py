@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipelines.errors import ModelError
-from pipelines.text.figures import grammar, in_figures
+from pipelines.text.itn import grammar, inverse_normalize
 from pipelines.text.profanity import masked
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class TranscriptStyle:
             text = plain(text)
         if self.figures and (is_final or self.figures_in_partials):
             with contextlib.suppress(ModelError):
-                text = await in_figures(text)
+                text = await inverse_normalize(text)
         return await asyncio.to_thread(masked, text) if self.mask_profanity else text
 
     async def write_words(self, words: Iterable[str]) -> list[str]:

@@ -8,7 +8,8 @@ from pipelines.turns.listening import SPECULATION_WINDOWS
 from pipelines.vad.voice_activity import WINDOW_SECONDS
 
 if TYPE_CHECKING:
-    from pipelines.turns.state import State, Turn, TurnSettings
+    from pipelines.turns.state import State, TurnSettings
+    from pipelines.turns.turn import Turn
 
 
 def guessing_seconds(settings: TurnSettings) -> float:

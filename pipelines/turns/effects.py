@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from pipelines.messages import Message
+    from pipelines.stages.registry import StageOutput
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,23 @@ class AbandonSegment:
 
 
 @dataclass(frozen=True, slots=True)
-class Understand:
-    """Find intent, slots and answer of ``text``."""
+class RunStage:
+    """Run a stage on ``text``, with the results of the stages that it needs."""
 
     turn: int
     guess: int
+    stage: str
     text: str
+    inputs: Mapping[str, StageOutput] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CancelStage:
+    """Give up a stage that runs: nobody waits for it any more."""
+
+    turn: int
+    guess: int
+    stage: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +104,18 @@ class Finish:
     """Everything was said: end the stream."""
 
 
-Effect = OpenSegment | SendAudio | CloseSegment | AbandonSegment | Understand | SetDeadline | Emit | CountGuess | Finish
+Effect = (
+    OpenSegment
+    | SendAudio
+    | CloseSegment
+    | AbandonSegment
+    | RunStage
+    | CancelStage
+    | SetDeadline
+    | Emit
+    | CountGuess
+    | Finish
+)
 
 
 def joined(effects: Iterable[Effect]) -> list[Effect]:

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pipelines.messages import Stage
     from pipelines.models.ports import Hypothesis
-    from pipelines.stages.answering import AnswerSearch
-    from pipelines.stages.understanding import Understanding
+    from pipelines.stages.registry import StageOutput
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +66,31 @@ class RecognitionFailed:
 
 
 @dataclass(frozen=True, slots=True)
-class StageFinished:
-    """Understanding or answering came to an end for a guess of a turn's text."""
+class StageYielded:
+    """A stage brought an output for a guess of a turn's text; the last one is its result."""
 
     turn: int
     guess: int
-    result: Understanding | AnswerSearch
+    stage: str
+    output: StageOutput
+
+
+@dataclass(frozen=True, slots=True)
+class StageFinished:
+    """A stage came to its end for a guess of a turn's text."""
+
+    turn: int
+    guess: int
+    stage: str
 
 
 @dataclass(frozen=True, slots=True)
 class StageFailed:
-    """Understanding or answering failed for a guess of a turn's text; ``message`` says why."""
+    """A stage failed for a guess of a turn's text; ``message`` says why."""
 
     turn: int
     guess: int
-    stage: Stage
+    stage: str
     message: str
 
 
@@ -106,6 +114,7 @@ Event = (
     | Typed
     | Transcribed
     | RecognitionFailed
+    | StageYielded
     | StageFinished
     | StageFailed
     | DeadlinePassed

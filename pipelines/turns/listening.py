@@ -16,7 +16,8 @@ from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.messages import EndReason, Notice, NoticeCode, SpeechBegan, SpeechEnded
 from pipelines.turns import replying
 from pipelines.turns.effects import AbandonSegment, CloseSegment, Emit, GuessFate, OpenSegment, SendAudio
-from pipelines.turns.state import QuietPoint, Segment, State, Turn
+from pipelines.turns.state import QuietPoint, State
+from pipelines.turns.turn import Segment, Turn
 from pipelines.vad.endpointing import Boundary
 from pipelines.vad.voice_activity import WINDOW_SAMPLES, is_speech
 
@@ -54,6 +55,8 @@ def hear(state: State, event: Heard) -> Step:
         event.probability, was_speech=state.was_speech, begins=config.speech_begins, ends=config.speech_ends
     )
     endpointer, boundary = state.endpointer.push(speech=speech)
+    if boundary is Boundary.STOP and _goes_on(state):
+        endpointer, boundary = endpointer.begin(), None
     state = replace(state, endpointer=endpointer, was_speech=speech, heard_to=state.heard_to + WINDOW_SAMPLES)
     if state.speaking is None:
         return _begin_turn(state) if boundary is Boundary.START else (state, ())
@@ -71,6 +74,12 @@ def hear(state: State, event: Heard) -> Step:
         state, more = _end_turn(state, EndReason.SILENCE, event.at, state.heard_to)
         effects += more
     return state, effects
+
+
+def _goes_on(state: State) -> bool:
+    """Whether what follows a pause still fits into the segment; see ``TurnSettings.join_samples``."""
+    segment = state.speaking.open_segment if state.speaking else None
+    return segment is not None and state.heard_to - segment.start < state.settings.join_samples
 
 
 def end_requested(state: State, event: EndRequested) -> Step:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pipelines.turns import events, listening, replying
-from pipelines.turns.effects import AbandonSegment, Finish
+from pipelines.turns.effects import AbandonSegment, CancelStage, Finish
 
 if TYPE_CHECKING:
     from pipelines.turns.effects import Effect
@@ -24,9 +24,10 @@ def step(state: State, event: events.Event) -> tuple[State, tuple[Effect, ...]]:
     """
     if state.finished:
         return state, ()
+    before = state
     state, effects = _dispatch(state, event)
     state, telling = replying.tell_in_order(state)
-    effects += telling
+    effects += telling + _given_up(before, state, event)
     if state.half_closed and state.speaking is None and not state.ending:
         return replace(state, finished=True), (*effects, Finish())
     return state, effects
@@ -48,6 +49,8 @@ def _dispatch(state: State, event: events.Event) -> tuple[State, tuple[Effect, .
             return replying.transcribed(state, event)
         case events.RecognitionFailed():
             return replying.recognition_failed(state, event)
+        case events.StageYielded():
+            return replying.stage_yielded(state, event)
         case events.StageFinished():
             return replying.stage_finished(state, event)
         case events.StageFailed():
@@ -56,6 +59,16 @@ def _dispatch(state: State, event: events.Event) -> tuple[State, tuple[Effect, .
             return replying.deadline_passed(state, event)
         case events.Abandoned():
             return _abandon(state)
+
+
+def _given_up(before: State, after: State, event: events.Event) -> tuple[Effect, ...]:
+    """Cancels the stages that ran before the event, have not ended with it, and are not waited for any more."""
+    if before.speaking is after.speaking and before.ending is after.ending:
+        return ()
+    kept = after.running_stages
+    if isinstance(event, events.StageFinished | events.StageFailed):
+        kept.append((event.turn, event.guess, event.stage))
+    return tuple(CancelStage(*stage) for stage in before.running_stages if stage not in kept)
 
 
 def _abandon(state: State) -> tuple[State, tuple[Effect, ...]]:

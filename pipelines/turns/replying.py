@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from pipelines.messages import Notice, NoticeCode, Reply, Stage, Status, Transcript
-from pipelines.stages.answering import AnswerSearch
-from pipelines.stages.understanding import Understanding
-from pipelines.turns.effects import CountGuess, Emit, GuessFate, SetDeadline, Understand
+from pipelines.messages import Notice, NoticeCode, Reply, Status, Transcript
+from pipelines.stages.registry import ASR
+from pipelines.turns.effects import CountGuess, Emit, GuessFate, RunStage, SetDeadline
 from pipelines.turns.stability import told_text
-from pipelines.turns.state import Guess, Segment, State, Turn
+from pipelines.turns.turn import Guess, Segment, Turn
 
 if TYPE_CHECKING:
     from pipelines.models.ports import Timing
+    from pipelines.stages.registry import PlannedStage
     from pipelines.turns.effects import Effect
-    from pipelines.turns.events import DeadlinePassed, RecognitionFailed, StageFailed, StageFinished, Transcribed, Typed
+    from pipelines.turns.events import (
+        DeadlinePassed,
+        RecognitionFailed,
+        StageFailed,
+        StageFinished,
+        StageYielded,
+        Transcribed,
+        Typed,
+    )
+    from pipelines.turns.state import State
 
     Step = tuple[State, tuple[Effect, ...]]
 
@@ -98,7 +107,7 @@ def recognition_failed(state: State, event: RecognitionFailed) -> Step:
     turn, segment = found
     effects: tuple[Effect, ...] = ()
     if not turn.asr_failed:
-        effects = (Emit(_failure(turn, Stage.ASR, f"{event.message}. {_FRAGMENT}")),)
+        effects = (Emit(_failure(turn, ASR, f"{event.message}. {_FRAGMENT}")),)
     if turn.guessed_early:
         effects += count_guess(state, GuessFate.DIFFERED)
     turn = replace(turn.with_segment(replace(segment, closing=True, final=True)), asr_failed=True)
@@ -107,18 +116,26 @@ def recognition_failed(state: State, event: RecognitionFailed) -> Step:
     return state, effects + more
 
 
-def stage_finished(state: State, event: StageFinished) -> Step:
-    """Takes in what a stage found, if the text that it worked on still counts."""
+def stage_yielded(state: State, event: StageYielded) -> Step:
+    """Keeps the output of a stage, if the text that it works on still counts."""
     found = _guessed(state, event.turn, event.guess)
     if found is None:
         return state, ()
     turn, guess = found
-    if isinstance(event.result, Understanding):
-        guess = replace(guess, understanding=event.result)
-    else:
-        guess = replace(guess, search=event.result)
+    outputs = guess.outputs | {event.stage: event.output}
+    return _put(state, replace(turn, guess=replace(guess, outputs=outputs))), ()
+
+
+def stage_finished(state: State, event: StageFinished) -> Step:
+    """Takes the last output of a stage for its result, and starts the stages that need it."""
+    found = _guessed(state, event.turn, event.guess)
+    if found is None:
+        return state, ()
+    turn, guess = found
+    guess, effects = _start_stages(turn.number, replace(guess, finished=(*guess.finished, event.stage)))
     turn = replace(turn, guess=guess)
-    return _advance(_put(state, turn), turn)
+    state, more = _advance(_put(state, turn), turn)
+    return state, effects + more
 
 
 def stage_failed(state: State, event: StageFailed) -> Step:
@@ -177,31 +194,48 @@ def count_guess(state: State, fate: GuessFate) -> tuple[Effect, ...]:
 
 
 def _guess(state: State, turn: Turn, text: str) -> Step:
-    """Takes ``text`` for what is meant; there is nothing to understand in no text."""
-    guess = Guess(state.next_guess, text, sent_to=turn.sent_to, is_fragment=turn.asr_failed)
+    """Takes ``text`` for what is meant, and starts the stages on it; no stage works on no text."""
+    number = state.next_guess
+    guess = Guess(number, text, sent_to=turn.sent_to, is_fragment=turn.asr_failed)
     effects: tuple[Effect, ...] = ()
     if not guess.is_fragment and text and not turn.replied and state.settings.replies:
-        if not state.settings.has_documents:
-            guess = replace(guess, search=AnswerSearch())
-        effects = (Understand(turn.number, guess.number, text),)
+        guess, effects = _start_stages(turn.number, replace(guess, stages=state.settings.stages))
     elif not guess.is_fragment:
-        guess = replace(guess, understanding=Understanding(), search=AnswerSearch())
+        guess = replace(guess, **_of_no_text(state.settings.stages))
     turn = replace(turn, guess=guess)
-    return _put(replace(state, next_guess=guess.number + 1), turn), effects
+    return _put(replace(state, next_guess=number + 1), turn), effects
+
+
+def _start_stages(turn: int, guess: Guess) -> tuple[Guess, tuple[Effect, ...]]:
+    """Starts the stages of a guess that have all that they need."""
+    ready = guess.runnable
+    if not ready:
+        return guess, ()
+    effects = tuple(
+        RunStage(turn, guess.number, stage.name, guess.text, {name: guess.outputs[name] for name in stage.after})
+        for stage in ready
+    )
+    return replace(guess, started=(*guess.started, *(stage.name for stage in ready))), effects
+
+
+def _of_no_text(stages: tuple[PlannedStage, ...]) -> dict[str, Any]:
+    """Returns the fields of a guess in which nothing was said: the results of stages that have one for it."""
+    known = tuple(stage for stage in stages if stage.of_no_text is not None)
+    names = tuple(stage.name for stage in known)
+    return {"stages": known, "outputs": {it.name: it.of_no_text for it in known}, "started": names, "finished": names}
 
 
 def _reply(state: State, turn: Turn) -> Step:
     """Replies with what there is: all of it, or what was ready when the budget was used up."""
     assert turn.ended_at is not None
     guess = _meant(state, turn)
-    overran = guess.missing if turn.text_is_final else (Stage.ASR, *guess.missing)
+    overran = guess.missing if turn.text_is_final else (ASR, *guess.missing)
     failed = turn.asr_failed or guess.failures
     status = Status.PARTIAL if overran else Status.DEGRADED if failed else Status.COMPLETE
     reply = Reply(
         turn=turn.number,
         transcript=guess.text,
-        understanding=guess.understanding,
-        answer=guess.search.answer if guess.search else None,
+        results=guess.results,
         status=status,
         overran=overran,
         ended_at_seconds=turn.ended_at,
@@ -220,8 +254,7 @@ def _meant(state: State, turn: Turn) -> Guess:
     """Returns the guess that a reply is made of: one at a text that covers all that was said."""
     if turn.guess and (turn.text_is_final or turn.guess.sent_to >= turn.sent_to):
         return turn.guess
-    search = None if state.settings.has_documents else AnswerSearch()
-    return Guess(0, turn.text, search=search, is_fragment=turn.asr_failed)
+    return Guess(0, turn.text, () if turn.asr_failed else state.settings.stages, is_fragment=turn.asr_failed)
 
 
 def tell_in_order(state: State) -> Step:
@@ -244,18 +277,14 @@ def tell_in_order(state: State) -> Step:
     return state, effects
 
 
-def _timings(turn: Turn, guess: Guess) -> dict[Stage, Timing]:
+def _timings(turn: Turn, guess: Guess) -> dict[str, Timing]:
     """What each stage that computed anything cost."""
-    timings = (
-        (Stage.ASR, turn.asr_timing),
-        (Stage.NLU, guess.understanding.timing if guess.understanding else None),
-        (Stage.QA, guess.search.timing if guess.search else None),
-    )
-    return {stage: timing for stage, timing in timings if timing is not None}
+    timings = {ASR: turn.asr_timing, **{stage: result.timing for stage, result in guess.results.items()}}
+    return {stage: timing for stage, timing in timings.items() if timing is not None}
 
 
-def _failure(turn: Turn, stage: Stage, message: str) -> Notice:
-    return Notice(NoticeCode.STAGE_FAILED, f"{stage.value} failed: {message}", turn.number, turn.request_id)
+def _failure(turn: Turn, stage: str, message: str) -> Notice:
+    return Notice(NoticeCode.STAGE_FAILED, f"{stage} failed: {message}", turn.number, turn.request_id)
 
 
 def _forget_if_done(state: State, turn: Turn) -> State:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pipelines.models.ports import Hypothesis
-    from pipelines.turns.state import Segment
+    from pipelines.turns.turn import Segment
 
 EARLY_SAMPLES: Final = round(1.7 * MODEL_RATE_HZ)
 """Audio of a segment within which the first words are told without agreement, and told words are not held on to."""

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17vivavoce/v1/reply.proto\x12\x0bvivavoce.v1\x1a\x1egoogle/protobuf/duration.proto\"\xa8\x03\n\x05Reply\x12\x0c\n\x04turn\x18\x01 \x01(\x05\x12\x12\n\ntranscript\x18\x02 \x01(\t\x12#\n\x06intent\x18\x03 \x01(\x0b\x32\x13.vivavoce.v1.Intent\x12 \n\x05slots\x18\x04 \x03(\x0b\x32\x11.vivavoce.v1.Slot\x12#\n\x06\x61nswer\x18\x05 \x01(\x0b\x32\x13.vivavoce.v1.Answer\x12(\n\x06status\x18\x06 \x01(\x0e\x32\x18.vivavoce.v1.ReplyStatus\x12#\n\x07overran\x18\x07 \x03(\x0e\x32\x12.vivavoce.v1.Stage\x12%\n\x07latency\x18\x08 \x01(\x0b\x32\x14.vivavoce.v1.Latency\x12\x12\n\nspeculated\x18\t \x01(\x08\x12=\n\x0emodel_versions\x18\n \x03(\x0b\x32%.vivavoce.v1.Reply.ModelVersionsEntry\x12\x12\n\nrequest_id\x18\x0b \x01(\t\x1a\x34\n\x12ModelVersionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05:\x02\x38\x01\"*\n\x06Intent\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nconfidence\x18\x02 \x01(\x02\"M\n\x04Slot\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\r\n\x05start\x18\x04 \x01(\x05\x12\x0b\n\x03\x65nd\x18\x05 \x01(\x05\"V\n\x06\x41nswer\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\r\n\x05score\x18\x02 \x01(\x02\x12\r\n\x05start\x18\x03 \x01(\x05\x12\x0b\n\x03\x65nd\x18\x04 \x01(\x05\x12\x13\n\x0b\x64ocument_id\x18\x05 \x01(\t\"$\n\x08\x44ocument\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\"^\n\x07Latency\x12(\n\x05total\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12)\n\x06stages\x18\x02 \x03(\x0b\x32\x19.vivavoce.v1.StageLatency\"\x87\x01\n\x0cStageLatency\x12!\n\x05stage\x18\x01 \x01(\x0e\x32\x12.vivavoce.v1.Stage\x12(\n\x05queue\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12*\n\x07\x63ompute\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration*{\n\x0bReplyStatus\x12\x1c\n\x18REPLY_STATUS_UNSPECIFIED\x10\x00\x12\x19\n\x15REPLY_STATUS_COMPLETE\x10\x01\x12\x18\n\x14REPLY_STATUS_PARTIAL\x10\x02\x12\x19\n\x15REPLY_STATUS_DEGRADED\x10\x03*J\n\x05Stage\x12\x15\n\x11STAGE_UNSPECIFIED\x10\x00\x12\r\n\tSTAGE_ASR\x10\x01\x12\r\n\tSTAGE_NLU\x10\x02\x12\x0c\n\x08STAGE_QA\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17vivavoce/v1/reply.proto\x12\x0bvivavoce.v1\x1a\x1egoogle/protobuf/duration.proto\"\xc0\x03\n\x05Reply\x12\x0c\n\x04turn\x18\x01 \x01(\x05\x12\x12\n\ntranscript\x18\x02 \x01(\t\x12#\n\x06intent\x18\x03 \x01(\x0b\x32\x13.vivavoce.v1.Intent\x12 \n\x05slots\x18\x04 \x03(\x0b\x32\x11.vivavoce.v1.Slot\x12#\n\x06\x61nswer\x18\x05 \x01(\x0b\x32\x13.vivavoce.v1.Answer\x12(\n\x06status\x18\x06 \x01(\x0e\x32\x18.vivavoce.v1.ReplyStatus\x12#\n\x07overran\x18\x07 \x03(\x0e\x32\x12.vivavoce.v1.Stage\x12%\n\x07latency\x18\x08 \x01(\x0b\x32\x14.vivavoce.v1.Latency\x12\x12\n\nspeculated\x18\t \x01(\x08\x12=\n\x0emodel_versions\x18\n \x03(\x0b\x32%.vivavoce.v1.Reply.ModelVersionsEntry\x12\x12\n\nrequest_id\x18\x0b \x01(\t\x12\x16\n\x0eoverran_stages\x18\x0c \x03(\t\x1a\x34\n\x12ModelVersionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05:\x02\x38\x01\"*\n\x06Intent\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nconfidence\x18\x02 \x01(\x02\"M\n\x04Slot\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\r\n\x05start\x18\x04 \x01(\x05\x12\x0b\n\x03\x65nd\x18\x05 \x01(\x05\"V\n\x06\x41nswer\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\r\n\x05score\x18\x02 \x01(\x02\x12\r\n\x05start\x18\x03 \x01(\x05\x12\x0b\n\x03\x65nd\x18\x04 \x01(\x05\x12\x13\n\x0b\x64ocument_id\x18\x05 \x01(\t\"$\n\x08\x44ocument\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\"^\n\x07Latency\x12(\n\x05total\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12)\n\x06stages\x18\x02 \x03(\x0b\x32\x19.vivavoce.v1.StageLatency\"\x95\x01\n\x0cStageLatency\x12!\n\x05stage\x18\x01 \x01(\x0e\x32\x12.vivavoce.v1.Stage\x12(\n\x05queue\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12*\n\x07\x63ompute\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0c\n\x04name\x18\x04 \x01(\t*{\n\x0bReplyStatus\x12\x1c\n\x18REPLY_STATUS_UNSPECIFIED\x10\x00\x12\x19\n\x15REPLY_STATUS_COMPLETE\x10\x01\x12\x18\n\x14REPLY_STATUS_PARTIAL\x10\x02\x12\x19\n\x15REPLY_STATUS_DEGRADED\x10\x03*J\n\x05Stage\x12\x15\n\x11STAGE_UNSPECIFIED\x10\x00\x12\r\n\tSTAGE_ASR\x10\x01\x12\r\n\tSTAGE_NLU\x10\x02\x12\x0c\n\x08STAGE_QA\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,24 +34,24 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_REPLY_MODELVERSIONSENTRY']._loaded_options = None
   _globals['_REPLY_MODELVERSIONSENTRY']._serialized_options = b'8\001'
-  _globals['_REPLYSTATUS']._serialized_start=982
-  _globals['_REPLYSTATUS']._serialized_end=1105
-  _globals['_STAGE']._serialized_start=1107
-  _globals['_STAGE']._serialized_end=1181
+  _globals['_REPLYSTATUS']._serialized_start=1020
+  _globals['_REPLYSTATUS']._serialized_end=1143
+  _globals['_STAGE']._serialized_start=1145
+  _globals['_STAGE']._serialized_end=1219
   _globals['_REPLY']._serialized_start=73
-  _globals['_REPLY']._serialized_end=497
-  _globals['_REPLY_MODELVERSIONSENTRY']._serialized_start=445
-  _globals['_REPLY_MODELVERSIONSENTRY']._serialized_end=497
-  _globals['_INTENT']._serialized_start=499
-  _globals['_INTENT']._serialized_end=541
-  _globals['_SLOT']._serialized_start=543
-  _globals['_SLOT']._serialized_end=620
-  _globals['_ANSWER']._serialized_start=622
-  _globals['_ANSWER']._serialized_end=708
-  _globals['_DOCUMENT']._serialized_start=710
-  _globals['_DOCUMENT']._serialized_end=746
-  _globals['_LATENCY']._serialized_start=748
-  _globals['_LATENCY']._serialized_end=842
-  _globals['_STAGELATENCY']._serialized_start=845
-  _globals['_STAGELATENCY']._serialized_end=980
+  _globals['_REPLY']._serialized_end=521
+  _globals['_REPLY_MODELVERSIONSENTRY']._serialized_start=469
+  _globals['_REPLY_MODELVERSIONSENTRY']._serialized_end=521
+  _globals['_INTENT']._serialized_start=523
+  _globals['_INTENT']._serialized_end=565
+  _globals['_SLOT']._serialized_start=567
+  _globals['_SLOT']._serialized_end=644
+  _globals['_ANSWER']._serialized_start=646
+  _globals['_ANSWER']._serialized_end=732
+  _globals['_DOCUMENT']._serialized_start=734
+  _globals['_DOCUMENT']._serialized_end=770
+  _globals['_LATENCY']._serialized_start=772
+  _globals['_LATENCY']._serialized_end=866
+  _globals['_STAGELATENCY']._serialized_start=869
+  _globals['_STAGELATENCY']._serialized_end=1018
 # @@protoc_insertion_point(module_scope)

@@ -48,4 +48,16 @@ def _outputs(decisions: list[Understanding]) -> dict[str, npt.NDArray[np.generic
         "SLOT_NAMES": serving.strings(names, (rows, width)),
         "SLOT_VALUES": serving.strings(values, (rows, width)),
         "SLOT_SPANS": spans,
+        "KIND": serving.strings([decision.kind for decision in decisions], (rows, 1)),
+        "NEGATED": np.array([[decision.negated] for decision in decisions], np.bool_),
+        **_candidates(decisions),
     }
+
+
+def _candidates(decisions: list[Understanding]) -> dict[str, npt.NDArray[np.generic]]:
+    rows, width = len(decisions), max(len(decision.candidates) for decision in decisions)
+    names, scores = [""] * (rows * width), np.zeros((rows, width), np.float32)
+    for row, decision in enumerate(decisions):
+        for column, (name, score) in enumerate(decision.candidates):
+            names[row * width + column], scores[row, column] = name, score
+    return {"INTENT_NAMES": serving.strings(names, (rows, width)), "INTENT_SCORES": scores}

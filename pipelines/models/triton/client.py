@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import tritonclient.grpc.aio as triton
 from tritonclient.utils import InferenceServerException
 
-from pipelines.deadline import deadline
 from pipelines.errors import ModelDeadError, ModelError, ModelUnavailableError
 from pipelines.models.triton.channel import channel_options
 from pipelines.models.triton.clock import TritonClock
@@ -139,6 +138,7 @@ class TritonClient:
         correlation_id: int = 0,
         start: bool = False,
         end: bool = False,
+        due: float | None = None,
     ) -> triton.InferResult:
         """Runs one request; a correlation ID other than 0 makes it part of that sequence.
 
@@ -154,13 +154,20 @@ class TritonClient:
         if start:
             self.open_sequences.add(correlation_id)
         try:
-            return await self._infer(model, inputs, correlation_id, start=start, end=end)
+            return await self._infer(model, inputs, correlation_id, start=start, end=end, due=due)
         finally:
             if end:
                 self.open_sequences.discard(correlation_id)
 
     async def _infer(
-        self, model: str, inputs: Sequence[triton.InferInput], correlation_id: int, *, start: bool, end: bool
+        self,
+        model: str,
+        inputs: Sequence[triton.InferInput],
+        correlation_id: int,
+        *,
+        start: bool,
+        end: bool,
+        due: float | None,
     ) -> triton.InferResult:
         if not correlation_id:
             while len(self._abandoned) >= _MAX_ABANDONED:
@@ -172,14 +179,16 @@ class TritonClient:
             sequence_start=start,
             sequence_end=end,
             client_timeout=_REQUEST_TIMEOUT_SECONDS,
-            parameters=self._parameters(),
+            parameters=self._parameters(due),
         )
         return await self._unless_abandoned(asyncio.create_task(self._answer(model, call)))
 
-    def _parameters(self) -> dict[str, int] | None:
+    def _parameters(self, due: float | None) -> dict[str, int] | None:
         """Returns the deadline for the models to read. Triton's own time-outs cost: see docs/performance.md."""
-        until = deadline()
-        return None if until is None else {"deadline_us": self.clock.deadline_us(until)}
+        if due is None:
+            return None
+        seconds = due - asyncio.get_running_loop().time()
+        return {"deadline_us": self.clock.deadline_us(time.time() + seconds)}
 
     async def _answer(self, model: str, call: Awaitable[triton.InferResult]) -> triton.InferResult:
         """Waits for Triton's answer, also where nobody else does any more: it may tell that the model is dead."""

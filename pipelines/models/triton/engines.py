@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import secrets
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tritonclient.grpc.aio as triton
@@ -58,7 +58,9 @@ class TritonSequence:
         self._correlation_id = secrets.randbelow((1 << _CORRELATION_BITS) - 1) + 1
         self._begun = False
 
-    async def send(self, audio: npt.NDArray[np.float32], *, decode: bool, end: bool) -> Hypothesis:
+    async def send(
+        self, audio: npt.NDArray[np.float32], *, decode: bool, end: bool, due: float | None = None
+    ) -> Hypothesis:
         """Sends the next audio; see ``pipelines.models.ports.SpeechSequence``."""
         began = time.monotonic()
         start, self._begun = not self._begun, True
@@ -72,6 +74,7 @@ class TritonSequence:
             correlation_id=self._correlation_id,
             start=start,
             end=end,
+            due=due,
         )
         return Hypothesis(
             text=result.as_numpy("TRANSCRIPT")[0, 0].decode(),
@@ -92,10 +95,10 @@ class TritonIntents:
         self._client = client
         self._model = model
 
-    async def predict(self, text: str) -> IntentPrediction:
+    async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
         """Finds intent and slots."""
         began = time.monotonic()
-        result = await self._client.infer(self._model, [_text("TEXT", text, batched=True)])
+        result = await self._client.infer(self._model, [_text("TEXT", text, batched=True)], due=due)
         columns = (result.as_numpy(name)[0] for name in ("SLOT_NAMES", "SLOT_SPANS", "SLOT_VALUES"))
         return IntentPrediction(
             intent=result.as_numpy("INTENT")[0, 0].decode(),
@@ -105,6 +108,7 @@ class TritonIntents:
                 for name, (start, end), value in zip(*columns, strict=True)
             ),
             timing=_timing(began, result),
+            **_kind(result),
         )
 
 
@@ -115,10 +119,11 @@ class TritonAnswers:
         self._client = client
         self._model = model
 
-    async def find(self, question: str, document: str) -> AnswerSpan:
+    async def find(self, question: str, document: str, due: float | None = None) -> AnswerSpan:
         """Looks for an answer."""
         began = time.monotonic()
-        result = await self._client.infer(self._model, [_text("QUESTION", question), _text("DOCUMENT", document)])
+        inputs = [_text("QUESTION", question), _text("DOCUMENT", document)]
+        result = await self._client.infer(self._model, inputs, due=due)
         start, end = (int(position) for position in result.as_numpy("ANSWER_SPAN").reshape(-1))
         score = float(result.as_numpy("SCORE").reshape(-1)[0])
         timing = _timing(began, result)
@@ -164,6 +169,19 @@ def _alternatives(result: triton.InferResult) -> tuple[Alternative, ...]:
     return tuple(
         Alternative(text.decode(), float(confidence)) for text, confidence in zip(texts, confidences, strict=True)
     )
+
+
+def _kind(result: triton.InferResult) -> dict[str, Any]:
+    """Reads what engines from before there were kinds of utterances do not tell."""
+    kinds = result.as_numpy("KIND")
+    if kinds is None:
+        return {}
+    names, scores = (result.as_numpy(name)[0] for name in ("INTENT_NAMES", "INTENT_SCORES"))
+    return {
+        "kind": kinds[0, 0].decode(),
+        "negated": bool(result.as_numpy("NEGATED")[0, 0]),
+        "candidates": tuple((name.decode(), float(score)) for name, score in zip(names, scores, strict=True) if name),
+    }
 
 
 def _words(result: triton.InferResult) -> tuple[TimedWord, ...]:

@@ -92,13 +92,15 @@ class HeldSequence:
         self._version = version
         self._holds = False
 
-    async def send(self, audio: npt.NDArray[np.float32], *, decode: bool, end: bool) -> Hypothesis:
+    async def send(
+        self, audio: npt.NDArray[np.float32], *, decode: bool, end: bool, due: float | None = None
+    ) -> Hypothesis:
         """Sends the next audio; see ``pipelines.models.ports.SpeechSequence``."""
         if not self._holds:
             self._holds = True
             self._version.hold()
         try:
-            return await self._sequence.send(audio, decode=decode, end=end)
+            return await self._sequence.send(audio, decode=decode, end=end, due=due)
         finally:
             if end:
                 self._holds = False
@@ -111,10 +113,10 @@ class HeldIntents:
     def __init__(self, version: ServedVersion[IntentModel]) -> None:
         self._version = version
 
-    async def predict(self, text: str) -> IntentPrediction:
+    async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
         """Finds intent and slots; see ``pipelines.models.ports.IntentModel``."""
         with self._version.held() as model:
-            return await model.predict(text)
+            return await model.predict(text, due)
 
 
 class HeldAnswers:
@@ -123,10 +125,10 @@ class HeldAnswers:
     def __init__(self, version: ServedVersion[AnswerModel]) -> None:
         self._version = version
 
-    async def find(self, question: str, document: str) -> AnswerSpan:
+    async def find(self, question: str, document: str, due: float | None = None) -> AnswerSpan:
         """Looks for an answer; see ``pipelines.models.ports.AnswerModel``."""
         with self._version.held() as model:
-            return await model.find(question, document)
+            return await model.find(question, document, due)
 
 
 class HeldPunctuation:

@@ -14,6 +14,7 @@ from pipelines.models.ports import RecognitionOptions
 from pipelines.recognition.phrase_hints import check_alternatives, read_hints
 from pipelines.session.conversation import ConversationConfig
 from pipelines.stages.answering import Document, check_documents
+from pipelines.stages.registry import ASR, NLU, QA
 from pipelines.turns.state import TurnSettings
 from pipelines.vad.endpointing import EndpointingConfig
 from vivavoce.v1 import conversation_pb2 as pb
@@ -44,9 +45,9 @@ _ENCODINGS = {
     pb.AUDIO_ENCODING_OGGOPUS: Encoding.OGGOPUS,
 }
 _STAGES = {
-    messages.Stage.ASR: reply_pb2.STAGE_ASR,
-    messages.Stage.NLU: reply_pb2.STAGE_NLU,
-    messages.Stage.QA: reply_pb2.STAGE_QA,
+    ASR: reply_pb2.STAGE_ASR,
+    NLU: reply_pb2.STAGE_NLU,
+    QA: reply_pb2.STAGE_QA,
 }
 _STATUSES = {
     messages.Status.COMPLETE: reply_pb2.REPLY_STATUS_COMPLETE,
@@ -198,7 +199,8 @@ def to_reply(reply: messages.Reply, now_seconds: float) -> reply_pb2.Reply:
         slots=[_slot(slot) for slot in understanding.slots] if understanding else [],
         answer=_answer(reply.answer),
         status=_STATUSES[reply.status],
-        overran=[_STAGES[stage] for stage in reply.overran],
+        overran=[_STAGES[stage] for stage in reply.overran if stage in _STAGES],
+        overran_stages=reply.overran,
         latency=_latency(now_seconds - reply.ended_at_seconds, reply.timings),
         speculated=reply.speculated,
         model_versions=reply.model_versions,
@@ -264,12 +266,15 @@ def _answer(answer: Answer | None) -> reply_pb2.Answer | None:
     )
 
 
-def _latency(total_seconds: float, timings: Mapping[messages.Stage, Timing]) -> reply_pb2.Latency:
+def _latency(total_seconds: float, timings: Mapping[str, Timing]) -> reply_pb2.Latency:
     return reply_pb2.Latency(
         total=_duration(max(0.0, total_seconds)),
         stages=[
             reply_pb2.StageLatency(
-                stage=_STAGES[stage], queue=_duration(timing.queue_seconds), compute=_duration(timing.compute_seconds)
+                stage=_STAGES.get(stage, reply_pb2.STAGE_UNSPECIFIED),
+                queue=_duration(timing.queue_seconds),
+                compute=_duration(timing.compute_seconds),
+                name=stage,
             )
             for stage, timing in timings.items()
         ],

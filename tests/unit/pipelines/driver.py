@@ -1,23 +1,33 @@
 """Drives the pure machine of `pipelines.turns` as a conversation would."""
 
 from pipelines.models.ports import Hypothesis, Timing
-from pipelines.stages.answering import Answer, AnswerSearch
+from pipelines.session.config import ConversationConfig
+from pipelines.stages.answering import Answer, AnswerSearch, Document
+from pipelines.stages.registry import NLU, QA
+from pipelines.stages.shipped import SHIPPED_STAGES
 from pipelines.stages.understanding import Understanding
 from pipelines.turns import effects, events
 from pipelines.turns.machine import step
 from pipelines.turns.state import State, TurnSettings
 
+NLU_ALONE = SHIPPED_STAGES.plan(ConversationConfig())
+BOTH = SHIPPED_STAGES.plan(ConversationConfig(documents=(Document("", "Paris."),)))
 COST = Timing(0.01, 0.05)
 CACHED = Timing(0.003, 0.0)
 UNDERSTANDING = Understanding("lights_on", 0.9, (), COST)
 FOUND = AnswerSearch(Answer("Paris", 0.9, 0, 5, ""), COST)
 
 
+def finished(of: effects.RunStage, stage: str, output: object) -> list[events.Event]:
+    """A stage brings its one output for the guess that ``of`` names, and ends."""
+    return [events.StageYielded(of.turn, of.guess, stage, output), events.StageFinished(of.turn, of.guess, stage)]
+
+
 class Driver:
     """Feeds events to the machine and remembers what it wants done."""
 
     def __init__(self, **settings: object) -> None:
-        chosen = {"has_documents": True, "interim_results": True} | settings
+        chosen = {"stages": BOTH, "interim_results": True} | settings
         self.state = State.initial(TurnSettings(**chosen))
         self.done: list[effects.Effect] = []
         self.now = 0.0
@@ -53,9 +63,8 @@ class Driver:
 
     def understand(self) -> list[effects.Effect]:
         """Both stages finish for the newest guess."""
-        wanted = self.of(effects.Understand)[-1]
-        finished = (events.StageFinished(wanted.turn, wanted.guess, result) for result in (UNDERSTANDING, FOUND))
-        return self(*finished)
+        wanted = self.of(effects.RunStage)[-1]
+        return self(*finished(wanted, NLU, UNDERSTANDING), *finished(wanted, QA, FOUND))
 
     def of(self, kind: type) -> list:
         return [effect for effect in self.done if isinstance(effect, kind)]

@@ -80,14 +80,14 @@ class FakeModels:
         self.sequences.append(sequence)
         return sequence
 
-    async def predict(self, text: str) -> IntentPrediction:
+    async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
         self.understood.append(text)
         await asyncio.sleep(self.understanding_seconds)
         if "nlu" in self.fail:
             raise self.error
         return IntentPrediction("count", 0.9, (SlotSpan("first", 0, len(text.split(maxsplit=1)[0])),), INSTANT)
 
-    async def find(self, question: str, document: str) -> AnswerSpan:
+    async def find(self, question: str, document: str, due: float | None = None) -> AnswerSpan:
         await asyncio.sleep(self.answering_seconds)
         if "qa" in self.fail:
             raise self.error
@@ -112,7 +112,9 @@ class FakeSequence:
     under_way: int = 0
     ended: bool = False
 
-    async def send(self, audio: npt.NDArray[np.float32], *, decode: bool, end: bool) -> Hypothesis:
+    async def send(
+        self, audio: npt.NDArray[np.float32], *, decode: bool, end: bool, due: float | None = None
+    ) -> Hypothesis:
         assert not self.ended, "audio after the end"
         assert not self.under_way, "two requests of a sequence at once"
         self.under_way += 1

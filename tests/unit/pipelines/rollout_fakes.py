@@ -103,14 +103,14 @@ class NamedModels(FakeModels):
     confidence: float = 0.9
     control: FakeControl | None = None
 
-    async def predict(self, text: str) -> IntentPrediction:
+    async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
         await asyncio.sleep(self.understanding_seconds)
         assert self.name in self.control.loaded, "a turn was sent to a version that is not loaded"
         if "nlu" in self.fail:
             raise self.error
         return IntentPrediction(self.name, self.confidence, (), INSTANT)
 
-    async def find(self, question: str, document: str) -> AnswerSpan:
+    async def find(self, question: str, document: str, due: float | None = None) -> AnswerSpan:
         return AnswerSpan(None, None, 0.5, INSTANT)
 
 

@@ -10,12 +10,12 @@ import pytest
 
 from pipelines.errors import ModelError
 from pipelines.load.workload import Workload
-from pipelines.messages import Stage
 from pipelines.models.ports import Hypothesis
 from pipelines.recognition.segments import SegmentStream
 from pipelines.session.conversation import Conversation, ConversationConfig
-from pipelines.stages.runner import Stages
-from pipelines.stages.understanding import Understanding
+from pipelines.stages.registry import StageRequest
+from pipelines.stages.runner import StageRunner
+from pipelines.stages.understanding import UnderstandingStage
 from tests import virtual_time
 from tests.unit.pipelines.fakes import FakeModels, FakeSequence, ScriptedVoice
 from tests.unit.pipelines.test_conversation import PCM, TENTH
@@ -56,17 +56,12 @@ def test_closing_that_is_cancelled_keeps_nobody_waiting_and_ends_the_outbox(step
 
 def test_a_stage_that_is_given_up_before_it_began_asks_nobody():
     async def main() -> None:
-        stages = Stages(lambda _: None, lambda *_: None)
-        asked = []
-
-        async def work() -> Understanding:
-            asked.append(1)
-            return Understanding()
-
-        stages.start(Stage.NLU, 1, 1, work, None)
-        stages.keep(())
-        await stages.wait()
-        assert asked == []
+        runner, models = StageRunner(lambda _: None, lambda *_: None), FakeModels()
+        stage = UnderstandingStage()
+        runner.start(stage, 1, 1, StageRequest("hello", ConversationConfig()), models)
+        runner.cancel(1, 1, stage.name)
+        await runner.wait()
+        assert models.understood == []
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -81,7 +76,7 @@ class NotingSequence(FakeSequence):
         super().__init__(models, None)
         self.ends, self.fail_at = 0, fail_at
 
-    async def send(self, audio: np.ndarray, *, decode: bool, end: bool) -> Hypothesis:
+    async def send(self, audio: np.ndarray, *, decode: bool, end: bool, due: float | None = None) -> Hypothesis:
         self.requests += 1
         self.ends += end
         await asyncio.sleep(0.01)

@@ -253,7 +253,7 @@ class FindsText:
 
     answer: str
 
-    async def find(self, question: str, document: str) -> AnswerSpan:
+    async def find(self, question: str, document: str, due: float | None = None) -> AnswerSpan:
         start = document.find(self.answer)
         return AnswerSpan(start, start + len(self.answer), 0.5, INSTANT)
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from pipelines.messages import Reply, Stage, Status, Transcript
+from pipelines.messages import Reply, Status, Transcript
+from pipelines.stages.registry import ASR, NLU, QA
 from pipelines.turns import effects, events
 from pipelines.turns.listening import PAUSE_LIMIT
 from pipelines.vad.endpointing import EndpointingConfig
@@ -29,7 +30,7 @@ def test_a_failure_in_the_middle_leaves_a_reply_without_an_intent():
     driver.speak(1)
     driver.pause(0.2)
     driver.recognize("and ruin, please", settled=True)
-    assert driver.of(effects.Understand) == []
+    assert driver.of(effects.RunStage) == []
     driver.pause(0.5)
     reply = said(driver)
     assert (reply.status, reply.transcript) == (Status.DEGRADED, "don't turn the light on and ruin, please")
@@ -75,7 +76,7 @@ def test_a_guess_from_before_the_last_words_is_no_part_of_a_reply_that_comes_wit
     driver.speak(0.032)
     driver(events.EndRequested(driver.state.heard_to, driver.now), events.DeadlinePassed(1))
     reply = said(driver)
-    assert (reply.status, reply.overran) == (Status.PARTIAL, (Stage.ASR, Stage.NLU, Stage.QA))
+    assert (reply.status, reply.overran) == (Status.PARTIAL, (ASR, NLU, QA))
     assert_nothing_is_made_of(reply)
 
 
@@ -88,7 +89,7 @@ def test_a_deadline_before_the_whole_text_is_known_tells_no_intent(failed: bool)
     driver.speak(1)
     driver.pause(0.2)
     driver.recognize("please", settled=True)
-    assert driver.of(effects.Understand) == [], "the first part is not known yet"
+    assert driver.of(effects.RunStage) == [], "the first part is not known yet"
     driver(events.EndRequested(driver.state.heard_to, driver.now))
     if failed:
         driver(events.RecognitionFailed(first, OUT_OF_ORDER))
@@ -96,5 +97,5 @@ def test_a_deadline_before_the_whole_text_is_known_tells_no_intent(failed: bool)
         driver(events.DeadlinePassed(1))
     reply = said(driver)
     assert_nothing_is_made_of(reply)
-    assert (Stage.ASR in reply.overran) != failed
-    assert driver.of(effects.Understand) == []
+    assert (ASR in reply.overran) != failed
+    assert driver.of(effects.RunStage) == []

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.text.figures import grammar, in_figures
 from pipelines.text.grammar import (
     ADDRESSES,
     CONNECTIVES,
@@ -21,6 +20,7 @@ from pipelines.text.grammar import (
     read_tagger,
     tokens,
 )
+from pipelines.text.itn import grammar, inverse_normalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -80,7 +80,9 @@ def test_there_is_no_address_without_a_dot():
 
 
 async def test_the_exception_is_converted():
-    assert await in_figures("it is a i now") == grammar().convert(["it", "is", "a", "i", "now"]) == "it is AI now"
+    assert (
+        await inverse_normalize("it is a i now") == grammar().convert(["it", "is", "a", "i", "now"]) == "it is AI now"
+    )
 
 
 @given(
@@ -119,4 +121,4 @@ def test_runs_have_an_end(words: list[str]):
     ],
 )
 async def test_figures_and_addresses_are_not_cut_where_other_words_are_near(spoken: str, figure: str):
-    assert figure in await in_figures(spoken)
+    assert figure in await inverse_normalize(spoken)

@@ -2,11 +2,12 @@
 
 import pytest
 
-from pipelines.messages import Notice, Reply, SpeechEnded, Stage, Status, Transcript
+from pipelines.messages import Notice, Reply, SpeechEnded, Status, Transcript
 from pipelines.stages.answering import AnswerSearch
+from pipelines.stages.registry import NLU, QA
 from pipelines.turns import effects, events
 from pipelines.vad.endpointing import EndpointingConfig
-from tests.unit.pipelines.driver import CACHED, UNDERSTANDING, Driver, emitted
+from tests.unit.pipelines.driver import CACHED, UNDERSTANDING, Driver, emitted, finished
 
 TWO_PASSES = EndpointingConfig(stop_window_seconds=1.6, likely_stop_window_seconds=0.256)
 
@@ -72,8 +73,8 @@ def failed_to_understand(text: str) -> tuple[Driver, int]:
     driver.speak(1)
     driver.pause(0.2)
     driver.recognize(text, settled=True)
-    guess = driver.of(effects.Understand)[-1].guess
-    assert driver(events.StageFailed(1, guess, Stage.NLU, "out of order")) == []
+    guess = driver.of(effects.RunStage)[-1].guess
+    assert driver(events.StageFailed(1, guess, NLU, "out of order")) == []
     return driver, guess
 
 
@@ -90,8 +91,8 @@ def test_a_failed_guess_that_more_speech_replaces_is_not_told():
 
 
 def test_a_failed_guess_that_becomes_the_reply_is_told_before_it():
-    driver, guess = failed_to_understand("turn on the lights")
-    driver(events.StageFinished(1, guess, AnswerSearch()))
+    driver, _guess = failed_to_understand("turn on the lights")
+    driver(*finished(driver.of(effects.RunStage)[-1], QA, AnswerSearch()))
     ended = driver.pause(0.5)
     told = [each.message for each in ended if isinstance(each, effects.Emit)]
     assert [type(message) for message in told[-2:]] == [Notice, Reply]
@@ -104,11 +105,11 @@ def test_a_better_text_of_the_same_pause_is_guessed_in_the_place_of_the_first():
     driver.speak(1)
     driver.pause(0.2)
     driver.recognize("turn on the light")
-    first = driver.of(effects.Understand)[-1]
+    first = driver.of(effects.RunStage)[-1]
     driver.recognize("turn on the lights", settled=True)
-    second = driver.of(effects.Understand)[-1]
+    second = driver.of(effects.RunStage)[-1]
     assert (second.text, second.guess) == ("turn on the lights", first.guess + 1)
-    assert driver(events.StageFinished(1, first.guess, UNDERSTANDING)) == [], "nobody waits for the first any more"
+    assert driver(*finished(first, NLU, UNDERSTANDING)) == [], "nobody waits for the first any more"
     driver.understand()
     (reply,) = emitted(driver.pause(0.5), Reply)
     assert (reply.transcript, reply.speculated) == ("turn on the lights", True)
@@ -123,7 +124,7 @@ def test_the_same_text_again_is_not_guessed_again():
     driver.pause(0.2)
     driver.recognize("turn on the lights")
     assert not driver.recognize("turn on the lights", settled=True)
-    assert len(driver.of(effects.Understand)) == 1
+    assert [run.stage for run in driver.of(effects.RunStage)] == [NLU, QA]
 
 
 def test_a_guess_is_dropped_when_speech_resumes():
@@ -131,9 +132,9 @@ def test_a_guess_is_dropped_when_speech_resumes():
     driver.speak(1)
     driver.pause(0.3)
     driver.recognize("turn on")
-    guess = driver.of(effects.Understand)[-1]
+    guess = driver.of(effects.RunStage)[-1]
     driver.speak(0.5)
-    driver(events.StageFinished(1, guess.guess, UNDERSTANDING))
+    driver(*finished(guess, NLU, UNDERSTANDING))
     driver.pause(0.3)
     driver.recognize("turn on the lights")
     driver.understand()
@@ -195,7 +196,7 @@ def test_without_speculation_nothing_is_understood_before_the_end():
     driver.pause(0.4)
     assert not any(sent.decode for sent in driver.of(effects.SendAudio))
     driver.recognize("turn on")
-    assert driver.of(effects.Understand) == []
+    assert driver.of(effects.RunStage) == []
 
 
 def test_a_likely_end_is_told_once_all_that_was_said_is_recognized():

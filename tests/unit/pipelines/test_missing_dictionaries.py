@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pipelines.errors import ModelError
-from pipelines.text import figures, profanity
+from pipelines.text import itn, profanity
 from pipelines.text.style import TranscriptStyle, prepare
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Libraries that are not installed whole."""
     for name in ("pipelines.text.grammar", "glin_profanity"):
         monkeypatch.setitem(sys.modules, name, None)
-    for module in (figures, profanity):
+    for module in (itn, profanity):
         module._load.cache_clear()
     yield
-    for module in (figures, profanity):
+    for module in (itn, profanity):
         module._load.cache_clear()
 
 
@@ -43,7 +43,7 @@ async def test_numbers_of_transcripts_stay_as_they_were_spoken():
 
 async def test_who_asks_for_figures_alone_is_told():
     with pytest.raises(ModelError, match="numbers cannot be written in figures"):
-        await figures.in_figures("twenty three")
+        await itn.inverse_normalize("twenty three")
 
 
 async def test_what_was_to_be_masked_is_not_shown():

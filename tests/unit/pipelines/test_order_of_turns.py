@@ -2,8 +2,9 @@
 
 from pipelines.messages import Reply, SpeechBegan, SpeechEnded, Status, Transcript
 from pipelines.models.ports import Hypothesis
+from pipelines.stages.registry import NLU, QA
 from pipelines.turns import effects, events
-from tests.unit.pipelines.driver import COST, FOUND, UNDERSTANDING, Driver, emitted
+from tests.unit.pipelines.driver import COST, FOUND, UNDERSTANDING, Driver, emitted, finished
 
 
 def spoken(driver: Driver) -> int:
@@ -19,8 +20,8 @@ def recognized(driver: Driver, segment: int, text: str) -> list[effects.Effect]:
 
 
 def answered(driver: Driver, turn: int) -> list[effects.Effect]:
-    guess = [wanted.guess for wanted in driver.of(effects.Understand) if wanted.turn == turn][-1]
-    return driver(*(events.StageFinished(turn, guess, result) for result in (UNDERSTANDING, FOUND)))
+    run = [wanted for wanted in driver.of(effects.RunStage) if wanted.turn == turn][-1]
+    return driver(*finished(run, NLU, UNDERSTANDING), *finished(run, QA, FOUND))
 
 
 def told(fresh: list[effects.Effect]) -> list[tuple[type, int]]:
@@ -45,7 +46,7 @@ def test_work_on_a_turn_begins_before_it_is_told():
     driver = Driver()
     _, second = spoken(driver), spoken(driver)
     fresh = recognized(driver, second, "two")
-    assert [effect.text for effect in fresh if isinstance(effect, effects.Understand)] == ["two"]
+    assert [effect.text for effect in fresh if isinstance(effect, effects.RunStage)] == ["two", "two"]
 
 
 def test_no_reply_waits_beyond_the_deadline_of_the_turn_before():

@@ -81,7 +81,7 @@ class NotingModels(FakeModels):
 class NotingSequence(FakeSequence):
     """One of them."""
 
-    async def send(self, audio: np.ndarray, *, decode: bool, end: bool) -> Hypothesis:
+    async def send(self, audio: np.ndarray, *, decode: bool, end: bool, due: float | None = None) -> Hypothesis:
         if end:
             self.models.ended_at.append(asyncio.get_running_loop().time())
         return await super().send(audio, decode=decode, end=end)

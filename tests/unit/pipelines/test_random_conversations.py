@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 from pipelines.audio.formats import AudioFormat, Encoding
 from pipelines.errors import InvalidInputError, ModelError
 from pipelines.load.workload import Workload
-from pipelines.messages import Notice, NoticeCode, Reply, SpeechBegan, SpeechEnded, Stage, Status, Transcript
+from pipelines.messages import Notice, NoticeCode, Reply, SpeechBegan, SpeechEnded, Status, Transcript
 from pipelines.models.ports import NO_OPTIONS, AnswerSpan, Hypothesis, IntentPrediction, SlotSpan
 from pipelines.session.conversation import Conversation, ConversationConfig
 from pipelines.session.outbox import SlowReaderError
 from pipelines.stages.answering import Document
+from pipelines.stages.registry import ASR
 from pipelines.turns.state import TurnSettings
 from pipelines.vad.endpointing import EndpointingConfig
 from tests import virtual_time
@@ -193,11 +194,11 @@ class Models:
         self.sequences.append(Sequence(self))
         return self.sequences[-1]
 
-    async def predict(self, text: str) -> IntentPrediction:
+    async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
         await self.work()
         return IntentPrediction("count", 0.9, (SlotSpan("first", 0, 1),), INSTANT)
 
-    async def find(self, question: str, document: str) -> AnswerSpan:
+    async def find(self, question: str, document: str, due: float | None = None) -> AnswerSpan:
         await self.work()
         return AnswerSpan(0, 5, 0.8, INSTANT)
 
@@ -229,7 +230,9 @@ class Sequence:
     ends: int = 0
     busy: bool = False
 
-    async def send(self, audio: npt.NDArray[np.float32], *, decode: bool, end: bool) -> Hypothesis:
+    async def send(
+        self, audio: npt.NDArray[np.float32], *, decode: bool, end: bool, due: float | None = None
+    ) -> Hypothesis:
         if self.ends:
             self.models.wrongs.append("a request after the END")
         if self.busy:
@@ -390,8 +393,8 @@ def check_messages(caller: Caller, *, whole: bool) -> None:
                     assert turn in ended
                     finals[turn] = at
             case Notice(NoticeCode.STAGE_FAILED, text, turn):
-                assert turn not in replies or Stage.ASR.value in text
-                if text.startswith(Stage.ASR.value):
+                assert turn not in replies or ASR in text
+                if text.startswith(ASR):
                     broken.add(turn)
             case Reply(turn):
                 assert turn not in replies

@@ -1,6 +1,7 @@
 """Which request a message answers: the caller's name for it comes back."""
 
-from pipelines.messages import Notice, NoticeCode, Reply, SpeechEnded, Stage, Transcript
+from pipelines.messages import Notice, NoticeCode, Reply, SpeechEnded, Transcript
+from pipelines.stages.registry import NLU, QA
 from pipelines.turns import effects, events
 from tests.unit.pipelines.driver import Driver, emitted
 
@@ -41,9 +42,9 @@ def test_typed_turns_are_answered_by_their_names():
     driver.speak(1)
     driver(events.Typed("what time is it", 1.5, "a"), events.Typed("and where", 1.5, "b"))
     driver.understand()
-    wanted = driver.of(effects.Understand)[0]
+    wanted = driver.of(effects.RunStage)[0]
     driver(
-        *(events.StageFailed(wanted.turn, wanted.guess, stage, "out of order") for stage in (Stage.NLU, Stage.QA)),
+        *(events.StageFailed(wanted.turn, wanted.guess, stage, "out of order") for stage in (NLU, QA)),
     )
 
     assert [(reply.turn, reply.request_id) for reply in driver.said(Reply)] == [(2, "a"), (3, "b")]

@@ -34,10 +34,10 @@ class Saying:
     def __init__(self, answer: object) -> None:
         self.answer = answer
 
-    async def predict(self, text: str) -> object:
+    async def predict(self, text: str, due: float | None = None) -> object:
         return self.answer
 
-    async def find(self, question: str, document: str) -> object:
+    async def find(self, question: str, document: str, due: float | None = None) -> object:
         return self.answer
 
     async def punctuate(self, texts: list[str]) -> object:
@@ -119,7 +119,7 @@ async def test_speech_is_right_when_most_words_are():
 
 async def test_a_transcript_must_cover_its_utterance():
     class Deaf(FakeModels):
-        async def send(self, audio: np.ndarray, *, decode: bool, end: bool) -> Hypothesis:
+        async def send(self, audio: np.ndarray, *, decode: bool, end: bool, due: float | None = None) -> Hypothesis:
             return Hypothesis("", 0, end, INSTANT)
 
         def open_sequence(self) -> Deaf:

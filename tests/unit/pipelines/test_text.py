@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from pipelines.text.figures import in_figures
+from pipelines.text.itn import inverse_normalize
 from pipelines.text.profanity import masked
 from pipelines.text.style import TranscriptStyle, has_words, plain
 
@@ -21,8 +21,8 @@ from pipelines.text.style import TranscriptStyle, has_words, plain
         ("call five five five one two three four", "call 5551234"),
     ],
 )
-async def test_numbers_are_written_in_figures(spoken: str, written: str):
-    assert await in_figures(spoken) == written
+async def test_numbers_are_written_inverse_normalize(spoken: str, written: str):
+    assert await inverse_normalize(spoken) == written
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ async def test_numbers_are_written_in_figures(spoken: str, written: str):
     ],
 )
 async def test_what_holds_no_spoken_number_stays_as_it_is(text: str):
-    assert await in_figures(text) == text
+    assert await inverse_normalize(text) == text
 
 
 async def test_others_run_while_a_long_text_is_written():
@@ -51,7 +51,7 @@ async def test_others_run_while_a_long_text_is_written():
             await asyncio.sleep(0)
 
     counting = asyncio.create_task(count_turns())
-    assert await in_figures("I owe you twenty-three dollars. " * 100) == "I owe you $23. " * 100
+    assert await inverse_normalize("I owe you twenty-three dollars. " * 100) == "I owe you $23. " * 100
     counting.cancel()
     assert turns > 100
 

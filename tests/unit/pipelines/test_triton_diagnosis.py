@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pipelines.deadline import answers_within
 from pipelines.models.shipped import SHIPPED
 from pipelines.models.triton import TritonClient, diagnose, tensors
 from pipelines.models.triton import diagnosis as module
@@ -170,13 +169,13 @@ async def test_deadlines_are_those_of_tritons_clock():
     fake.ahead_seconds = 3_600.0
     async with serving(fake) as address:
         client = TritonClient(address)
-        with answers_within(1.0):
-            await client.infer("qa", [])
-            await client.compare_clocks("qa", lambda: client.infer("qa", []))
-            await client.infer("qa", [])
+        due = asyncio.get_running_loop().time() + 1.0
+        await client.infer("qa", [], due=due)
+        await client.compare_clocks("qa", lambda: client.infer("qa", [], due=due))
+        await client.infer("qa", [], due=due)
         await client.close()
     before, during, after = fake.deadlines_us
-    assert before == during
+    assert abs(before - during) < 1_000, "nothing is known of the clock before the answer"
     assert abs((after - before) / 1e6 - 3_600) < 5
 
 

@@ -3,11 +3,12 @@
 import pytest
 from msgspec.structs import replace
 
-from pipelines.messages import EndReason, Notice, NoticeCode, Reply, SpeechBegan, SpeechEnded, Stage, Status, Transcript
+from pipelines.messages import EndReason, Notice, NoticeCode, Reply, SpeechBegan, SpeechEnded, Status, Transcript
 from pipelines.models.ports import Hypothesis
+from pipelines.stages.registry import ASR, NLU, QA, PlannedStage
 from pipelines.turns import effects, events, listening
 from pipelines.vad.voice_activity import WINDOW_SAMPLES
-from tests.unit.pipelines.driver import CACHED, COST, FOUND, UNDERSTANDING, Driver, emitted
+from tests.unit.pipelines.driver import BOTH, CACHED, COST, FOUND, NLU_ALONE, UNDERSTANDING, Driver, emitted, finished
 
 
 def test_silence_for_an_hour_does_nothing():
@@ -36,21 +37,21 @@ def test_a_spoken_turn_from_first_word_to_reply():
     assert reply.transcript == "turn on the lights"
     assert reply.speculated
     assert reply.answer == FOUND.answer
-    assert reply.timings == {Stage.ASR: COST, Stage.NLU: COST, Stage.QA: COST}
+    assert reply.timings == {ASR: COST, NLU: COST, QA: COST}
     assert driver.state.phase == "idle"
 
 
 @pytest.mark.parametrize(
     ("ready", "overran"),
-    [((), (Stage.NLU, Stage.QA)), ((UNDERSTANDING,), (Stage.QA,)), ((FOUND,), (Stage.NLU,))],
+    [({}, (NLU, QA)), ({NLU: UNDERSTANDING}, (QA,)), ({QA: FOUND}, (NLU,))],
 )
-def test_what_is_not_ready_at_the_deadline_is_left_out(ready: tuple, overran: tuple[Stage, ...]):
+def test_what_is_not_ready_at_the_deadline_is_left_out(ready: dict, overran: tuple[str, ...]):
     driver = Driver()
     driver.speak(1)
     driver(events.EndRequested(driver.state.heard_to, 5.0))
     driver.recognize("what is the capital", final=True)
-    guess = driver.of(effects.Understand)[-1].guess
-    driver(*(events.StageFinished(1, guess, result) for result in ready))
+    for stage, output in ready.items():
+        driver(*finished(driver.of(effects.RunStage)[-1], stage, output))
     assert driver.of(effects.SetDeadline) == [effects.SetDeadline(1, 5.3)]
     driver(events.DeadlinePassed(1))
     (reply,) = driver.said(Reply)
@@ -67,19 +68,19 @@ def test_recognition_that_overruns_replies_with_the_partial_text_and_still_finis
     driver(events.EndRequested(driver.state.heard_to, 5.0), events.DeadlinePassed(1))
     (reply,) = driver.said(Reply)
     assert reply.status is Status.PARTIAL
-    assert reply.overran[0] is Stage.ASR
+    assert reply.overran[0] == ASR
     assert reply.transcript == "what is"
     fresh = driver.recognize("what is the capital", final=True)
     assert emitted(fresh, Transcript)[0].text == "what is the capital"
     assert driver.state.phase == "idle"
-    assert len(driver.of(effects.Understand)) == 0
+    assert len(driver.of(effects.RunStage)) == 0
 
 
-@pytest.mark.parametrize(
-    ("documents", "overran"), [(True, (Stage.ASR, Stage.NLU, Stage.QA)), (False, (Stage.ASR, Stage.NLU))]
-)
-def test_no_answer_overruns_where_nothing_was_to_be_searched(documents: bool, overran: tuple[Stage, ...]):
-    driver = Driver(has_documents=documents)
+@pytest.mark.parametrize(("stages", "overran"), [(BOTH, (ASR, NLU, QA)), (NLU_ALONE, (ASR, NLU))])
+def test_no_answer_overruns_where_nothing_was_to_be_searched(
+    stages: tuple[PlannedStage, ...], overran: tuple[str, ...]
+):
+    driver = Driver(stages=stages)
     driver.speak(1)
     driver(events.EndRequested(driver.state.heard_to, 5.0), events.DeadlinePassed(1))
     (reply,) = driver.said(Reply)
@@ -143,11 +144,8 @@ def test_a_stage_that_fails_does_not_hold_the_other_up():
     driver.speak(1)
     driver(events.EndRequested(driver.state.heard_to, 5.0))
     driver.recognize("turn on the lights", final=True)
-    guess = driver.of(effects.Understand)[-1].guess
-    fresh = driver(
-        events.StageFailed(1, guess, Stage.NLU, "out of order"),
-        events.StageFinished(1, guess, FOUND),
-    )
+    run = driver.of(effects.RunStage)[-1]
+    fresh = driver(events.StageFailed(1, run.guess, NLU, "out of order"), *finished(run, QA, FOUND))
     assert emitted(fresh, Notice)[0].turn == 1
     (reply,) = emitted(fresh, Reply)
     assert (reply.status, reply.understanding, reply.answer) == (Status.DEGRADED, None, FOUND.answer)
@@ -161,14 +159,14 @@ def test_speech_that_is_no_words_gets_an_empty_reply():
     (reply,) = driver.said(Reply)
     assert (reply.transcript, reply.status) == ("", Status.COMPLETE)
     assert reply.understanding.intent == "none"
-    assert driver.of(effects.Understand) == []
+    assert driver.of(effects.RunStage) == []
 
 
 def test_a_typed_turn_while_somebody_speaks():
     driver = Driver()
     driver.speak(1)
     fresh = driver(events.Typed("what time is it", 1.5))
-    assert fresh[0] == effects.Understand(2, 1, "what time is it")
+    assert fresh[0] == effects.RunStage(2, 1, NLU, "what time is it")
     driver.understand()
     (reply,) = driver.said(Reply)
     assert (reply.turn, reply.transcript) == (2, "what time is it")
@@ -213,7 +211,7 @@ def test_without_replies_an_utterance_is_recognized_and_forgotten():
     talk.pause(0.64)
     talk.recognize("turn on the light", final=True)
     kinds = {type(effect) for effect in talk.done}
-    assert not kinds & {effects.Understand, effects.SetDeadline}
+    assert not kinds & {effects.RunStage, effects.SetDeadline}
     emitted = [effect.message for effect in talk.done if isinstance(effect, effects.Emit)]
     assert [type(message) for message in emitted] == [SpeechBegan, SpeechEnded, Transcript]
     assert talk.state.phase == "idle"

@@ -45,11 +45,11 @@ class OneByOne(FakeModels):
         super().__init__(recognition_seconds=0.5)
         self._understanding, self.recognizing, self.most_recognizing = asyncio.Lock(), 0, 0
 
-    async def predict(self, text: str) -> IntentPrediction:
+    async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
         async with self._understanding:
             await asyncio.sleep(TEXT_SECONDS)
         self.understanding_seconds = 0.0
-        return await super().predict(text)
+        return await super().predict(text, due)
 
     def open_sequence(self, options: RecognitionOptions = NO_OPTIONS) -> FakeSequence:
         sequence = CountedSequence(self, options)
@@ -60,7 +60,7 @@ class OneByOne(FakeModels):
 class CountedSequence(FakeSequence):
     """Counts how many are being recognized at a time."""
 
-    async def send(self, audio: np.ndarray, *, decode: bool, end: bool) -> Hypothesis:
+    async def send(self, audio: np.ndarray, *, decode: bool, end: bool, due: float | None = None) -> Hypothesis:
         self.models.recognizing += 1
         self.models.most_recognizing = max(self.models.most_recognizing, self.models.recognizing)
         try:
@@ -125,9 +125,8 @@ def test_pieces_hold_all_texts_in_order_and_fewer_long_ones():
 @pytest.mark.parametrize(("somebody_speaks", "places"), [(False, MAX_PIECES_WHILE_NOBODY_SPEAKS), (True, 1)])
 def test_recordings_have_one_place_in_the_recognizer_together_while_somebody_speaks(somebody_speaks: bool, places: int):
     async def main() -> None:
-        service = VirtualService()
         models = OneByOne()
-        service.speech._models = models
+        service = VirtualService(models)
         service.open.workload.bulk.note("somebody", reply_is_due=False, speaks=somebody_speaks)
         service.voice.new_stream = lambda: ScriptedVoice(*[(2.0, 1.0), (1.0, 0.0)] * 10, (1.0, 0.0))
         request = riva_asr_pb2.RecognizeRequest(config=riva.recognition(), audio=SPEECH * 300)

@@ -11,7 +11,7 @@ from pipelines.load.bulk import BulkGate, pieces
 from pipelines.models.contracts import INTENT_SLOT, PUNCTUATION, QA
 from pipelines.stages.answering import MAX_DOCUMENT_CHARACTERS, Document, find_answer
 from pipelines.stages.understanding import understand
-from pipelines.text.figures import in_figures
+from pipelines.text.itn import inverse_normalize
 from service.api.riva.fields import check_model, renamed
 from service.api.riva.nlp import words
 from service.api.riva.proto import riva_nlp_pb2 as pb
@@ -120,7 +120,7 @@ class LanguageServicer:
             written = []
             for text in request.text:
                 async with self._bulk.piece(_FIGURES):
-                    written.append(await in_figures(text))
+                    written.append(await inverse_normalize(text))
             return pb.TextTransformResponse(text=written, id=_id(request))
 
     async def PunctuateText(  # noqa: N802 - named by the contract

@@ -14,9 +14,15 @@ import re
 from typing import TYPE_CHECKING
 
 from pipelines.errors import ModelError
+from pipelines.text.digit_strings import write_digit_strings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
     from pipelines.text.grammar import Grammar
+
+    Choose: TypeAlias = Callable[[str, str], str]
 
 logger = logging.getLogger(__name__)
 
@@ -30,11 +36,19 @@ _REMEMBERED = 256
 _QUARTER = re.compile(rf"\ba (?=quarter (?:past|to) (?:{_DIGITS}|ten|eleven|twelve)\b)", re.IGNORECASE)
 
 
-async def in_figures(text: str) -> str:
+def _always_written(_said: str, written: str) -> str:
+    return written
+
+
+async def inverse_normalize(text: str, choose: Choose = _always_written) -> str:
     """Writes the numbers, amounts, times and dates of an English ``text`` in figures.
 
     It takes about a millisecond for each word of a number and nothing to speak of for other words. Other tasks run
     before it, and after every few words that were converted, so that a text may be of any length.
+
+    Args:
+        text: of any length.
+        choose: returns what is to stand for some words, given how they were said and how they would be written.
 
     Raises:
         ModelError: the grammars cannot be loaded.
@@ -42,10 +56,10 @@ async def in_figures(text: str) -> str:
     await asyncio.sleep(0)
     if not _load.cache_info().currsize:
         await asyncio.to_thread(_load)
-    readable = _QUARTER.sub("", _HYPHENED.sub(r"\1 ", text))
+    readable = _QUARTER.sub("", _HYPHENED.sub(r"\1 ", write_digit_strings(text)))
     written, end = "", 0
     for stretch in _STRETCH.finditer(readable):
-        written += readable[end : stretch.start()] + await _convert(stretch[0])
+        written += readable[end : stretch.start()] + await _convert(stretch[0], choose)
         end = stretch.end()
     return written + readable[end:]
 
@@ -79,14 +93,14 @@ def _convert_run(run: tuple[str, ...]) -> str:
     return grammar().convert(run)
 
 
-async def _convert(stretch: str) -> str:
+async def _convert(stretch: str, choose: Choose) -> str:
     """Converts words and single spaces; a capital at the beginning, which the grammars do not read, is kept."""
     first = stretch[0]
     words = (first.lower() + stretch[1:]).split(" ")
     written = []
     for run, may_hold_a_figure in grammar().runs(words):
         if may_hold_a_figure:
-            written.append(_convert_run(tuple(run)))
+            written.append(choose(" ".join(run), _convert_run(tuple(run))))
             await asyncio.sleep(0)
         else:
             written += run

@@ -1,0 +1,127 @@
+"""Stages: the steps that make a reply out of a turn's text, and the list of those that a service has.
+
+A stage says which other stages it needs, whether a conversation wants it, and how to run it. The machine of
+``pipelines.turns`` knows stages by name alone and decides what runs; a session carries that out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+
+    from pipelines.models.ports import Timing, TurnModels
+    from pipelines.session.config import ConversationConfig
+
+ASR = "asr"
+"""Name of recognition where replies and notices speak of stages. It runs ahead of the others and is not in the list."""
+
+NLU = "nlu"
+QA = "qa"
+
+
+class StageOutput(Protocol):
+    """One output of a stage; the last one is its result."""
+
+    @property
+    def timing(self) -> Timing | None:
+        """The cost of the stage so far; None when nothing was computed."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageRequest:
+    """What a stage works on.
+
+    Attributes:
+        text: text of the turn, never empty.
+        config: config of the conversation.
+        inputs: results of the stages in :attr:`Stage.after`, by name.
+        due: deadline on the running loop's clock, in seconds; None: no deadline is known.
+    """
+
+    text: str
+    config: ConversationConfig
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    due: float | None = None
+
+
+class Stage(Protocol):
+    """One step of the work on a turn."""
+
+    @property
+    def name(self) -> str:
+        """Name in replies, notices and metrics."""
+
+    @property
+    def after(self) -> tuple[str, ...]:
+        """Names of the stages whose results it needs. Without them it does not run."""
+
+    @property
+    def of_no_text(self) -> StageOutput | None:
+        """The result for a turn in which nothing was said; None: there is none, and none is missed."""
+
+    def wanted(self, config: ConversationConfig) -> bool:
+        """Whether a conversation with this config wants the stage."""
+
+    def run(self, request: StageRequest, models: TurnModels) -> AsyncIterator[StageOutput]:
+        """Yields at least one output; the last one is the result.
+
+        Args:
+            request: what to work on.
+            models: versions of the models that the turn is served by.
+
+        Raises:
+            ModelError: the stage fails. The turn is replied to without it, and without stages that need it.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStage:
+    """A stage that a conversation wants, as far as the machine knows it.
+
+    Attributes:
+        name: see :class:`Stage`.
+        after: see :class:`Stage`.
+        of_no_text: see :class:`Stage`.
+    """
+
+    name: str
+    after: tuple[str, ...] = ()
+    of_no_text: StageOutput | None = None
+
+
+class StageRegistry:
+    """The stages of a service, each behind those that it needs.
+
+    Args:
+        stages: the stages in the order in which replies tell of them.
+
+    Raises:
+        ValueError: two stages have one name, or a stage needs one that does not stand before it.
+    """
+
+    def __init__(self, stages: Sequence[Stage]) -> None:
+        self._stages: dict[str, Stage] = {}
+        for stage in stages:
+            if stage.name in {*self._stages, ASR}:
+                raise ValueError(f"two stages are called {stage.name!r}: rename one")
+            unknown = [name for name in stage.after if name not in self._stages]
+            if unknown:
+                raise ValueError(f"stage {stage.name!r} needs {unknown[0]!r}: register that one before it")
+            self._stages[stage.name] = stage
+
+    def __iter__(self) -> Iterator[Stage]:
+        return iter(self._stages.values())
+
+    def __getitem__(self, name: str) -> Stage:
+        return self._stages[name]
+
+    def plan(self, config: ConversationConfig) -> tuple[PlannedStage, ...]:
+        """Returns the stages that a conversation wants; one that needs an unwanted stage is not wanted either."""
+        planned: dict[str, PlannedStage] = {}
+        for stage in self:
+            if stage.wanted(config) and all(name in planned for name in stage.after):
+                planned[stage.name] = PlannedStage(stage.name, tuple(stage.after), stage.of_no_text)
+        return tuple(planned.values())

@@ -1,0 +1,9 @@
+"""The stages that Vivavoce ships: intent and answer, side by side."""
+
+from __future__ import annotations
+
+from pipelines.stages.answering import Answering
+from pipelines.stages.registry import StageRegistry
+from pipelines.stages.understanding import UnderstandingStage
+
+SHIPPED_STAGES = StageRegistry((UnderstandingStage(), Answering()))

@@ -1,0 +1,56 @@
+"""Clauses: where one utterance may hold several commands or questions, "turn off the lights and call me a taxi"."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+MAX_CLAUSES = 4
+"""Clauses of one utterance; what follows belongs to the last."""
+
+_VERBS = (
+    "activate add adjust answer arrange ask begin book brew brighten bring buy calculate call cancel change check "
+    "clean clear close convert create deactivate decrease define delete describe dim do drop email end erase "
+    "explain find flip forward get give go grab hear help hold increase inform kill launch let let's light list "
+    "listen locate lock look lower make mark message move mute open order pause phone pick play please post "
+    "prepare put raise read recite recommend record reduce remind remove repeat reply report reserve restart "
+    "resume ring save say schedule search send set show shuffle shut silence skip sort speak start stop suggest "
+    "switch take tell text throw translate turn tweet unlock unmute update vacuum wake warm watch write"
+)
+_OPENERS = (
+    "what what's when where where's who who's which how how's why is are was were do does did can could would will i'd "
+    "i'll i don't never may"
+)
+_STARTS = "|".join(sorted({*_VERBS.split(), *_OPENERS.split()}, key=len, reverse=True))
+_JOINT = re.compile(
+    r"(?:\s*[,;.!?]\s+(?:(?:and|then|also|but|plus)\s+){0,3}|\s+(?:(?:and|then|also|but|plus)\s+){1,3})"
+    rf"(?=(?:please\s+|also\s+|then\s+)*(?:{_STARTS})\b)",
+    re.IGNORECASE,
+)
+_MIN_WORDS = 2
+
+
+class Clause(NamedTuple):
+    """A piece of a text, from code point ``start`` to before ``end``."""
+
+    start: int
+    end: int
+
+    def of(self, text: str) -> str:
+        """Returns the piece."""
+        return text[self.start : self.end]
+
+
+def split_clauses(text: str) -> list[Clause]:
+    """Splits a text where a verb or a question word after "and", a comma or a full stop may begin another wish.
+
+    What is found are places where a clause may begin; whether one does is for a model of intents to say.
+    """
+    clauses, start = list[Clause](), 0
+    for joint in _JOINT.finditer(text):
+        if len(clauses) == MAX_CLAUSES - 1:
+            break
+        if len(text[start : joint.start()].split()) >= _MIN_WORDS and len(text[joint.end() :].split()) >= _MIN_WORDS:
+            clauses.append(Clause(start, joint.start()))
+            start = joint.end()
+    return [*clauses, Clause(start, len(text))]

@@ -1,0 +1,123 @@
+"""Strings of digits: phone, card and room numbers and versions, which are said digit by digit or in pairs.
+
+The grammars of inverse text normalization read quantities. They cut a number at a comma, which recognizers write where
+a speaker pauses, take "seven eighty eight" for 7808, and lose a point of "two point one point three".
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+_UNITS = {
+    word: str(n)
+    for n, word in enumerate(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"])
+}
+_TEENS = {
+    word: str(n)
+    for n, word in enumerate(
+        ["ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"],
+        10,
+    )
+}
+_TENS = {
+    word: str(n)
+    for n, word in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)
+}
+_DIGITS = {**_UNITS, "oh": "0", "o": "0"}
+_TIMES = {"double": 2, "triple": 3}
+
+_DIGIT = rf"(?:(?:double|triple) )?(?:{'|'.join(_DIGITS)})\b"
+_GROUP = rf"{_DIGIT}(?:[ -]{_DIGIT})*"
+_GROUPS = re.compile(rf"\b(?P<groups>{_GROUP}(?:, {_GROUP})+)", re.IGNORECASE)
+_FIGURES = re.compile(r"(?<![\d.,-])(?P<groups>\d{1,6}(?:, \d{1,6}){2,})(?![\d,]|\.\d)")
+_DOUBLED = re.compile(rf"\b{_GROUP}", re.IGNORECASE)
+_UNIT = "|".join(word for word in _UNITS if word != "zero")
+_NUMBER_WORD = rf"(?:{'|'.join((*_DIGITS, *_TEENS, *_TENS))}|hundred|thousand|million|point)"
+_LATE_TENS = "sixty|seventy|eighty|ninety"
+_HUNDREDS = re.compile(
+    rf"\b(?P<before>{_NUMBER_WORD} )?\b(?P<head>{_UNIT}) (?P<tens>{_LATE_TENS})(?:[ -](?P<unit>{_UNIT}))?\b"
+    rf"(?![ -]{_NUMBER_WORD}\b)",
+    re.IGNORECASE,
+)
+_SMALL = rf"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{_UNIT}))?|{'|'.join((*_TEENS, *_DIGITS))})\b"
+_VERSION = re.compile(rf"\b{_SMALL}(?: point {_SMALL}){{2,}}(?! point\b)", re.IGNORECASE)
+_CODE_WORD = re.compile(
+    r"\b(?:number|phone|call|dial|card|account|code|pin|room|extension|zip|postcode|password|flight|id|passcode|suite)\b"
+    r"[^.!?]{0,30}$",
+    re.IGNORECASE,
+)
+_PHONE_LENGTHS = {7, 10, 11}
+_MIN_DIGITS = 7
+"""Digits that are one number wherever they stand."""
+_MIN_CODE_DIGITS = 3
+"""Digits that are one number behind a word such as "code" or "room"."""
+_GROUPED_IN_FOURS = 4
+
+
+def write_digit_strings(text: str) -> str:
+    """Writes the strings of digits of an English text in figures; all else stays as it is."""
+    written = _VERSION.sub(
+        lambda found: ".".join(map(_small, re.split(" point ", found[0], flags=re.IGNORECASE))), text
+    )
+    written = _GROUPS.sub(_join_groups, written)
+    written = _FIGURES.sub(_join_groups, written)
+    written = _DOUBLED.sub(_expand, written)
+    return _HUNDREDS.sub(_spoken_hundreds, written)
+
+
+def _join_groups(found: re.Match[str]) -> str:
+    """Joins groups between commas, where they are one number."""
+    groups = [_figures(group) for group in found["groups"].split(", ")]
+    digits = "".join(groups)
+    behind = _CODE_WORD.search(found.string, 0, found.start()) is not None
+    if _is_count(groups) or len(digits) < (_MIN_CODE_DIGITS if behind else _MIN_DIGITS):
+        return found[0]
+    if all(len(group) == 1 for group in groups):
+        return digits
+    if len(digits) in _PHONE_LENGTHS and len(groups) > 1:
+        return "-".join(groups)
+    if all(len(group) == _GROUPED_IN_FOURS for group in groups):
+        return " ".join(groups)
+    return digits if len(digits) < _MIN_DIGITS else "-".join(groups)
+
+
+def _is_count(groups: list[str]) -> bool:
+    """Whether somebody counts: "one, two, three"."""
+    numbers = [int(group) for group in groups]
+    return len(numbers) > 2 and len({after - before for before, after in itertools.pairwise(numbers)}) == 1
+
+
+def _expand(found: re.Match[str]) -> str:
+    """Writes "double seven" as digits; other digits are left to the grammars."""
+    words = found[0].lower()
+    return _figures(words) if any(f"{word} " in words for word in _TIMES) and " " in words else found[0]
+
+
+def _figures(group: str) -> str:
+    """Writes a group of digits in words, which may be figures already."""
+    if group.isdecimal():
+        return group
+    digits, times = "", 1
+    for word in re.split("[ -]", group.lower()):
+        if word in _TIMES:
+            times = _TIMES[word]
+        else:
+            digits, times = digits + _DIGITS[word] * times, 1
+    return digits
+
+
+def _small(words: str) -> str:
+    """Writes a number from 0 to 99."""
+    head, *rest = re.split("[ -]", words.lower())
+    if head in _TENS:
+        return _TENS[head] + (_UNITS[rest[0]] if rest else "0")
+    return _TEENS.get(head) or _DIGITS[head]
+
+
+def _spoken_hundreds(found: re.Match[str]) -> str:
+    """Writes "seven eighty eight" as 788; with minutes from 60 on it is no time."""
+    if found["before"]:
+        return found[0]
+    unit = _UNITS[found["unit"].lower()] if found["unit"] else "0"
+    return _UNITS[found["head"].lower()] + _TENS[found["tens"].lower()] + unit

@@ -1,0 +1,8 @@
+"""Value resolution: what the dates, times, amounts and numbers of an English text mean, in ISO 8601."""
+
+from __future__ import annotations
+
+from pipelines.text.values.model import CallerClock, Value, ValueKind, read_clock
+from pipelines.text.values.resolver import find_values, resolve
+
+__all__ = ["CallerClock", "Value", "ValueKind", "find_values", "read_clock", "resolve"]

@@ -1,0 +1,92 @@
+"""All values of a text, and the value of a part of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipelines.text.values.durations import duration
+from pipelines.text.values.model import Value, ValueKind
+from pipelines.text.values.moments import moment
+from pipelines.text.values.numerals import UNITS
+from pipelines.text.values.quantities import quantity
+from pipelines.text.values.tokens import Tokens
+
+if TYPE_CHECKING:
+    import datetime as dt
+
+MAX_VALUES = 64
+"""Values that one text is read for; more are no utterance."""
+_CODE_WORDS = frozenset(("oh", "o", "double", "triple", ",", *(word for word, n in UNITS.items() if n < 10)))
+_MIN_CODE = 4
+"""Digits said one by one that are a code, such as a phone number, and no quantities."""
+
+
+def find_values(text: str, now: dt.datetime) -> tuple[Value, ...]:
+    """Finds the values of a text, in its order; none overlaps another.
+
+    Args:
+        text: what was said or typed.
+        now: the caller's date and time, with a zone.
+    """
+    tokens, found, at = Tokens(text), list[Value](), 0
+    while at < len(tokens) and len(found) < MAX_VALUES:
+        at = _past_code(tokens, at)
+        read = _read(tokens, at, now)
+        if read is None:
+            at += 1
+            continue
+        value, end = read
+        found.append(value)
+        at = end
+    return tuple(found)
+
+
+def resolve(text: str, start: int, end: int, values: tuple[Value, ...], now: dt.datetime) -> Value | None:
+    """Returns the value of a part of a text, such as a slot; None where it has none.
+
+    Args:
+        text: all of it.
+        start: first code point of the part.
+        end: one past its last.
+        values: of the whole text: a time in "seven thirty" is that of the evening where the text goes on so.
+        now: the caller's date and time.
+    """
+    around = next((value for value in values if value.start < end and start < value.end), None)
+    if around is not None and start <= around.start and around.end <= end:
+        return around
+    inside = max(find_values(text[start:end], now), key=lambda value: value.end - value.start, default=None)
+    if inside is None:
+        return None
+    placed = Value(inside.kind, inside.value, start + inside.start, start + inside.end, inside.unit, inside.alternative)
+    if around is not None and around.kind is ValueKind.DATE_TIME and inside.kind is ValueKind.TIME:
+        time = around.value[11:16]
+        alternative = inside.alternative if time == inside.value else ""
+        return Value(ValueKind.TIME, time, placed.start, placed.end, alternative=alternative)
+    return placed
+
+
+def _past_code(tokens: Tokens, at: int) -> int:
+    """Returns the place behind a code that is said digit by digit, or the same place where there is none."""
+    end = tokens.skip(at, _CODE_WORDS)
+    digits = sum(tokens[place] != "," for place in range(at, end))
+    is_version = tokens[end] == "point" and tokens[end + 2] == "point"
+    return end if digits >= _MIN_CODE else tokens.skip(end, _CODE_WORDS | {"point"}) if digits and is_version else at
+
+
+def _read(tokens: Tokens, at: int, now: dt.datetime) -> tuple[Value, int] | None:
+    """Reads the value that begins at a place."""
+    timed = moment(tokens, at, now)
+    length = duration(tokens, at)
+    amount = quantity(tokens, at)
+    ends = [end for end in (timed and timed.end, length and length[1], amount and amount.end) if end]
+    if not ends:
+        return None
+    end = max(ends)
+    start_, end_ = tokens.span(at, end)
+    if timed is not None and timed.end == end:
+        return Value(timed.kind, timed.value, start_, end_, alternative=timed.alternative), end
+    if length is not None and length[1] == end:
+        return Value(ValueKind.DURATION, length[0].iso, start_, end_), end
+    if amount is None:
+        return None
+    return Value(amount.kind, amount.value, start_, end_, amount.unit), end

@@ -1,0 +1,212 @@
+"""One turn: the parts of its utterance, the text that stages work on, and what they found.
+
+Every window of audio makes new records, so they are msgspec's: copying one with a change takes a thirtieth of what it
+takes with a dataclass.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from pipelines.messages import EndReason, Transcript
+from pipelines.turns.alternatives import join_alternatives
+
+if TYPE_CHECKING:
+    from pipelines.messages import Message
+    from pipelines.models.ports import Alternative, TimedWord, Timing
+    from pipelines.stages.registry import PlannedStage, StageOutput
+
+
+class Segment(Struct, frozen=True):
+    """A part of an utterance that is one sequence of the recognizer.
+
+    Attributes:
+        number: its number within the conversation.
+        start: first sample of it.
+        sent_to: one past the last sample sent.
+        text: what was recognized so far.
+        told: what is told of it in transcripts that may still change; see ``pipelines.turns.stability``.
+        covered_to: one past the last sample that ``text`` covers.
+        settled_to: one past the last sample up to which ``text`` is what the final one would be.
+        closing: whether nothing more will be sent.
+        final: whether ``text`` stays as it is.
+        alternatives: what it may be, the best (``text``) first, where that was looked for.
+        words: when its words were said, in samples of the conversation, where the recognizer tells it.
+    """
+
+    number: int
+    start: int
+    sent_to: int
+    text: str = ""
+    covered_to: int = 0
+    settled_to: int = 0
+    closing: bool = False
+    final: bool = False
+    alternatives: tuple[Alternative, ...] = ()
+    words: tuple[TimedWord, ...] = ()
+    told: str = ""
+
+    @property
+    def settled(self) -> bool:
+        """Whether the text of all that was sent is what the final one would be."""
+        return self.settled_to >= self.sent_to
+
+
+class Guess(Struct, frozen=True):
+    """A text of a turn that stages work on; the final text if it turns out to be right.
+
+    Attributes:
+        number: its number within the conversation.
+        text: what the stages work on.
+        stages: the stages that are wanted for it.
+        outputs: the last output of each stage that brought one, by name.
+        started: the stages that were started.
+        finished: the stages whose output is their result.
+        failures: the stages that failed, with the reason of each.
+        sent_to: one past the last sample of the utterance that had been sent when the guess was made; 0 if typed.
+        is_fragment: whether words are missing in the text: what it seems to ask for may be the opposite of what was
+            said, so no stage works on it.
+    """
+
+    number: int
+    text: str
+    stages: tuple[PlannedStage, ...] = ()
+    outputs: dict[str, StageOutput] = {}
+    started: tuple[str, ...] = ()
+    finished: tuple[str, ...] = ()
+    failures: tuple[tuple[str, str], ...] = ()
+    sent_to: int = 0
+    is_fragment: bool = False
+
+    @property
+    def results(self) -> dict[str, StageOutput]:
+        """The results of the stages that have finished, by name, in the order of the stages."""
+        return {stage.name: self.outputs[stage.name] for stage in self.stages if stage.name in self.finished}
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The stages that have neither finished nor failed, and need none that has failed."""
+        lost = {stage for stage, _ in self.failures}
+        missing = []
+        for stage in self.stages:
+            if lost.intersection(stage.after):
+                lost.add(stage.name)
+            elif stage.name not in lost and stage.name not in self.finished:
+                missing.append(stage.name)
+        return tuple(missing)
+
+    @property
+    def runnable(self) -> tuple[PlannedStage, ...]:
+        """The stages that can be started: not started yet, with all results there that they need."""
+        return tuple(
+            stage
+            for stage in self.stages
+            if stage.name not in self.started and all(name in self.finished for name in stage.after)
+        )
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        """The stages that were started, and have neither finished nor failed."""
+        over = {*self.finished, *(stage for stage, _ in self.failures)}
+        return tuple(stage for stage in self.started if stage not in over)
+
+
+class Turn(Struct, frozen=True):
+    """One utterance, or one typed text, and the work on its reply.
+
+    Attributes:
+        number: its number within the conversation, from 1.
+        onset: first sample of speech.
+        speech_end: one past the last sample of speech.
+        segments: the parts of the utterance, in order; empty for a typed turn.
+        ended_at: when the utterance was over, in seconds; None while it goes on.
+        reason: what ended it.
+        request_id: the caller's name for the typed turn, or for the request that ended the utterance; "" if none did.
+        guess: the text that is being understood.
+        guessed_early: whether the guess was made while the utterance went on.
+        asr_timing: what the last decoding cost.
+        asr_failed: whether the recognizer gave a segment up.
+        end_is_likely: whether the end was found to be likely, and the caller was not told what was said until then.
+        text_is_final: whether the text stays as it is, or was typed.
+        replied: whether the reply is made.
+        untold: the final transcript and the reply, with its notices, as far as they wait for those of earlier turns.
+    """
+
+    number: int
+    onset: int = 0
+    speech_end: int = 0
+    segments: tuple[Segment, ...] = ()
+    ended_at: float | None = None
+    reason: EndReason | None = None
+    request_id: str = ""
+    guess: Guess | None = None
+    guessed_early: bool = False
+    asr_timing: Timing | None = None
+    asr_failed: bool = False
+    end_is_likely: bool = False
+    text_is_final: bool = False
+    replied: bool = False
+    untold: tuple[Message, ...] = ()
+
+    @property
+    def sent_to(self) -> int:
+        """One past the last sample that was sent; 0 for a typed turn."""
+        return self.segments[-1].sent_to if self.segments else 0
+
+    @property
+    def open_segment(self) -> Segment | None:
+        """The segment that audio is being sent to."""
+        last = self.segments[-1] if self.segments else None
+        return last if last and not last.closing else None
+
+    @property
+    def text(self) -> str:
+        """Everything recognized so far."""
+        return " ".join(segment.text for segment in self.segments if segment.text)
+
+    @property
+    def stable_text(self) -> str:
+        """What of it is told while it may still change."""
+        return " ".join(segment.told for segment in self.segments if segment.told)
+
+    @property
+    def recognized(self) -> bool:
+        """Whether all text of an utterance that is over is final."""
+        return self.ended_at is not None and all(segment.final for segment in self.segments)
+
+    @property
+    def decoded(self) -> bool:
+        """Whether the text covers all audio that was sent."""
+        return all(
+            segment.final or (not segment.closing and segment.covered_to >= segment.sent_to)
+            for segment in self.segments
+        )
+
+    def transcript(self, *, is_final: bool, end_is_likely: bool = False) -> Transcript:
+        """Returns what was recognized so far as a message."""
+        covered_to = max((segment.covered_to for segment in self.segments), default=self.onset)
+        end = self.speech_end if is_final else covered_to
+        words = tuple(word for segment in self.segments for word in segment.words)
+        text = self.text if is_final or end_is_likely else self.stable_text
+        return Transcript(self.number, text, is_final, self.onset, max(end, self.onset), end_is_likely, words=words)
+
+    def final_transcript(self, alternatives: int) -> Transcript:
+        """Returns what was recognized as a message that tells at most so many alternatives."""
+        found = join_alternatives([(s.text, s.alternatives) for s in self.segments], max(1, alternatives))
+        return dataclasses.replace(
+            self.transcript(is_final=True),
+            alternatives=found if alternatives else (),
+            confidence=found[0].confidence if any(segment.alternatives for segment in self.segments) else 0.0,
+            request_id=self.request_id,
+        )
+
+    def with_segment(self, segment: Segment) -> Turn:
+        """Returns the turn with ``segment`` in the place of the one with its number, or behind the others."""
+        if any(other.number == segment.number for other in self.segments):
+            replaced = tuple(segment if other.number == segment.number else other for other in self.segments)
+            return replace(self, segments=replaced)
+        return replace(self, segments=(*self.segments, segment))

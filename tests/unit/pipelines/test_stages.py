@@ -1,0 +1,134 @@
+"""Stages: which of them a conversation wants, in which order they run, and what becomes of those that fail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pipelines.messages import Reply, Status
+from pipelines.session.config import ConversationConfig
+from pipelines.stages.answering import Document
+from pipelines.stages.registry import PlannedStage, StageRegistry
+from pipelines.stages.shipped import SHIPPED_STAGES
+from pipelines.turns import effects, events
+from tests.unit.pipelines.driver import Driver, emitted, finished
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from pipelines.models.ports import Timing
+
+CHAIN = (PlannedStage("first"), PlannedStage("second", ("first",)), PlannedStage("third", ("second",)))
+WITH_DOCUMENT = ConversationConfig(documents=(Document("", "Paris is the capital of France."),))
+
+
+@dataclass(frozen=True)
+class Output:
+    text: str
+    timing: Timing | None = None
+
+
+@dataclass
+class NamedStage:
+    name: str
+    after: tuple[str, ...] = ()
+    is_wanted: bool = True
+    of_no_text: Output | None = None
+
+    def wanted(self, _: ConversationConfig) -> bool:
+        return self.is_wanted
+
+    async def run(self, *_: object) -> AsyncIterator[Output]:
+        yield Output(self.name)
+
+
+def typed(driver: Driver) -> list[effects.Effect]:
+    return driver(events.Typed("hello", 1.0))
+
+
+def started(fresh: list[effects.Effect]) -> list[str]:
+    return [effect.stage for effect in fresh if isinstance(effect, effects.RunStage)]
+
+
+@pytest.mark.parametrize(
+    ("stages", "message"),
+    [
+        ([NamedStage("a"), NamedStage("a")], "two stages are called 'a'"),
+        ([NamedStage("asr")], "two stages are called 'asr'"),
+        ([NamedStage("a", ("b",)), NamedStage("b")], "stage 'a' needs 'b': register that one before it"),
+    ],
+)
+def test_a_list_of_stages_that_cannot_run_is_refused(stages: list[NamedStage], message: str):
+    with pytest.raises(ValueError, match=message):
+        StageRegistry(stages)
+
+
+def test_without_documents_no_answer_is_planned():
+    assert [stage.name for stage in SHIPPED_STAGES.plan(ConversationConfig())] == ["nlu"]
+    assert [stage.name for stage in SHIPPED_STAGES.plan(WITH_DOCUMENT)] == ["nlu", "qa"]
+
+
+def test_a_stage_that_needs_one_that_nobody_wants_is_not_wanted_either():
+    registry = StageRegistry([NamedStage("a", is_wanted=False), NamedStage("b", ("a",)), NamedStage("c")])
+    assert [stage.name for stage in registry.plan(ConversationConfig())] == ["c"]
+
+
+def test_a_stage_runs_with_the_results_of_those_that_it_needs():
+    driver = Driver(stages=CHAIN)
+    assert started(typed(driver)) == ["first"]
+    run = driver.of(effects.RunStage)[-1]
+    assert driver(events.StageYielded(1, run.guess, "first", Output("half"))) == []
+    (second,) = driver(*finished(run, "first", Output("whole")))
+    assert second == effects.RunStage(1, run.guess, "second", "hello", {"first": Output("whole")})
+    assert started(driver(*finished(run, "second", Output("two")))) == ["third"]
+    (reply,) = emitted(driver(*finished(run, "third", Output("three"))), Reply)
+    assert {name: output.text for name, output in reply.results.items()} == {
+        "first": "whole",
+        "second": "two",
+        "third": "three",
+    }
+    assert reply.status is Status.COMPLETE
+
+
+def test_a_stage_that_fails_takes_those_that_need_it_with_it_and_nobody_waits():
+    driver = Driver(stages=CHAIN)
+    typed(driver)
+    run = driver.of(effects.RunStage)[-1]
+    (reply,) = emitted(driver(events.StageFailed(1, run.guess, "first", "out of order")), Reply)
+    assert (reply.status, reply.overran, reply.results) == (Status.DEGRADED, (), {})
+
+
+def test_what_runs_at_the_deadline_is_cancelled_and_told():
+    driver = Driver(stages=CHAIN)
+    typed(driver)
+    run = driver.of(effects.RunStage)[-1]
+    driver(*finished(run, "first", Output("one")))
+    fresh = driver(events.DeadlinePassed(1))
+    (reply,) = emitted(fresh, Reply)
+    assert (reply.status, reply.overran) == (Status.PARTIAL, ("second", "third"))
+    assert [effect for effect in fresh if isinstance(effect, effects.CancelStage)] == [
+        effects.CancelStage(1, run.guess, "second")
+    ]
+
+
+def test_what_ran_for_a_text_that_goes_on_is_cancelled():
+    driver = Driver(stages=CHAIN)
+    driver.speak(1)
+    driver.pause(0.3)
+    driver.recognize("turn on")
+    run = driver.of(effects.RunStage)[-1]
+    fresh = driver.speak(0.5)
+    assert effects.CancelStage(1, run.guess, "first") in fresh
+
+
+def test_no_stage_works_on_no_text():
+    stages = (PlannedStage("known", of_no_text=Output("nothing")), PlannedStage("unknown"))
+    driver = Driver(stages=stages)
+    driver.speak(1)
+    driver(events.EndRequested(driver.state.heard_to, 5.0))
+    fresh = driver.recognize("", final=True)
+    (reply,) = emitted(fresh, Reply)
+    assert started(fresh) == []
+    assert (reply.status, reply.results) == (Status.COMPLETE, {"known": Output("nothing")})
