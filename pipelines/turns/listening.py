@@ -57,11 +57,23 @@ def hear(state: State, event: Heard) -> Step:
     endpointer, boundary = state.endpointer.push(speech=speech)
     if boundary is Boundary.STOP and _goes_on(state):
         endpointer, boundary = endpointer.begin(), None
-    state = replace(state, endpointer=endpointer, was_speech=speech, heard_to=state.heard_to + WINDOW_SAMPLES)
+    state = replace(
+        state,
+        endpointer=endpointer,
+        was_speech=speech,
+        heard_to=state.heard_to + WINDOW_SAMPLES,
+        probabilities=(*state.probabilities, event.probability)[-config.start_windows :],
+    )
     if state.speaking is None:
         return _begin_turn(state) if boundary is Boundary.START else (state, ())
     if speech:
-        turn = replace(state.speaking, speech_end=state.heard_to)
+        turn = replace(
+            state.speaking,
+            speech_end=state.heard_to,
+            speech_peak=max(state.speaking.speech_peak, event.probability),
+            speech_mass=state.speaking.speech_mass + event.probability,
+            speech_windows=state.speaking.speech_windows + 1,
+        )
         state = replace(state, speaking=turn)
     if boundary is Boundary.LIKELY_STOP and state.speaking is not None:
         turn = replace(state.speaking, end_is_likely=True)
@@ -124,7 +136,14 @@ def _begin_if_any_speech(state: State) -> Step:
 
 def _begin_turn(state: State) -> Step:
     onset = state.heard_to - (state.endpointer.windows_since_onset() or 1) * WINDOW_SAMPLES
-    turn = Turn(state.next_turn, onset=onset, speech_end=state.heard_to)
+    turn = Turn(
+        state.next_turn,
+        onset=onset,
+        speech_end=state.heard_to,
+        speech_peak=max(state.probabilities, default=0.0),
+        speech_mass=sum(state.probabilities),
+        speech_windows=sum(state.endpointer.recent),
+    )
     state = replace(state, speaking=turn, next_turn=state.next_turn + 1)
     state, effects = _open_segment(state, max(onset - PREROLL, state.floor, 0))
     return state, (Emit(SpeechBegan(turn.number, onset)), *effects)

@@ -162,6 +162,7 @@ def _advance(state: State, turn: Turn) -> Step:
     if turn.ended_at is None:
         return _guess_early(state, turn)
     if turn.recognized and not turn.text_is_final:
+        turn = turn.without_text() if turn.lacks_speech(state.settings.endpointing.speech_begins) else turn
         final = turn.final_transcript(state.settings.alternatives)
         turn = replace(turn, text_is_final=True, untold=(*turn.untold, final))
         state = state.with_ending(turn)

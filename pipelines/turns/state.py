@@ -61,6 +61,7 @@ class State(Struct, frozen=True):
         endpointer: follows speech and silence.
         heard_to: one past the last sample that was judged.
         was_speech: whether the last window was speech.
+        probabilities: those of speech in the last windows, as many as an utterance begins with.
         floor: audio before this sample belongs to an earlier utterance.
         speaking: the turn of the utterance under way.
         withholding: whether audio is held back because the speaker pauses.
@@ -77,6 +78,7 @@ class State(Struct, frozen=True):
     endpointer: Endpointer
     heard_to: int = 0
     was_speech: bool = False
+    probabilities: tuple[float, ...] = ()
     floor: int = 0
     speaking: Turn | None = None
     withholding: bool = False
