@@ -160,10 +160,10 @@ def _is_address(text: str) -> bool:
 
 def _check_together(config: ServiceConfig) -> None:
     if config.triton and config.engines:
-        raise ConfigError("engines belong to the Triton that loads them: leave out --engine, or --triton")
+        raise ConfigError("engines belong to the Triton that loads them: leave out --engine or --triton")
     if config.triton and config.settings:
-        raise ConfigError("settings belong to the Triton that has the models: leave out --settings, or --triton")
+        raise ConfigError("settings belong to the Triton that has the models: leave out --settings or --triton")
     if config.admin_socket and not config.admin:
-        raise ConfigError("with --no-admin there is no socket: leave out --admin-socket, or --no-admin")
+        raise ConfigError("with --no-admin there is no socket: leave out --admin-socket or --no-admin")
     if config.recordings_port is not None and config.host.startswith("unix:"):
         raise ConfigError("recordings come over TCP: leave out --recordings-port, or give an address as --host")

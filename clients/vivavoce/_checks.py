@@ -204,7 +204,7 @@ def _check_shape(samples: NDArray[np.generic], channel_count: int) -> None:
 
 
 def _check_loudness(samples: NDArray[np.generic]) -> None:
-    peak = float(np.abs(samples).max(initial=0.0))
+    peak = max(float(samples.max(initial=0.0)), -float(samples.min(initial=0.0)))
     if peak > MAX_FLOAT_SAMPLE and np.isfinite(peak):
         message = (
             f"The audio has float samples of up to {peak:g}, and full scale is 1; divide 16-bit values by 32768, "

@@ -23,20 +23,21 @@ if TYPE_CHECKING:
 CHUNK_SECONDS = 0.1
 MIN_SAMPLE_RATE_HZ = 8_000
 MAX_SAMPLE_RATE_HZ = 48_000
+_NO_PATH = Path("<audio>")
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
     """An audio file, read piece by piece. Made by `read_audio`."""
 
-    path: Path | None
-    """The file; None where its content was given."""
+    path: Path
+    """The file; `<audio>` where its content was given."""
     sample_rate_hz: int
     """Samples a second."""
     duration_seconds: float
     """How long it lasts. A file that was cut off may promise more than it holds."""
-    content: bytes = field(default=b"", repr=False)
-    """The content of the file where it has no path."""
+    content: bytes | None = field(default=None, repr=False)
+    """The content of the file where that was given; None: it is read from `path`."""
 
     @property
     def format(self) -> AudioFormat:
@@ -51,7 +52,7 @@ class Recording:
         """
         from vivavoce._sound_file import open_sound  # noqa: PLC0415 - loads libsndfile, which only files need
 
-        with open_sound(self.content if self.path is None else self.path) as sound:
+        with open_sound(self.path if self.content is None else self.content) as sound:
             yield from sound.mono_blocks(max(1, round(chunk_seconds * self.sample_rate_hz)))
 
 
@@ -78,7 +79,7 @@ def read_audio(source: str | os.PathLike[str] | bytes | bytearray | memoryview |
         raise NotAudio(f"{name} holds no samples; choose another recording.")
     if not MIN_SAMPLE_RATE_HZ <= sample_rate_hz <= MAX_SAMPLE_RATE_HZ:
         raise NotAudio(f"{name} has {sample_rate_hz} samples a second; convert it to one of 8000 to 48000.")
-    path, content = (None, found) if isinstance(found, bytes) else (found, b"")
+    path, content = (_NO_PATH, found) if isinstance(found, bytes) else (found, None)
     return Recording(path, sample_rate_hz, sample_count / sample_rate_hz, content)
 
 

@@ -155,8 +155,10 @@ def _to_int16(array: NDArray[np.generic]) -> NDArray[np.int16]:
     samples = np.asarray(array, np.float32)  # 24 bits of precision: nothing is lost.
     if not np.isfinite(samples).all():  # As integers they would be some arbitrary, loud value.
         raise InvalidRequest("The audio holds NaN or infinite samples; check where it comes from.", field="audio")
-    scaled = np.clip(np.rint(samples * _PCM16_SCALE), -_PCM16_SCALE, _PCM16_SCALE - 1)
-    return np.asarray(scaled, np.int16)
+    scaled = samples * np.float32(_PCM16_SCALE)
+    np.rint(scaled, out=scaled)
+    np.clip(scaled, -_PCM16_SCALE, _PCM16_SCALE - 1, out=scaled)
+    return scaled.astype(np.int16)
 
 
 def _to_float32(array: NDArray[np.generic]) -> NDArray[np.float32]:
