@@ -40,7 +40,9 @@ def fingerprint(root: Path = ROOT) -> str:
 def _files(root: Path) -> set[Path]:
     roots = [root / name for name in INPUTS]
     found = {file for folder in roots for file in folder.rglob("*")} | set(roots)
-    return {file for file in found if file.is_file() and not _is_built(file.relative_to(root)) and file.name != PASSED.name}
+    return {
+        file for file in found if file.is_file() and not _is_built(file.relative_to(root)) and file.name != PASSED.name
+    }
 
 
 def _is_built(file: Path) -> bool:
