@@ -71,6 +71,7 @@ from vivavoce._events import (
 from vivavoce._models import ModelAdmin, ModelState, ModelVersion
 from vivavoce._recording import Recording, pace, read_audio
 from vivavoce._requests import AudioChunk, Utterable
+from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value, ValueKind
 from vivavoce._version import __version__
 
 __all__ = [
@@ -93,6 +94,7 @@ __all__ = [
     "GoingAwayReason",
     "Incompatible",
     "Intent",
+    "IntentCandidate",
     "InvalidRequest",
     "Latency",
     "ModelAdmin",
@@ -103,6 +105,7 @@ __all__ = [
     "NoticeCode",
     "Overloaded",
     "PhraseHints",
+    "Reading",
     "Reconnected",
     "Recording",
     "Reply",
@@ -120,6 +123,9 @@ __all__ = [
     "Transcript",
     "TypedTurn",
     "Utterable",
+    "UtteranceKind",
+    "Value",
+    "ValueKind",
     "VivavoceError",
     "__version__",
     "connect",

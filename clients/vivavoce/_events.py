@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
+from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -149,6 +151,12 @@ class Intent:
     """Name of the intent; `none` when nothing fits with enough confidence."""
     confidence: float
     """Calibrated probability of the most likely intent, 0 to 1."""
+    kind: UtteranceKind = UtteranceKind.UNSPECIFIED
+    """Whether a command, a question or a statement was said; `name` is `none` where no intent goes with that."""
+    negated: bool = False
+    """Whether what was said is denied, as in "don't turn on the lights"."""
+    candidates: tuple[IntentCandidate, ...] = ()
+    """The most likely intents, the best first, as many as `max_intents` asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +175,8 @@ class Slot:
     """Where `text` begins in the transcript."""
     end: int
     """Where `text` ends in the transcript."""
+    resolved: Value | None = None
+    """The date, time or amount that the slot means; None where it means none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +253,10 @@ class Reply:
     """The version of each engine (`asr`, `intent_slot`, `qa`) that served the turn, without those it had no use for."""
     request_id: str = ""
     """Name of the `TypedTurn` that is answered, or of the `EndOfUtterance` that ended the utterance; "" if none did."""
+    readings: tuple[Reading, ...] = ()
+    """What each part of the utterance asks for, in the order of the text; `intent` and `slots` are of the whole."""
+    values: tuple[Value, ...] = ()
+    """The dates, times, durations, amounts and numbers of the utterance, in the order of the text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,24 +7,20 @@ from typing import TYPE_CHECKING
 from pipelines.errors import ModelError
 from pipelines.load.workload import Workload
 from pipelines.messages import Reply
-from pipelines.session.conversation import Conversation, ConversationConfig
-from pipelines.turns.state import TurnSettings
+from pipelines.session.conversation import Conversation
 
 if TYPE_CHECKING:
     from pipelines.load.bulk import BulkGate
     from pipelines.models.ports import Models
-    from pipelines.stages.answering import Document
+    from pipelines.session.config import ConversationConfig
 
 
-async def answer_typed(
-    models: Models, text: str, documents: tuple[Document, ...], budget_seconds: float, bulk: BulkGate | None = None
-) -> Reply:
+async def answer_typed(models: Models, text: str, config: ConversationConfig, bulk: BulkGate | None = None) -> Reply:
     """Understands and answers ``text``, with what is ready inside the budget; bulk work behind ``bulk`` waits for it.
 
     Raises:
         ModelError: every stage failed.
     """
-    config = ConversationConfig(turns=TurnSettings(budget_seconds=budget_seconds), documents=documents)
     conversation = Conversation(config, models, None, Workload(bulk))
     try:
         await conversation.add_text(text)

@@ -21,6 +21,7 @@ from vivavoce import (
     Transcript,
 )
 from vivavoce.cli._file_names import in_unicode
+from vivavoce.cli._json_understood import understood
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -107,7 +108,9 @@ def _reply(reply: Reply) -> _Object:
         "turn": reply.turn,
         "speculated": reply.speculated,
         "overran": [stage.value for stage in reply.overran],
-    } | ({} if client_seconds is None else {"client_ms": _milliseconds(client_seconds)})
+        **({} if client_seconds is None else {"client_ms": _milliseconds(client_seconds)}),
+        **understood(reply),
+    }
 
 
 def _latency_ms(latency: Latency) -> _Object:

@@ -16,12 +16,14 @@ from vivavoce.cli.converse import show_conversation
 from vivavoce.cli.options import (
     budget_option,
     context_options,
+    engine_hints_option,
     hint_options,
     json_option,
     read_documents,
     read_hints,
     seconds,
     server_option,
+    understanding_options,
 )
 from vivavoce.cli.views import View, choose_view
 
@@ -39,6 +41,8 @@ _RECONNECT_SECONDS = 30.0
 @context_options
 @budget_option
 @hint_options
+@engine_hints_option
+@understanding_options
 @json_option
 def mic(
     *,
@@ -52,6 +56,9 @@ def mic(
     hint_files: Sequence[Path],
     boost: float | None,
     alternatives: int,
+    no_engine_hints: bool,
+    intents: int,
+    time_zone: str,
     as_json: bool,
 ) -> None:
     """Speak into the microphone and see what is understood. Ctrl-C ends it, when the last reply is there."""
@@ -77,6 +84,9 @@ def mic(
                     phrase_hints=phrase_hints,
                     reply_budget_seconds=seconds(budget_ms),
                     max_alternatives=alternatives,
+                    max_intents=intents,
+                    time_zone=time_zone,
+                    ignore_engine_hints=no_engine_hints,
                     reconnect_seconds=_RECONNECT_SECONDS,
                 )
                 await show_conversation(conversation, view)

@@ -87,10 +87,9 @@ class ConversationServicer:
         async with reported_to(context):
             refuse_malformed(request)
             self._admission.check()
-            documents = converters.check_ask(request)
-            budget = converters.to_budget(request, "reply_budget")
+            config = converters.to_ask_config(request)
             with self._admission.typed_turn():
-                reply = await answer_typed(self._models, request.text, documents, budget, self._open.workload.bulk)
+                reply = await answer_typed(self._models, request.text, config, self._open.workload.bulk)
             return pb.AskResponse(reply=converters.to_reply(reply, loop.time()))
 
     async def _first_config(self, requests: AsyncIterator[pb.ConverseRequest]) -> pb.ConversationConfig:
