@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from engines.bert.utterance_kinds import KindClassifier
     from modelkit.nlu import Utterance
 
-MIN_SHARE = 0.04
+MIN_SHARE = 0.05
 """Share of an intent's utterances that must be of a kind for the intent to take it."""
 MIN_COUNT = 3.0
 """Number of utterances that must be so besides, lest a slip in the labels count."""
 MIN_UTTERANCES = 10
 """Utterances of an intent from which this holds; of fewer every kind counts that one of them is of."""
-LEAST = 0.05
+LEAST = 0.07
 """Least probability that an utterance is of a kind that its intent takes."""
 ALWAYS = ("command",)
 """Kinds that every intent takes: what is said in a few words looks like a command."""
