@@ -75,7 +75,7 @@ async def _converse_all(client: vivavoce.Client, view: View, tally: Tally) -> No
         await _speak(client, view, tally, name, recording, recording.chunks(), utterance.documents())
     # A Tale of Two Cities, read by a human, comes with the recognition model.
     novel = vivavoce.read_audio(find_assets().parent / "two_cities.wav")
-    name = f"a human voice: the first {NOVEL_SECONDS:g} s of {novel.path.name}"
+    name = f"a human voice: the first {NOVEL_SECONDS:g} s of two_cities.wav"
     await _speak(client, view, tally, name, novel, _beginning(novel), [])
 
 

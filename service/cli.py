@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from vivavoce.cli import Invocation
 from vivavoce.cli.extras import extra
-from vivavoce.cli.options import check_address, engine_option
+from vivavoce.cli.options import engine_option
 
 _GRPC_VERBOSITY = "GRPC_VERBOSITY"
 _WEEK_MINUTES = 7 * 24 * 60
@@ -27,16 +29,15 @@ def _restart_without_grpc_log() -> None:
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - this same program
 
 
-def _number_or_auto(_context: click.Context, _parameter: click.Parameter, value: str) -> int | None:
-    """Reads ``auto``, for which it returns None, or a number from 1 on."""
-    if value == "auto":
-        return None
-    if not value.isdecimal() or int(value) < 1:
-        raise click.BadParameter(f"{value!r} is neither auto nor a number from 1 on.")
-    return int(value)
-
-
 @click.command()
+@click.option(
+    "--config",
+    "config_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    envvar="VIVAVOCE_CONFIG",
+    help="Configuration in TOML; each option is a key of it, and an environment variable VIVAVOCE_….",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on, or unix:/PATH.")
 @click.option(
     "--port", type=click.IntRange(0, 65_535), default=50_051, show_default=True, help="Port; 0 lets the system choose."
@@ -49,7 +50,6 @@ def _number_or_auto(_context: click.Context, _parameter: click.Parameter, value:
 @click.option(
     "--triton",
     metavar="HOST:PORT|unix:PATH",
-    callback=check_address,
     help="Use this Triton (gRPC) instead of starting one.",
 )
 @click.option(
@@ -67,7 +67,6 @@ def _number_or_auto(_context: click.Context, _parameter: click.Parameter, value:
 )
 @click.option(
     "--speculation/--no-speculation",
-    "speculates",
     default=True,
     show_default=True,
     help="Work replies out while the silence after an utterance still runs.",
@@ -89,7 +88,6 @@ def _number_or_auto(_context: click.Context, _parameter: click.Parameter, value:
     metavar="auto|N",
     default="auto",
     show_default=True,
-    callback=_number_or_auto,
     help="Let in as many as this machine answers in time, which it measures, or N.",
 )
 @click.option(
@@ -101,7 +99,6 @@ def _number_or_auto(_context: click.Context, _parameter: click.Parameter, value:
 )
 @click.option(
     "--real-time/--no-real-time",
-    "real_time",
     default=False,
     show_default=True,
     help="Serve with real-time priority, ahead of the models and all else, where the system allows it.",
@@ -113,53 +110,26 @@ def _number_or_auto(_context: click.Context, _parameter: click.Parameter, value:
     show_default=True,
     help="How much is logged.",
 )
-def serve(
-    *,
-    host: str,
-    port: int,
-    recordings_port: int | None,
-    triton: str | None,
-    model_repository: Path | None,
-    engines: tuple[Path, ...],
-    settings: Path | None,
-    speculates: bool,
-    admin: bool,
-    admin_socket: Path | None,
-    max_conversations: int | None,
-    longest_minutes: float,
-    real_time: bool,
-    log_level: str,
-) -> int:
+@click.pass_context
+def serve(context: click.Context, /, config_file: Path | None, **options: Any) -> int:  # noqa: ANN401 - of any type
     """Serve conversations, until interrupted. Prints the address on stdout when ready."""
-    if triton and engines:
-        raise click.UsageError("Give --engine to the Triton that loads it: leave out --engine or --triton.")
-    if triton and settings:
-        raise click.UsageError("Give the settings to the Triton that has the models: leave out --settings or --triton.")
-    if admin_socket and not admin:
-        raise click.UsageError("With --no-admin there is no socket: leave out --admin-socket or --no-admin.")
-    if recordings_port is not None and host.startswith("unix:"):
-        raise click.UsageError("Recordings come over TCP: leave out --recordings-port, or give an address as --host.")
-    invocation = click.get_current_context().find_object(Invocation)
+    given = {name for name in options if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    with extra("serve", "The server"):
+        from service.config import ConfigError, load_config  # noqa: PLC0415 - needs the extra
+    try:
+        config = load_config({name: _absolute(options[name]) for name in given}, path=config_file)
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from error
+    invocation = context.find_object(Invocation)
     if invocation is not None and invocation.owns_process:
         _restart_without_grpc_log()
     with extra("serve", "The server"):
-        from service.app import ServeOptions, run  # noqa: PLC0415
-        from service.sessions.lifetime import Limits  # noqa: PLC0415 - needs the extra
-    return run(
-        ServeOptions(
-            host=host,
-            port=port,
-            recordings_port=recordings_port,
-            triton=triton,
-            model_repository=model_repository,
-            engines=engines,
-            settings=settings,
-            speculates=speculates,
-            admin=admin,
-            admin_socket=None if admin_socket is None else admin_socket.absolute(),
-            max_conversations=max_conversations,
-            limits=Limits(longest_seconds=60 * longest_minutes),
-            real_time=real_time,
-            log_level=log_level,
-        )
-    )
+        from service.app import run  # noqa: PLC0415 - needs the extra
+    return run(config)
+
+
+def _absolute(value: object) -> object:
+    """Returns paths from where the command was called; the service may work elsewhere."""
+    if isinstance(value, tuple):
+        return tuple(_absolute(one) for one in value)
+    return value.absolute() if isinstance(value, Path) else value

@@ -25,8 +25,7 @@ from pipelines.vad.voice_activity import SileroModel
 from service.admission.admission import Admission
 from service.api.vivavoce.conversation import ConversationServicer
 from service.api.vivavoce.handlers import conversation_handler
-from service.sessions.lifetime import Limits
-from service.sessions.open_conversations import OpenConversations
+from service.sessions.host import SessionHost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -69,7 +68,7 @@ async def _serve(models: AfternoonModels, port: int) -> None:
     for role, model in ((ASR, models.recognizer), (INTENT_SLOT, models.intents), (QA, models.answers)):
         await warm_up(SHIPPED[role], model)
     admission = Admission(_MOST_CONVERSATIONS)
-    servicer = ConversationServicer(models, SileroModel(), admission, Limits(), OpenConversations(), speculates=False)
+    servicer = ConversationServicer(SessionHost(models, SileroModel(), admission, speculates=False))
     server = grpc.aio.server()
     server.add_generic_rpc_handlers((conversation_handler(servicer),))
     bound = server.add_insecure_port(f"127.0.0.1:{port}")

@@ -19,9 +19,11 @@
 
     asyncio.run(main())
 
-Errors are kinds of `VivavoceError`; their tree is drawn in `vivavoce._errors`.
+Programs without asyncio use `vivavoce.sync`. Errors are kinds of `VivavoceError`; their tree is drawn in
+`vivavoce._errors`.
 """
 
+from vivavoce import sync
 from vivavoce._client import DEFAULT_TARGET, Client, connect
 from vivavoce._config import (
     DEFAULT_STOP_WINDOW_SECONDS,
@@ -38,6 +40,7 @@ from vivavoce._errors import (
     AccessDenied,
     Incompatible,
     InvalidRequest,
+    MicrophoneUnavailable,
     NotAudio,
     Overloaded,
     ResponseOverdue,
@@ -48,28 +51,21 @@ from vivavoce._errors import (
 )
 from vivavoce._events import (
     Alternative,
-    Answer,
     EndReason,
     Event,
     GoingAway,
     GoingAwayReason,
-    Intent,
-    Latency,
     Notice,
     NoticeCode,
     Reconnected,
-    Reply,
-    ReplyStatus,
-    Slot,
     SpeechBegan,
     SpeechEnded,
-    Stage,
-    StageLatency,
     Started,
     Transcript,
 )
 from vivavoce._models import ModelAdmin, ModelState, ModelVersion
 from vivavoce._recording import Recording, pace, read_audio
+from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
 from vivavoce._requests import AudioChunk, Utterable
 from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value, ValueKind
 from vivavoce._version import __version__
@@ -97,6 +93,7 @@ __all__ = [
     "IntentCandidate",
     "InvalidRequest",
     "Latency",
+    "MicrophoneUnavailable",
     "ModelAdmin",
     "ModelState",
     "ModelVersion",
@@ -131,4 +128,5 @@ __all__ = [
     "connect",
     "pace",
     "read_audio",
+    "sync",
 ]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import grpc
 
+from vivavoce._checks import check_seconds, check_source, check_target
 from vivavoce._config import DEFAULT_STOP_WINDOW_SECONDS, AudioFormat, Document, Endpointing, PhraseHints
 from vivavoce._connection import open_channel, reach, stub
 from vivavoce._conversation import Conversation
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from vivavoce._events import Reply
+    from vivavoce._reply import Reply
 
 DEFAULT_TARGET = "localhost:50051"
 _DEFAULT_AUDIO = AudioFormat()
@@ -45,8 +46,15 @@ def connect(
         connect_timeout_seconds: How long a call waits for the connection.
         response_timeout_seconds: How long the server may be silent when everything was sent to it, and how long it may
             take nothing of what is sent.
+
+    Raises:
+        InvalidRequest: The address is none.
     """
-    return Client(target, connect_timeout_seconds, response_timeout_seconds)
+    return Client(
+        check_target(target),
+        check_seconds("connect_timeout_seconds", connect_timeout_seconds),
+        check_seconds("response_timeout_seconds", response_timeout_seconds),
+    )
 
 
 class Client:
@@ -62,6 +70,15 @@ class Client:
     async def __aenter__(self) -> Self:
         self._channel = open_channel(self._target)
         return self
+
+    def __enter__(self) -> NoReturn:
+        raise TypeError(
+            "This client is asynchronous: write `async with vivavoce.connect(...) as client`. "
+            "For programs without asyncio there is `vivavoce.sync.connect`."
+        )
+
+    def __exit__(self, *_error: object) -> None:
+        """Never called."""
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -96,8 +113,8 @@ class Client:
         once. An error that `audio_chunks` raises is raised as it is.
 
         Args:
-            audio_chunks: What is said, chunk by chunk: bytes in the encoding of `audio`, or arrays of float32 (-1 to
-                1) or int16 of shape [n] or [n, channels]; among them `EndOfUtterance()` and `TypedTurn(text)`. An
+            audio_chunks: What is said, chunk by chunk: bytes in the encoding of `audio`, or arrays of floats (-1 to 1)
+                or int16 of shape [n] (mono) or [n, channels]; among them `EndOfUtterance()` and `TypedTurn(text)`. An
                 asynchronous iterator is asked for more than was sent yet, up to a bound, and an asynchronous
                 generator is closed when the conversation ends.
             audio: Format of the audio; None when only typed turns are sent.
@@ -121,7 +138,9 @@ class Client:
             The events, as they arrive.
 
         Raises:
-            InvalidRequest: A value cannot be sent. What the server refuses is raised in the iteration.
+            InvalidRequest: A value cannot be sent. What the server refuses, and chunks that are no audio, are raised
+                in the iteration.
+            TypeError: An argument has another type.
         """
         config = conversation_config(
             audio=audio,
@@ -142,10 +161,10 @@ class Client:
         conversation = Conversation(
             self._server(),
             config,
-            audio_chunks,
+            check_source(audio_chunks, audio),
             audio,
             stop_window_seconds=stop_window_seconds,
-            reconnect_seconds=reconnect_seconds,
+            reconnect_seconds=check_seconds("reconnect_seconds", reconnect_seconds),
         )
         self._conversations = {one for one in self._conversations if not one.closed} | {conversation}
         return conversation

@@ -17,15 +17,15 @@ import itertools
 import time
 from contextlib import aclosing
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import grpc
 
 from vivavoce._connection import reach
 from vivavoce._errors import Overloaded, ResponseOverdue, ServerUnavailable, VivavoceError
-from vivavoce._events import Event, Reply
 from vivavoce._look_back import LookBack
 from vivavoce._outage import Outage, has_gone, retry_after_seconds, unavailable
+from vivavoce._reply import Reply
 from vivavoce._requests import Utterable, utterance_requests
 from vivavoce._stream import Stream
 from vivavoce._tasks import cancel, each, stop
@@ -35,7 +35,10 @@ from vivavoce.v1 import conversation_pb2 as pb
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Coroutine, Iterable
 
+    from typing_extensions import Self
+
     from vivavoce._config import AudioFormat
+    from vivavoce._events import Event
     from vivavoce._stream import Server
 
 _T = TypeVar("_T")
@@ -49,7 +52,7 @@ class _ClosedError(Exception):
 
 
 class Conversation:
-    """One conversation. Iterate over it, once, to hold it; leaving the iteration early, or `aclose`, ends it."""
+    """One conversation. Iterate over it, once, to hold it; leaving the iteration, `async with` or `aclose` ends it."""
 
     def __init__(
         self,
@@ -83,6 +86,21 @@ class Conversation:
             raise RuntimeError("A conversation can be held only once; call `converse` again.")
         self._begun = True
         return self._hold()
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError(
+            "A conversation is asynchronous: write `async for event in client.converse(...)`. "
+            "For programs without asyncio there is `vivavoce.sync.connect`."
+        )
+
+    def __await__(self) -> NoReturn:
+        raise TypeError("A conversation is not awaited: write `async for event in client.converse(...)`.")
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.aclose()
 
     @property
     def closed(self) -> bool:

@@ -9,7 +9,8 @@
      │    ├── AccessDenied     the server does not know the caller, or does not allow this
      │    ├── Incompatible     the server does not offer this: it is another version, or another service
      │    └── ServerFailed     the server has a fault of its own
-     └── NotAudio              a file that holds no audio that can be streamed
+     ├── NotAudio              a file that holds no audio that can be streamed
+     └── MicrophoneUnavailable no device, or none that records
 
 The text of every error is a sentence for people that says what to do. `retryable` tells programs whether the same
 request may succeed later; it is decided where the error is made, never by looking at its type.
@@ -104,3 +105,7 @@ class ServerFailed(ServerError):
 
 class NotAudio(VivavoceError):
     """A file that holds no audio that can be streamed."""
+
+
+class MicrophoneUnavailable(VivavoceError):
+    """There is no such microphone, or it cannot be opened, or it has stopped."""

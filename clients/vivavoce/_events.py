@@ -1,19 +1,16 @@
 """What a conversation tells its caller: one frozen dataclass per event.
 
 Times are in seconds. Positions in audio (`start_seconds`, `end_seconds`) count from the start of the conversation's
-audio; positions in text (`start`, `end`) count Unicode code points, and `end` is exclusive.
+audio. `to_dict` of every event returns what JSON can hold, with the keys that docs/command_line.md lists.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
-from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from vivavoce._reply import Reply
 
 
 class EndReason(Enum):
@@ -27,32 +24,6 @@ class EndReason(Enum):
     """The caller said so with `EndOfUtterance`."""
     HALF_CLOSE = "HALF_CLOSE"
     """The caller's audio came to its end."""
-
-
-class ReplyStatus(Enum):
-    """Whether a reply is whole."""
-
-    UNKNOWN = "UNKNOWN"
-    """Something that this version of the package does not know."""
-    COMPLETE = "COMPLETE"
-    """Every stage finished inside the budget."""
-    PARTIAL = "PARTIAL"
-    """Something is missing: `Reply.overran` names the stages that would have made the reply late."""
-    DEGRADED = "DEGRADED"
-    """A stage failed; a `Notice` before the reply says which and why."""
-
-
-class Stage(Enum):
-    """A part of the work on a turn."""
-
-    UNKNOWN = "UNKNOWN"
-    """Something that this version of the package does not know."""
-    ASR = "ASR"
-    """Speech recognition: audio to transcript."""
-    NLU = "NLU"
-    """Natural language understanding: transcript to intent and slots."""
-    QA = "QA"
-    """Question answering: transcript and documents to answer."""
 
 
 class NoticeCode(Enum):
@@ -86,6 +57,10 @@ class Started:
     conversation_id: str
     """Names the conversation in the server's logs."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the event as a line of the command's `--json` has it."""
+        return {"event": "started", "conversation_id": self.conversation_id}
+
 
 @dataclass(frozen=True, slots=True)
 class SpeechBegan:
@@ -95,6 +70,10 @@ class SpeechBegan:
     """Number of the turn within its conversation, from 1."""
     start_seconds: float
     """Where the speech begins."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the event as a line of the command's `--json` has it."""
+        return {"event": "speech_began", "turn": self.turn, "start_s": _rounded(self.start_seconds)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +107,21 @@ class Transcript:
     request_id: str = ""
     """Of a final transcript: name of the `EndOfUtterance` that ended the utterance; "" if none did."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the event as a line of the command's `--json` has it."""
+        told: dict[str, Any] = {
+            "event": "transcript",
+            "text": self.text,
+            "is_final": self.is_final,
+            "start_s": _rounded(self.start_seconds),
+            "end_s": _rounded(self.end_seconds),
+            "turn": self.turn,
+        }
+        if self.alternatives:
+            alternatives = [{"text": one.text, "confidence": round(one.confidence, 4)} for one in self.alternatives]
+            told["alternatives"] = alternatives
+        return told | _named(self.request_id)
+
 
 @dataclass(frozen=True, slots=True)
 class SpeechEnded:
@@ -142,121 +136,11 @@ class SpeechEnded:
     request_id: str = ""
     """Name of the `EndOfUtterance` that ended it; "" if none did."""
 
-
-@dataclass(frozen=True, slots=True)
-class Intent:
-    """What the speaker wants."""
-
-    name: str
-    """Name of the intent; `none` when nothing fits with enough confidence."""
-    confidence: float
-    """Calibrated probability of the most likely intent, 0 to 1."""
-    kind: UtteranceKind = UtteranceKind.UNSPECIFIED
-    """Whether a command, a question or a statement was said; `name` is `none` where no intent goes with that."""
-    negated: bool = False
-    """Whether what was said is denied, as in "don't turn on the lights"."""
-    candidates: tuple[IntentCandidate, ...] = ()
-    """The most likely intents, the best first, as many as `max_intents` asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """One detail of an intent."""
-
-    name: str
-    """Name of the slot."""
-    value: str
-    """The value in normal form: lower case, single spaces, no punctuation around it.
-
-    Of a slot with a closed list of values, the one that was meant, as it stands there."""
-    text: str
-    """The value as it stands in the transcript."""
-    start: int
-    """Where `text` begins in the transcript."""
-    end: int
-    """Where `text` ends in the transcript."""
-    resolved: Value | None = None
-    """The date, time or amount that the slot means; None where it means none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A passage of one of the caller's documents that answers the question."""
-
-    text: str
-    """The passage as it stands in the document."""
-    score: float
-    """Probability that the passage is the answer, 0 to 1."""
-    start: int
-    """Where the passage begins in the document."""
-    end: int
-    """Where the passage ends in the document."""
-    document_id: str
-    """`Document.id` of the document that holds it."""
-
-
-@dataclass(frozen=True, slots=True)
-class StageLatency:
-    """The time that one stage took."""
-
-    stage: Stage
-    """The stage; UNKNOWN where the SDK does not list it."""
-    queue_seconds: float
-    """Time spent waiting: for a free instance, in transport and in scheduling."""
-    compute_seconds: float
-    """Time that the model's engine computed."""
-    name: str = ""
-    """Name of the stage: `asr`, `nlu`, `qa`, or that of a stage which the server has besides."""
-
-
-@dataclass(frozen=True, slots=True)
-class Latency:
-    """Where the time of a reply went, as the server measured it."""
-
-    total_seconds: float
-    """From the end of the utterance to the sending of the reply."""
-    stages: tuple[StageLatency, ...]
-    """The stages that finished. A speculated stage ran before the end of the utterance: the sum may exceed the
-    total."""
-
-    def of(self, stage: Stage) -> StageLatency | None:
-        """Returns the time that `stage` took, or None when it did not finish."""
-        return next((entry for entry in self.stages if entry.stage is stage), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What was understood of one utterance, and the answer to it."""
-
-    turn: int
-    """Number of the turn within its conversation, from 1."""
-    transcript: str
-    """What was said, or the text of a typed turn."""
-    intent: Intent | None
-    """What the speaker wants; None when the stage failed or did not finish inside the budget, or words are missing."""
-    slots: tuple[Slot, ...]
-    """The details of the intent, in the order in which they were said."""
-    answer: Answer | None
-    """The answer, when the documents hold one and it was found inside the budget."""
-    status: ReplyStatus
-    """Whether every stage finished inside the budget."""
-    overran: tuple[Stage, ...]
-    """The stages that did not finish inside the budget, as far as `Stage` lists them."""
-    latency: Latency
-    """Where the time went, as the server measured it."""
-    speculated: bool
-    """Whether the reply was worked out during the trailing silence."""
-    client_latency_seconds: float | None = None
-    """From the moment in which this side sent what completes the utterance to the arrival of the reply. None when that
-    moment is not known: see `ReplyClock`."""
-    model_versions: Mapping[str, int] = field(default_factory=dict, hash=False)
-    """The version of each engine (`asr`, `intent_slot`, `qa`) that served the turn, without those it had no use for."""
-    request_id: str = ""
-    """Name of the `TypedTurn` that is answered, or of the `EndOfUtterance` that ended the utterance; "" if none did."""
-    readings: tuple[Reading, ...] = ()
-    """What each part of the utterance asks for, in the order of the text; `intent` and `slots` are of the whole."""
-    values: tuple[Value, ...] = ()
-    """The dates, times, durations, amounts and numbers of the utterance, in the order of the text."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the event as a line of the command's `--json` has it."""
+        end_s, reason = _rounded(self.end_seconds), self.reason.value
+        told = {"event": "speech_ended", "turn": self.turn, "end_s": end_s, "reason": reason}
+        return told | _named(self.request_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +156,11 @@ class Notice:
     request_id: str = ""
     """Name of the `TypedTurn` or `EndOfUtterance` that it concerns; "" when it concerns none."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the event as a line of the command's `--json` has it."""
+        told = {"event": "notice", "code": self.code.value, "message": self.message, "turn": self.turn}
+        return told | _named(self.request_id)
+
 
 @dataclass(frozen=True, slots=True)
 class GoingAway:
@@ -281,6 +170,10 @@ class GoingAway:
     """Why."""
     grace_seconds: float
     """Time left before the conversation is ended."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the event as a line of the command's `--json` has it."""
+        return {"event": "going_away", "reason": self.reason.value, "grace_s": _rounded(self.grace_seconds)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +189,19 @@ class Reconnected:
     replayed_seconds: float
     """How much audio is sent again."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the event as a line of the command's `--json` has it."""
+        lost_s, replayed_s = _rounded(self.lost_seconds), _rounded(self.replayed_seconds)
+        return {"event": "reconnected", "lost_s": lost_s, "replayed_s": replayed_s}
+
 
 Event: TypeAlias = Started | SpeechBegan | Transcript | SpeechEnded | Reply | Notice | GoingAway | Reconnected
 """Everything that a conversation tells its caller."""
+
+
+def _named(request_id: str) -> dict[str, Any]:
+    return {"request_id": request_id} if request_id else {}
+
+
+def _rounded(seconds: float) -> float:
+    return round(seconds, 3)

@@ -11,17 +11,8 @@ from typing import TYPE_CHECKING
 
 from vivavoce._config import Encoding
 from vivavoce._errors import Incompatible, InvalidRequest
-from vivavoce._events import (
-    EndReason,
-    Event,
-    Notice,
-    NoticeCode,
-    Reconnected,
-    Reply,
-    SpeechBegan,
-    SpeechEnded,
-    Transcript,
-)
+from vivavoce._events import EndReason, Event, Notice, NoticeCode, Reconnected, SpeechBegan, SpeechEnded, Transcript
+from vivavoce._reply import Reply
 from vivavoce._requests import MAX_AUDIO_MESSAGE_BYTES
 from vivavoce.v1 import conversation_pb2 as pb
 

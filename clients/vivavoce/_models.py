@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import grpc
 
 from vivavoce._address import admin_target, check_socket
+from vivavoce._checks import check_target
 from vivavoce._client import DEFAULT_TARGET
 from vivavoce._connection import open_channel, reach
 from vivavoce._errors import Incompatible
@@ -90,7 +91,7 @@ class ModelAdmin:
         connect_timeout_seconds: float = 5.0,
         load_timeout_seconds: float = 300.0,
     ) -> None:
-        self._target = target
+        self._target = check_target(target)
         self._connect_timeout_seconds = connect_timeout_seconds
         self._load_timeout_seconds = load_timeout_seconds
         self._channel: grpc.aio.Channel | None = None
@@ -99,6 +100,12 @@ class ModelAdmin:
         self._target = admin_target(self._target)
         self._channel = open_channel(self._target)
         return self
+
+    def __enter__(self) -> NoReturn:
+        raise TypeError("ModelAdmin is asynchronous: write `async with vivavoce.ModelAdmin(...) as models`.")
+
+    def __exit__(self, *_error: object) -> None:
+        """Never called."""
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

@@ -15,8 +15,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import deque
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
-from vivavoce._events import EndReason, Notice, NoticeCode, Reply, SpeechEnded
+from vivavoce._events import EndReason, Notice, NoticeCode, SpeechEnded
+
+if TYPE_CHECKING:
+    from vivavoce._reply import Reply
 
 # How much is remembered: chunks that were sent, and turns that were asked for and not yet answered.
 _MEMORY = 4096

@@ -7,12 +7,20 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from datetime import timezone
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from google.protobuf import duration_pb2
 from numpy.typing import NDArray
 
+from vivavoce._checks import (
+    check_documents,
+    check_endpointing,
+    check_format,
+    check_hints,
+    check_samples,
+    check_text,
+)
 from vivavoce._config import AudioFormat, Document, Encoding, EndOfUtterance, Endpointing, PhraseHints, TypedTurn
 from vivavoce._errors import InvalidRequest
 from vivavoce.v1 import conversation_pb2 as pb
@@ -22,8 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
-AudioChunk: TypeAlias = bytes | bytearray | memoryview | NDArray[np.float32] | NDArray[np.int16]
-"""Audio: bytes in the encoding of the conversation, or samples as an array of shape [n] or [n, channels]."""
+AudioChunk: TypeAlias = bytes | bytearray | memoryview | NDArray[np.floating[Any]] | NDArray[np.int16]
+"""Audio: bytes in the encoding of the conversation, or samples as an array of shape [n] or [n, channels].
+
+Floats lie between -1 and 1."""
 
 Utterable: TypeAlias = AudioChunk | EndOfUtterance | TypedTurn
 """Everything that a caller may put among the audio chunks."""
@@ -53,10 +63,14 @@ def conversation_config(  # noqa: PLR0913 - one keyword for each field of the co
 
     Raises:
         InvalidRequest: The message cannot hold a value, such as a time that is not a number.
+        TypeError: A value is of another type.
     """
+    check_format(audio)
+    check_endpointing(endpointing)
+    listed, hints = check_documents(documents), check_hints(phrase_hints)
     with refusing("config"):
-        config = pb.ConversationConfig(interim_results=interim_results, documents=_documents(documents))
-        config.phrase_hints.extend(pb.PhraseHints(phrases=h.phrases, boost=h.boost) for h in phrase_hints)
+        config = pb.ConversationConfig(interim_results=interim_results, documents=_documents(listed))
+        config.phrase_hints.extend(pb.PhraseHints(phrases=h.phrases, boost=h.boost) for h in hints)
     with refusing("config.max_alternatives"):
         config.max_alternatives = max_alternatives
     config.ignore_engine_hints = ignore_engine_hints
@@ -88,11 +102,14 @@ def ask_request(
 
     Raises:
         InvalidRequest: The message cannot hold a value, such as a text with half a surrogate pair.
+        TypeError: A value is of another type.
     """
+    check_text(text)
+    listed = check_documents(documents)
     with refusing("text"):
         request = pb.AskRequest(text=text)
     with refusing("documents"):
-        request.documents.extend(_documents(documents))
+        request.documents.extend(_documents(listed))
     if reply_budget_seconds is not None:
         with refusing("reply_budget"):
             request.reply_budget.CopyFrom(_duration(reply_budget_seconds))
@@ -128,13 +145,14 @@ def utterance_requests(
         made_up_id: Name of a typed turn or an end of utterance to which the caller gave none.
 
     Raises:
-        InvalidRequest: A typed turn, or a name, is not valid text.
+        InvalidRequest: A typed turn, or a name, is not valid text; or samples are not what the format says.
         TypeError: `said` is nothing that can be sent.
     """
     match said:
         case EndOfUtterance(request_id):
             yield _named(pb.ConverseRequest(end_of_utterance=pb.EndOfUtterance()), request_id or made_up_id)
         case TypedTurn(text, request_id):
+            check_text(text)
             with refusing("text"):
                 request = pb.ConverseRequest(text=text)
             yield _named(request, request_id or made_up_id)
@@ -157,34 +175,33 @@ def _audio_requests(data: bytes) -> Iterator[pb.ConverseRequest]:
 def _encode(chunk: AudioChunk, audio: AudioFormat) -> bytes:
     if isinstance(chunk, bytes | bytearray | memoryview):
         return bytes(chunk)
-    if not isinstance(chunk, np.ndarray) or chunk.dtype not in (np.float32, np.int16):
-        kind = f"an array of {chunk.dtype}" if isinstance(chunk, np.ndarray) else type(chunk).__name__
-        raise TypeError(f"Audio must be bytes or an array of float32 or int16, not {kind}.")
+    samples = check_samples(chunk, audio)
     if audio.encoding is Encoding.LINEAR_PCM:
-        return _to_int16(chunk).astype("<i2").tobytes()
+        return _to_int16(samples).astype("<i2").tobytes()
     if audio.encoding is Encoding.LINEAR_PCM_FLOAT32:
-        return _to_float32(chunk).astype("<f4").tobytes()
+        return _to_float32(samples).astype("<f4").tobytes()
     raise TypeError(f"Arrays cannot be sent as {audio.encoding.name}: encode them, or choose LINEAR_PCM.")
 
 
-def _to_int16(samples: NDArray[np.float32] | NDArray[np.int16]) -> NDArray[np.int16]:
-    if samples.dtype == np.int16:
-        return np.asarray(samples, np.int16)
+def _to_int16(array: NDArray[np.generic]) -> NDArray[np.int16]:
+    if array.dtype == np.int16:
+        return np.asarray(array, np.int16)
+    samples = np.asarray(array, np.float32)  # 24 bits of precision: nothing is lost.
     if not np.isfinite(samples).all():  # As integers they would be some arbitrary, loud value.
         raise InvalidRequest("The audio holds NaN or infinite samples; check where it comes from.", field="audio")
-    scaled = np.clip(np.rint(samples * _PCM16_SCALE), -_PCM16_SCALE, _PCM16_SCALE - 1)
-    return np.asarray(scaled, np.int16)
+    scaled = samples * np.float32(_PCM16_SCALE)
+    np.rint(scaled, out=scaled)
+    np.clip(scaled, -_PCM16_SCALE, _PCM16_SCALE - 1, out=scaled)
+    return scaled.astype(np.int16)
 
 
-def _to_float32(samples: NDArray[np.float32] | NDArray[np.int16]) -> NDArray[np.float32]:
-    if samples.dtype == np.float32:
-        return np.asarray(samples, np.float32)
-    return (samples / _PCM16_SCALE).astype(np.float32)
+def _to_float32(array: NDArray[np.generic]) -> NDArray[np.float32]:
+    samples = np.asarray(array, np.float32)
+    return samples / np.float32(_PCM16_SCALE) if array.dtype == np.int16 else samples
 
 
-def _documents(documents: Iterable[Document | str]) -> list[reply_pb2.Document]:
+def _documents(listed: Sequence[Document | str]) -> list[reply_pb2.Document]:
     """Makes the messages of documents; several plain texts get their places as ids, lest two have none."""
-    listed = list(documents)
     several = sum(isinstance(document, str) for document in listed) > 1
     return [
         reply_pb2.Document(text=document, id=str(number) if several else "")
@@ -215,12 +232,14 @@ def _duration(seconds: float) -> duration_pb2.Duration:
 
 @contextmanager
 def refusing(field: str) -> Iterator[None]:
-    """Turns what protobuf says about a value that it cannot hold into a sentence."""
+    """Turns what protobuf says about a value that it cannot hold into a sentence that names the field."""
     try:
         yield
     except UnicodeEncodeError as error:
         raise InvalidRequest(
             "The text is not valid Unicode; send text that can be encoded as UTF-8.", field=field
         ) from error
+    except TypeError as error:
+        raise TypeError(f"{field} holds a value of another type ({error}); correct it.") from error
     except (ValueError, OverflowError) as error:
         raise InvalidRequest(f"{field} holds a number that is out of range; correct it.", field=field) from error

@@ -7,25 +7,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from vivavoce._events import (
     Alternative,
-    Answer,
     EndReason,
     Event,
     GoingAway,
     GoingAwayReason,
-    Intent,
-    Latency,
     Notice,
     NoticeCode,
-    Reply,
-    ReplyStatus,
-    Slot,
     SpeechBegan,
     SpeechEnded,
-    Stage,
-    StageLatency,
     Started,
     Transcript,
 )
+from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
 from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value, ValueKind
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2

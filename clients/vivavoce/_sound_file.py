@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -58,17 +59,21 @@ class SoundFile(soundfile.SoundFile):  # type: ignore[misc]  # soundfile has no 
 
 
 @contextmanager
-def open_sound(path: Path) -> Iterator[SoundFile]:
-    """Opens a file, and closes it at the end.
+def open_sound(source: Path | bytes) -> Iterator[SoundFile]:
+    """Opens a file, or the content of one, and closes it at the end.
 
     Raises:
         NotAudio: It cannot be read, now or later on.
     """
-    # Where names are bytes, they need not be UTF-8; soundfile takes only str that is.
-    name = os.fsencode(path) if os.name == "posix" else str(path)
     try:
-        with SoundFile(name) as file:
+        with SoundFile(io.BytesIO(source) if isinstance(source, bytes) else _name(source)) as file:
             yield file
     except soundfile.LibsndfileError as error:
         reason = error.error_string.rstrip(".")
-        raise NotAudio(f"{path} cannot be read as audio ({reason}); choose a WAV, FLAC, Ogg or MP3 file.") from error
+        told = "The audio" if isinstance(source, bytes) else source
+        raise NotAudio(f"{told} cannot be read as audio ({reason}); choose a WAV, FLAC, Ogg or MP3 file.") from error
+
+
+def _name(path: Path) -> str | bytes:
+    """Returns the path as soundfile takes it: where names are bytes, they need not be UTF-8; its str must be."""
+    return os.fsencode(path) if os.name == "posix" else str(path)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import grpc
 
 from vivavoce._connection import stub
-from vivavoce._events import Event, GoingAway, GoingAwayReason, Notice, Reply, SpeechEnded
+from vivavoce._events import Event, GoingAway, GoingAwayReason, Notice, SpeechEnded
+from vivavoce._reply import Reply
 from vivavoce._reply_clock import ReplyClock
 from vivavoce._responses import event_from_response
 from vivavoce._status import error_from_rpc

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vivavoce._events import Intent, Slot
+    from vivavoce._reply import Intent, Slot
 
 
 class UtteranceKind(Enum):

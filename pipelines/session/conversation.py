@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pipelines.audio.decoding import AudioDecoder
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
-from pipelines.load.workload import Workload, strain
+from pipelines.load.workload import Workload
 from pipelines.messages import AwayReason, GoingAway, Reply, Transcript
 from pipelines.recognition.phrase_hints import with_engine_hints
 from pipelines.recognition.segments import Segments
@@ -18,7 +18,8 @@ from pipelines.session.config import ConversationConfig
 from pipelines.session.intake import Intake
 from pipelines.session.outbox import Outbox
 from pipelines.session.stalling import StallWatch
-from pipelines.stages.registry import StageRequest
+from pipelines.session.turn_models import ModelsByTurn
+from pipelines.stages.registry import ASR, StageRequest
 from pipelines.stages.runner import StageRunner
 from pipelines.stages.shipped import SHIPPED_STAGES
 from pipelines.turns import deadlines, effects, events, listening
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from pipelines.errors import ModelError
     from pipelines.messages import Message
-    from pipelines.models.ports import Hypothesis, Models, RecognitionOptions, TurnModels
+    from pipelines.models.ports import Hypothesis, Models, RecognitionOptions
     from pipelines.stages.registry import StageRegistry
     from pipelines.vad.voice_activity import VoiceActivity
 
@@ -55,8 +56,10 @@ class Conversation:
         voice: judges this conversation's audio; may be None when only text will be sent.
         workload: what it shares with all conversations of a service; left out: it is held by itself.
         stages: what is made of a turn's text.
+        name: its name, for those who observe it.
 
     Attributes:
+        name: the same.
         outbox: what it has to say.
         last_failure: why a stage failed last; None while none has.
         recognized_samples: audio that it has sent to the recognizer so far, 16 kHz.
@@ -69,21 +72,22 @@ class Conversation:
         voice: VoiceActivity | None,
         workload: Workload | None = None,
         stages: StageRegistry = SHIPPED_STAGES,
+        name: str = "",
     ) -> None:
+        self.name = name
         self.outbox = Outbox(self._told)
         self.last_failure: ModelError | None = None
         self.recognized_samples = 0
         self._workload = workload or Workload()
         self._precedence = self._workload.precedence
         self._config = config
-        self._models = models
+        self._models = ModelsByTurn(models)
         self._decoder = AudioDecoder(config.audio_format) if config.audio_format else None
         self._intake = Intake(voice)
         settings = dataclasses.replace(
             config.turns, stages=stages.plan(config), alternatives=config.recognition.alternatives
         )
         self._state = State.initial(settings)
-        self._turns: dict[int, TurnModels] = {}
         self._progress = asyncio.Event()
         self._segments = Segments(
             self._transcribed,
@@ -153,6 +157,10 @@ class Conversation:
         """Tells the caller that the server will end the conversation."""
         self.outbox.put(GoingAway(reason, grace_seconds))
 
+    def fail(self, error: Exception) -> None:
+        """Ends the outbox with ``error``."""
+        self.outbox.fail(error)
+
     def finish(self) -> None:
         """Says nothing more; what is under way goes on until :meth:`close`."""
         self.outbox.finish()
@@ -220,7 +228,7 @@ class Conversation:
             self._perform(effect)
         if todo or not isinstance(happened[-1], events.Heard):
             # Windows of audio that ask for nothing, as in silence, have changed no turn.
-            self._release_models()
+            self._models.keep({turn.number for turn in self._state.turns})
             speaks = self._state.speaking is not None and self._state.settings.replies
             self._workload.bulk.note(self, reply_is_due=self._state.reply_is_due, speaks=speaks)
         self._progress.set()
@@ -228,7 +236,7 @@ class Conversation:
     def _perform(self, effect: effects.Effect) -> None:
         match effect:
             case effects.OpenSegment(turn, segment):
-                self._segments.open(segment, self._models_of(turn).recognizer, self._recognition_options())
+                self._segments.open(segment, self._models.of(turn).recognizer, self._recognition_options())
             case effects.SendAudio(segment, start, stop, decode):
                 self.recognized_samples += stop - start
                 due = deadlines.text_due(self._state, segment, self._loop.time()) if decode else None
@@ -246,7 +254,7 @@ class Conversation:
             case effects.Emit(message):
                 self._emit(message)
             case effects.CountGuess(fate):
-                self._workload.guesses[fate] += 1
+                self._workload.observer.speculated(self.name, fate)
             case effects.Finish():
                 self.outbox.finish()
 
@@ -255,10 +263,8 @@ class Conversation:
             timer = self._timers.pop(message.turn, None)
             if timer is not None:
                 timer.cancel()
-            if message.turn in self._turns:
-                message = dataclasses.replace(message, model_versions=self._turns[message.turn].versions)
-            silence = deadlines.guessing_seconds(self._state.settings)
-            self._workload.strains.append(strain(message, self._loop.time(), self._state.settings, silence))
+            message = dataclasses.replace(message, model_versions=self._models.versions(message.turn))
+            self._workload.observer.replied(self.name, message, self._state.settings, self._loop.time())
         if isinstance(message, Reply) or (isinstance(message, Transcript) and message.is_final):
             self._precedence.begin(self)
         self.outbox.put(message)
@@ -273,32 +279,25 @@ class Conversation:
     def _recognition_options(self) -> RecognitionOptions:
         """Returns what is asked of recognition, with the hints of the engine for intents that serves now."""
         options = self._config.recognition
-        return with_engine_hints(options, self._models.intents.hints) if self._config.engine_hints else options
-
-    def _models_of(self, turn: int) -> TurnModels:
-        """Returns the versions of the models that the turn began with: all its work is done by the same ones."""
-        if turn not in self._turns:
-            self._turns[turn] = self._models.begin_turn()
-        return self._turns[turn]
-
-    def _release_models(self) -> None:
-        under_way = {turn.number for turn in self._state.turns}
-        for turn in self._turns.keys() - under_way:
-            self._turns.pop(turn).release()
+        return with_engine_hints(options, self._models.hints) if self._config.engine_hints else options
 
     def _transcribed(self, segment: int, hypothesis: Hypothesis) -> None:
         self._dispatch(events.Transcribed(segment, hypothesis))
 
     def _recognition_failed(self, segment: int, error: ModelError) -> None:
-        self.last_failure = error
+        self._failed(0, ASR, error)
         self._dispatch(events.RecognitionFailed(segment, str(error)))
 
     def _stage_failed(self, error: ModelError, event: events.StageFailed) -> None:
-        self.last_failure = error
+        self._failed(event.turn, event.stage, error)
         self._dispatch(event)
+
+    def _failed(self, turn: int, stage: str, error: ModelError) -> None:
+        self.last_failure = error
+        self._workload.observer.failed(self.name, turn, stage, error)
 
     def _run_stage(self, effect: effects.RunStage) -> None:
         due = deadlines.stages_due(self._state, effect.turn, self._loop.time())
         request = StageRequest(effect.text, self._config, effect.inputs, due)
-        stage, models = self._stages[effect.stage], self._models_of(effect.turn)
+        stage, models = self._stages[effect.stage], self._models.of(effect.turn)
         self._running.start(stage, effect.turn, effect.guess, request, models)

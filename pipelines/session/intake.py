@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from pipelines.audio.high_pass import BLOCK_SAMPLES, HighPass
+from pipelines.audio.resampling import NO_SAMPLES
 from pipelines.audio.timeline import Timeline
 from pipelines.load.pacing import Lead
 from pipelines.vad.voice_activity import WINDOW_SAMPLES, WINDOW_SECONDS
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     from pipelines.load.workload import Workload
@@ -21,7 +24,7 @@ WINDOWS_AT_A_TIME = 16
 
 
 class Intake:
-    """The audio of one conversation.
+    """The audio of one conversation, behind a high-pass filter.
 
     Args:
         voice: judges it; None where none will come.
@@ -33,23 +36,31 @@ class Intake:
     def __init__(self, voice: VoiceActivity | None) -> None:
         self.held_back = False
         self._voice = voice
+        self._high_pass = HighPass()
         self._timeline = Timeline()
+        # What is no whole block of the filter yet, as it came.
+        self._unfiltered = NO_SAMPLES
         self._lead = Lead()
         self._judged_to = 0
 
     @property
     def end(self) -> int:
         """Number of the sample that comes next, 16 kHz."""
-        return self._timeline.end
+        return self._timeline.end + len(self._unfiltered)
 
     @property
     def kept_samples(self) -> int:
         """Samples that are still held."""
-        return len(self._timeline)
+        return len(self._timeline) + len(self._unfiltered)
 
     def add(self, samples: npt.NDArray[np.float32]) -> None:
         """Takes audio in, float32 ``[samples]`` at 16 kHz."""
-        self._timeline.append(samples)
+        heard = np.concatenate((self._unfiltered, samples)) if len(self._unfiltered) else samples
+        whole = len(heard) - len(heard) % BLOCK_SAMPLES
+        if whole:
+            self._timeline.append(self._high_pass.filter(heard[:whole].reshape(-1, BLOCK_SAMPLES)).ravel())
+        # A copy: the block that it is a part of need not be kept.
+        self._unfiltered = heard[whole:].copy()
 
     def get(self, start: int, stop: int) -> npt.NDArray[np.float32]:
         """Returns samples ``start`` up to ``stop``, exclusive, float32 ``[samples]``.
@@ -57,13 +68,19 @@ class Intake:
         Raises:
             IndexError: some of them were forgotten, or were not heard yet.
         """
-        return self._timeline.get(start, stop)
+        filtered = self._timeline.end
+        if stop <= filtered:
+            return self._timeline.get(start, stop)
+        if not start <= stop <= self.end:
+            raise IndexError(f"samples {start} to {stop} are not held: they were heard up to {self.end}")
+        begun = self._high_pass.peek(self._unfiltered)[max(0, start - filtered) : stop - filtered]
+        return np.concatenate((self._timeline.get(min(start, filtered), filtered), begun))
 
     def judge(self) -> list[float]:
         """Returns how likely each of the next windows is speech, 0 to 1; none where none is whole yet."""
         assert self._voice is not None
         judged = self._judged_to // WINDOW_SAMPLES
-        windows = min(self.end // WINDOW_SAMPLES - judged, WINDOWS_AT_A_TIME - judged % WINDOWS_AT_A_TIME)
+        windows = min(self._timeline.end // WINDOW_SAMPLES - judged, WINDOWS_AT_A_TIME - judged % WINDOWS_AT_A_TIME)
         if not windows:
             return []
         start, self._judged_to = self._judged_to, self._judged_to + windows * WINDOW_SAMPLES

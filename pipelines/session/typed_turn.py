@@ -8,20 +8,28 @@ from pipelines.errors import ModelError
 from pipelines.load.workload import Workload
 from pipelines.messages import Reply
 from pipelines.session.conversation import Conversation
+from pipelines.stages.shipped import SHIPPED_STAGES
 
 if TYPE_CHECKING:
     from pipelines.load.bulk import BulkGate
     from pipelines.models.ports import Models
     from pipelines.session.config import ConversationConfig
+    from pipelines.stages.registry import StageRegistry
 
 
-async def answer_typed(models: Models, text: str, config: ConversationConfig, bulk: BulkGate | None = None) -> Reply:
+async def answer_typed(
+    models: Models,
+    text: str,
+    config: ConversationConfig,
+    bulk: BulkGate | None = None,
+    stages: StageRegistry = SHIPPED_STAGES,
+) -> Reply:
     """Understands and answers ``text``, with what is ready inside the budget; bulk work behind ``bulk`` waits for it.
 
     Raises:
         ModelError: every stage failed.
     """
-    conversation = Conversation(config, models, None, Workload(bulk))
+    conversation = Conversation(config, models, None, Workload(bulk), stages)
     try:
         await conversation.add_text(text)
         await conversation.half_close()

@@ -10,6 +10,7 @@ import numpy as np
 import onnxruntime
 
 from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.vad.level import LevelGain
 from pipelines.vad.silero_graph import CONTEXT_SAMPLES, MEMORY, plain_graph
 
 if TYPE_CHECKING:
@@ -27,11 +28,6 @@ SPEECH_BEGINS = 0.5
 
 SPEECH_ENDS = 0.35
 """Probability below which a window is silence after speech."""
-
-_INAUDIBLE_RMS = 1e-3
-"""-60 dB of full scale: the hiss of a muted microphone. What is quieter is not judged while nobody speaks."""
-
-_INAUDIBLE_ENERGY = _INAUDIBLE_RMS**2 * WINDOW_SAMPLES
 
 
 class VoiceActivity(Protocol):
@@ -73,18 +69,22 @@ class SileroModel:
 
 
 class SileroStream:
-    """The state of one stream: the network's memory and the last samples heard."""
+    """The state of one stream: the network's memory, the gain, and the last samples heard."""
 
     def __init__(self, model: SileroModel) -> None:
         self._model = model
         self._memory: Memory = (np.zeros(MEMORY, np.float32), np.zeros(MEMORY, np.float32))
         self._context = np.zeros(CONTEXT_SAMPLES, np.float32)
+        self._gain = LevelGain()
         self._last = 0.0
 
     def probabilities(self, windows: npt.NDArray[np.float32]) -> list[float]:
         """Returns for each of the next windows, float32 ``[windows, 512]`` at 16 kHz, how probably somebody speaks."""
         samples = self._with_contexts(windows)
-        inaudible = [energy < _INAUDIBLE_ENERGY for energy in np.einsum("ij,ij->i", windows, windows).tolist()]
+        powers = np.einsum("ij,ij->i", windows, windows) / np.float32(WINDOW_SAMPLES)
+        gains, inaudible = self._gain.follow(powers.tolist())
+        if max(gains) > 1:
+            samples = samples * np.array(gains, np.float32)[:, np.newaxis]
         found: list[float] = []
         while (at := len(found)) < len(windows):
             if inaudible[at] and self._last < SPEECH_ENDS:

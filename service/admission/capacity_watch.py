@@ -14,6 +14,7 @@ from service.refusals import LateRepliesError, TooManySpeakersError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+    from pipelines.load.utilization import Utilization
     from pipelines.load.workload import Workload
     from service.refusals import ServiceError
     from service.sessions.open_conversations import OpenConversations
@@ -37,7 +38,8 @@ class CapacityWatch:
 
     Args:
         open_conversations: what is said.
-        workload: how well it is answered; told whether the machine is short of time.
+        workload: told whether the machine is short of time.
+        utilization: how well it is answered.
         busy_seconds: returns for how long each model has computed so far, on average of its instances.
         speakers: what :attr:`limit` is until the machine is measured.
     """
@@ -46,11 +48,13 @@ class CapacityWatch:
         self,
         open_conversations: OpenConversations,
         workload: Workload,
+        utilization: Utilization,
         busy_seconds: Callable[[], Awaitable[Mapping[str, float]]],
         speakers: float = UNMEASURED_SPEAKERS,
     ) -> None:
         self._open = open_conversations
         self._workload = workload
+        self._utilization = utilization
         self._busy_seconds = busy_seconds
         self._limit: AdaptiveLimit | None = None
         self._unmeasured = speakers
@@ -96,7 +100,7 @@ class CapacityWatch:
             at, before = now, after
 
     def _take_in(self, now: float) -> None:
-        self._strains.extend((now, strain) for strain in self._workload.take_strains())
+        self._strains.extend((now, strain) for strain in self._utilization.take())
         while self._strains and self._strains[0][0] < now - _STRAIN_SECONDS:
             self._strains.popleft()
         strain = slowest_twentieth([strain for _, strain in self._strains])

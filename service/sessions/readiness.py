@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from grpc_health.v1 import health_pb2
 
-from service.api.riva.handlers import SERVICE_NAMES as RIVA_SERVICE_NAMES
-from service.api.vivavoce.converters import SERVICE_NAME
-
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from grpc_health.v1 import health
 
@@ -35,9 +32,23 @@ class ModelServer(Protocol):
 
 
 class Readiness:
-    """SERVING and an open door while every model is ready, NOT_SERVING and a shut one otherwise."""
+    """SERVING and an open door while every model is ready, NOT_SERVING and a shut one otherwise.
 
-    def __init__(self, models: ModelServer, health_servicer: health.aio.HealthServicer, admission: Admission) -> None:
+    Args:
+        models: tells which models are not ready.
+        health_servicer: is told the status.
+        admission: the door.
+        services: full names of the gRPC services that health is told for, besides the whole server.
+    """
+
+    def __init__(
+        self,
+        models: ModelServer,
+        health_servicer: health.aio.HealthServicer,
+        admission: Admission,
+        services: Collection[str],
+    ) -> None:
+        self._services = ("", *services)
         self._models = models
         self._health = health_servicer
         self._admission = admission
@@ -92,5 +103,5 @@ class Readiness:
     async def _set(self, *, serving: bool) -> None:
         states = health_pb2.HealthCheckResponse
         status = states.SERVING if serving else states.NOT_SERVING
-        for name in ("", SERVICE_NAME, *RIVA_SERVICE_NAMES):
+        for name in self._services:
             await self._health.set(name, status)

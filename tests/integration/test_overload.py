@@ -70,7 +70,7 @@ async def test_of_three_times_as_many_those_who_are_let_in_are_answered(triton: 
         await until_no_sequence_is_open(triton)
         both = await asyncio.gather(speak(address), speak(address))
         assert all(any(isinstance(event, vivavoce.Reply) for event in events) for events in both)
-    found = re.search(r"guesses: (\d+) made.* refused for want of room: 4$", log.read_text(), re.MULTILINE)
+    found = re.search(r"speculations: (\d+) made.* refused for want of room: 4$", log.read_text(), re.MULTILINE)
     assert found
     assert int(found[1]) >= 1
 

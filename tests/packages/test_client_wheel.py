@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).with_name("client_program.py")
+SYNC_PROGRAM = Path(__file__).with_name("sync_program.py")
 WRONG_PROGRAM = """
 import vivavoce
 
@@ -89,6 +90,17 @@ def test_a_program_talks_to_a_service(version: str, install: Install, record_pro
     record_property("import_seconds", min(float(run(python, "-I", "-c", clock)) for _ in range(3)))
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_program_without_asyncio_talks_to_a_service_and_tests_itself(version: str, install: Install):
+    with serving() as service:
+        said = run(install(version), "-I", "-W", "error", SYNC_PROGRAM, service.address)
+    assert [json.loads(line) for line in said.splitlines()] == [
+        {"asked": "turn on the light"},
+        {"request_id": "end", "rest": 0},
+        {"scripted": "greet"},
+    ]
+
+
 def test_the_program_of_the_readme_runs(install: Install, tmp_path: Path):
     [program] = re.findall(r"```python\n(.*?)```", (ROOT / "clients" / "README.md").read_text(), re.DOTALL)
     with serving() as service:
@@ -129,7 +141,8 @@ def test_the_commands_run_without_the_server(version: str, install: Install):
 def test_the_clients_own_tests_pass_on_the_oldest_python(install: Install):
     """Those of what Python 3.10 lacks: time limits and tasks that end together."""
     python = install(OLDEST, "[cli,files,mic,wyoming]", "pytest", "pytest-asyncio", "hypothesis", "psutil")
-    files = ("test_tasks.py", "test_giving_up.py", "wyoming/test_transcribing.py", "wyoming/test_answering.py")
+    files = ("test_tasks.py", "test_giving_up.py", "test_sync.py", "test_testing.py")
+    files += ("test_checks.py", "test_microphone.py", "wyoming/test_transcribing.py", "wyoming/test_answering.py")
     tests = [ROOT / "tests" / "unit" / "clients" / file for file in files]
     run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", ROOT, *tests)
 
@@ -137,8 +150,9 @@ def test_the_clients_own_tests_pass_on_the_oldest_python(install: Install):
 def check_types(checker: list[str | Path], tmp_path: Path) -> str:
     """Checks a program that is right, and returns what is said of one that is wrong."""
     (tmp_path / "right.py").write_text(PROGRAM.read_text())
+    (tmp_path / "right_sync.py").write_text(SYNC_PROGRAM.read_text())
     (tmp_path / "wrong.py").write_text(WRONG_PROGRAM)
-    run(*checker, tmp_path / "right.py")
+    run(*checker, tmp_path / "right.py", tmp_path / "right_sync.py")
     done = subprocess.run([*checker, tmp_path / "wrong.py"], capture_output=True, text=True)
     assert done.returncode == 1
     return done.stdout

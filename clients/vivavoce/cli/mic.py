@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 import vivavoce
-from vivavoce.cli._microphone import BLOCK_SECONDS, Device, Microphone, choose_device, list_devices, load_portaudio
 from vivavoce.cli.converse import show_conversation
+from vivavoce.cli.extras import extra
 from vivavoce.cli.options import (
     budget_option,
     context_options,
@@ -26,6 +26,7 @@ from vivavoce.cli.options import (
     understanding_options,
 )
 from vivavoce.cli.views import View, choose_view
+from vivavoce.microphone import Device, Microphone, devices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,21 +65,21 @@ def mic(
     """Speak into the microphone and see what is understood. Ctrl-C ends it, when the last reply is there."""
     documents = read_documents(contexts, context_files)
     phrase_hints = read_hints(hints, hint_files, boost)
-    portaudio = load_portaudio()
-    devices = list_devices(portaudio)
+    with extra("mic", "The microphone"):
+        found = devices()
     if wants_list:
-        _print_devices(devices, as_json=as_json)
+        _print_devices(found, as_json=as_json)
         return
-    chosen = choose_device(devices, device)
+    chosen = Microphone(device).device
 
-    async def work(view: View) -> int:
-        microphone = Microphone(portaudio, chosen)
+    async def work(view: View) -> float:
+        microphone = Microphone(chosen, on_level=view.level)
         _stop_on_interrupt(microphone)
         async with vivavoce.connect(server) as client:
-            with microphone.recording():
+            with microphone:
                 conversation = client.converse(
-                    microphone.blocks(view.level),
-                    audio=vivavoce.AudioFormat(sample_rate_hz=microphone.sample_rate_hz),
+                    microphone,
+                    audio=microphone.format,
                     interim_results=True,
                     documents=documents,
                     phrase_hints=phrase_hints,
@@ -90,13 +91,12 @@ def mic(
                     reconnect_seconds=_RECONNECT_SECONDS,
                 )
                 await show_conversation(conversation, view)
-        return microphone.lost_blocks
+        return microphone.lost_seconds
 
     click.echo(f"Listening to {chosen.name}; Ctrl-C ends it.", err=True)
     with choose_view(as_json=as_json, budget_seconds=seconds(budget_ms)) as view:
-        lost_blocks = asyncio.run(work(view))
-    if lost_blocks:
-        lost_seconds = lost_blocks * BLOCK_SECONDS
+        lost_seconds = asyncio.run(work(view))
+    if lost_seconds:
         click.echo(
             f"At least {lost_seconds:g} s of speech were lost: this computer or the server is too slow, or was away.",
             err=True,

@@ -7,6 +7,7 @@ inputs and outputs.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from concurrent.futures import wait
@@ -20,8 +21,10 @@ from engines.asr.moonshine.alignment import attention
 from engines.asr.moonshine.decoder import BeamBatch, DecoderBatch, EncodedBatch, cross_queries
 from engines.asr.moonshine.decoding import decode_greedily
 from engines.asr.moonshine.drafting import MOST_ROWS, Drafter, drafting_pays
+from engines.asr.moonshine.marks import without_doubled_marks, without_open_end
+from engines.asr.moonshine.repetition import find_repetitions, without_loops
 from engines.asr.moonshine.tokenizer import END_TOKEN, START_TOKEN, load_tokenizer
-from engines.asr.moonshine.word_times import time_words
+from engines.asr.moonshine.word_times import time_words, with_tidy_marks
 from engines.asr.search.beams import search
 from engines.asr.search.hints import HINTS_SECONDS, BiasCache
 from engines.asr.search.ports import NOTHING, SearchTask
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from engines.asr.moonshine.word_times import TimedWord
     from engines.asr.search.hints import Hint, PhraseBias
@@ -60,6 +65,7 @@ _MAX_DRAFTED_TOKENS = 512
 # Less new speech has so few tokens that the exact decoder is as fast by itself.
 _LEAST_DRAFTED_SAMPLES = round(0.7 * SAMPLE_RATE)
 _TRIAL_SECONDS = 4
+_LOOP_PASSES = 3
 
 
 class MoonshineRecognizer:
@@ -91,7 +97,7 @@ class MoonshineRecognizer:
 
     def text(self, tokens: Sequence[int]) -> str:
         """Returns the text of ``tokens``."""
-        return self._tokenizer.decode(tokens)
+        return without_open_end(without_doubled_marks(self._tokenizer.decode(tokens)))
 
     def bias(self, hints: tuple[Hint, ...]) -> Future[PhraseBias]:
         """Returns what ``hints`` make of the search; made once, in a thread of its own, and kept for a while."""
@@ -163,7 +169,24 @@ class MoonshineRecognizer:
         drafts = self._drafts(utterances, encoded, limits)
         predictor = DecoderBatch(self._decoder, encoded, max(limits) + 1)
         hypotheses = decode_greedily(predictor, drafts, limits)
-        return [hypothesis.tokens for hypothesis in hypotheses]
+        return self._without_loops(utterances, [hypothesis.tokens for hypothesis in hypotheses])
+
+    def _without_loops(self, utterances: Sequence[Utterance], texts: Sequence[Sequence[int]]) -> list[list[int]]:
+        """Takes out of texts, one an utterance, what is repeated there and was said once. Few texts repeat anything."""
+        kept = [list(tokens) for tokens in texts]
+        looked_at: Sequence[int] = range(len(kept))
+        for _ in range(_LOOP_PASSES):
+            words = {row: self._tokenizer.spoken_words(kept[row]) for row in looked_at}
+            rows = [row for row in looked_at if find_repetitions(words[row])]
+            if not rows:
+                break
+            weights = self._attention([utterances[row] for row in rows], [kept[row] for row in rows])
+            shorter = [without_loops(kept[row], words[row], own) for row, own in zip(rows, weights, strict=True)]
+            # Within what is left of a loop there may be a shorter one.
+            looked_at = [row for row, tokens in zip(rows, shorter, strict=True) if len(tokens) < len(kept[row])]
+            for row, tokens in zip(rows, shorter, strict=True):
+                kept[row] = tokens
+        return kept
 
     def _load_drafter(self, path: Path, threads: int) -> Drafter | None:
         session = _load(path, threads)
@@ -194,7 +217,10 @@ class MoonshineRecognizer:
             for utterance in utterances
         ]
         capacity = max(task.limit for task in tasks) + 1
-        return search(BeamBatch(self._decoder, self._encode(utterances), capacity, width), tasks, width)
+        found = search(BeamBatch(self._decoder, self._encode(utterances), capacity, width), tasks, width)
+        rows = [(utterance, text) for utterance, texts in zip(utterances, found, strict=True) for text in texts]
+        kept = iter(self._without_loops([utterance for utterance, _ in rows], [text.tokens for _, text in rows]))
+        return [[dataclasses.replace(text, tokens=tuple(next(kept))) for text in texts] for texts in found]
 
     def _ready_bias(self, utterance: Utterance) -> PhraseBias:
         bias = utterance.bias
@@ -202,19 +228,28 @@ class MoonshineRecognizer:
 
     def _time_batch(self, utterances: Sequence[Utterance]) -> list[tuple[TimedWord, ...]]:
         """Finds when words were said, in utterances that fit into one decoder batch."""
-        encoded = self._encode(utterances)
-        lengths = np.array([len(utterance.tokens) + 1 for utterance in utterances], np.int32)
-        tokens = np.full((len(utterances), lengths.max()), END_TOKEN, np.int64)
-        tokens[:, 0] = START_TOKEN
-        for row, utterance in zip(tokens, utterances, strict=True):
-            row[1 : len(utterance.tokens) + 1] = utterance.tokens
-        queries = cross_queries(self._decoder, encoded, tokens, lengths)
         found = []
-        for row, (utterance, frames) in enumerate(zip(utterances, _frames(utterances), strict=True)):
-            own = [query[row, : lengths[row]] for query in queries]
-            weights = attention(own, [key[row] for key in encoded.cross[::2]], frames)
-            found.append(time_words(self._tokenizer.words(utterance.tokens), weights, utterance.audio))
+        weights = self._attention(utterances, [utterance.tokens for utterance in utterances])
+        for utterance, own in zip(utterances, weights, strict=True):
+            words = time_words(self._tokenizer.words(utterance.tokens), own, utterance.audio)
+            found.append(with_tidy_marks(words))
         return found
+
+    def _attention(self, utterances: Sequence[Utterance], texts: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
+        """Returns how much each token of texts, one an utterance, and their ends looked at each frame."""
+        encoded = self._encode(utterances)
+        lengths = np.array([len(tokens) + 1 for tokens in texts], np.int32)
+        padded = np.full((len(texts), lengths.max()), END_TOKEN, np.int64)
+        padded[:, 0] = START_TOKEN
+        for row, tokens in zip(padded, texts, strict=True):
+            row[1 : len(tokens) + 1] = tokens
+        queries = cross_queries(self._decoder, encoded, padded, lengths)
+        return [
+            attention(
+                [query[row, : lengths[row]] for query in queries], [key[row] for key in encoded.cross[::2]], frames
+            )
+            for row, frames in enumerate(_frames(utterances))
+        ]
 
     def _encode(self, utterances: Sequence[Utterance]) -> EncodedBatch:
         """Encodes utterances, those of similar length together."""

@@ -71,7 +71,14 @@ class Tokenizer:
 
     def words(self, tokens: Sequence[int]) -> list[TokenizedWord]:
         """Returns the words of a text in order. Punctuation that stands alone belongs to the word before."""
-        begins = [i for i, token in enumerate(tokens) if i == 0 or self._pieces[token].startswith(_WORD_BEGINS)]
+        return self._words(tokens, _WORD_BEGINS)
+
+    def spoken_words(self, tokens: Sequence[int]) -> list[TokenizedWord]:
+        """Returns the words of a text, as :meth:`words` does, with those that a hyphen joins apart."""
+        return self._words(tokens, (*_WORD_BEGINS, b"-"))
+
+    def _words(self, tokens: Sequence[int], begin_with: tuple[bytes, ...]) -> list[TokenizedWord]:
+        begins = [i for i, token in enumerate(tokens) if i == 0 or self._pieces[token].startswith(begin_with)]
         found: list[TokenizedWord] = []
         for begin, end in pairwise([*begins, len(tokens)]):
             joined = found and not (_has_letters(found[-1].text) and _has_letters(self.decode(tokens[begin:end])))

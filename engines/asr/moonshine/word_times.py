@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engines.asr.moonshine.alignment import warp
 from engines.asr.moonshine.features import SAMPLES_PER_ENCODER_FRAME, SAMPLES_SEEN_BY_ENCODER_FRAME
+from engines.asr.moonshine.marks import without_doubled_marks, without_open_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,6 +58,13 @@ def time_words(
     return tuple(
         TimedWord(word.text, *_without_pauses(int(samples[word.first]), int(samples[word.end]), loud)) for word in words
     )
+
+
+def with_tidy_marks(words: Sequence[TimedWord]) -> tuple[TimedWord, ...]:
+    """Returns the words of a text with the punctuation that they have in it; see ``engines.asr.moonshine.marks``."""
+    tidy = [replace(word, text=without_doubled_marks(word.text)) for word in words]
+    tidy[-1:] = [replace(word, text=without_open_end(word.text)) for word in tidy[-1:]]
+    return tuple(word for word in tidy if word.text)
 
 
 def _loud_windows(audio: NDArray[np.float32]) -> NDArray[np.bool_]:

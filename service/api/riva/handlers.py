@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import grpc
 from google.protobuf.message_factory import GetMessageClass
 
+from service.api.riva.asr.speech import SpeechServicer
+from service.api.riva.nlp.language import LanguageServicer
 from service.api.riva.proto import riva_asr_pb2, riva_nlp_pb2
 from service.grpc_server.deserializers import MAX_RECEIVED_BYTES, reader
 
@@ -14,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from service.api.riva.asr.speech import SpeechServicer
-    from service.api.riva.nlp.language import LanguageServicer
+    from service.sessions.host import SessionHost
 
 MAX_RECORDING_BYTES = 336 << 20
 """An hour of 16-bit samples on one channel at 48 kHz, with room for a header; on a port for recordings alone."""
@@ -23,7 +24,14 @@ MAX_RECORDING_BYTES = 336 << 20
 _SPEECH = riva_asr_pb2.DESCRIPTOR.services_by_name["RivaSpeechRecognition"]
 _LANGUAGE = riva_nlp_pb2.DESCRIPTOR.services_by_name["RivaLanguageUnderstanding"]
 
-SERVICE_NAMES = (_SPEECH.full_name, _LANGUAGE.full_name)
+
+class RivaApi:
+    """NVIDIA Riva's contract; see ``service.api.registry.Api``."""
+
+    def __init__(self, host: SessionHost) -> None:
+        speech = SpeechServicer(host)
+        self.handlers = riva_handlers(speech, LanguageServicer(host.models, host.admission, host.workload.bulk))
+        self.recording_handlers = recording_handlers(speech)
 
 
 def riva_handlers(speech: SpeechServicer, language: LanguageServicer) -> Mapping[str, grpc.GenericRpcHandler]:

@@ -4,150 +4,102 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import logging
+import functools
 import secrets
 from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
-from pipelines.messages import AwayReason, GoingAway, Reply
-from pipelines.session.conversation import Conversation
+from pipelines.messages import AwayReason
 from pipelines.session.typed_turn import answer_typed
 from service.api.vivavoce import converters
 from service.grpc_server.deserializers import refuse_malformed
 from service.grpc_server.errors import reported_to
 from service.grpc_server.writing import write
-from service.refusals import ended_early
-from service.sessions.lifetime import LifetimeWatch
+from service.sessions.stream_session import StreamSession
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from pipelines.models.ports import Models
-    from pipelines.vad.voice_activity import SileroModel
-    from service.admission.admission import Admission
+    from pipelines.messages import Message
+    from pipelines.session.conversation import Conversation
     from service.grpc_server.errors import Context
+    from service.sessions.host import SessionHost
     from service.sessions.lifetime import Limits
-    from service.sessions.open_conversations import OpenConversations
-
-logger = logging.getLogger(__name__)
 
 MAX_REQUEST_ID_CHARACTERS = 64
+
+_REFUSED = frozenset((AwayReason.SHUTDOWN, AwayReason.AGE))
+"""A conversation in which nothing was sent for too long has nothing that could be lost: it ends with OK."""
 
 
 class ConversationServicer:
     """Holds conversations and answers typed turns.
 
     Args:
-        models: recognition, understanding, answering.
-        voice: voice activity, shared by all conversations.
-        admission: who is let in.
-        limits: how long a conversation may be silent, and how long it may last.
-        open_conversations: knows those that are held.
-        speculates: whether replies are worked out during the trailing silence.
+        host: makes the conversations.
     """
 
-    def __init__(
-        self,
-        models: Models,
-        voice: SileroModel,
-        admission: Admission,
-        limits: Limits,
-        open_conversations: OpenConversations,
-        *,
-        speculates: bool = True,
-    ) -> None:
-        self._models = models
-        self._voice = voice
-        self._admission = admission
-        self._limits = limits
-        self._open = open_conversations
-        self._speculates = speculates
+    def __init__(self, host: SessionHost) -> None:
+        self._host = host
 
     async def Converse(  # noqa: N802 - named by the contract
         self, requests: AsyncIterator[pb.ConverseRequest], context: Context
     ) -> None:
         """Holds one conversation; see the contract."""
+        host = self._host
         async with reported_to(context):
-            self._admission.check()
+            host.admission.check()
             # A place is given to those who have said what they want, not to everybody who connects.
             config = converters.to_config(await self._first_config(requests))
-            with self._admission.conversation():
-                turns = dataclasses.replace(config.turns, speculates=self._speculates)
-                config = dataclasses.replace(config, turns=turns)
-                conversation = Conversation(config, self._models, self._voice.new_stream(), self._open.workload)
-                async with self._open.holding(conversation):
-                    await self._hold(conversation, requests, context)
+            with host.admission.conversation():
+                turns = dataclasses.replace(config.turns, speculates=host.speculates)
+                name = secrets.token_hex(6)
+                conversation = host.conversation(dataclasses.replace(config, turns=turns), name=name)
+                async with host.open_conversations.holding(conversation):
+                    await write(context, pb.ConverseResponse(started=pb.Started(conversation_id=name)))
+                    await _hold(conversation, host.limits, requests, context)
 
     async def Ask(  # noqa: N802 - named by the contract
         self, request: pb.AskRequest, context: Context
     ) -> pb.AskResponse:
         """Answers one typed turn; see the contract."""
-        loop = asyncio.get_running_loop()
+        loop, host = asyncio.get_running_loop(), self._host
         async with reported_to(context):
             refuse_malformed(request)
-            self._admission.check()
+            host.admission.check()
             config = converters.to_ask_config(request)
-            with self._admission.typed_turn():
-                reply = await answer_typed(self._models, request.text, config, self._open.workload.bulk)
+            with host.admission.typed_turn():
+                reply = await answer_typed(host.models, request.text, config, host.workload.bulk, host.stages)
             return pb.AskResponse(reply=converters.to_reply(reply, loop.time()))
 
     async def _first_config(self, requests: AsyncIterator[pb.ConverseRequest]) -> pb.ConversationConfig:
         """Reads the first request; a stream that sends none must not be held for ever."""
         try:
-            async with asyncio.timeout(self._limits.config_seconds):
+            async with asyncio.timeout(self._host.limits.config_seconds):
                 async for request in requests:
                     refuse_malformed(request)
                     if request.WhichOneof("request") == "config":
                         return request.config
                     break
         except TimeoutError:
-            message = f"no config came within {self._limits.config_seconds:g} s: send it first, and at once"
+            message = f"no config came within {self._host.limits.config_seconds:g} s: send it first, and at once"
             raise InvalidInputError("config", "NO_CONFIG", message) from None
         raise InvalidInputError("config", "NO_CONFIG", "the first request must be a config")
 
-    async def _hold(
-        self,
-        conversation: Conversation,
-        requests: AsyncIterator[pb.ConverseRequest],
-        context: Context,
-    ) -> None:
-        """Reads what the caller sends beside writing what the conversation says.
 
-        Raises:
-            NotReadyError: the server shut down before everything was read.
-            OldStreamError: the conversation lasted as long as one may before everything was read.
-        """
-        away: AwayReason | None = None
-        name = secrets.token_hex(6)
-        loop = asyncio.get_running_loop()
-        await write(context, pb.ConverseResponse(started=pb.Started(conversation_id=name)))
-        reader = asyncio.create_task(self._read(conversation, requests), name=f"read-{name}")
-        try:
-            async for message in conversation.outbox:
-                await write(context, converters.to_response(message, loop.time()))
-                if isinstance(message, Reply):
-                    _log_reply(name, message, loop.time())
-                elif isinstance(message, GoingAway):
-                    away = message.reason
-            if away in {AwayReason.SHUTDOWN, AwayReason.AGE} and not reader.done():
-                # The caller may have sent more, even everything: with OK it would seem to have been heard.
-                raise ended_early(away)
-        finally:
-            reader.cancel()
-            # Awaited alone, a reader that was cancelled could not be told from a handler that is.
-            await asyncio.wait((reader,))
+async def _hold(
+    conversation: Conversation, limits: Limits, requests: AsyncIterator[pb.ConverseRequest], context: Context
+) -> None:
+    """Hands on what the caller sends, and writes what the conversation says; see :class:`StreamSession`."""
+    loop = asyncio.get_running_loop()
 
-    async def _read(self, conversation: Conversation, requests: AsyncIterator[pb.ConverseRequest]) -> None:
-        """Hands what the caller sends on; what is wrong with it ends the conversation through its outbox."""
-        with LifetimeWatch(conversation, self._limits) as lifetime:
-            try:
-                async for request in requests:
-                    lifetime.touch()
-                    await _hand_on(conversation, request)
-                await conversation.half_close()
-            except Exception as error:  # noqa: BLE001 - the writer reports it to the caller
-                conversation.outbox.fail(error)
+    async def tell(_: int, message: Message) -> None:
+        await write(context, converters.to_response(message, loop.time()))
+
+    hand_on = functools.partial(_hand_on, conversation)
+    session = StreamSession(conversation, (conversation,), limits, hand_on, tell, _REFUSED)
+    await session.run(requests)
 
 
 async def _hand_on(conversation: Conversation, request: pb.ConverseRequest) -> None:
@@ -176,15 +128,3 @@ def _check_request_id(request_id: str) -> str:
         message = f"the request_id has {len(request_id):,} characters: send at most {MAX_REQUEST_ID_CHARACTERS}"
         raise InvalidInputError("request_id", "REQUEST_ID_TOO_LONG", message)
     return request_id
-
-
-def _log_reply(conversation: str, reply: Reply, now_seconds: float) -> None:
-    """Logs how a reply went; never what was said."""
-    logger.info(
-        "conversation %s turn %d: %s in %.0f ms%s",
-        conversation,
-        reply.turn,
-        reply.status.value,
-        1000 * (now_seconds - reply.ended_at_seconds),
-        " (speculated)" if reply.speculated else "",
-    )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import grpc
 
+from service.api.vivavoce.conversation import ConversationServicer
 from service.api.vivavoce.converters import SERVICE_NAME
 from service.api.vivavoce.models import SERVICE_NAME as MODEL_SERVICE_NAME
 from service.grpc_server.deserializers import reader
@@ -13,8 +14,18 @@ from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import models_pb2
 
 if TYPE_CHECKING:
-    from service.api.vivavoce.conversation import ConversationServicer
+    from collections.abc import Mapping
+
     from service.api.vivavoce.models import ModelServicer
+    from service.sessions.host import SessionHost
+
+
+class VivavoceApi:
+    """``vivavoce.v1`` for callers; ``ModelService`` has a socket of its own. See ``service.api.registry.Api``."""
+
+    def __init__(self, host: SessionHost) -> None:
+        self.handlers = {SERVICE_NAME: conversation_handler(ConversationServicer(host))}
+        self.recording_handlers: Mapping[str, grpc.GenericRpcHandler] = {}
 
 
 def conversation_handler(servicer: ConversationServicer) -> grpc.GenericRpcHandler:

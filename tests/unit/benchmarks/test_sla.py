@@ -22,6 +22,8 @@ from benchmarks.sla.report import make_report, percentiles, within_budget
 from benchmarks.sla.scripts import Line, Mix, Script, write_scripts
 from tests.virtual_time import Clock
 from vivavoce import (
+    Answer,
+    EndReason,
     Latency,
     Overloaded,
     Reply,
@@ -32,7 +34,6 @@ from vivavoce import (
     StageLatency,
     Transcript,
 )
-from vivavoce._events import Answer, EndReason
 
 ITEMS = read_items(DEMONSTRATION)
 

@@ -1,31 +1,27 @@
-"""A conversation service without models: it answers as its script says, on a real socket."""
+"""Scripts in messages of the protocol for the fake service that `vivavoce.testing` offers to users too."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from concurrent import futures
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import grpc
 from google.protobuf import any_pb2
 from google.protobuf.duration_pb2 import Duration
 from google.rpc import error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
+import vivavoce.testing
+from vivavoce.testing import FakeService, Script
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
-from vivavoce.v1.conversation_pb2_grpc import (
-    ConversationServiceServicer,
-    add_ConversationServiceServicer_to_server,
-)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import grpc
     from google.protobuf.message import Message
 
-Script = Callable[[Iterator[pb.ConverseRequest], grpc.ServicerContext], Iterator[pb.ConverseResponse]]
+__all__ = ["FakeService", "Script"]  # the tests import them from here too
 
 BYTES_PER_SECOND = 32_000
 
@@ -120,57 +116,10 @@ def error_info(reason: str, domain: str = "vivavoce") -> error_details_pb2.Error
     return error_details_pb2.ErrorInfo(reason=reason, domain=domain)
 
 
-@dataclass
-class FakeService(ConversationServiceServicer):
-    """Remembers what it was sent, and answers by its script."""
-
-    script: Script = one_turn
-    answer: Callable[[pb.AskRequest, grpc.ServicerContext], reply_pb2.Reply] = lambda request, _: make_reply(
-        transcript=request.text
-    )
-    address: str = ""
-    received: list[pb.ConverseRequest] = field(default_factory=list)
-    asked: list[pb.AskRequest] = field(default_factory=list)
-    conversations: int = 0
-    config_arrived: threading.Event = field(default_factory=threading.Event)
-    ended: threading.Event = field(default_factory=threading.Event)
-
-    def Converse(  # noqa: N802 - the name in the protocol
-        self, request_iterator: Iterator[pb.ConverseRequest], context: grpc.ServicerContext
-    ) -> Iterator[pb.ConverseResponse]:
-        self.conversations += 1
-        context.add_callback(self.ended.set)
-        yield from self.script(self._remembered(request_iterator), context)
-
-    def Ask(  # noqa: N802 - the name in the protocol
-        self, request: pb.AskRequest, context: grpc.ServicerContext
-    ) -> pb.AskResponse:
-        self.asked.append(request)
-        return pb.AskResponse(reply=self.answer(request, context))
-
-    def audio(self) -> bytes:
-        return b"".join(request.audio for request in self.received)
-
-    def config(self) -> pb.ConversationConfig:
-        return self.received[0].config
-
-    def _remembered(self, requests: Iterator[pb.ConverseRequest]) -> Iterator[pb.ConverseRequest]:
-        for request in requests:
-            self.received.append(request)
-            if request.HasField("config"):
-                self.config_arrived.set()
-            yield request
-
-
 @contextmanager
 def serving(address: str = "127.0.0.1:0") -> Iterator[FakeService]:
-    service = FakeService()
-    server = grpc.server(futures.ThreadPoolExecutor(8))
-    add_ConversationServiceServicer_to_server(service, server)
-    port = server.add_insecure_port(address)
-    service.address = f"127.0.0.1:{port}"
-    server.start()
-    try:
+    """Runs the fake of `vivavoce.testing` with the scripts of these tests."""
+    with vivavoce.testing.serving(address=address) as service:
+        service.script = one_turn
+        service.answer = lambda request, _: make_reply(transcript=request.text)
         yield service
-    finally:
-        server.stop(None).wait()

@@ -1,4 +1,4 @@
-"""The microphone command, with a PortAudio that the tests play."""
+"""The microphone and its command, with a PortAudio that the tests play."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import vivavoce
-from vivavoce.cli import _microphone, run
-from vivavoce.cli._microphone import BLOCK_SECONDS, QUEUE_BLOCKS, Microphone, choose_device, list_devices
+from vivavoce import microphone as microphones
+from vivavoce.cli import run
+from vivavoce.microphone import Microphone, devices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,10 +97,12 @@ def test_the_name_of_a_device_needs_no_particular_encoding(
 
 
 def test_the_default_device_is_taken_unless_another_is_named(portaudio: FakePortAudio) -> None:
-    devices = list_devices(portaudio)
-
-    assert choose_device(devices, None).name == "Headset"
-    assert choose_device(devices, 1).name == "Webcam"
+    assert Microphone().device.name == "Headset"
+    assert Microphone(1).device.name == "Webcam"
+    assert Microphone("webc").device.name == "Webcam"
+    assert Microphone(devices()[0]).device.name == "Webcam"
+    with pytest.raises(vivavoce.MicrophoneUnavailable, match=r"^There is no input device Radio; "):
+        Microphone("Radio")
 
 
 def test_a_device_that_is_not_there(portaudio: FakePortAudio, capsys: Capture) -> None:
@@ -179,34 +182,118 @@ def test_a_lost_connection_is_made_anew(
 
     assert run(["mic", "--server", service.address, "--json"]) == 0
     assert options["reconnect_seconds"] == 30.0
-    assert QUEUE_BLOCKS * BLOCK_SECONDS >= 30.0, "what is said meanwhile is kept"
+    assert microphones.MAX_QUEUED_SECONDS >= 30.0, "what is said meanwhile is kept"
 
 
 def test_a_device_that_cannot_record_at_16_khz_records_at_its_own_rate(portaudio: FakePortAudio) -> None:
     portaudio.rates = {48_000}
 
-    async def rate() -> int:
-        return Microphone(portaudio, choose_device(list_devices(portaudio), None)).sample_rate_hz
-
-    assert asyncio.run(rate()) == 48_000
+    assert Microphone().format == vivavoce.AudioFormat(sample_rate_hz=48_000)
 
 
-async def test_what_nobody_takes_is_dropped_and_counted(portaudio: FakePortAudio) -> None:
-    microphone = Microphone(portaudio, list_devices(portaudio)[0])
-    for number in range(QUEUE_BLOCKS + 3):
-        microphone._heard(np.full((800, 1), number, np.int16), 800, None, _flags())
-    await asyncio.sleep(0)
+def _blocks(*numbers: int) -> Callable[[Callable[..., None]], None]:
+    def play(callback: Callable[..., None]) -> None:
+        for number in numbers:
+            callback(np.full((800, 1), number, np.int16), 800, None, _flags())
+
+    return play
+
+
+def test_what_nobody_takes_is_dropped_and_counted(portaudio: FakePortAudio) -> None:
+    portaudio.play = _blocks(*range(603))
+    with Microphone() as microphone:
+        pass
     microphone.stop()
+    portaudio.play = _blocks()
 
-    taken = [int(block[0]) async for block in microphone.blocks(lambda _: None)]
-
-    assert taken == list(range(QUEUE_BLOCKS))
-    assert microphone.lost_blocks == 3
+    assert [int(chunk[0]) for chunk in microphone] == list(range(600))
+    assert microphone.lost_seconds == pytest.approx(0.15)
 
 
-async def test_a_device_that_falls_silent_is_told(portaudio: FakePortAudio, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_microphone, "PATIENCE_SECONDS", 0.1)
-    microphone = Microphone(portaudio, list_devices(portaudio)[0])
+@pytest.mark.parametrize("asynchronous", [True, False])
+async def test_chunks_come_as_they_are_recorded(portaudio: FakePortAudio, asynchronous: bool) -> None:
+    taken, levels, go_on = [], [], threading.Event()
 
-    with pytest.raises(Exception, match="Webcam delivers no more"):
-        [block async for block in microphone.blocks(lambda _: None)]
+    def play(callback: Callable[..., None]) -> None:
+        _blocks(8_192)(callback)
+        assert go_on.wait(5)
+        _blocks(-16_384)(callback)
+
+    portaudio.play = play
+    with Microphone(on_level=levels.append, chunk_seconds=0.1) as microphone:
+
+        def take(chunk: np.ndarray) -> None:
+            taken.append(int(chunk[0]))
+            go_on.set()
+            if len(taken) == 2:
+                microphone.stop()
+
+        if asynchronous:
+            async for chunk in microphone:
+                take(chunk)
+        else:
+            for chunk in microphone:
+                take(chunk)
+
+    assert taken == [8_192, -16_384]
+    assert levels == [0.25, 0.5]
+    assert portaudio.opened["blocksize"] == 1_600
+
+
+def test_a_microphone_is_opened_by_its_iteration_too(portaudio: FakePortAudio) -> None:
+    portaudio.play = _blocks(1, 2)
+    microphone = Microphone()
+    for chunk in microphone:
+        if chunk[0] == 2:
+            microphone.stop()
+
+    assert portaudio.opened["device"] == 2
+
+
+def test_both_clients_take_a_microphone(portaudio: FakePortAudio, service: FakeService) -> None:
+    portaudio.play = _blocks(*[1_000] * 5)
+
+    async def listen() -> list[vivavoce.Event]:
+        async with vivavoce.connect(service.address) as client:
+            microphone = Microphone()
+            asyncio.get_running_loop().call_later(0.3, microphone.stop)
+            return [event async for event in client.converse(microphone, audio=microphone.format)]
+
+    assert isinstance(asyncio.run(listen())[-1], vivavoce.Reply)
+    with vivavoce.sync.connect(service.address) as client, Microphone() as microphone:
+        threading.Timer(0.3, microphone.stop).start()
+        assert isinstance(list(client.converse(microphone, audio=microphone.format))[-1], vivavoce.Reply)
+    assert service.audio() == np.full(8_000, 1_000, "<i2").tobytes()
+
+
+@pytest.mark.parametrize("asynchronous", [True, False])
+async def test_a_device_that_falls_silent_is_told(
+    portaudio: FakePortAudio, monkeypatch: pytest.MonkeyPatch, asynchronous: bool
+) -> None:
+    monkeypatch.setattr(microphones, "PATIENCE_SECONDS", 0.1)
+
+    with pytest.raises(vivavoce.MicrophoneUnavailable, match="Headset delivers no more; is it still connected"):
+        if asynchronous:
+            async for _ in Microphone():
+                pass
+        else:
+            list(Microphone())
+
+
+def test_a_device_that_cannot_be_opened_is_told(portaudio: FakePortAudio, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_: object) -> None:
+        raise PortAudioError("Device unavailable")
+
+    monkeypatch.setattr(portaudio, "InputStream", refuse)
+    with pytest.raises(
+        vivavoce.MicrophoneUnavailable, match="Headset cannot be opened \\(Device unavailable\\); choose"
+    ):
+        Microphone().__enter__()
+
+
+def test_without_the_package_a_program_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sounddevice", None)
+    with pytest.raises(ModuleNotFoundError, match="install it with `pip install sounddevice`"):
+        devices()
+    with pytest.raises(ModuleNotFoundError, match="install it with `pip install sounddevice`"):
+        Microphone()

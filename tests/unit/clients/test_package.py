@@ -14,13 +14,14 @@ EXPORTS = {
     "DEFAULT_STOP_WINDOW_SECONDS",
     "DEFAULT_TARGET", "Document", "Encoding", "EndOfUtterance", "EndReason", "Endpointing", "Event", "GoingAway",
     "GoingAwayReason", "Incompatible", "Intent", "IntentCandidate",
-    "InvalidRequest", "Latency", "ModelAdmin",
+    "InvalidRequest", "Latency", "MicrophoneUnavailable", "ModelAdmin",
     "ModelState", "ModelVersion", "NotAudio", "Notice", "NoticeCode",
     "Overloaded", "PhraseHints", "Reading", "Reconnected", "Recording", "Reply",
     "ReplyStatus", "ResponseOverdue", "ServerError",
     "ServerFailed", "ServerUnavailable", "Slot", "SpeechBegan", "SpeechEnded", "Stage", "StageLatency", "Started",
     "Transcript", "TypedTurn", "Utterable", "UtteranceKind", "Value", "ValueKind",
     "VivavoceError", "__version__", "connect", "pace", "read_audio",
+    "sync",
 }  # fmt: skip
 
 

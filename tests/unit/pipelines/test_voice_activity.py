@@ -8,7 +8,7 @@ import onnxruntime
 import pytest
 import soundfile
 
-from pipelines.vad.silero_graph import CONTEXT_SAMPLES, UnknownNetworkError, plain_graph
+from pipelines.vad.silero_graph import CONTEXT_SAMPLES, MEMORY, UnknownNetworkError, plain_graph
 from pipelines.vad.voice_activity import WINDOW_SAMPLES, SileroModel, _packaged_model, is_speech
 
 RECORDING = Path(__file__).parents[3] / "demo" / "recordings" / "lights.flac"
@@ -50,7 +50,12 @@ def test_the_plain_graph_judges_as_the_published_one(model: SileroModel, samples
         window = heard[np.newaxis, start : start + CONTEXT_SAMPLES + WINDOW_SAMPLES]
         output, state = session.run(None, {"input": window, "state": state, "sr": np.array(16_000, np.int64)})
         wanted.append(output[0, 0])
-    np.testing.assert_allclose(probabilities(model, noisy), wanted, atol=1e-4)
+    windows = [
+        heard[at : at + CONTEXT_SAMPLES + WINDOW_SAMPLES]
+        for at in range(0, len(wanted) * WINDOW_SAMPLES, WINDOW_SAMPLES)
+    ]
+    found, _ = model.run(np.stack(windows), (np.zeros(MEMORY, np.float32), np.zeros(MEMORY, np.float32)))
+    np.testing.assert_allclose(found, wanted, atol=1e-4)
 
 
 @pytest.mark.parametrize("at_a_time", [2, 16, 1000])
@@ -96,9 +101,12 @@ def test_the_network_is_spared_while_nothing_can_be_heard(model: SileroModel, mo
     runs = []
     run = model.run
     monkeypatch.setattr(model, "run", lambda *arguments: runs.append(1) or run(*arguments))
-    hiss = np.random.default_rng(3).normal(0, 5e-4, 100 * WINDOW_SAMPLES).astype(np.float32)
-    assert probabilities(model, hiss).max() == 0
-    assert runs == []
+    hiss = np.random.default_rng(3).normal(0, 5e-4, 400 * WINDOW_SAMPLES).astype(np.float32)
+    found = probabilities(model, hiss)
+    # For the first seconds nobody knows that it is the floor.
+    assert found.max() < 0.35
+    assert found[150:].max() == 0
+    assert len(runs) < 60
 
 
 def test_speech_after_long_silence_is_heard_as_soon_as_speech_at_once(model: SileroModel, samples: np.ndarray):

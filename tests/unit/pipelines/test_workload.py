@@ -1,6 +1,7 @@
 """What conversations owe one another: their share of a machine that is short of time, and no work for nothing."""
 
 import asyncio
+import collections
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,10 +11,12 @@ from pipelines.errors import ModelError
 from pipelines.load import calibration
 from pipelines.load.calibration import MEASURED_SECONDS, SPEAKERS, UTTERANCE_SECONDS, measure_alone, measure_throughput
 from pipelines.load.pacing import LEAD_SECONDS, Lead
-from pipelines.load.workload import Workload, strain
+from pipelines.load.utilization import Utilization, utilization
+from pipelines.load.workload import Workload
 from pipelines.messages import Reply, Status
 from pipelines.models.ports import AnswerSpan, IntentPrediction, Timing
 from pipelines.session.conversation import Conversation, ConversationConfig
+from pipelines.session.observer import TurnObserver
 from pipelines.stages.answering import Document
 from pipelines.turns.deadlines import guessing_seconds
 from pipelines.turns.effects import GuessFate
@@ -80,7 +83,7 @@ def reply(seconds: float, *, status: Status = Status.COMPLETE, speculated: bool 
 )
 def test_strain_is_the_part_of_the_time_that_a_reply_needed(found: Reply, expected: float):
     silence = guessing_seconds(SETTINGS)
-    assert strain(found, 100.0, SETTINGS, silence) == pytest.approx(expected, abs=0.001)
+    assert utilization(found, 100.0, SETTINGS, silence) == pytest.approx(expected, abs=0.001)
 
 
 @pytest.mark.parametrize(
@@ -91,15 +94,15 @@ def test_strain_is_the_part_of_the_time_that_a_reply_needed(found: Reply, expect
         (reply(0.02, status=Status.PARTIAL, asr=0.24), 0.8),
     ],
 )
-def test_less_time_than_usual_is_the_callers_wish_and_no_strain(found: Reply, expected: float):
+def test_less_time_than_usual_is_the_callers_wish_and_no_utilization(found: Reply, expected: float):
     settings = TurnSettings(budget_seconds=0.02)
-    assert strain(found, 100.0, settings, 0.0) == pytest.approx(expected, abs=0.001)
+    assert utilization(found, 100.0, settings, 0.0) == pytest.approx(expected, abs=0.001)
 
 
 def test_more_time_than_usual_counts_as_given():
     settings = TurnSettings(budget_seconds=3.0)
-    assert strain(reply(0.6), 100.0, settings, 0.0) == pytest.approx(0.2)
-    assert strain(reply(0.6, status=Status.PARTIAL), 100.0, settings, 0.0) == 1.0
+    assert utilization(reply(0.6), 100.0, settings, 0.0) == pytest.approx(0.2)
+    assert utilization(reply(0.6, status=Status.PARTIAL), 100.0, settings, 0.0) == 1.0
 
 
 async def hold(conversation: Conversation, audio: Sequence[np.ndarray], *, pace: float = 0.0) -> list[float]:
@@ -203,26 +206,38 @@ def with_document(models: FakeModels, workload: Workload, *script: tuple[float, 
 
 def test_what_is_not_ready_at_the_deadline_is_given_up():
     async def main() -> None:
-        models, workload = CountingModels(answering_seconds=30), Workload()
+        models, utilization = CountingModels(answering_seconds=30), Utilization()
+        workload = Workload(observer=utilization)
         held = with_document(models, workload, (0.5, 0), (2, 1), (9, 0))
         (replied,) = await hold(held, [TENTH] * 60, pace=0.1)
         assert replied < 4
         assert models.given_up == ["qa"]
         assert asyncio.get_running_loop().time() < 7
-        assert workload.take_strains() == [pytest.approx(1, abs=0.05)]
-        assert workload.take_strains() == []
+        assert utilization.take() == [pytest.approx(1, abs=0.05)]
+        assert utilization.take() == []
 
     virtual_time.run(main())
 
 
 def test_what_was_guessed_is_given_up_when_speech_goes_on():
     async def main() -> None:
-        models, workload = CountingModels(understanding_seconds=0.6, answering_seconds=0.6), Workload()
+        models, fates = CountingModels(understanding_seconds=0.6, answering_seconds=0.6), Fates()
+        workload = Workload(observer=fates)
         await hold(with_document(models, workload, (0.5, 0), (1, 1), (0.5, 0), (1, 1), (9, 0)), [TENTH] * 60, pace=0.1)
         assert sorted(models.given_up) == ["nlu", "qa"]
-        assert workload.guesses == {GuessFate.MADE: 2, GuessFate.RESUMED: 1, GuessFate.HIT: 1}
+        assert fates.counted == {GuessFate.MADE: 2, GuessFate.RESUMED: 1, GuessFate.HIT: 1}
 
     virtual_time.run(main())
+
+
+class Fates(TurnObserver):
+    """Counts speculations by their fate."""
+
+    def __init__(self) -> None:
+        self.counted: collections.Counter[GuessFate] = collections.Counter()
+
+    def speculated(self, conversation: str, fate: GuessFate) -> None:
+        self.counted[fate] += 1
 
 
 class DeadlineModels(FakeModels):

@@ -11,16 +11,14 @@ import grpc
 import numpy as np
 
 from service.admission.admission import Admission, RecordingMemory
-from service.api.riva.asr.speech import SpeechServicer
-from service.api.riva.handlers import MAX_RECORDING_BYTES, recording_handlers, riva_handlers
-from service.api.riva.nlp.language import LanguageServicer
-from service.api.vivavoce.conversation import ConversationServicer
+from service.api.registry import SHIPPED_APIS
+from service.api.riva.handlers import MAX_RECORDING_BYTES
 from service.api.vivavoce.converters import SERVICE_NAME
-from service.api.vivavoce.handlers import conversation_handler
 from service.grpc_server.deserializers import MAX_RECEIVED_BYTES
 from service.grpc_server.first_messages import FirstMessages
 from service.grpc_server.listening import listen, server_options
 from service.grpc_server.message_gate import MessageGate
+from service.sessions.host import SessionHost
 from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations
 from tests.unit.pipelines.fakes import FakeModels
@@ -104,13 +102,18 @@ class Harness:
         ):
             harness = cls(channel, recordings, admission, address)
             limits = Limits(idle_seconds, grace_seconds, idle_seconds, longest_seconds, turn_seconds)
-            shared = (harness.models, harness.voice, admission)
-            servicer = ConversationServicer(*shared, limits, harness.open_conversations, speculates=speculates)
-            speech = SpeechServicer(*shared, harness.memory, limits, harness.open_conversations)
-            bulk = harness.open_conversations.workload.bulk
-            riva = riva_handlers(speech, LanguageServicer(harness.models, admission, bulk))
-            server.add_generic_rpc_handlers((conversation_handler(servicer), *riva.values()))
-            recordings_server.add_generic_rpc_handlers(tuple(recording_handlers(speech).values()))
+            host = SessionHost(
+                harness.models,
+                harness.voice,
+                admission,
+                limits,
+                harness.open_conversations,
+                harness.memory,
+                speculates=speculates,
+            )
+            for api in (make_api(host) for make_api in SHIPPED_APIS):
+                server.add_generic_rpc_handlers(tuple(api.handlers.values()))
+                recordings_server.add_generic_rpc_handlers(tuple(api.recording_handlers.values()))
             await server.start()
             await recordings_server.start()
             try:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service import app
-from service.app import ServeOptions, run
+from service.app import run
+from service.config import ServiceConfig
 from service.processes.scheduling import RealTimeRefusedError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def test_settings_that_cannot_be_read_end_the_start_with_one_sentence(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ):
     (tmp_path / "file").touch()
-    assert run(ServeOptions(settings=tmp_path / "file" / "settings.toml")) == 1
+    assert run(ServiceConfig(settings=tmp_path / "file" / "settings.toml")) == 1
     assert capfd.readouterr().err == (
         f"vivavoce serve: {tmp_path}/file/settings.toml cannot be read: Not a directory\n"
     )
@@ -31,7 +32,7 @@ def test_what_the_system_refuses_ends_the_start_with_one_sentence(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(app, "composed", refuse)
-    assert run(ServeOptions()) == 1
+    assert run(ServiceConfig()) == 1
     assert capfd.readouterr().err == "vivavoce serve: [Errno 28] No space left on device\n"
 
 
@@ -42,7 +43,7 @@ def test_real_time_priority_that_is_not_to_be_had_ends_the_start_with_one_senten
         raise RealTimeRefusedError
 
     monkeypatch.setattr(app, "run_in_real_time", refuse)
-    assert run(ServeOptions(real_time=True)) == 1
+    assert run(ServiceConfig(real_time=True)) == 1
     assert capfd.readouterr().err == (
         "vivavoce serve: the system gives no real-time priority: grant CAP_SYS_NICE or `ulimit -r 1`, "
         "or leave out --real-time\n"

@@ -125,9 +125,8 @@ def test_pieces_hold_all_texts_in_order_and_fewer_long_ones():
 @pytest.mark.parametrize(("somebody_speaks", "places"), [(False, MAX_PIECES_WHILE_NOBODY_SPEAKS), (True, 1)])
 def test_recordings_have_one_place_in_the_recognizer_together_while_somebody_speaks(somebody_speaks: bool, places: int):
     async def main() -> None:
-        service = VirtualService()
         models = OneByOne()
-        service.speech._models = models
+        service = VirtualService(models)
         service.open.workload.bulk.note("somebody", reply_is_due=False, speaks=somebody_speaks)
         service.voice.new_stream = lambda: ScriptedVoice(*[(2.0, 1.0), (1.0, 0.0)] * 10, (1.0, 0.0))
         request = riva_asr_pb2.RecognizeRequest(config=riva.recognition(), audio=SPEECH * 300)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pipelines.errors import ModelUnavailableError
+from pipelines.load.utilization import Utilization
 from pipelines.load.workload import Workload
 from pipelines.messages import Reply, Status
 from pipelines.session.conversation import Conversation, ConversationConfig
@@ -59,9 +60,10 @@ class FakeMachine:
 
 class Service:
     def __init__(self) -> None:
-        self.workload, self.machine = Workload(), FakeMachine()
+        self.utilization, self.machine = Utilization(), FakeMachine()
+        self.workload = Workload(observer=self.utilization)
         self.open = OpenConversations(self.workload)
-        self.watch = CapacityWatch(self.open, self.workload, self.machine.busy_seconds)
+        self.watch = CapacityWatch(self.open, self.workload, self.utilization, self.machine.busy_seconds)
 
     async def talk(self, seconds: float, *conversations: FakeConversation, share: float = 1.0, strain: float = 0.1):
         """Lets time pass in which so much is said and replied to."""
@@ -69,7 +71,7 @@ class Service:
             await asyncio.sleep(1)
             for conversation in conversations:
                 conversation.recognized_samples += round(share * 16_000)
-                self.workload.strains.append(strain)
+                self.utilization.add(strain)
 
 
 @contextlib.asynccontextmanager

@@ -51,8 +51,7 @@ async def all_at_once() -> AsyncIterator[pb.ConverseRequest]:
 
 def test_turns_are_told_in_the_order_in_which_they_were_spoken():
     async def main() -> None:
-        service = VirtualService()
-        service.servicer._models = SlowModels()
+        service = VirtualService(SlowModels())
         script = [part for seconds in SECONDS for part in ((seconds, voiced), (1.0, 0.0))]
         service.voice.new_stream = lambda: ScriptedVoice(*script, (1.0, 0.0))
         await service.call(all_at_once())

@@ -34,7 +34,7 @@ class Watched:
     def __init__(self) -> None:
         self.models, self.admission = FakeModelServer(), Admission(1)
         self._health = health.aio.HealthServicer()
-        self.readiness = Readiness(self.models, self._health, self.admission)
+        self.readiness = Readiness(self.models, self._health, self.admission, [SERVICE_NAME])
 
     async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self.readiness.watch())

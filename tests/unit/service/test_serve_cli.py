@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,16 +12,19 @@ from service import app
 from vivavoce import cli
 from vivavoce.cli import EXIT_FAILED, EXIT_USAGE, run
 
+if TYPE_CHECKING:
+    from service.config import ServiceConfig
+
 
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> list[app.ServeOptions]:
-    options: list[app.ServeOptions] = []
+def served(monkeypatch: pytest.MonkeyPatch) -> list[ServiceConfig]:
+    options: list[ServiceConfig] = []
     monkeypatch.setattr(app, "run", lambda given: options.append(given) or 0)
     return options
 
 
 @pytest.mark.parametrize("address", ["unix:/run/triton/grpc:1", "unix:///run/triton/grpc", "localhost:1", "[::1]:8001"])
-def test_a_triton_may_listen_on_a_socket(address: str, served: list[app.ServeOptions]):
+def test_a_triton_may_listen_on_a_socket(address: str, served: list[ServiceConfig]):
     assert run(["serve", "--triton", address]) == 0
     assert [options.triton for options in served] == [address]
 
@@ -66,7 +70,7 @@ def restarts(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 
 def test_the_service_silences_grpcs_own_log_which_is_read_once(
-    monkeypatch: pytest.MonkeyPatch, restarts: list[list[str]], served: list[app.ServeOptions]
+    monkeypatch: pytest.MonkeyPatch, restarts: list[list[str]], served: list[ServiceConfig]
 ):
     monkeypatch.setenv("GRPC_VERBOSITY", "NONE")  # Restored afterwards.
     monkeypatch.delenv("GRPC_VERBOSITY")
@@ -78,7 +82,7 @@ def test_the_service_silences_grpcs_own_log_which_is_read_once(
 
 
 def test_who_wants_grpcs_log_gets_it(
-    monkeypatch: pytest.MonkeyPatch, restarts: list[list[str]], served: list[app.ServeOptions]
+    monkeypatch: pytest.MonkeyPatch, restarts: list[list[str]], served: list[ServiceConfig]
 ):
     monkeypatch.setenv("GRPC_VERBOSITY", "INFO")
     with pytest.raises(SystemExit) as ended:

@@ -11,7 +11,8 @@ from tritonclient.grpc import model_config_pb2
 
 from pipelines.errors import InvalidInputError
 from pipelines.models.triton import ModelSettings
-from service.app import ServeOptions, run
+from service.app import run
+from service.config import ServiceConfig
 from service.triton.engine_store import EngineStore
 from service.triton.repository import NoEngineError, composed
 from service.triton.settings import Settings, SettingsError, parse_settings, read_settings, to_toml
@@ -211,8 +212,8 @@ def test_serving_with_settings_that_are_not_in_order_fails_in_a_sentence(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ):
     path = tmp_path / "settings.toml"
-    assert run(ServeOptions(port=0, settings=path)) == 1
+    assert run(ServiceConfig(port=0, settings=path)) == 1
     assert f"there is no settings file {path}" in capfd.readouterr().err
     path.write_text("[asr]\nthreads = 0\n")
-    assert run(ServeOptions(port=0, settings=path)) == 1
+    assert run(ServiceConfig(port=0, settings=path)) == 1
     assert f"vivavoce serve: {path}, [asr] threads: 0 will not do" in capfd.readouterr().err

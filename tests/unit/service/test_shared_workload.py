@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pipelines.session.conversation import Conversation
-from service.api.riva.asr import recognizing
 from service.api.riva.proto import riva_asr_pb2
-from service.api.vivavoce import conversation as conversation_service
+from service.sessions import host
 from tests.unit.service.harness import Harness, speaking
 from tests.unit.service.riva.calls import recognition, speech
 from vivavoce.v1 import conversation_pb2 as pb
@@ -23,12 +22,11 @@ def shared(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     given: list[object] = []
 
     class Watched(Conversation):
-        def __init__(self, config, models, voice, workload) -> None:
-            super().__init__(config, models, voice, workload)
+        def __init__(self, config, models, voice, workload, *others) -> None:
+            super().__init__(config, models, voice, workload, *others)
             given.append(workload)
 
-    for module in (conversation_service, recognizing):
-        monkeypatch.setattr(module, "Conversation", Watched)
+    monkeypatch.setattr(host, "Conversation", Watched)
     return given
 
 

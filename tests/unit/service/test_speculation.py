@@ -8,13 +8,13 @@ import pytest
 
 import service.app
 from pipelines.session.conversation import Conversation
-from service.api.vivavoce import conversation as conversation_service
+from service.sessions import host
 from tests.unit.service.harness import Harness, speaking
 from vivavoce.cli import run
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
-    from service.app import ServeOptions
+    from service.config import ServiceConfig
 
 CONFIG = pb.ConverseRequest(
     config=pb.ConversationConfig(audio=pb.AudioConfig(encoding=pb.AUDIO_ENCODING_LINEAR_PCM, sample_rate_hz=16_000))
@@ -30,7 +30,7 @@ async def test_a_conversation_is_held_as_the_service_was_told(speculates, monkey
             super().__init__(config, *others)
             held.append(config.turns.speculates)
 
-    monkeypatch.setattr(conversation_service, "Conversation", Watched)
+    monkeypatch.setattr(host, "Conversation", Watched)
     async with Harness.running(speculates=speculates) as harness:
         responses = await harness.converse([CONFIG, *speaking(1)])
     assert held == [speculates]
@@ -39,7 +39,7 @@ async def test_a_conversation_is_held_as_the_service_was_told(speculates, monkey
 
 @pytest.mark.parametrize(("flags", "speculates"), [([], True), (["--no-speculation"], False)])
 def test_the_command_line_tells_the_service(flags, speculates, monkeypatch):
-    told: list[ServeOptions] = []
+    told: list[ServiceConfig] = []
     monkeypatch.setattr(service.app, "run", lambda options: told.append(options) or 0)
     assert run(["serve", *flags]) == 0
-    assert [options.speculates for options in told] == [speculates]
+    assert [config.speculation for config in told] == [speculates]

@@ -151,7 +151,7 @@ def test_nobody_is_served_before_the_toy_is_ready():
     async def main() -> None:
         stage = ToyStage()
         health_servicer = health.aio.HealthServicer()
-        readiness = Readiness(stage.rollout, health_servicer, Admission(1))
+        readiness = Readiness(stage.rollout, health_servicer, Admission(1), ())
         watching = asyncio.create_task(readiness.watch())
         await asyncio.sleep(5)
         assert list(await stage.rollout.missing()) == [MOOD]

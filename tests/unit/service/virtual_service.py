@@ -11,6 +11,7 @@ from service.admission.admission import Admission, RecordingMemory
 from service.api.riva.asr.speech import SpeechServicer
 from service.api.riva.handlers import MAX_RECORDING_BYTES
 from service.api.vivavoce.conversation import ConversationServicer
+from service.sessions.host import SessionHost
 from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations
 from tests.unit.pipelines.fakes import FakeModels
@@ -53,14 +54,14 @@ class Context:
 class VirtualService:
     """The servicers, and what is behind them."""
 
-    def __init__(self, **limits: float) -> None:
-        self.models, self.voice, self.open, self.context = FakeModels(), FakeVoice(), OpenConversations(), Context()
+    def __init__(self, models: FakeModels | None = None, **limits: float) -> None:
+        self.models, self.voice = models or FakeModels(), FakeVoice()
+        self.open, self.context = OpenConversations(), Context()
         self.admission = Admission(8)
         self.admission.open()
-        shared = (self.models, self.voice, self.admission)
-        self.servicer = ConversationServicer(*shared, Limits(**limits), self.open)
         memory = RecordingMemory(MAX_RECORDING_BYTES)
-        self.speech = SpeechServicer(*shared, memory, Limits(**limits), self.open)
+        host = SessionHost(self.models, self.voice, self.admission, Limits(**limits), self.open, memory)
+        self.servicer, self.speech = ConversationServicer(host), SpeechServicer(host)
 
     def call(self, requests: AsyncIterator[Any], method: str = "Converse") -> asyncio.Task[None]:
         """Begins a call of a method that streams both ways."""

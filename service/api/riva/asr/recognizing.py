@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 from pipelines.errors import ModelError
 from pipelines.messages import Notice, NoticeCode
 from pipelines.session.channels import Channels
-from pipelines.session.conversation import Conversation, ConversationConfig
+from pipelines.session.config import ConversationConfig
 from service.api.riva.asr.results import ResultWriter
 from service.api.riva.asr.voice import ObservedVoice
 
 if TYPE_CHECKING:
-    from pipelines.load.workload import Workload
     from pipelines.messages import Message
-    from pipelines.models.ports import Models
-    from pipelines.vad.voice_activity import SileroModel
+    from pipelines.session.conversation import Conversation
     from service.api.riva.asr.settings import RecognitionSettings
+    from service.sessions.host import SessionHost
 
 
 class Recognition:
@@ -25,9 +24,7 @@ class Recognition:
 
     Args:
         settings: how it is recognized.
-        models: recognize it.
-        voice: voice activity.
-        workload: what it shares with all conversations of the service.
+        host: makes its conversations.
         tells_states: whether results tell what goes on inside while the audio comes.
         is_bulk: whether it is a recording: nobody waits for single utterances.
 
@@ -40,17 +37,15 @@ class Recognition:
     def __init__(
         self,
         settings: RecognitionSettings,
-        models: Models,
-        voice: SileroModel,
-        workload: Workload,
+        host: SessionHost,
         *,
         tells_states: bool = False,
         is_bulk: bool = False,
     ) -> None:
         turns = dataclasses.replace(settings.turns, speculates=settings.turns.speculates and not is_bulk)
         config = ConversationConfig(turns=turns, recognition=settings.recognition, is_bulk=is_bulk)
-        voices = [ObservedVoice(voice.new_stream(), remembers=tells_states) for _ in range(settings.channels)]
-        conversations = [Conversation(config, models, observed, workload) for observed in voices]
+        voices = [ObservedVoice(host.voice.new_stream(), remembers=tells_states) for _ in range(settings.channels)]
+        conversations = [host.conversation(config, observed) for observed in voices]
         self.tells_states = tells_states
         self.channels = Channels(settings.decoder, conversations)
         self.writers = [ResultWriter(settings, observed, tag) for tag, observed in enumerate(voices, start=1)]

@@ -22,41 +22,19 @@ from service.grpc_server.errors import reported_to
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from pipelines.models.ports import Models
-    from pipelines.vad.voice_activity import SileroModel
-    from service.admission.admission import Admission, RecordingMemory
     from service.grpc_server.errors import Context
-    from service.sessions.lifetime import Limits
-    from service.sessions.open_conversations import OpenConversations
+    from service.sessions.host import SessionHost
 
 
 class SpeechServicer:
     """Recognizes speech for Riva's clients, with the conversations that ``vivavoce.v1`` is served with.
 
     Args:
-        models: recognition.
-        voice: voice activity, shared by all streams.
-        admission: who is let in; a stream or a recording takes the place of a conversation.
-        memory: holds the recordings.
-        limits: how long a stream may be silent, and how long it may last.
-        open_conversations: knows those that are held.
+        host: makes the conversations; a stream or a recording takes the place of one.
     """
 
-    def __init__(
-        self,
-        models: Models,
-        voice: SileroModel,
-        admission: Admission,
-        memory: RecordingMemory,
-        limits: Limits,
-        open_conversations: OpenConversations,
-    ) -> None:
-        self._models = models
-        self._voice = voice
-        self._admission = admission
-        self._memory = memory
-        self._limits = limits
-        self._open = open_conversations
+    def __init__(self, host: SessionHost) -> None:
+        self._host = host
 
     async def Recognize(  # noqa: N802 - named by the contract
         self, request: pb.RecognizeRequest, context: Context
@@ -65,10 +43,10 @@ class SpeechServicer:
         async with reported_to(context):
             refuse_malformed(request)
             audio = request.audio
-            with self._admission.conversation(), self._memory.held(len(audio)):
+            with self._host.admission.conversation(), self._host.memory.held(len(audio)):
                 settings = to_settings(request.config, "config", interim_results=False)
-                recognition = Recognition(settings, self._models, self._voice, self._open.workload, is_bulk=True)
-                async with self._open.holding(*recognition.channels.conversations, whole=True):
+                recognition = Recognition(settings, self._host, is_bulk=True)
+                async with self._host.open_conversations.holding(*recognition.channels.conversations, whole=True):
                     with renamed({"config.audio.channel_count": "config.audio_channel_count"}):
                         found = await recognize(recognition.channels, audio)
                     results = [
@@ -83,21 +61,15 @@ class SpeechServicer:
     ) -> None:
         """Recognizes a stream; see the contract."""
         async with reported_to(context):
-            self._admission.check()
+            self._host.admission.check()
             # A place is given to those who have said what they want, not to everybody who connects.
             first = await self._first(requests)
             config = first.streaming_config
             settings = to_settings(config.config, "streaming_config.config", interim_results=config.interim_results)
-            with self._admission.conversation():
-                recognition = Recognition(
-                    settings,
-                    self._models,
-                    self._voice,
-                    self._open.workload,
-                    tells_states=settings.vad_probabilities,
-                )
-                stream = RecognitionStream(recognition, context, self._limits, first)
-                async with self._open.holding(*recognition.channels.conversations):
+            with self._host.admission.conversation():
+                recognition = Recognition(settings, self._host, tells_states=settings.vad_probabilities)
+                stream = RecognitionStream(recognition, context, self._host.limits, first)
+                async with self._host.open_conversations.holding(*recognition.channels.conversations):
                     await stream.run(requests)
 
     async def GetRivaSpeechRecognitionConfig(  # noqa: N802 - named by the contract
@@ -106,7 +78,7 @@ class SpeechServicer:
         """Tells which models there are; see the contract."""
         async with reported_to(context):
             refuse_malformed(request)
-            self._admission.check()
+            self._host.admission.check()
             check_recognizer(request.model_name, "model_name")
             return pb.RivaSpeechRecognitionConfigResponse(
                 model_config=[_model_config("online", streaming=True), _model_config("offline", streaming=False)]
@@ -115,7 +87,7 @@ class SpeechServicer:
     async def _first(self, requests: AsyncIterator[pb.StreamingRecognizeRequest]) -> pb.StreamingRecognizeRequest:
         """Reads the first request; a stream that sends none must not be held for ever."""
         try:
-            async with asyncio.timeout(self._limits.config_seconds):
+            async with asyncio.timeout(self._host.limits.config_seconds):
                 async for request in requests:
                     refuse_malformed(request)
                     if not request.HasField("streaming_config"):
@@ -124,7 +96,7 @@ class SpeechServicer:
                     ends_utterance(request.runtime_config)
                     return request
         except TimeoutError:
-            message = f"no config came within {self._limits.config_seconds:g} s: send it first, and at once"
+            message = f"no config came within {self._host.limits.config_seconds:g} s: send it first, and at once"
             raise InvalidInputError("streaming_config", "NO_CONFIG", message) from None
         raise InvalidInputError("streaming_config", "NO_CONFIG", "the first request must be a streaming_config")
 

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
-from pipelines.messages import GoingAway, Transcript
+from pipelines.messages import Transcript
 from service.api.riva.asr.options import ends_utterance
 from service.api.riva.asr.ordering import InTurnOrder
 from service.api.riva.asr.recognizing import refuse_failure
@@ -14,15 +14,13 @@ from service.api.riva.fields import renamed
 from service.api.riva.proto import riva_asr_pb2 as pb
 from service.grpc_server.deserializers import refuse_malformed
 from service.grpc_server.writing import write
-from service.refusals import ended_early
-from service.sessions.lifetime import LifetimeWatch
+from service.sessions.stream_session import StreamSession
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from pipelines.session.conversation import Conversation
+    from pipelines.messages import AwayReason, Message
     from service.api.riva.asr.recognizing import Recognition
-    from service.api.riva.asr.results import ResultWriter
     from service.grpc_server.errors import Context
     from service.sessions.lifetime import Limits
 
@@ -30,7 +28,7 @@ _FIELDS = {"audio": "audio_content", "config.audio.channel_count": "streaming_co
 
 
 class RecognitionStream:
-    """Reads what the caller sends beside writing what is recognized.
+    """Recognizes one stream; it is the input of its session.
 
     Args:
         recognition: recognizes the audio.
@@ -43,67 +41,60 @@ class RecognitionStream:
         self, recognition: Recognition, context: Context, limits: Limits, first: pb.StreamingRecognizeRequest
     ) -> None:
         self._recognition = recognition
+        self._channels = recognition.channels
         self._context = context
         self._limits = limits
         self._id = first.id if first.HasField("id") else None
         self._writing = asyncio.Lock()
+        self._orders = [InTurnOrder() for _ in recognition.writers]
 
     async def run(self, requests: AsyncIterator[pb.StreamingRecognizeRequest]) -> None:
         """Returns when all was recognized.
 
         Raises:
-            InvalidInputError: a request cannot be served.
             ModelError: the recognizer failed.
-            NotReadyError: the server shuts down.
-            IdleStreamError: nothing was sent for too long.
-            OldStreamError: the stream has lasted as long as one may.
-            SlowReaderError: the caller does not read.
+            ServiceError: see :class:`StreamSession`.
         """
-        channels, writers = self._recognition.channels, self._recognition.writers
-        reader = asyncio.create_task(self._read(requests))
-        tellers = [
-            asyncio.create_task(self._tell(conversation, writer))
-            for conversation, writer in zip(channels.conversations, writers, strict=True)
-        ]
-        try:
-            away = [each for each in await asyncio.gather(*tellers) if each is not None]
-        finally:
-            for task in (reader, *tellers):
-                task.cancel()
-            await asyncio.gather(reader, *tellers, return_exceptions=True)
-        if away and any(conversation.phase != "finished" for conversation in channels.conversations):
-            raise ended_early(away[0].reason)
+        session = StreamSession(self, self._channels.conversations, self._limits, self._hand_on, self._tell)
+        await session.run(requests)
 
-    async def _tell(self, conversation: Conversation, writer: ResultWriter) -> GoingAway | None:
-        """Writes the transcripts of one channel until there are no more; returns why the server ends it, if it does."""
-        away: GoingAway | None = None
-        order = InTurnOrder()
-        async for message in conversation.outbox:
-            refuse_failure(conversation, message)
-            if isinstance(message, GoingAway):
-                away = message
-            elif isinstance(message, Transcript):
-                for transcript in order.add(message):
-                    result = await writer.streaming(transcript)
-                    if result is not None:
-                        await self._write(result)
-        return away
+    @property
+    def phase(self) -> str:
+        """See :class:`Channels`."""
+        return self._channels.phase
 
-    async def _read(self, requests: AsyncIterator[pb.StreamingRecognizeRequest]) -> None:
-        """Hands what the caller sends on; what is wrong with it ends the stream through the outboxes."""
-        channels = self._recognition.channels
-        try:
-            with LifetimeWatch(channels, self._limits) as lifetime, renamed(_FIELDS):
-                async for request in requests:
-                    lifetime.touch()
-                    refuse_malformed(request)
-                    await self._hand_on(request)
-                await channels.half_close()
-        except Exception as error:  # noqa: BLE001 - the writers report it to the caller
-            channels.fail(error)
+    def announce_end(self, reason: AwayReason, grace_seconds: float) -> None:
+        """See :class:`Channels`."""
+        self._channels.announce_end(reason, grace_seconds)
+
+    def finish(self) -> None:
+        """See :class:`Channels`."""
+        self._channels.finish()
+
+    def fail(self, error: Exception) -> None:
+        """See :class:`Channels`."""
+        self._channels.fail(error)
+
+    async def half_close(self) -> None:
+        """See :class:`Channels`; an error names the fields of this contract."""
+        with renamed(_FIELDS):
+            await self._channels.half_close()
+
+    async def _tell(self, channel: int, message: Message) -> None:
+        """Writes what one channel says that this contract has words for."""
+        refuse_failure(self._channels.conversations[channel], message)
+        if isinstance(message, Transcript):
+            for transcript in self._orders[channel].add(message):
+                result = await self._recognition.writers[channel].streaming(transcript)
+                if result is not None:
+                    await self._write(result)
 
     async def _hand_on(self, request: pb.StreamingRecognizeRequest) -> None:
-        channels = self._recognition.channels
+        refuse_malformed(request)
+        with renamed(_FIELDS):
+            await self._take_in(request)
+
+    async def _take_in(self, request: pb.StreamingRecognizeRequest) -> None:
         if request.WhichOneof("streaming_request") == "streaming_config":
             message = "a config came a second time: open another stream to change it"
             raise InvalidInputError("streaming_config", "SECOND_CONFIG", message)
@@ -112,9 +103,9 @@ class RecognitionStream:
             if not request.HasField("audio_content"):
                 message = "a request is empty: send audio_content, or end the stream"
                 raise InvalidInputError("streaming_request", "EMPTY_REQUEST", message)
-            await channels.add_audio(request.audio_content, self._tell_states_owed)
+            await self._channels.add_audio(request.audio_content, self._tell_states_owed)
         if ends:
-            channels.end_utterance()
+            self._channels.end_utterance()
         if self._recognition.tells_states:
             for writer in self._recognition.writers:
                 await self._write(writer.states())

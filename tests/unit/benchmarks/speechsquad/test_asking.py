@@ -9,8 +9,7 @@ from benchmarks.sla.material import RATE_HZ
 from benchmarks.speechsquad import asking
 from benchmarks.speechsquad.questions import Ending, SpokenQuestion, deal
 from modelkit.squad import Question
-from vivavoce import Latency, Overloaded, Reply, ReplyStatus, Transcript
-from vivavoce._events import Answer
+from vivavoce import Answer, Latency, Overloaded, Reply, ReplyStatus, Transcript
 
 QUESTION = Question("q", "Who?", "The queen.", ((0, "The queen"),))
 

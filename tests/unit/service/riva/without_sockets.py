@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 
-from service.admission.admission import Admission, RecordingMemory
+from service.admission.admission import Admission
 from service.api.riva.asr.speech import SpeechServicer
 from service.api.riva.proto import riva_asr_pb2 as pb
-from service.sessions.lifetime import Limits
-from service.sessions.open_conversations import OpenConversations
+from service.sessions.host import SessionHost
 from tests import virtual_time
 from tests.unit.pipelines.fakes import FakeModels, ScriptedVoice
 from tests.unit.service.harness import FakeVoice
@@ -35,7 +34,7 @@ def held(requests: Callable[[], Requests], *script: tuple[float, float]) -> tupl
     async def serve() -> None:
         admission = Admission(1)
         admission.open()
-        servicer = SpeechServicer(models, voice, admission, RecordingMemory(), Limits(), OpenConversations())
+        servicer = SpeechServicer(SessionHost(models, voice, admission))
         await servicer.StreamingRecognize(requests(), call)
 
     virtual_time.run(serve())

@@ -1,16 +1,15 @@
-"""What an utterance means, as JSON: kind, readings and values."""
+"""What an utterance means, as `Reply.to_dict` has it: kind, readings and values."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from vivavoce._reply import Intent, Reply, Slot
+    from vivavoce._understood import Reading, Value
 
-    from vivavoce import Intent, Reading, Reply, Slot, Value
 
-
-def understood(reply: Reply) -> Mapping[str, object]:
+def understood(reply: Reply) -> dict[str, Any]:
     """Makes the keys `kind`, `negated`, `candidates`, `readings` and `values` of a reply; none without an intent."""
     intent = reply.intent
     if intent is None:
@@ -29,7 +28,7 @@ def _kind(intent: Intent) -> str | None:
     return None if intent.kind.value == "UNSPECIFIED" else intent.kind.value.lower()
 
 
-def _reading(reading: Reading) -> Mapping[str, object]:
+def _reading(reading: Reading) -> dict[str, Any]:
     intent = reading.intent
     return {
         "intent": {"name": intent.name, "confidence": round(intent.confidence, 4)},
@@ -41,12 +40,12 @@ def _reading(reading: Reading) -> Mapping[str, object]:
     }
 
 
-def _slot(slot: Slot) -> Mapping[str, object]:
+def _slot(slot: Slot) -> dict[str, Any]:
     resolved = {} if slot.resolved is None else {"resolved": _value(slot.resolved)}
     return {"name": slot.name, "value": slot.value, "text": slot.text, **resolved}
 
 
-def _value(value: Value) -> Mapping[str, object]:
+def _value(value: Value) -> dict[str, Any]:
     told = {"kind": value.kind.value.lower(), "value": value.value, "text": value.text}
     extra = {"unit": value.unit, "alternative": value.alternative}
     return {**told, **{name: text for name, text in extra.items() if text}, "start": value.start, "end": value.end}

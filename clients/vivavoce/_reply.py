@@ -1,0 +1,197 @@
+"""The reply to one turn, and its parts: frozen dataclasses.
+
+Times are in seconds. Positions in text (`start`, `end`) count Unicode code points, and `end` is exclusive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value
+from vivavoce._understood_dict import understood
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class ReplyStatus(Enum):
+    """Whether a reply is whole."""
+
+    UNKNOWN = "UNKNOWN"
+    """Something that this version of the package does not know."""
+    COMPLETE = "COMPLETE"
+    """Every stage finished inside the budget."""
+    PARTIAL = "PARTIAL"
+    """Something is missing: `Reply.overran` names the stages that would have made the reply late."""
+    DEGRADED = "DEGRADED"
+    """A stage failed; a `Notice` before the reply says which and why."""
+
+
+class Stage(Enum):
+    """A part of the work on a turn."""
+
+    UNKNOWN = "UNKNOWN"
+    """Something that this version of the package does not know."""
+    ASR = "ASR"
+    """Speech recognition: audio to transcript."""
+    NLU = "NLU"
+    """Natural language understanding: transcript to intent and slots."""
+    QA = "QA"
+    """Question answering: transcript and documents to answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What the speaker wants."""
+
+    name: str
+    """Name of the intent; `none` when nothing fits with enough confidence."""
+    confidence: float
+    """Calibrated probability of the most likely intent, 0 to 1."""
+    kind: UtteranceKind = UtteranceKind.UNSPECIFIED
+    """Whether a command, a question or a statement was said; `name` is `none` where no intent goes with that."""
+    negated: bool = False
+    """Whether what was said is denied, as in "don't turn on the lights"."""
+    candidates: tuple[IntentCandidate, ...] = ()
+    """The most likely intents, the best first, as many as `max_intents` asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One detail of an intent."""
+
+    name: str
+    """Name of the slot."""
+    value: str
+    """The value in normal form: lower case, single spaces, no punctuation around it.
+
+    Of a slot with a closed list of values, the one that was meant, as it stands there."""
+    text: str
+    """The value as it stands in the transcript."""
+    start: int
+    """Where `text` begins in the transcript."""
+    end: int
+    """Where `text` ends in the transcript."""
+    resolved: Value | None = None
+    """The date, time or amount that the slot means; None where it means none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A passage of one of the caller's documents that answers the question."""
+
+    text: str
+    """The passage as it stands in the document."""
+    score: float
+    """Probability that the passage is the answer, 0 to 1."""
+    start: int
+    """Where the passage begins in the document."""
+    end: int
+    """Where the passage ends in the document."""
+    document_id: str
+    """`Document.id` of the document that holds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageLatency:
+    """The time that one stage took."""
+
+    stage: Stage
+    """The stage; UNKNOWN where the SDK does not list it."""
+    queue_seconds: float
+    """Time spent waiting: for a free instance, in transport and in scheduling."""
+    compute_seconds: float
+    """Time that the model's engine computed."""
+    name: str = ""
+    """Name of the stage: `asr`, `nlu`, `qa`, or that of a stage which the server has besides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Where the time of a reply went, as the server measured it."""
+
+    total_seconds: float
+    """From the end of the utterance to the sending of the reply."""
+    stages: tuple[StageLatency, ...]
+    """The stages that finished. A speculated stage ran before the end of the utterance: the sum may exceed the
+    total."""
+
+    def of(self, stage: Stage) -> StageLatency | None:
+        """Returns the time that `stage` took, or None when it did not finish."""
+        return next((entry for entry in self.stages if entry.stage is stage), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What was understood of one utterance, and the answer to it."""
+
+    turn: int
+    """Number of the turn within its conversation, from 1."""
+    transcript: str
+    """What was said, or the text of a typed turn."""
+    intent: Intent | None
+    """What the speaker wants; None when the stage failed or did not finish inside the budget, or words are missing."""
+    slots: tuple[Slot, ...]
+    """The details of the intent, in the order in which they were said."""
+    answer: Answer | None
+    """The answer, when the documents hold one and it was found inside the budget."""
+    status: ReplyStatus
+    """Whether every stage finished inside the budget."""
+    overran: tuple[Stage, ...]
+    """The stages that did not finish inside the budget, as far as `Stage` lists them."""
+    latency: Latency
+    """Where the time went, as the server measured it."""
+    speculated: bool
+    """Whether the reply was worked out during the trailing silence."""
+    client_latency_seconds: float | None = None
+    """From the moment in which this side sent what completes the utterance to the arrival of the reply. None when that
+    moment is not known: see `ReplyClock`."""
+    model_versions: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """The version of each engine (`asr`, `intent_slot`, `qa`) that served the turn, without those it had no use for."""
+    request_id: str = ""
+    """Name of the `TypedTurn` that is answered, or of the `EndOfUtterance` that ended the utterance; "" if none did."""
+    readings: tuple[Reading, ...] = ()
+    """What each part of the utterance asks for, in the order of the text; `intent` and `slots` are of the whole."""
+    values: tuple[Value, ...] = ()
+    """The dates, times, durations, amounts and numbers of the utterance, in the order of the text."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the reply as a line of the command's `--json` has it; times are in milliseconds."""
+        intent, answer = self.intent, self.answer
+        told: dict[str, Any] = {
+            "event": "reply",
+            "transcript": self.transcript,
+            "intent": intent and {"name": intent.name, "confidence": round(intent.confidence, 4)},
+            "slots": [{"name": slot.name, "value": slot.value, "text": slot.text} for slot in self.slots],
+            "answer": answer and _answer_dict(answer),
+            "status": self.status.value,
+            "latency_ms": _latency_ms(self.latency),
+            "turn": self.turn,
+            "speculated": self.speculated,
+            "overran": [stage.value for stage in self.overran],
+        }
+        if self.client_latency_seconds is not None:
+            told["client_ms"] = _milliseconds(self.client_latency_seconds)
+        if self.request_id:
+            told["request_id"] = self.request_id
+        return told | understood(self)
+
+
+def _answer_dict(answer: Answer) -> dict[str, Any]:
+    told = {"text": answer.text, "score": round(answer.score, 4), "start": answer.start, "end": answer.end}
+    return told | ({"document": answer.document_id} if answer.document_id else {})
+
+
+def _latency_ms(latency: Latency) -> dict[str, float | None]:
+    took = {stage.value.lower(): _stage_ms(latency.of(stage)) for stage in (Stage.ASR, Stage.NLU, Stage.QA)}
+    return {**took, "total": _milliseconds(latency.total_seconds)}
+
+
+def _stage_ms(took: StageLatency | None) -> float | None:
+    return None if took is None else _milliseconds(took.queue_seconds + took.compute_seconds)
+
+
+def _milliseconds(seconds: float) -> float:
+    return round(seconds * 1_000, 1)

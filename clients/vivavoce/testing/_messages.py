@@ -1,0 +1,168 @@
+"""Events and errors of the client as messages of the protocol: what `vivavoce._responses` and `_status` undo."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+import grpc
+from google.protobuf import any_pb2, duration_pb2
+from google.rpc import error_details_pb2, status_pb2
+from grpc_status import rpc_status
+
+from vivavoce._errors import (
+    AccessDenied,
+    Incompatible,
+    InvalidRequest,
+    Overloaded,
+    ResponseOverdue,
+    ServerError,
+    ServerFailed,
+    ServerUnavailable,
+    VivavoceError,
+)
+from vivavoce._events import GoingAway, Notice, SpeechBegan, SpeechEnded, Started, Transcript
+from vivavoce._reply import Reply
+from vivavoce._status import ERROR_DOMAIN
+from vivavoce.v1 import conversation_pb2 as pb
+from vivavoce.v1 import reply_pb2
+
+if TYPE_CHECKING:
+    from enum import Enum
+
+    from google.protobuf.message import Message
+
+    from vivavoce._events import Event
+    from vivavoce._reply import Latency
+
+_CODES = {
+    InvalidRequest: grpc.StatusCode.INVALID_ARGUMENT,
+    Overloaded: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    ServerUnavailable: grpc.StatusCode.UNAVAILABLE,
+    ResponseOverdue: grpc.StatusCode.DEADLINE_EXCEEDED,
+    AccessDenied: grpc.StatusCode.PERMISSION_DENIED,
+    Incompatible: grpc.StatusCode.UNIMPLEMENTED,
+    ServerFailed: grpc.StatusCode.INTERNAL,
+}
+
+
+def response_of(event: Event) -> pb.ConverseResponse:
+    """Writes an event as the server's message.
+
+    Raises:
+        TypeError: A server does not tell it.
+    """
+    match event:
+        case Started():
+            response = pb.ConverseResponse(started=pb.Started(conversation_id=event.conversation_id))
+        case SpeechBegan():
+            began = pb.SpeechBegan(turn=event.turn, start=duration(event.start_seconds))
+            response = pb.ConverseResponse(speech_began=began)
+        case Transcript():
+            response = pb.ConverseResponse(transcript=_transcript(event))
+        case SpeechEnded():
+            reason = _name("END_REASON_", event.reason)
+            end = duration(event.end_seconds)
+            ended = pb.SpeechEnded(turn=event.turn, end=end, reason=reason, request_id=event.request_id)
+            response = pb.ConverseResponse(speech_ended=ended)
+        case Reply():
+            response = pb.ConverseResponse(reply=reply_of(event))
+        case Notice():
+            code = _name("NOTICE_CODE_", event.code)
+            notice = pb.Notice(code=code, message=event.message, turn=event.turn or 0, request_id=event.request_id)
+            response = pb.ConverseResponse(notice=notice)
+        case GoingAway():
+            away = _name("GOING_AWAY_REASON_", event.reason)
+            response = pb.ConverseResponse(going_away=pb.GoingAway(reason=away, grace=duration(event.grace_seconds)))
+        case _:
+            raise TypeError(f"A server does not tell {type(event).__name__}: the client makes it.")
+    return response
+
+
+def reply_of(reply: Reply) -> reply_pb2.Reply:
+    """Writes a reply as the server's message, without what only the client knows."""
+    intent, answer = reply.intent, reply.answer
+    message = reply_pb2.Reply(
+        turn=reply.turn,
+        transcript=reply.transcript,
+        status=_name("REPLY_STATUS_", reply.status),
+        overran=[_name("STAGE_", stage) for stage in reply.overran],
+        latency=_latency(reply.latency),
+        speculated=reply.speculated,
+        model_versions=reply.model_versions,
+        request_id=reply.request_id,
+    )
+    for slot in reply.slots:
+        message.slots.add(name=slot.name, value=slot.value, text=slot.text, start=slot.start, end=slot.end)
+    if intent is not None:
+        message.intent.CopyFrom(reply_pb2.Intent(name=intent.name, confidence=intent.confidence))
+    if answer is not None:
+        message.answer.CopyFrom(
+            reply_pb2.Answer(
+                text=answer.text,
+                score=answer.score,
+                start=answer.start,
+                end=answer.end,
+                document_id=answer.document_id,
+            )
+        )
+    return message
+
+
+def abort(context: grpc.ServicerContext, error: VivavoceError) -> NoReturn:
+    """Ends a call so that the client raises `error`."""
+    code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), grpc.StatusCode.UNKNOWN)
+    if isinstance(error, ServerError):
+        code = getattr(grpc.StatusCode, error.code, code)
+    details: list[Message] = [
+        error_details_pb2.ErrorInfo(domain=ERROR_DOMAIN, reason=getattr(error, "reason", "") or "SCRIPTED")
+    ]
+    if isinstance(error, InvalidRequest) and error.field:
+        violation = error_details_pb2.BadRequest.FieldViolation(field=error.field, description=error.message)
+        details.append(error_details_pb2.BadRequest(field_violations=[violation]))
+    retry_after_seconds = getattr(error, "retry_after_seconds", None)
+    if retry_after_seconds is not None:
+        details.append(error_details_pb2.RetryInfo(retry_delay=duration(retry_after_seconds)))
+    status = status_pb2.Status(code=code.value[0], message=error.message)
+    for detail in details:
+        packed = any_pb2.Any()
+        packed.Pack(detail)
+        status.details.append(packed)
+    context.abort_with_status(rpc_status.to_status(status))
+    raise AssertionError("gRPC has ended the call")
+
+
+def duration(seconds: float) -> duration_pb2.Duration:
+    """Writes a time."""
+    message = duration_pb2.Duration()
+    message.FromNanoseconds(round(seconds * 1_000_000_000))
+    return message
+
+
+def _transcript(transcript: Transcript) -> pb.Transcript:
+    return pb.Transcript(
+        turn=transcript.turn,
+        text=transcript.text,
+        is_final=transcript.is_final,
+        start=duration(transcript.start_seconds),
+        end=duration(transcript.end_seconds),
+        alternatives=[pb.Alternative(text=one.text, confidence=one.confidence) for one in transcript.alternatives],
+        confidence=transcript.confidence or 0.0,
+        request_id=transcript.request_id,
+    )
+
+
+def _latency(latency: Latency) -> reply_pb2.Latency:
+    message = reply_pb2.Latency(total=duration(latency.total_seconds))
+    for took in latency.stages:
+        message.stages.add(
+            stage=_name("STAGE_", took.stage),
+            queue=duration(took.queue_seconds),
+            compute=duration(took.compute_seconds),
+            name=took.name or took.stage.value.lower(),
+        )
+    return message
+
+
+def _name(prefix: str, member: Enum) -> str:
+    """Returns the protocol's name of a value; there, what is not known is not specified."""
+    return prefix + ("UNSPECIFIED" if member.value == "UNKNOWN" else str(member.value))

@@ -1,0 +1,107 @@
+"""A conversation service without models: it answers as its script says, on a real socket."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import grpc
+
+from vivavoce.testing._turns import Turn, answering, scripted
+from vivavoce.v1 import conversation_pb2 as pb
+from vivavoce.v1 import reply_pb2
+from vivavoce.v1.conversation_pb2_grpc import (
+    ConversationServiceServicer,
+    add_ConversationServiceServicer_to_server,
+)
+
+Script: TypeAlias = Callable[[Iterator[pb.ConverseRequest], grpc.ServicerContext], Iterator[pb.ConverseResponse]]
+"""What a service does in a conversation, in messages of `vivavoce.v1`; made by `scripted`, or by hand."""
+
+Answers: TypeAlias = Callable[[pb.AskRequest, grpc.ServicerContext], reply_pb2.Reply]
+"""What a service answers to `Client.ask`; made by `answering`, or by hand."""
+
+MAX_CALLS = 32
+
+
+@dataclass
+class FakeService(ConversationServiceServicer):
+    """Remembers what it was sent, and answers by its script. Made by `serving`."""
+
+    script: Script = field(default_factory=lambda: scripted(Turn("turn on the light"), repeated=True))
+    """What it does in conversations. May be replaced between two of them."""
+    answer: Answers = field(default_factory=answering)
+    """What it answers to `Client.ask`."""
+    address: str = ""
+    """Where it listens."""
+    received: list[pb.ConverseRequest] = field(default_factory=list)
+    """Every message of all conversations, as it came."""
+    asked: list[pb.AskRequest] = field(default_factory=list)
+    """Every request of `Client.ask`."""
+    conversations: int = 0
+    """How many conversations have begun."""
+    config_arrived: threading.Event = field(default_factory=threading.Event)
+    """Set once a conversation has sent its config."""
+    ended: threading.Event = field(default_factory=threading.Event)
+    """Set once a conversation is over."""
+
+    def audio(self) -> bytes:
+        """Returns all audio that was sent."""
+        return b"".join(request.audio for request in self.received)
+
+    def texts(self) -> list[str]:
+        """Returns the typed turns of conversations."""
+        return [request.text for request in self.received if request.HasField("text")]
+
+    def config(self) -> pb.ConversationConfig:
+        """Returns the config of the first conversation."""
+        return self.received[0].config
+
+    def Converse(  # noqa: N802 - the name in the protocol
+        self, request_iterator: Iterator[pb.ConverseRequest], context: grpc.ServicerContext
+    ) -> Iterator[pb.ConverseResponse]:
+        """Holds one conversation; gRPC calls it."""
+        self.conversations += 1
+        context.add_callback(self.ended.set)
+        yield from self.script(self._remembered(request_iterator), context)
+
+    def Ask(  # noqa: N802 - the name in the protocol
+        self, request: pb.AskRequest, context: grpc.ServicerContext
+    ) -> pb.AskResponse:
+        """Answers one typed turn; gRPC calls it."""
+        self.asked.append(request)
+        return pb.AskResponse(reply=self.answer(request, context))
+
+    def _remembered(self, requests: Iterator[pb.ConverseRequest]) -> Iterator[pb.ConverseRequest]:
+        for request in requests:
+            self.received.append(request)
+            if request.HasField("config"):
+                self.config_arrived.set()
+            yield request
+
+
+@contextmanager
+def serving(*turns: Turn, address: str = "127.0.0.1:0") -> Iterator[FakeService]:
+    """Runs a fake service while the block lasts.
+
+    Args:
+        turns: What is said and replied in each conversation, utterance by utterance; none: a command, again and again.
+        address: Where it listens, `HOST:PORT`; with port 0 the system chooses one.
+    """
+    service = FakeService()
+    if turns:
+        service.script = scripted(*turns)
+        service.answer = answering(*turns)
+    server = grpc.server(futures.ThreadPoolExecutor(MAX_CALLS))
+    add_ConversationServiceServicer_to_server(service, server)  # type: ignore[no-untyped-call] # generated
+    host, _, _ = address.rpartition(":")
+    service.address = f"{host}:{server.add_insecure_port(address)}"
+    server.start()
+    try:
+        yield service
+    finally:
+        server.stop(None).wait()

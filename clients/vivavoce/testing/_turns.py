@@ -1,0 +1,200 @@
+"""Scripts of fake services, turn by turn."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vivavoce._config import AudioFormat, Encoding
+from vivavoce._events import EndReason, Event, Notice, NoticeCode, SpeechBegan, SpeechEnded, Started, Transcript
+from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage
+from vivavoce.testing._messages import abort, reply_of, response_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import grpc
+
+    from vivavoce._errors import VivavoceError
+    from vivavoce.testing._service import Answers, Script
+    from vivavoce.v1 import conversation_pb2 as pb
+    from vivavoce.v1 import reply_pb2
+
+_NO_INTENT = Intent("none", 1.0)
+_NO_LATENCY = Latency(0.0, ())
+_ROUNDING_SECONDS = 1e-6
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What a fake service hears in an utterance, and what it replies."""
+
+    transcript: str
+    """The final transcript; of a typed turn, the text that is answered so."""
+    partials: tuple[str, ...] = ()
+    """Transcripts that are told before, if `interim_results` are wanted."""
+    intent: Intent | None = _NO_INTENT
+    """Intent of the reply."""
+    slots: tuple[Slot, ...] = ()
+    """Slots of the reply."""
+    answer: Answer | None = None
+    """Answer of the reply."""
+    status: ReplyStatus = ReplyStatus.COMPLETE
+    """Status of the reply."""
+    overran: tuple[Stage, ...] = ()
+    """Stages that the reply lacks."""
+    latency: Latency = _NO_LATENCY
+    """Latency that the reply tells."""
+    speculated: bool = False
+    """Whether the reply was worked out in the silence."""
+    audio_seconds: float | None = None
+    """How much audio the utterance takes until silence ends it; None: it lasts until it is ended, or the audio ends."""
+    notices: tuple[tuple[NoticeCode, str], ...] = ()
+    """Notices that go before the reply."""
+    delay_seconds: float = 0.0
+    """How long the reply takes."""
+    error: VivavoceError | None = None
+    """Raised in the client in place of the reply: the call ends."""
+
+    def reply(self, number: int, text: str, request_id: str = "") -> Reply:
+        """Returns the reply, to turn `number` in which `text` was said or typed."""
+        return Reply(
+            turn=number,
+            transcript=text,
+            intent=self.intent,
+            slots=self.slots,
+            answer=self.answer,
+            status=self.status,
+            overran=self.overran,
+            latency=self.latency,
+            speculated=self.speculated,
+            request_id=request_id,
+        )
+
+
+def scripted(*turns: Turn, repeated: bool = False) -> Script:
+    """Makes the script of conversations with these turns.
+
+    Each utterance is the next turn; behind the last one nobody is heard. A typed turn is answered as the turn with
+    its text, or else by a reply without intent.
+
+    Args:
+        turns: The turns of a conversation, in order.
+        repeated: Whether the turns begin anew behind the last one.
+    """
+
+    def script(requests: Iterator[pb.ConverseRequest], context: grpc.ServicerContext) -> Iterator[pb.ConverseResponse]:
+        spoken = itertools.cycle(turns) if repeated else iter(turns)
+        try:
+            yield from map(response_of, _Conversation(turns, spoken).events(requests))
+        except _ScriptedError as scripted_error:
+            abort(context, scripted_error.error)
+
+    return script
+
+
+def answering(*turns: Turn) -> Answers:
+    """Makes what a service answers to `Client.ask`: as the turn with its text, or else by a reply without intent."""
+
+    def answer(request: pb.AskRequest, context: grpc.ServicerContext) -> reply_pb2.Reply:
+        turn = _turn_of(turns, request.text)
+        time.sleep(turn.delay_seconds)
+        if turn.error is not None:
+            abort(context, turn.error)
+        return reply_of(turn.reply(1, request.text))
+
+    return answer
+
+
+def failing(error: VivavoceError) -> Script:
+    """Makes the script of a service that refuses every conversation so that the client raises `error`."""
+
+    def script(requests: Iterator[pb.ConverseRequest], context: grpc.ServicerContext) -> Iterator[pb.ConverseResponse]:
+        next(requests, None)
+        abort(context, error)
+        yield  # It is a generator, as gRPC expects.
+
+    return script
+
+
+class _ScriptedError(Exception):
+    def __init__(self, error: VivavoceError) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class _Conversation:
+    """One conversation that goes by a script."""
+
+    def __init__(self, known: tuple[Turn, ...], spoken: Iterator[Turn]) -> None:
+        self._known = known
+        self._spoken = spoken
+        self._format = AudioFormat()
+        self._interim = False
+        self._number = 0
+        self._position = self._began = 0.0
+        self._turn: Turn | None = None
+        self._spoken_number = 0
+
+    def events(self, requests: Iterator[pb.ConverseRequest]) -> Iterator[Event]:
+        for request in requests:
+            match request.WhichOneof("request"):
+                case "config":
+                    self._configure(request.config)
+                    yield Started("fake")
+                case "audio":
+                    yield from self._hear(request.audio)
+                case "text":
+                    self._number += 1
+                    yield from _replied(
+                        _turn_of(self._known, request.text), self._number, request.text, request.request_id
+                    )
+                case "end_of_utterance":
+                    yield from self._end(EndReason.REQUESTED, request.request_id)
+        if self._turn is not None:
+            yield from self._end(EndReason.HALF_CLOSE)
+
+    def _configure(self, config: pb.ConversationConfig) -> None:
+        self._interim = config.interim_results
+        if config.HasField("audio"):
+            audio = config.audio
+            self._format = AudioFormat(Encoding(audio.encoding), audio.sample_rate_hz, audio.channel_count or 1)
+
+    def _hear(self, audio: bytes) -> Iterator[Event]:
+        if self._turn is None:
+            self._turn = next(self._spoken, None)
+            if self._turn is not None:
+                self._number += 1
+                self._spoken_number, self._began = self._number, self._position
+                yield SpeechBegan(self._spoken_number, self._began)
+                for text in self._turn.partials if self._interim else ():
+                    yield Transcript(self._spoken_number, text, False, self._began, self._began)
+        self._position += self._format.duration_seconds(len(audio)) or 0.0
+        lasts = None if self._turn is None else self._turn.audio_seconds
+        if lasts is not None and self._position - self._began >= lasts - _ROUNDING_SECONDS:
+            yield from self._end(EndReason.SILENCE)
+
+    def _end(self, reason: EndReason, request_id: str = "") -> Iterator[Event]:
+        turn, self._turn = self._turn, None
+        if turn is None:
+            yield Notice(NoticeCode.NO_SPEECH, "nobody has spoken: send audio first", None, request_id)
+            return
+        number, text = self._spoken_number, turn.transcript
+        yield SpeechEnded(number, self._position, reason, request_id)
+        yield Transcript(number, text, True, self._began, self._position, request_id=request_id)
+        yield from _replied(turn, number, text, request_id)
+
+
+def _replied(turn: Turn, number: int, text: str, request_id: str) -> Iterator[Event]:
+    time.sleep(turn.delay_seconds)
+    for code, message in turn.notices:
+        yield Notice(code, message, number, request_id)
+    if turn.error is not None:
+        raise _ScriptedError(turn.error)
+    yield turn.reply(number, text, request_id)
+
+
+def _turn_of(turns: tuple[Turn, ...], text: str) -> Turn:
+    return next((turn for turn in turns if turn.transcript == text), Turn(text))

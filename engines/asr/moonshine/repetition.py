@@ -1,0 +1,131 @@
+"""Loops in a text: words that the decoder repeats although they were said once.
+
+Autoregressive recognizers repeat themselves where speech is cut off or unclear: "a more amiable, amiable, amiable".
+People repeat words, too: "five, five, five". Cross attention tells the two apart. What is said again is looked for
+further on in the audio; a loop looks at the same place again, or back. On human recordings cut every 0.25 s and on
+words that were really said two to five times, attention moves on by at most 0.11 s within a loop and by at least 0.2 s
+between spoken repetitions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engines.asr.moonshine.alignment import warp
+from engines.asr.search.spelling import spell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from engines.asr.moonshine.tokenizer import TokenizedWord
+
+MAX_PHRASE_WORDS = 8
+"""Longest phrase whose repetition is looked for."""
+
+MIN_FRAMES = 4
+"""Frames of the encoder, of 24 ms, that a word or phrase takes at least when it is said again."""
+
+MIN_ADVANCE_FRAMES = 6
+"""Frames that attention moves on at least from one time that something is said to the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """Words that stand several times in a row.
+
+    Attributes:
+        first: index of the first word.
+        size: words of the phrase.
+        count: how many times it stands there, at least 2.
+    """
+
+    first: int
+    size: int
+    count: int
+
+    @property
+    def end(self) -> int:
+        """One past the index of the last word."""
+        return self.first + self.size * self.count
+
+
+def find_repetitions(words: Sequence[TokenizedWord]) -> list[Repetition]:
+    """Returns what is repeated, in order; each word belongs to one repetition at most.
+
+    Numbers in figures are left out: "555" is one word, and digits say nothing about how it was spoken.
+    """
+    keys = [spell(word.text).strip() for word in words]
+    found: list[Repetition] = []
+    at = 0
+    while at < len(keys):
+        best = max((_repetition_at(keys, at, size) for size in range(1, MAX_PHRASE_WORDS + 1)), key=_covered)
+        if best.count > 1:
+            found.append(best)
+        at = best.end if best.count > 1 else at + 1
+    return found
+
+
+def without_loops(tokens: Sequence[int], words: Sequence[TokenizedWord], weights: NDArray[np.float32]) -> list[int]:
+    """Returns the tokens without the repetitions that were not said.
+
+    Args:
+        tokens: of a text.
+        words: which of them each word is made of.
+        weights: float32 ``[tokens + 1, frames]``; how much each token, and the end token, looked at each frame.
+    """
+    starts = warp(weights)
+    frames = np.arange(weights.shape[1])
+    centres = weights @ frames
+    masses = weights.sum(axis=1)
+    dropped: set[int] = set()
+    for repetition in find_repetitions(words):
+        spans = [_span(words, repetition, number) for number in range(repetition.count)]
+        centre = [float(centres[a:b].sum() / max(masses[a:b].sum(), 1e-9)) for a, b in spans]
+        last_said, was_said = centre[0], True
+        for (begin, end), place in zip(spans[1:], centre[1:], strict=True):
+            was_said = starts[end] - starts[begin] >= MIN_FRAMES and place - last_said >= MIN_ADVANCE_FRAMES
+            if was_said:
+                last_said = place
+            else:
+                dropped.update(range(begin, end))
+        if not was_said and _goes_on(words, repetition):
+            dropped.update(range(spans[-1][1], len(tokens)))
+    return [token for index, token in enumerate(tokens) if index not in dropped]
+
+
+def _repetition_at(keys: Sequence[bytes], at: int, size: int) -> Repetition:
+    phrase = keys[at : at + size]
+    count = 1
+    if len(phrase) == size and all(phrase) and not any(map(_has_figures, phrase)):
+        while keys[at + count * size : at + (count + 1) * size] == phrase:
+            count += 1
+    return Repetition(at, size, count)
+
+
+def _has_figures(key: bytes) -> bool:
+    return any(48 <= byte < 58 for byte in key)
+
+
+def _covered(repetition: Repetition) -> tuple[int, int]:
+    """Prefers what covers more words, then the shorter phrase."""
+    return (repetition.size * repetition.count if repetition.count > 1 else 0), -repetition.size
+
+
+def _span(words: Sequence[TokenizedWord], repetition: Repetition, number: int) -> tuple[int, int]:
+    """Returns the tokens of one of the times that a phrase stands there: the first, and one past the last."""
+    first = repetition.first + number * repetition.size
+    return words[first].first, words[first + repetition.size - 1].end
+
+
+def _goes_on(words: Sequence[TokenizedWord], repetition: Repetition) -> bool:
+    """Whether the text breaks off while the phrase begins once more."""
+    rest = [spell(word.text).strip() for word in words[repetition.end :]]
+    phrase = [spell(word.text).strip() for word in words[repetition.first : repetition.first + repetition.size]]
+    if not rest or len(rest) > repetition.size:
+        return False
+    return rest[:-1] == phrase[: len(rest) - 1] and phrase[len(rest) - 1].startswith(rest[-1])

@@ -1,0 +1,52 @@
+"""Turn observers: what logs, metrics, traces and admission hear of turns. A session knows none of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pipelines.errors import ModelError
+    from pipelines.messages import Reply
+    from pipelines.turns.effects import GuessFate
+    from pipelines.turns.state import TurnSettings
+
+
+class TurnObserver:
+    """Hears of the turns of all conversations. Every method does nothing unless it is overridden.
+
+    The methods run on the event loop before the caller gets the reply, so they return at once and raise nothing.
+    ``conversation`` is the conversation's name; "" for one without.
+    """
+
+    def speculated(self, conversation: str, fate: GuessFate) -> None:
+        """A speculation was made, or came to one of its ends."""
+
+    def replied(self, conversation: str, reply: Reply, settings: TurnSettings, now_seconds: float) -> None:
+        """A reply goes out at ``now_seconds`` on the conversation's clock."""
+
+    def failed(self, conversation: str, turn: int, stage: str, error: ModelError) -> None:
+        """A stage of a turn failed; turn 0 where it is not known."""
+
+
+class TurnObservers(TurnObserver):
+    """Several observers as one, told in their order."""
+
+    def __init__(self, observers: Sequence[TurnObserver]) -> None:
+        self._observers = tuple(observers)
+
+    def speculated(self, conversation: str, fate: GuessFate) -> None:
+        """See :class:`TurnObserver`."""
+        for observer in self._observers:
+            observer.speculated(conversation, fate)
+
+    def replied(self, conversation: str, reply: Reply, settings: TurnSettings, now_seconds: float) -> None:
+        """See :class:`TurnObserver`."""
+        for observer in self._observers:
+            observer.replied(conversation, reply, settings, now_seconds)
+
+    def failed(self, conversation: str, turn: int, stage: str, error: ModelError) -> None:
+        """See :class:`TurnObserver`."""
+        for observer in self._observers:
+            observer.failed(conversation, turn, stage, error)

@@ -1,0 +1,38 @@
+"""The versions of the models that each turn of a conversation is served by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from pipelines.models.ports import Models, PhraseHint, TurnModels
+
+
+class ModelsByTurn:
+    """Keeps the versions that a turn begins with, so that all its work is done by the same ones."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+        self._turns: dict[int, TurnModels] = {}
+
+    @property
+    def hints(self) -> tuple[PhraseHint, ...]:
+        """Phrase hints of the engine for intents that new turns begin with."""
+        return self._models.intents.hints
+
+    def of(self, turn: int) -> TurnModels:
+        """Returns the models of a turn; the first call keeps today's versions for it."""
+        if turn not in self._turns:
+            self._turns[turn] = self._models.begin_turn()
+        return self._turns[turn]
+
+    def versions(self, turn: int) -> Mapping[str, int]:
+        """Returns the version of each engine that a turn has used, by role; empty where it has used none."""
+        return self._turns[turn].versions if turn in self._turns else {}
+
+    def keep(self, turns: Collection[int]) -> None:
+        """Releases the models of all other turns."""
+        for turn in self._turns.keys() - turns:
+            self._turns.pop(turn).release()

@@ -1,0 +1,30 @@
+"""The gRPC APIs that the service answers: each brings handlers, made over one session host."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from service.api.riva.handlers import RivaApi
+from service.api.vivavoce.handlers import VivavoceApi
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import grpc
+
+    from service.sessions.host import SessionHost
+
+
+class Api(Protocol):
+    """The handlers of one contract."""
+
+    @property
+    def handlers(self) -> Mapping[str, grpc.GenericRpcHandler]:
+        """Handlers for callers, by the full name of their service. Health is told for each name."""
+
+    @property
+    def recording_handlers(self) -> Mapping[str, grpc.GenericRpcHandler]:
+        """Handlers for the port of long recordings, by the full name of their service; empty where there are none."""
+
+
+SHIPPED_APIS: Sequence[Callable[[SessionHost], Api]] = (VivavoceApi, RivaApi)

@@ -1,0 +1,169 @@
+"""The configuration of the service, from a file, the environment and the command line.
+
+The later of the three counts. A key of the file is a field of :class:`ServiceConfig`; the environment variable is the
+key in capitals behind ``VIVAVOCE_``, and the flag is the key with hyphens.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PREFIX = "VIVAVOCE_"
+
+_LAST_PORT = 65_535
+_WEEK_MINUTES = 7 * 24 * 60
+_DAY_MINUTES = 24 * 60.0
+
+Port = Annotated[int, Meta(ge=0, le=_LAST_PORT)]
+
+
+class ConfigError(ValueError):
+    """The configuration is not in order; the message names the key, where it was given, and the cure."""
+
+
+class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the service is run.
+
+    Attributes:
+        host: address to listen on, or ``unix:/path`` for a Unix socket.
+        port: port to listen on; 0 for one that the kernel chooses.
+        recordings_port: port on which ``Recognize`` takes long recordings; None for none.
+        triton: ``host:port`` or ``unix:/path`` of a Triton that runs elsewhere; None to start one.
+        model_repository: models for a Triton of our own; None for the shipped ones.
+        engines: engine directories whose models take the places of those of the repository.
+        settings: a settings file for the models; see :mod:`service.triton.settings`.
+        speculation: whether replies are worked out during the trailing silence.
+        admin: whether the models can be managed, over a Unix socket.
+        admin_socket: path of that socket; None for the one where ``vivavoce models`` looks.
+        max_conversations: conversations at a time, or ``auto`` for as many as this machine answers in time.
+        longest_minutes: age in minutes at which a conversation is ended, between two turns.
+        real_time: whether the service, not the models, gets real-time priority; else it asks for short turns.
+        log_level: how much is logged.
+    """
+
+    host: str = "127.0.0.1"
+    port: Port = 50_051
+    recordings_port: Port | None = None
+    triton: str | None = None
+    model_repository: Path | None = None
+    engines: tuple[Path, ...] = ()
+    settings: Path | None = None
+    speculation: bool = True
+    admin: bool = True
+    admin_socket: Path | None = None
+    max_conversations: Annotated[int, Meta(ge=1)] | Literal["auto"] = "auto"
+    longest_minutes: Annotated[float, Meta(ge=1, le=_WEEK_MINUTES)] = _DAY_MINUTES
+    real_time: bool = False
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+
+KEYS = ServiceConfig.__struct_fields__
+
+_TYPES = get_type_hints(ServiceConfig, include_extras=True)
+
+
+def load_config(
+    flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ, path: Path | None = None
+) -> ServiceConfig:
+    """Reads the configuration.
+
+    Args:
+        flags: what the command line says, by key.
+        environment: environment variables; those without the prefix, and empty ones, say nothing.
+        path: a configuration file in TOML, whose relative paths begin at its folder.
+
+    Raises:
+        ConfigError: a file cannot be read, a key is unknown, a value will not do, or two do not go together.
+    """
+    values = _from_file(path) if path is not None else {}
+    for key in KEYS:
+        if text := environment.get(PREFIX + key.upper()):
+            values[key] = _value(key, _split(key, text), f"environment variable {PREFIX}{key.upper()}")
+    for key, value in flags.items():
+        values[key] = _value(key, value, f"--{key.replace('_', '-')}")
+    config = ServiceConfig(**values)
+    _check_together(config)
+    return config
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is no TOML: {error}") from error
+    except OSError as error:
+        raise ConfigError(f"the configuration file {path} cannot be read ({error.strerror}): check its name") from error
+    unknown = sorted(found.keys() - set(KEYS))
+    if unknown:
+        raise ConfigError(f"{path}: there is no key {unknown[0]!r}: use {', '.join(KEYS)}")
+    values = {key: _value(key, value, f"{path}, {key}") for key, value in found.items()}
+    return {key: _beside(path.absolute().parent, value) for key, value in values.items()}
+
+
+def _beside(folder: Path, value: object) -> object:
+    """Returns the value with paths that begin at ``folder`` where they are relative."""
+    if isinstance(value, tuple):
+        return tuple(_beside(folder, one) for one in value)
+    return folder / value if isinstance(value, Path) else value
+
+
+def _split(key: str, text: str) -> object:
+    """Makes of text what the key takes: a list of paths, or a level in capitals."""
+    if key == "engines":
+        return text.split(os.pathsep)
+    return text.upper() if key == "log_level" else text
+
+
+def _value(key: str, value: object, source: str) -> object:
+    """Converts one value to the type of its key.
+
+    Raises:
+        ConfigError: it cannot be converted; the message names ``source``.
+    """
+    try:
+        # Text in the place of numbers comes from the environment.
+        converted = msgspec.convert(value, _TYPES[key], strict=False, dec_hook=_path)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{source}: {value!r} will not do: {_plain(error)}") from error
+    if key == "triton" and converted is not None and not _is_address(str(converted)):
+        raise ConfigError(f"{source}: {value!r} is no address of the form HOST:PORT or unix:/PATH")
+    return converted
+
+
+def _path(kind: type, value: object) -> object:
+    if kind is Path and isinstance(value, str | Path):
+        return Path(value)
+    raise msgspec.ValidationError("expected a path")
+
+
+def _plain(error: msgspec.ValidationError) -> str:
+    text = str(error).replace("`", "")
+    return text[:1].lower() + text[1:]
+
+
+def _is_address(text: str) -> bool:
+    if re.fullmatch(r"unix:/\S+", text):
+        return True
+    found = re.fullmatch(r"(\[[^\s\]]+\]|[^\s:]+|\S+/\S+):(\d{1,5})", text)
+    return found is not None and int(found[2]) <= _LAST_PORT
+
+
+def _check_together(config: ServiceConfig) -> None:
+    if config.triton and config.engines:
+        raise ConfigError("engines belong to the Triton that loads them: leave out --engine or --triton")
+    if config.triton and config.settings:
+        raise ConfigError("settings belong to the Triton that has the models: leave out --settings or --triton")
+    if config.admin_socket and not config.admin:
+        raise ConfigError("with --no-admin there is no socket: leave out --admin-socket or --no-admin")
+    if config.recordings_port is not None and config.host.startswith("unix:"):
+        raise ConfigError("recordings come over TCP: leave out --recordings-port, or give an address as --host")

@@ -1,0 +1,44 @@
+"""Turns in the log: how each reply went, never what was said."""
+
+from __future__ import annotations
+
+import collections
+import logging
+from typing import TYPE_CHECKING
+
+from pipelines.session.observer import TurnObserver
+from pipelines.turns.effects import GuessFate
+
+if TYPE_CHECKING:
+    from pipelines.messages import Reply
+    from pipelines.turns.state import TurnSettings
+
+logger = logging.getLogger(__name__)
+
+
+class TurnLog(TurnObserver):
+    """Logs the replies of conversations that have a name, and counts speculations by their fate."""
+
+    def __init__(self) -> None:
+        self._fates: collections.Counter[GuessFate] = collections.Counter()
+
+    @property
+    def speculations(self) -> str:
+        """How many speculations had which fate, as text."""
+        return ", ".join(f"{self._fates[fate]} {fate.value}" for fate in GuessFate)
+
+    def speculated(self, conversation: str, fate: GuessFate) -> None:  # noqa: ARG002
+        """See :class:`TurnObserver`."""
+        self._fates[fate] += 1
+
+    def replied(self, conversation: str, reply: Reply, settings: TurnSettings, now_seconds: float) -> None:  # noqa: ARG002
+        """See :class:`TurnObserver`."""
+        if conversation:
+            logger.info(
+                "conversation %s turn %d: %s in %.0f ms%s",
+                conversation,
+                reply.turn,
+                reply.status.value,
+                1000 * (now_seconds - reply.ended_at_seconds),
+                " (speculated)" if reply.speculated else "",
+            )

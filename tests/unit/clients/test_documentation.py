@@ -1,0 +1,46 @@
+"""The programs of the client's documentation run as they stand there, but for the address."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import vivavoce.microphone
+import vivavoce.sync
+import vivavoce.testing
+from vivavoce.testing import serving
+
+ROOT = Path(__file__).resolve().parents[3]
+PROGRAMS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(encoding="utf-8"), re.DOTALL)
+ADDRESS = "localhost:50051"
+
+
+@pytest.mark.parametrize("number", range(len(PROGRAMS)))
+def test_a_program_of_the_introduction_runs(number: int, tmp_path: Path) -> None:
+    with serving() as service:
+        file = tmp_path / f"test_program_{number}.py"
+        file.write_text(PROGRAMS[number].replace(ADDRESS, service.address))
+        starts = [
+            sys.executable,
+            *(["-m", "pytest", "-q", "-p", "no:asyncio"] if "def test_" in PROGRAMS[number] else []),
+            str(file),
+        ]
+        done = subprocess.run(starts, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    assert done.stdout
+
+
+def test_there_are_programs() -> None:
+    assert len(PROGRAMS) >= 3
+
+
+@pytest.mark.parametrize("module", [vivavoce, vivavoce.sync, vivavoce.microphone, vivavoce.testing])
+def test_the_programs_of_the_docstrings_are_programs(module: object) -> None:
+    [program] = re.findall(r"\n\n((?:    .*\n|\n)+)", str(module.__doc__))
+    compile(re.sub(r"(?m)^    ", "", program), "docstring", "exec")

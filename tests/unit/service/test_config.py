@@ -1,0 +1,139 @@
+"""The configuration: a file, the environment and flags, the later of which counts; and what is wrong with each."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from service.config import KEYS, ConfigError, ServiceConfig, load_config
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "vivavoce.toml"
+    path.write_text(text)
+    return path
+
+
+def test_nothing_given_is_the_default():
+    assert load_config({}, {}) == ServiceConfig()
+
+
+def test_flags_count_before_the_environment_and_that_before_the_file(tmp_path: Path):
+    path = written(tmp_path, 'host = "::1"\nport = 1\nmax_conversations = 3\n')
+    environment = {"VIVAVOCE_PORT": "2", "VIVAVOCE_MAX_CONVERSATIONS": "4", "PORT": "9"}
+    config = load_config({"port": 5}, environment, path)
+    assert (config.host, config.port, config.max_conversations) == ("::1", 5, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("true", True), ("1", True), ("false", False), ("0", False)],
+)
+def test_the_environment_says_yes_and_no(text: str, expected: bool):
+    assert load_config({}, {"VIVAVOCE_SPECULATION": text}).speculation is expected
+
+
+def test_every_key_can_be_set_in_the_environment():
+    values = {
+        "host": "0.0.0.0",
+        "port": "0",
+        "recordings_port": "1",
+        "triton": "localhost:8001",
+        "model_repository": "/models",
+        "settings": "",
+        "engines": "",
+        "speculation": "false",
+        "admin": "true",
+        "admin_socket": "/run/admin.sock",
+        "max_conversations": "auto",
+        "longest_minutes": "60",
+        "real_time": "true",
+        "log_level": "debug",
+    }
+    assert set(values) == set(KEYS)
+    config = load_config({}, {f"VIVAVOCE_{key.upper()}": value for key, value in values.items()})
+    assert config == ServiceConfig(
+        host="0.0.0.0",
+        port=0,
+        recordings_port=1,
+        triton="localhost:8001",
+        model_repository=Path("/models"),
+        speculation=False,
+        admin_socket=Path("/run/admin.sock"),
+        longest_minutes=60,
+        real_time=True,
+        log_level="DEBUG",
+    )
+    engines = load_config({}, {"VIVAVOCE_ENGINES": f"/a{os.pathsep}/b"}).engines
+    assert engines == (Path("/a"), Path("/b"))
+
+
+def test_paths_of_a_file_begin_at_its_folder(tmp_path: Path):
+    path = written(tmp_path, 'engines = ["bar", "/other"]\nsettings = "machine.toml"\n')
+    config = load_config({}, {}, path)
+    assert config.engines == (tmp_path / "bar", Path("/other"))
+    assert config.settings == tmp_path / "machine.toml"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("port = 70000\n", r"vivavoce.toml, port: 70000 will not do: expected int <= 65535"),
+        ('port = "x"\n', r"vivavoce.toml, port: 'x' will not do: expected int"),
+        ("prot = 1\n", r"there is no key 'prot': use host, port, "),
+        ("port =\n", r"vivavoce.toml is no TOML: "),
+        ('log_level = "LOUD"\n', r"log_level: 'LOUD' will not do: invalid enum value"),
+        ("engines = 3\n", r"engines: 3 will not do: expected array"),
+        ("[port]\n", r"port: \{\} will not do"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_told_with_its_place(tmp_path: Path, text: str, message: str):
+    with pytest.raises(ConfigError, match=message):
+        load_config({}, {}, written(tmp_path, text))
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path):
+    with pytest.raises(ConfigError, match=r"none.toml cannot be read \(No such file or directory\): check its name"):
+        load_config({}, {}, tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        ({"VIVAVOCE_PORT": "many"}, "environment variable VIVAVOCE_PORT: 'many' will not do: expected int"),
+        ({"VIVAVOCE_MAX_CONVERSATIONS": "0"}, "VIVAVOCE_MAX_CONVERSATIONS: '0' will not do"),
+        ({"VIVAVOCE_TRITON": "nowhere"}, "VIVAVOCE_TRITON: 'nowhere' is no address of the form HOST:PORT"),
+        ({"VIVAVOCE_SPECULATION": "perhaps"}, "VIVAVOCE_SPECULATION: 'perhaps' will not do: expected bool"),
+    ],
+)
+def test_what_is_wrong_with_the_environment_is_told_with_the_variable(environment: dict[str, str], message: str):
+    with pytest.raises(ConfigError, match=message):
+        load_config({}, environment)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ({"triton": "localhost:1", "engines": ("bar",)}, "engines belong to the Triton that loads them"),
+        ({"triton": "localhost:1", "settings": "x"}, "settings belong to the Triton that has the models"),
+        ({"admin": False, "admin_socket": "x"}, "with --no-admin there is no socket"),
+        ({"recordings_port": 1, "host": "unix:/x"}, "recordings come over TCP"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_wherever_it_was_given(flags: dict[str, object], message: str):
+    with pytest.raises(ConfigError, match=message):
+        load_config(flags, {})
+    environment = {
+        f"VIVAVOCE_{key.upper()}": os.pathsep.join(value) if isinstance(value, tuple) else str(value).lower()
+        for key, value in flags.items()
+    }
+    with pytest.raises(ConfigError, match=message):
+        load_config({}, environment)
+
+
+def test_the_reference_tells_every_key():
+    page = Path(__file__).parents[3].joinpath("docs", "configuration.md").read_text()
+    rows = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")]
+    assert rows == list(KEYS)
