@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from pipelines.models.ports import RecognitionOptions
+    from pipelines.models.ports import PhraseHint, RecognitionOptions
 
     T = TypeVar("T")
 
@@ -102,6 +102,11 @@ class Utterance:
     def get(self, role: str, variant: str | None = None) -> Utterance:  # noqa: ARG002 - the port's
         """Returns the models, whatever the role."""
         return self
+
+    @property
+    def hints(self) -> tuple[PhraseHint, ...]:
+        """It knows of no domain."""
+        return ()
 
     @property
     def versions(self) -> Mapping[str, int]:

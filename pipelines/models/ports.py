@@ -183,6 +183,10 @@ class IntentPrediction:
 class IntentModel(Protocol):
     """Intent classification and slot filling."""
 
+    @property
+    def hints(self) -> tuple[PhraseHint, ...]:
+        """What its domain's owner says that people say, as far as that is known yet."""
+
     async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
         """Raises ModelError when the model does not answer."""
 

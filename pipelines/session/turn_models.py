@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from pipelines.models.ports import Models, TurnModels
+    from pipelines.models.ports import Models, PhraseHint, TurnModels
 
 
 class ModelsByTurn:
@@ -21,6 +21,11 @@ class ModelsByTurn:
     def __init__(self, models: Models, variants: Mapping[str, str]) -> None:
         self._models, self._variants = models, variants
         self._turns: dict[int, TurnModels] = {}
+
+    @property
+    def hints(self) -> tuple[PhraseHint, ...]:
+        """Phrase hints of the engine for intents that new turns begin with."""
+        return self._models.intents.hints
 
     def of(self, turn: int) -> TurnModels:
         """Returns the models of a turn; the first call keeps today's versions for it."""

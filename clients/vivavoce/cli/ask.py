@@ -15,6 +15,7 @@ from vivavoce.cli.options import (
     read_documents,
     seconds,
     server_option,
+    understanding_options,
     variant_option,
 )
 from vivavoce.cli.views import View, choose_view
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 @context_options
 @budget_option
 @variant_option
+@understanding_options
 @json_option
 def ask(
     texts: Sequence[str],
@@ -39,6 +41,8 @@ def ask(
     context_files: Sequence[Path],
     budget_ms: int | None,
     variants: Mapping[str, str],
+    intents: int,
+    time_zone: str,
     as_json: bool,
 ) -> None:
     """Ask questions or give commands in writing: one reply a TEXT, in order."""
@@ -48,7 +52,12 @@ def ask(
         async with vivavoce.connect(server) as client:
             for text in texts:
                 reply = await client.ask(
-                    text, documents=documents, reply_budget_seconds=seconds(budget_ms), variants=variants
+                    text,
+                    documents=documents,
+                    reply_budget_seconds=seconds(budget_ms),
+                    max_intents=intents,
+                    time_zone=time_zone,
+                    variants=variants,
                 )
                 view.begin("" if as_json else text)
                 view.show(reply)

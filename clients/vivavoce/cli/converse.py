@@ -13,12 +13,14 @@ from vivavoce.cli.extras import extra
 from vivavoce.cli.options import (
     budget_option,
     context_options,
+    engine_hints_option,
     hint_options,
     json_option,
     read_documents,
     read_hints,
     seconds,
     server_option,
+    understanding_options,
     variant_option,
 )
 from vivavoce.cli.views import View, choose_view
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 @budget_option
 @hint_options
 @variant_option
+@engine_hints_option
+@understanding_options
 @json_option
 def converse(
     files: Sequence[Path],
@@ -54,6 +58,9 @@ def converse(
     hint_files: Sequence[Path],
     boost: float | None,
     alternatives: int,
+    no_engine_hints: bool,
+    intents: int,
+    time_zone: str,
     as_json: bool,
 ) -> None:
     """Speak recordings, at the pace of speech, and show what is understood.
@@ -79,6 +86,9 @@ def converse(
                     reply_budget_seconds=seconds(budget_ms),
                     max_alternatives=alternatives,
                     variants=variants,
+                    max_intents=intents,
+                    time_zone=time_zone,
+                    ignore_engine_hints=no_engine_hints,
                 )
                 await show_conversation(conversation, view, str(recording.path))
 

@@ -16,12 +16,14 @@ from vivavoce.cli.extras import extra
 from vivavoce.cli.options import (
     budget_option,
     context_options,
+    engine_hints_option,
     hint_options,
     json_option,
     read_documents,
     read_hints,
     seconds,
     server_option,
+    understanding_options,
     variant_option,
 )
 from vivavoce.cli.views import View, choose_view
@@ -42,6 +44,8 @@ _RECONNECT_SECONDS = 30.0
 @budget_option
 @hint_options
 @variant_option
+@engine_hints_option
+@understanding_options
 @json_option
 def mic(
     *,
@@ -56,6 +60,9 @@ def mic(
     hint_files: Sequence[Path],
     boost: float | None,
     alternatives: int,
+    no_engine_hints: bool,
+    intents: int,
+    time_zone: str,
     as_json: bool,
 ) -> None:
     """Speak into the microphone and see what is understood. Ctrl-C ends it, when the last reply is there."""
@@ -82,6 +89,9 @@ def mic(
                     reply_budget_seconds=seconds(budget_ms),
                     max_alternatives=alternatives,
                     variants=variants,
+                    max_intents=intents,
+                    time_zone=time_zone,
+                    ignore_engine_hints=no_engine_hints,
                     reconnect_seconds=_RECONNECT_SECONDS,
                 )
                 await show_conversation(conversation, view)

@@ -89,6 +89,33 @@ def hint_options(command: _C) -> _C:
     return hint(file(boost(alternatives(command))))
 
 
+def understanding_options(command: _C) -> _C:
+    """Adds `--intents` and `--time-zone`."""
+    intents = click.option(
+        "--intents",
+        metavar="N",
+        type=click.IntRange(0, 10),
+        default=0,
+        help="Tell the N most likely intents with every reply.",
+    )
+    zone = click.option(
+        "--time-zone",
+        metavar="NAME",
+        default="",
+        help="Resolve dates and times in this zone, as Europe/Berlin.  [default: that of the server]",
+    )
+    return intents(zone(command))
+
+
+def engine_hints_option(command: _C) -> _C:
+    """Adds `--no-engine-hints`."""
+    return click.option(
+        "--no-engine-hints",
+        is_flag=True,
+        help="Do without the phrase hints that the server's engine for intents brings.",
+    )(command)
+
+
 def read_hints(
     hints: Sequence[str], hint_files: Sequence[Path], boost: float | None
 ) -> tuple[vivavoce.PhraseHints, ...]:

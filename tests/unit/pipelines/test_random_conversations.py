@@ -169,6 +169,7 @@ class Models:
 
     recognizer = intents = answers = property(lambda self: self)
     versions: dict[str, int] = {"asr": 1}  # noqa: RUF012 - nobody changes it
+    hints = ()
 
     def get(self, role: str, variant: str | None = None) -> Models:
         return self
@@ -207,6 +208,7 @@ class Holding:
     """The models of one turn; released once."""
 
     versions: dict[str, int] = {"asr": 1}  # noqa: RUF012 - nobody changes it
+    hints = ()
 
     def __init__(self, models: Models) -> None:
         self.recognizer = self.intents = self.answers = models
