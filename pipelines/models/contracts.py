@@ -17,6 +17,7 @@ ASR = "asr"
 INTENT_SLOT = "intent_slot"
 QA = "qa"
 PUNCTUATION = "punctuation"
+TTS = "tts"
 
 ModelT = TypeVar("ModelT")
 
