@@ -67,6 +67,7 @@ from vivavoce._models import ModelAdmin, ModelState, ModelVersion
 from vivavoce._recording import Recording, pace, read_audio
 from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
 from vivavoce._requests import AudioChunk, Utterable
+from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value, ValueKind
 from vivavoce._version import __version__
 
 __all__ = [
@@ -89,6 +90,7 @@ __all__ = [
     "GoingAwayReason",
     "Incompatible",
     "Intent",
+    "IntentCandidate",
     "InvalidRequest",
     "Latency",
     "MicrophoneUnavailable",
@@ -100,6 +102,7 @@ __all__ = [
     "NoticeCode",
     "Overloaded",
     "PhraseHints",
+    "Reading",
     "Reconnected",
     "Recording",
     "Reply",
@@ -117,6 +120,9 @@ __all__ = [
     "Transcript",
     "TypedTurn",
     "Utterable",
+    "UtteranceKind",
+    "Value",
+    "ValueKind",
     "VivavoceError",
     "__version__",
     "connect",

@@ -148,8 +148,14 @@ def partials(*, judging: Judging, data: Path, prefix_seconds: float | None) -> N
     type=_FILE,
     help="Also tell how many of these get no intent: utterances or questions (SQuAD JSON) that fit none.",
 )
+@click.option(
+    "--contrast",
+    metavar="FILE",
+    type=_FILE,
+    help="Also tell how often kind and negation are right for every fifth sentence of each section of this file.",
+)
 @judging_options(can_be_local=True)
-def nlu(*, judging: Judging, file: Path, outside: Path | None) -> None:
+def nlu(*, judging: Judging, file: Path, outside: Path | None, contrast: Path | None) -> None:
     """Intent accuracy (`none` is wrong) and slot F1 (exact spans).
 
     FILE has one {"text", "intent", "slots": [{"start", "end", "name"}]} a line.
@@ -157,9 +163,12 @@ def nlu(*, judging: Judging, file: Path, outside: Path | None) -> None:
     from modelkit.evaluation.nlu import evaluate_nlu  # noqa: PLC0415 - loading a command stays quick
     from modelkit.evaluation.outcome import spread  # noqa: PLC0415
     from modelkit.evaluation.text_data import read_labelled, read_outside  # noqa: PLC0415
+    from modelkit.utterance_kinds.contrast import read_contrast  # noqa: PLC0415
 
     others = spread(read_outside(outside), judging.limit) if outside else []
-    judge(judging, partial(evaluate_nlu, utterances=spread(read_labelled(file), judging.limit), outside=others))
+    told = spread(read_contrast(contrast).held_out, judging.limit) if contrast else []
+    job = partial(evaluate_nlu, utterances=spread(read_labelled(file), judging.limit), outside=others, contrast=told)
+    judge(judging, job)
 
 
 @evaluate.command()

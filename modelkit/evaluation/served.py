@@ -43,7 +43,8 @@ class ServedEngines:
         reply = _whole(await self._client.ask(text, reply_budget_seconds=_PATIENT_SECONDS))
         slots = tuple(Slot(slot.name, slot.start, slot.end) for slot in reply.slots)
         intent = reply.intent or vivavoce.Intent(NO_INTENT, 0.0)
-        return Understanding(intent.name, intent.confidence, slots)
+        kind = "" if intent.kind is vivavoce.UtteranceKind.UNSPECIFIED else intent.kind.value.lower()
+        return Understanding(intent.name, intent.confidence, slots, kind, intent.negated)
 
     async def answer(self, question: str, document: str) -> str:
         """Finds the answer; "" where the document holds none."""
@@ -58,6 +59,8 @@ class ServedEngines:
             endpointing=vivavoce.Endpointing(disabled=True) if one_utterance else None,
             phrase_hints=hints,
             reply_budget_seconds=_PATIENT_SECONDS,
+            # What is judged is what the hints that are given here bring.
+            ignore_engine_hints=True,
         )
         return [_turn(_whole(event)) async for event in conversation if isinstance(event, vivavoce.Reply)]
 

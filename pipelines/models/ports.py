@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -183,6 +183,10 @@ class IntentPrediction:
 class IntentModel(Protocol):
     """Intent classification and slot filling."""
 
+    @property
+    def hints(self) -> tuple[PhraseHint, ...]:
+        """What its domain's owner says that people say, as far as that is known yet."""
+
     async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
         """Raises ModelError when the model does not answer."""
 
@@ -218,6 +222,50 @@ class PunctuationModel(Protocol):
         """Writes up to 64 texts; raises ModelError when the model does not answer."""
 
 
+SPEECH_RATE_HZ = 24_000
+"""Sample rate of synthesized speech."""
+DEFAULT_VOICE = "heart"
+"""Name of the voice of the shipped engine."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechPart:
+    """A part of what is spoken.
+
+    Attributes:
+        text: words.
+        phonemes: how they are pronounced, in the International Phonetic Alphabet; "": as the voice reads them.
+        speed: 1 for the voice's own, 0.5 to 2.
+        pause_seconds: silence after it, 0 to 10.
+    """
+
+    text: str
+    phonemes: str = ""
+    speed: float = 1.0
+    pause_seconds: float = 0.0
+
+
+class Synthesizer(Protocol):
+    """Speech synthesis."""
+
+    def speak(
+        self, parts: Sequence[SpeechPart], voice: str, seed: int
+    ) -> AsyncGenerator[npt.NDArray[np.float32], None]:
+        """Speaks parts in one breath, as far as there are no pauses between them: a sentence, about.
+
+        Args:
+            parts: at most 256, of 2,000 characters together.
+            voice: name of the voice.
+            seed: the same seed, parts and voice give the same samples.
+
+        Yields:
+            The next samples, mono at :data:`SPEECH_RATE_HZ`, -1 to 1; a second at most.
+
+        Raises:
+            ModelError: the model does not speak.
+        """
+
+
 class Engines(Protocol):
     """All the models that a turn needs."""
 
@@ -233,8 +281,13 @@ class Engines(Protocol):
     def answers(self) -> AnswerModel:
         """Extractive question answering."""
 
-    def get(self, role: str) -> Any:  # noqa: ANN401 - a model of any engine
-        """Returns the model of a role; see ``pipelines.models.contracts``."""
+    def get(self, role: str, variant: str | None = None) -> Any:  # noqa: ANN401 - a model of any engine
+        """Returns the model of a role; see ``pipelines.models.contracts``.
+
+        Args:
+            role: what the model does.
+            variant: which engine of the role; None: the one that was chosen, or the one that serves without a choice.
+        """
 
 
 class TurnModels(Engines, Protocol):
@@ -251,5 +304,9 @@ class TurnModels(Engines, Protocol):
 class Models(Engines, Protocol):
     """All models, whose versions change while turns run. Used directly, each request takes today's version."""
 
-    def begin_turn(self) -> TurnModels:
-        """Keeps today's versions for one turn, until it is released."""
+    def begin_turn(self, variants: Mapping[str, str] | None = None) -> TurnModels:
+        """Keeps today's versions for one turn, until it is released.
+
+        Args:
+            variants: the variant that is chosen for each role; a role that is left out has no choice.
+        """

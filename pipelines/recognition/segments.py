@@ -219,13 +219,13 @@ class Segments:
         """Samples that the recognizer has not answered for yet."""
         return sum(stream.backlog_samples for stream in self._streams.values())
 
-    def open(self, number: int, recognizer: Recognizer) -> None:
-        """Opens a sequence of the recognizer."""
+    def open(self, number: int, recognizer: Recognizer, options: RecognitionOptions | None = None) -> None:
+        """Opens a sequence of the recognizer; without ``options`` those of all segments hold."""
         stream = SegmentStream(
             recognizer,
             partial(self._on_hypothesis, number),
             partial(self._on_failure, number),
-            self._options,
+            self._options if options is None else options,
             self._before_end,
             self._bulk,
         )

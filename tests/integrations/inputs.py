@@ -46,7 +46,7 @@ def _files(root: Path) -> set[Path]:
 
 
 def _is_built(file: Path) -> bool:
-    """Whether a file, given below the root, is made by Python, an installer or `make setup`, from what is an input already."""
+    """Whether a file, given below the root, is made by Python, an installer or `make setup` from other inputs."""
     if file.suffix in {".pyc", ".ort"} or "__pycache__" in file.parts or file.parent.name.endswith(".egg-info"):
         return True
     return any(part.startswith(("moonshine-", ".")) for part in file.parts)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
+import logging
 import secrets
 import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tritonclient.grpc.aio as triton
 
+from pipelines.errors import InvalidInputError
 from pipelines.models.contracts import ASR, INTENT_SLOT, PUNCTUATION, QA
 from pipelines.models.ports import (
     NO_OPTIONS,
@@ -22,15 +24,22 @@ from pipelines.models.ports import (
     TimedWord,
     Timing,
 )
+from pipelines.models.triton.packing import tensor
+from pipelines.recognition.phrase_hints import read_hints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
+    import tritonclient.grpc.aio as triton
 
-    from pipelines.models.ports import RecognitionOptions
+    from pipelines.models.ports import PhraseHint, RecognitionOptions
     from pipelines.models.triton.client import TritonClient
 
+logger = logging.getLogger(__name__)
+
+_HINTS = "phrase_hints"
+"""Parameter of the model's configuration: groups with ``phrases`` and ``boost``, as JSON."""
 _CORRELATION_BITS = 63
 _USUAL_BOOST = -1.0
 
@@ -67,8 +76,8 @@ class TritonSequence:
         result = await self._client.infer(
             self._model,
             [
-                _tensor("AUDIO", audio[np.newaxis], "FP32"),
-                _tensor("DECODE", np.array([[decode]]), "BOOL"),
+                tensor("AUDIO", audio[np.newaxis], "FP32"),
+                tensor("DECODE", np.array([[decode]]), "BOOL"),
                 *(_option_inputs(self._options) if start else ()),
             ],
             correlation_id=self._correlation_id,
@@ -94,9 +103,17 @@ class TritonIntents:
     def __init__(self, client: TritonClient, model: str = INTENT_SLOT) -> None:
         self._client = client
         self._model = model
+        self._hints: tuple[PhraseHint, ...] | None = None
+
+    @property
+    def hints(self) -> tuple[PhraseHint, ...]:
+        """Phrase hints that the engine brings; none before its first request was answered."""
+        return self._hints or ()
 
     async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
         """Finds intent and slots."""
+        if self._hints is None:
+            self._hints = await self._read_hints()
         began = time.monotonic()
         result = await self._client.infer(self._model, [_text("TEXT", text, batched=True)], due=due)
         columns = (result.as_numpy(name)[0] for name in ("SLOT_NAMES", "SLOT_SPANS", "SLOT_VALUES"))
@@ -110,6 +127,16 @@ class TritonIntents:
             timing=_timing(began, result),
             **_kind(result),
         )
+
+    async def _read_hints(self) -> tuple[PhraseHint, ...]:
+        """Asks Triton for the hints that training wrote into the engine's configuration."""
+        stored = await self._client.parameter(self._model, _HINTS)
+        try:
+            groups = [(group["phrases"], group["boost"]) for group in json.loads(stored or "[]")]
+            return read_hints(groups, _HINTS)
+        except (InvalidInputError, KeyError, TypeError, ValueError) as error:
+            logger.warning("%s brings phrase hints that cannot be used (%s): train it again", self._model, error)
+            return ()
 
 
 class TritonAnswers:
@@ -146,7 +173,7 @@ class TritonPunctuation:
 
     async def _punctuate(self, texts: Sequence[str]) -> list[str]:
         packed = np.array([[text.encode()] for text in texts], np.object_)
-        result = await self._client.infer(self._model, [_tensor("TEXT", packed, "BYTES")])
+        result = await self._client.infer(self._model, [tensor("TEXT", packed, "BYTES")])
         return [text.decode() for text in result.as_numpy("PUNCTUATED").reshape(-1)]
 
 
@@ -155,12 +182,12 @@ def _option_inputs(options: RecognitionOptions) -> Iterator[triton.InferInput]:
     if options.hints:
         phrases = np.array([[hint.phrase.encode() for hint in options.hints]], np.object_)
         boosts = [_USUAL_BOOST if hint.boost is None else hint.boost for hint in options.hints]
-        yield _tensor("PHRASE_HINTS", phrases, "BYTES")
-        yield _tensor("PHRASE_BOOSTS", np.array([boosts], np.float32), "FP32")
+        yield tensor("PHRASE_HINTS", phrases, "BYTES")
+        yield tensor("PHRASE_BOOSTS", np.array([boosts], np.float32), "FP32")
     if options.alternatives > 1:
-        yield _tensor("ALTERNATIVES", np.array([[options.alternatives]], np.int32), "INT32")
+        yield tensor("ALTERNATIVES", np.array([[options.alternatives]], np.int32), "INT32")
     if options.word_times:
-        yield _tensor("WORD_TIMES", np.array([[True]]), "BOOL")
+        yield tensor("WORD_TIMES", np.array([[True]]), "BOOL")
 
 
 def _alternatives(result: triton.InferResult) -> tuple[Alternative, ...]:
@@ -191,15 +218,9 @@ def _words(result: triton.InferResult) -> tuple[TimedWord, ...]:
     )
 
 
-def _tensor(name: str, values: npt.NDArray[np.generic], datatype: str) -> triton.InferInput:
-    tensor = triton.InferInput(name, values.shape, datatype)
-    tensor.set_data_from_numpy(values)
-    return tensor
-
-
 def _text(name: str, text: str, *, batched: bool = False) -> triton.InferInput:
     values = np.array([text.encode()], np.object_)
-    return _tensor(name, values.reshape(1, 1) if batched else values, "BYTES")
+    return tensor(name, values.reshape(1, 1) if batched else values, "BYTES")
 
 
 def _timing(began: float, result: triton.InferResult) -> Timing:

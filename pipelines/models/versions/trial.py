@@ -6,7 +6,8 @@ The smoke evaluation is a file of labelled examples, one JSON object a line, tha
 slots too where they are given. ``qa``: ``{"question", "document", "answer"}``, null when the document holds none; right
 when one of the answers, expected and given, holds the other, or both are none. ``asr``: ``{"audio", "text"}`` with the
 name of a file beside it (16 kHz mono); right when three quarters of the words are the same.
-``punctuation``: ``{"text", "punctuated"}``; right when the text is written so, mark for mark.
+``punctuation``: ``{"text", "punctuated"}``; right when the text is written so, mark for mark. ``tts``: ``{"text",
+"seconds"}``; right when speaking it takes that long, within a quarter.
 
 Without such a file a few examples without labels are tried: what comes back must have the right form. In both cases
 the median answer must come within the budget of a reply, or, where the machine is too busy for that, take at most
@@ -68,13 +69,13 @@ async def try_out(
     right, seconds = await _evaluate(model, probes)
     if right < MIN_RIGHT * len(probes):
         needed = f"{MIN_RIGHT:.0%} are needed"
-        message = f"{contract.role} answers {right} of {len(probes)} examples of its smoke evaluation right: {needed}"
+        message = f"{contract.name} answers {right} of {len(probes)} examples of its smoke evaluation right: {needed}"
         raise RolloutRefusedError("SMOKE_EVALUATION_FAILED", message)
     if seconds > BUDGET_SECONDS:
         usual = await _usual_seconds(active, probes)
         if usual is not None and seconds > MAX_SLOWER * usual:
             allowed = f"{1000 * BUDGET_SECONDS:.0f} ms are allowed, and the active version takes {1000 * usual:.0f}"
-            message = f"{contract.role} takes {1000 * seconds:.0f} ms for an answer: {allowed}"
+            message = f"{contract.name} takes {1000 * seconds:.0f} ms for an answer: {allowed}"
             raise RolloutRefusedError("SMOKE_EVALUATION_FAILED", message)
 
 

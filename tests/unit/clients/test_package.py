@@ -13,11 +13,14 @@ EXPORTS = {
     "AccessDenied", "Alternative", "Answer", "AudioChunk", "AudioFormat", "Client", "Conversation",
     "DEFAULT_STOP_WINDOW_SECONDS",
     "DEFAULT_TARGET", "Document", "Encoding", "EndOfUtterance", "EndReason", "Endpointing", "Event", "GoingAway",
-    "GoingAwayReason", "Incompatible", "Intent", "InvalidRequest", "Latency", "MicrophoneUnavailable", "ModelAdmin",
+    "GoingAwayReason", "Incompatible", "Intent", "IntentCandidate",
+    "InvalidRequest", "Latency", "MicrophoneUnavailable", "ModelAdmin",
     "ModelState", "ModelVersion", "NotAudio", "Notice", "NoticeCode",
-    "Overloaded", "PhraseHints", "Reconnected", "Recording", "Reply", "ReplyStatus", "ResponseOverdue", "ServerError",
+    "Overloaded", "PhraseHints", "Reading", "Reconnected", "Recording", "Reply",
+    "ReplyStatus", "ResponseOverdue", "ServerError",
     "ServerFailed", "ServerUnavailable", "Slot", "SpeechBegan", "SpeechEnded", "Stage", "StageLatency", "Started",
-    "Transcript", "TypedTurn", "Utterable", "VivavoceError", "__version__", "connect", "pace", "read_audio",
+    "Transcript", "TypedTurn", "Utterable", "UtteranceKind", "Value", "ValueKind",
+    "VivavoceError", "__version__", "connect", "pace", "read_audio",
     "sync",
 }  # fmt: skip
 
