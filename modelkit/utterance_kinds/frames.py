@@ -145,6 +145,30 @@ _POLITE = (
     *("don't stop there, {base}", "not now, {base} later", "i don't care how, {base}", "it's late, {base}"),
 )
 _BARE = ("{base}",)
+_GOODS = (
+    *("a coffee", "a large pizza", "two tickets", "some jazz", "the lights on", "more light", "a taxi", "the news"),
+    *("a medium latte with milk", "a table for two", "an alarm at six", "the volume up", "a small tea", "the radio on"),
+    *("a twelve ounce mocha with a little sugar", "some help", "a reminder", "a green light", "my list", "a ride"),
+)
+_ASKING_FOR = (
+    *("can i have {good}", "could i have {good}", "may i have {good}", "can i get {good}", "could we get {good}"),
+    *(
+        "can we have {good}",
+        "i'll have {good}",
+        "i would like {good}",
+        "i want {good}",
+        "i need {good}",
+        "may i get {good}",
+    ),
+    *(
+        "give me {good}",
+        "let me have {good}",
+        "i'd love {good}",
+        "i'll take {good}",
+        "could you get me {good}",
+        "{good}",
+    ),
+)
 _ORDERS_WITH_REASON = (
     *("if it rains {base}", "when i get home {base}", "{base} if nobody is home", "{base} unless it is sunday"),
     *("after the game {base}", "{base} before you go", "since it is late {base}", "i can't sleep, {base}"),
@@ -407,7 +431,7 @@ _REPORTS_NOT = (
 )
 
 FRAMES: dict[str, tuple[tuple[str, ...], ...]] = {
-    "command": (_POLITE, _POLITE, _BARE, _ORDERS_WITH_REASON),
+    "command": (_POLITE, _POLITE, _BARE, _ORDERS_WITH_REASON, _ASKING_FOR),
     "command negated": (_ORDERS_NOT,),
     "question": (_QUESTIONS, _QUESTIONS_OF_THINGS),
     "question negated": (_QUESTIONS_NOT,),
@@ -439,6 +463,7 @@ def generate(section: str, rng: random.Random) -> str:
         place=rng.choice(_PLACES),
         state=rng.choice(_STATES),
         ending=rng.choice(_ENDINGS),
+        good=rng.choice(_GOODS),
     )
     if section == "command" and rng.random() < 0.15:
         filled = f"{filled} {rng.choice(('please', 'now', 'for me', 'again', 'tomorrow', 'at six', 'will you'))}"
