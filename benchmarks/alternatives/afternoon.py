@@ -62,11 +62,11 @@ class AfternoonModels:
         """Answers, apart from any turn."""
         return self._apart()
 
-    def get(self, role: str) -> Utterance:  # noqa: ARG002 - the port's
+    def get(self, role: str, variant: str | None = None) -> Utterance:  # noqa: ARG002 - the port's
         """Returns the models, whatever the role, apart from any turn."""
         return self._apart()
 
-    def begin_turn(self) -> Utterance:
+    def begin_turn(self, variants: Mapping[str, str] | None = None) -> Utterance:  # noqa: ARG002 - the port's
         """Begins an utterance, which waits for the lock when it has something to compute."""
         return Utterance(self)
 
@@ -99,7 +99,7 @@ class Utterance:
         """Answers."""
         return self
 
-    def get(self, role: str) -> Utterance:  # noqa: ARG002 - the port's
+    def get(self, role: str, variant: str | None = None) -> Utterance:  # noqa: ARG002 - the port's
         """Returns the models, whatever the role."""
         return self
 

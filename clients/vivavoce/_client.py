@@ -18,7 +18,7 @@ from vivavoce._status import error_from_rpc
 from vivavoce._stream import Server
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, Iterable, Sequence
+    from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
     from datetime import datetime
     from types import TracebackType
 
@@ -102,6 +102,7 @@ class Client:
         reply_budget_seconds: float | None = None,
         max_alternatives: int = 0,
         reconnect_seconds: float = 0.0,
+        variants: Mapping[str, str] | None = None,
         max_intents: int = 0,
         time_zone: str = "",
         current_time: datetime | None = None,
@@ -129,6 +130,7 @@ class Client:
             reconnect_seconds: How long a connection that was lost, or whose server shut down, is tried to be made anew;
                 0 for not at all. What was said and not answered yet is sent again, up to 30 s of audio (8 MiB), and
                 what is said meanwhile is kept. Only for audio that can be cut anywhere, and for typed turns.
+            variants: The engine of a role by its name, where the server has several: `{"intent_slot": "bar"}`.
             max_intents: How many intents `Intent.candidates` tells, 0 to 10.
             time_zone: IANA name of the time zone in which "tomorrow at seven" is resolved; "" for that of the server.
             current_time: What the clock shows there; None leaves it to the server.
@@ -150,6 +152,7 @@ class Client:
             phrase_hints=phrase_hints,
             reply_budget_seconds=reply_budget_seconds,
             max_alternatives=max_alternatives,
+            variants=variants,
             max_intents=max_intents,
             time_zone=time_zone,
             current_time=current_time,
@@ -175,6 +178,7 @@ class Client:
         *,
         documents: Iterable[Document | str] = (),
         reply_budget_seconds: float | None = None,
+        variants: Mapping[str, str] | None = None,
         max_intents: int = 0,
         time_zone: str = "",
         current_time: datetime | None = None,
@@ -185,6 +189,7 @@ class Client:
             text: The question or command, at most 2,000 code points.
             documents: Texts that the answer is looked for in; see `converse`.
             reply_budget_seconds: Time within which the reply is sent, 0.02 to 60; None leaves it to the server (0.3).
+            variants: See `converse`.
             max_intents: How many intents `Intent.candidates` tells, 0 to 10.
             time_zone: See `converse`.
             current_time: See `converse`.
@@ -199,6 +204,7 @@ class Client:
             max_intents=max_intents,
             time_zone=time_zone,
             current_time=current_time,
+            variants=variants,
         )
         server = self._server()
         await reach(server.channel, server.target, server.connect_timeout_seconds)

@@ -20,6 +20,7 @@ from vivavoce._checks import (
     check_hints,
     check_samples,
     check_text,
+    check_variants,
 )
 from vivavoce._config import AudioFormat, Document, Encoding, EndOfUtterance, Endpointing, PhraseHints, TypedTurn
 from vivavoce._errors import InvalidRequest
@@ -27,7 +28,7 @@ from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
 AudioChunk: TypeAlias = bytes | bytearray | memoryview | NDArray[np.floating[Any]] | NDArray[np.int16]
@@ -54,6 +55,7 @@ def conversation_config(  # noqa: PLR0913 - one keyword for each field of the co
     phrase_hints: Sequence[PhraseHints],
     reply_budget_seconds: float | None,
     max_alternatives: int = 0,
+    variants: Mapping[str, str] | None = None,
     max_intents: int = 0,
     time_zone: str = "",
     current_time: datetime | None = None,
@@ -73,6 +75,8 @@ def conversation_config(  # noqa: PLR0913 - one keyword for each field of the co
         config.phrase_hints.extend(pb.PhraseHints(phrases=h.phrases, boost=h.boost) for h in hints)
     with refusing("config.max_alternatives"):
         config.max_alternatives = max_alternatives
+    with refusing("config.variants"):
+        config.variants.update(check_variants(variants))
     config.ignore_engine_hints = ignore_engine_hints
     _add_understanding(config, "config.", max_intents, time_zone, current_time)
     if audio is not None:
@@ -94,6 +98,7 @@ def ask_request(
     documents: Iterable[Document | str],
     reply_budget_seconds: float | None,
     *,
+    variants: Mapping[str, str] | None = None,
     max_intents: int = 0,
     time_zone: str = "",
     current_time: datetime | None = None,
@@ -110,6 +115,8 @@ def ask_request(
         request = pb.AskRequest(text=text)
     with refusing("documents"):
         request.documents.extend(_documents(listed))
+    with refusing("variants"):
+        request.variants.update(check_variants(variants))
     if reply_budget_seconds is not None:
         with refusing("reply_budget"):
             request.reply_budget.CopyFrom(_duration(reply_budget_seconds))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from engines.bert.intent_decoding import NO_INTENT, Understanding
 from engines.bert.slots import Slot
 from modelkit.errors import EngineError
 from modelkit.evaluation.engines import Turn
+from modelkit.evaluation.partials import Followed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -61,6 +63,29 @@ class ServedEngines:
             ignore_engine_hints=True,
         )
         return [_turn(_whole(event)) async for event in conversation if isinstance(event, vivavoce.Reply)]
+
+    async def follow(self, clip: Clip) -> list[Followed]:
+        """Sends a recording at the pace of speech; returns its turns with all that was told of them."""
+        began = time.monotonic()
+        conversation = self._client.converse(
+            vivavoce.pace(clip.chunks(), clip.sample_rate_hz),
+            audio=vivavoce.AudioFormat(sample_rate_hz=clip.sample_rate_hz),
+            interim_results=True,
+            reply_budget_seconds=_PATIENT_SECONDS,
+        )
+        partials: dict[int, list[tuple[float, str]]] = {}
+        finals: dict[int, str] = {}
+        async for event in conversation:
+            if isinstance(event, vivavoce.Transcript) and event.is_final:
+                finals[event.turn] = event.text
+            elif isinstance(event, vivavoce.Transcript):
+                after_onset = time.monotonic() - began - event.start_seconds
+                partials.setdefault(event.turn, []).append((after_onset, event.text))
+        return [Followed(tuple(partials.get(turn, ())), text) for turn, text in finals.items()]
+
+    async def texts(self, clip: Clip) -> list[str]:
+        """Sends a recording as fast as the service takes it; returns the final texts."""
+        return [turn.transcript for turn in await self.hear(clip, (), one_utterance=False)]
 
 
 def _whole(reply: vivavoce.Reply) -> vivavoce.Reply:

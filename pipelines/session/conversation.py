@@ -81,7 +81,7 @@ class Conversation:
         self._workload = workload or Workload()
         self._precedence = self._workload.precedence
         self._config = config
-        self._models = ModelsByTurn(models)
+        self._models = ModelsByTurn(models, config.variants)
         self._decoder = AudioDecoder(config.audio_format) if config.audio_format else None
         self._intake = Intake(voice)
         settings = dataclasses.replace(

@@ -11,10 +11,15 @@ if TYPE_CHECKING:
 
 
 class ModelsByTurn:
-    """Keeps the versions that a turn begins with, so that all its work is done by the same ones."""
+    """Keeps the versions that a turn begins with, so that all its work is done by the same ones.
 
-    def __init__(self, models: Models) -> None:
-        self._models = models
+    Args:
+        models: all models.
+        variants: the chosen variant of a role.
+    """
+
+    def __init__(self, models: Models, variants: Mapping[str, str]) -> None:
+        self._models, self._variants = models, variants
         self._turns: dict[int, TurnModels] = {}
 
     @property
@@ -25,7 +30,7 @@ class ModelsByTurn:
     def of(self, turn: int) -> TurnModels:
         """Returns the models of a turn; the first call keeps today's versions for it."""
         if turn not in self._turns:
-            self._turns[turn] = self._models.begin_turn()
+            self._turns[turn] = self._models.begin_turn(self._variants)
         return self._turns[turn]
 
     def versions(self, turn: int) -> Mapping[str, int]:

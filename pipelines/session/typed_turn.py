@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 async def answer_typed(
-    models: Models,
-    text: str,
     config: ConversationConfig,
+    text: str,
+    models: Models,
     bulk: BulkGate | None = None,
     stages: StageRegistry = SHIPPED_STAGES,
 ) -> Reply:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+MAX_CHARACTERS = 1_000
+"""Code points of the longest text that is split; a longer one is no list of wishes."""
 MAX_CLAUSES = 4
 """Clauses of one utterance; what follows belongs to the last."""
 
@@ -48,6 +50,8 @@ def split_clauses(text: str) -> list[Clause]:
 
     What is found are places where a clause may begin; whether one does is for a model of intents to say.
     """
+    if len(text) > MAX_CHARACTERS:
+        return [Clause(0, len(text))]
     clauses, start = list[Clause](), 0
     for joint in _JOINT.finditer(text):
         if len(clauses) == MAX_CLAUSES - 1:

@@ -40,11 +40,13 @@ def fingerprint(root: Path = ROOT) -> str:
 def _files(root: Path) -> set[Path]:
     roots = [root / name for name in INPUTS]
     found = {file for folder in roots for file in folder.rglob("*")} | set(roots)
-    return {file for file in found if file.is_file() and not _is_built(file.relative_to(root)) and file.name != PASSED.name}
+    return {
+        file for file in found if file.is_file() and not _is_built(file.relative_to(root)) and file.name != PASSED.name
+    }
 
 
 def _is_built(file: Path) -> bool:
-    """Whether a file, given below the root, is made by Python, an installer or `make setup`, from what is an input already."""
+    """Whether a file, given below the root, is made by Python, an installer or `make setup` from other inputs."""
     if file.suffix in {".pyc", ".ort"} or "__pycache__" in file.parts or file.parent.name.endswith(".egg-info"):
         return True
     return any(part.startswith(("moonshine-", ".")) for part in file.parts)

@@ -16,11 +16,12 @@ from vivavoce.cli.options import (
     seconds,
     server_option,
     understanding_options,
+    variant_option,
 )
 from vivavoce.cli.views import View, choose_view
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 @server_option
 @context_options
 @budget_option
+@variant_option
 @understanding_options
 @json_option
 def ask(
@@ -38,6 +40,7 @@ def ask(
     contexts: Sequence[str],
     context_files: Sequence[Path],
     budget_ms: int | None,
+    variants: Mapping[str, str],
     intents: int,
     time_zone: str,
     as_json: bool,
@@ -54,6 +57,7 @@ def ask(
                     reply_budget_seconds=seconds(budget_ms),
                     max_intents=intents,
                     time_zone=time_zone,
+                    variants=variants,
                 )
                 view.begin("" if as_json else text)
                 view.show(reply)

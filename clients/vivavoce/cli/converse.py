@@ -21,11 +21,12 @@ from vivavoce.cli.options import (
     seconds,
     server_option,
     understanding_options,
+    variant_option,
 )
 from vivavoce.cli.views import View, choose_view
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, Iterable, Sequence
+    from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 @click.option("--one-utterance", is_flag=True, help="The whole file is one turn, as with push-to-talk.")
 @budget_option
 @hint_options
+@variant_option
 @engine_hints_option
 @understanding_options
 @json_option
@@ -51,6 +53,7 @@ def converse(
     no_realtime: bool,
     one_utterance: bool,
     budget_ms: int | None,
+    variants: Mapping[str, str],
     hints: Sequence[str],
     hint_files: Sequence[Path],
     boost: float | None,
@@ -82,6 +85,7 @@ def converse(
                     phrase_hints=phrase_hints,
                     reply_budget_seconds=seconds(budget_ms),
                     max_alternatives=alternatives,
+                    variants=variants,
                     max_intents=intents,
                     time_zone=time_zone,
                     ignore_engine_hints=no_engine_hints,

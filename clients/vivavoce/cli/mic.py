@@ -24,12 +24,13 @@ from vivavoce.cli.options import (
     seconds,
     server_option,
     understanding_options,
+    variant_option,
 )
 from vivavoce.cli.views import View, choose_view
 from vivavoce.microphone import Device, Microphone, devices
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 _RECONNECT_SECONDS = 30.0
@@ -42,6 +43,7 @@ _RECONNECT_SECONDS = 30.0
 @context_options
 @budget_option
 @hint_options
+@variant_option
 @engine_hints_option
 @understanding_options
 @json_option
@@ -53,6 +55,7 @@ def mic(
     contexts: Sequence[str],
     context_files: Sequence[Path],
     budget_ms: int | None,
+    variants: Mapping[str, str],
     hints: Sequence[str],
     hint_files: Sequence[Path],
     boost: float | None,
@@ -85,6 +88,7 @@ def mic(
                     phrase_hints=phrase_hints,
                     reply_budget_seconds=seconds(budget_ms),
                     max_alternatives=alternatives,
+                    variants=variants,
                     max_intents=intents,
                     time_zone=time_zone,
                     ignore_engine_hints=no_engine_hints,

@@ -160,6 +160,26 @@ class FileToWrite(click.Path):
         return path
 
 
+def variant_option(command: _C) -> _C:
+    """Adds `--variant`, which may be repeated."""
+    return click.option(
+        "--variant",
+        "variants",
+        metavar="ROLE=NAME",
+        multiple=True,
+        callback=_pairs,
+        help="Be served by this engine of a role, such as intent_slot=bar. May be repeated.",
+    )(command)
+
+
+def _pairs(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> dict[str, str]:
+    """Reads `ROLE=NAME` pairs."""
+    for value in values:
+        if not re.fullmatch(r"[^=\s]+=[^=\s]+", value):
+            raise click.BadParameter(f"{value!r} is not of the form ROLE=NAME.")
+    return dict(value.split("=", 1) for value in values)
+
+
 def json_option(command: _C) -> _C:
     """Adds `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line, and nothing else.")(

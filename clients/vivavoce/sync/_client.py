@@ -19,7 +19,7 @@ from vivavoce.sync._background import background
 from vivavoce.sync._exchange import Exchange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
     from datetime import datetime
     from types import TracebackType
     from typing import Any, TypeVar
@@ -164,6 +164,7 @@ class Client:
         reply_budget_seconds: float | None = None,
         max_alternatives: int = 0,
         reconnect_seconds: float = 0.0,
+        variants: Mapping[str, str] | None = None,
         max_intents: int = 0,
         time_zone: str = "",
         current_time: datetime | None = None,
@@ -183,6 +184,7 @@ class Client:
             reply_budget_seconds: Time within which a reply is sent, 0.02 to 60; None leaves it to the server (0.3).
             max_alternatives: How many texts final transcripts tell that may have been said, 0 to 10.
             reconnect_seconds: How long a lost connection is tried to be made anew; 0 for not at all.
+            variants: The engine of a role by its name, where the server has several: `{"intent_slot": "bar"}`.
             max_intents: How many intents `Intent.candidates` tells, 0 to 10.
             time_zone: IANA name of the time zone in which "tomorrow at seven" is resolved; "" for that of the server.
             current_time: What the clock shows there; None leaves it to the server.
@@ -211,6 +213,7 @@ class Client:
                 reply_budget_seconds=reply_budget_seconds,
                 max_alternatives=max_alternatives,
                 reconnect_seconds=reconnect_seconds,
+                variants=variants,
                 max_intents=max_intents,
                 time_zone=time_zone,
                 current_time=current_time,
@@ -230,6 +233,7 @@ class Client:
         *,
         documents: Iterable[Document | str] = (),
         reply_budget_seconds: float | None = None,
+        variants: Mapping[str, str] | None = None,
         max_intents: int = 0,
         time_zone: str = "",
         current_time: datetime | None = None,
@@ -240,6 +244,7 @@ class Client:
             text: The question or command, at most 2,000 code points.
             documents: Texts that the answer is looked for in.
             reply_budget_seconds: Time within which the reply is sent, 0.02 to 60; None leaves it to the server (0.3).
+            variants: See `converse`.
             max_intents: How many intents `Intent.candidates` tells, 0 to 10.
             time_zone: See `converse`.
             current_time: See `converse`.
@@ -255,6 +260,7 @@ class Client:
                 max_intents=max_intents,
                 time_zone=time_zone,
                 current_time=current_time,
+                variants=variants,
             )
         )
 

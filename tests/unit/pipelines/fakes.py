@@ -66,14 +66,14 @@ class FakeModels:
     def answers(self) -> FakeModels:
         return self
 
-    def get(self, role: str) -> FakeModels:
+    def get(self, role: str, variant: str | None = None) -> FakeModels:
         return self
 
     @property
     def versions(self) -> dict[str, int]:
         return {"asr": 1}
 
-    def begin_turn(self) -> FakeModels:
+    def begin_turn(self, variants: object = None) -> FakeModels:
         self.turns_begun += 1
         return self
 

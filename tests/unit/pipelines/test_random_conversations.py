@@ -171,10 +171,10 @@ class Models:
     versions: dict[str, int] = {"asr": 1}  # noqa: RUF012 - nobody changes it
     hints = ()
 
-    def get(self, role: str) -> Models:
+    def get(self, role: str, variant: str | None = None) -> Models:
         return self
 
-    def begin_turn(self) -> Models:
+    def begin_turn(self, variants: object = None) -> Models:
         self.held += 1
         return Holding(self)
 
@@ -214,7 +214,7 @@ class Holding:
         self.recognizer = self.intents = self.answers = models
         self._released = False
 
-    def get(self, role: str) -> Models:
+    def get(self, role: str, variant: str | None = None) -> Models:
         return self.recognizer
 
     def release(self) -> None:
