@@ -76,6 +76,7 @@ check: setup-train ## format, lint, imports, types, stubs that agree with protos
 	$(BIN)/mypy --python-version 3.10 --package vivavoce
 	$(BIN)/buf lint protos
 	$(BIN)/python -m tests.stubs_up_to_date
+	$(BIN)/python -m tools.proto_reference --check
 	$(BIN)/python -m tools.docs_style
 
 .PHONY: format
@@ -86,6 +87,11 @@ format: setup ## bring the code into form
 .PHONY: protos
 protos: setup ## generate the stubs of protos/ into the packages that use them
 	$(BIN)/python -m protos.generate
+	$(BIN)/python -m tools.proto_reference
+
+.PHONY: reference
+reference: setup ## write docs/grpc.md from the comments of protos/
+	$(BIN)/python -m tools.proto_reference
 
 .PHONY: docs
 docs: setup ## build the site of the documentation into site/, strictly

@@ -18,6 +18,7 @@ ASR = "asr"
 INTENT_SLOT = "intent_slot"
 QA = "qa"
 PUNCTUATION = "punctuation"
+TTS = "tts"
 
 ModelT = TypeVar("ModelT")
 

@@ -6,11 +6,12 @@ import numpy as np
 from numpy import typing as npt
 
 from pipelines.audio.formats import MODEL_RATE_HZ
-from pipelines.models.contracts import ASR, INTENT_SLOT, PUNCTUATION, QA, EngineContract, EngineRegistry
+from pipelines.models.contracts import ASR, INTENT_SLOT, PUNCTUATION, QA, TTS, EngineContract, EngineRegistry
 from pipelines.models.triton.engines import TritonAnswers, TritonIntents, TritonPunctuation, TritonRecognizer
-from pipelines.models.versions.held import HeldAnswers, HeldIntents, HeldPunctuation, HeldRecognizer
-from pipelines.models.versions.probes import AnswerProbe, IntentProbe, PunctuationProbe, SpeechProbe
-from pipelines.models.versions.smoke_file import read_intent, read_punctuated, read_question, read_speech
+from pipelines.models.triton.synthesis import TritonSynthesizer
+from pipelines.models.versions.held import HeldAnswers, HeldIntents, HeldPunctuation, HeldRecognizer, HeldSynthesizer
+from pipelines.models.versions.probes import AnswerProbe, IntentProbe, PunctuationProbe, SpeechProbe, SynthesisProbe
+from pipelines.models.versions.smoke_file import read_intent, read_punctuated, read_question, read_speech, read_spoken
 
 _DOCUMENT = (
     "The lighthouse on the northern cape was built in 1848 and stands forty metres high. Its lamp was lit by oil until "
@@ -78,6 +79,16 @@ SHIPPED = EngineRegistry(
         probes=(PunctuationProbe("hm"), PunctuationProbe("when does the ferry leave")),
         heartbeat=PunctuationProbe("hm"),
         read_example=read_punctuated,
+        is_required=False,
+    ),
+    EngineContract(
+        role=TTS,
+        tensors=frozenset(("TEXT", "PHONEMES", "SPEED", "PAUSE_MS", "VOICE", "SEED", "AUDIO")),
+        client=TritonSynthesizer,
+        held=HeldSynthesizer,
+        probes=(SynthesisProbe("Yes."), SynthesisProbe("The ferry leaves at nine, and comes back in the evening.")),
+        heartbeat=SynthesisProbe("Yes."),
+        read_example=read_spoken,
         is_required=False,
     ),
 )

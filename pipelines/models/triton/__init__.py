@@ -9,6 +9,7 @@ from pipelines.models.triton.configs import BadConfigError, renamed, steps, tens
 from pipelines.models.triton.diagnosis import Diagnosis, diagnose
 from pipelines.models.triton.engines import TritonAnswers, TritonIntents, TritonPunctuation, TritonRecognizer
 from pipelines.models.triton.settings import ModelSettings, SettingError, adjusted
+from pipelines.models.triton.synthesis import TritonSynthesizer
 
 __all__ = [
     "BadConfigError",
@@ -20,6 +21,7 @@ __all__ = [
     "TritonIntents",
     "TritonPunctuation",
     "TritonRecognizer",
+    "TritonSynthesizer",
     "adjusted",
     "diagnose",
     "renamed",

@@ -6,7 +6,7 @@ import asyncio
 import collections
 import logging
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import tritonclient.grpc.aio as triton
 from tritonclient.utils import InferenceServerException
@@ -15,13 +15,16 @@ from pipelines.errors import ModelDeadError, ModelError, ModelUnavailableError
 from pipelines.models.triton.channel import channel_options
 from pipelines.models.triton.clock import TritonClock
 from pipelines.models.triton.failures import LATE, UNREACHABLE, control_error, model_error, tells_of_dead_model
+from pipelines.models.triton.streaming import StreamedResponses
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 
     from tritonclient.grpc import model_config_pb2
 
 logger = logging.getLogger(__name__)
+
+_AnswerT = TypeVar("_AnswerT")
 
 _REQUEST_TIMEOUT_SECONDS = 30.0
 _LOAD_TIMEOUT_SECONDS = 120.0
@@ -49,7 +52,7 @@ class TritonClient:
     def __init__(self, address: str, on_dead_model: Callable[[str], bool] = lambda _: False) -> None:
         self._on_dead_model = on_dead_model
         self._client = triton.InferenceServerClient(address, channel_args=channel_options(address))
-        self._abandoned: set[asyncio.Task[triton.InferResult]] = set()
+        self._abandoned: set[asyncio.Task[Any]] = set()
         self._instances: dict[str, int] = {}
         self._answered_at: dict[str, float] = {}
         self.clock = TritonClock()
@@ -173,6 +176,26 @@ class TritonClient:
             if end:
                 self.open_sequences.discard(correlation_id)
 
+    async def stream(self, model: str, inputs: Sequence[triton.InferInput]) -> AsyncGenerator[triton.InferResult, None]:
+        """Runs one request of a decoupled model, and yields its responses as they come.
+
+        A caller who stops iterating is told nothing more, and the model computes the request to its end.
+
+        Raises:
+            ModelError: as for :meth:`infer`.
+        """
+        await self._until_few_abandoned()
+        responses = StreamedResponses(self._client, model, inputs)
+        call = asyncio.create_task(self._answer(model, responses.receive(_REQUEST_TIMEOUT_SECONDS)))
+        try:
+            async for response in responses:
+                yield response
+            await self._unless_abandoned(call)
+        finally:
+            if not call.done():
+                responses.discard()
+                self._abandon(call)
+
     async def _infer(
         self,
         model: str,
@@ -184,8 +207,7 @@ class TritonClient:
         due: float | None,
     ) -> triton.InferResult:
         if not correlation_id:
-            while len(self._abandoned) >= _MAX_ABANDONED:
-                await asyncio.wait(self._abandoned, return_when=asyncio.FIRST_COMPLETED)
+            await self._until_few_abandoned()
         call = self._client.infer(
             model,
             list(inputs),
@@ -197,6 +219,10 @@ class TritonClient:
         )
         return await self._unless_abandoned(asyncio.create_task(self._answer(model, call)))
 
+    async def _until_few_abandoned(self) -> None:
+        while len(self._abandoned) >= _MAX_ABANDONED:
+            await asyncio.wait(self._abandoned, return_when=asyncio.FIRST_COMPLETED)
+
     def _parameters(self, due: float | None) -> dict[str, int] | None:
         """Returns the deadline for the models to read. Triton's own time-outs cost: see docs/performance.md."""
         if due is None:
@@ -204,7 +230,7 @@ class TritonClient:
         seconds = due - asyncio.get_running_loop().time()
         return {"deadline_us": self.clock.deadline_us(time.time() + seconds)}
 
-    async def _answer(self, model: str, call: Awaitable[triton.InferResult]) -> triton.InferResult:
+    async def _answer(self, model: str, call: Awaitable[_AnswerT]) -> _AnswerT:
         """Waits for Triton's answer, also where nobody else does any more: it may tell that the model is dead."""
         loop = asyncio.get_running_loop()
         asked_at = loop.time()
@@ -235,16 +261,19 @@ class TritonClient:
         logger.error("the process of the model %s %s", model, what)
         return ModelUnavailableError(f"the process of the model {model} {what}: try again soon")
 
-    async def _unless_abandoned(self, call: asyncio.Task[triton.InferResult]) -> triton.InferResult:
+    async def _unless_abandoned(self, call: asyncio.Task[_AnswerT]) -> _AnswerT:
         """Waits for a call, which goes on to its end when the waiting is cancelled."""
         try:
             return await asyncio.shield(call)
         except asyncio.CancelledError:
-            self._abandoned.add(call)
-            call.add_done_callback(self._forget)
+            self._abandon(call)
             raise
 
-    def _forget(self, call: asyncio.Task[triton.InferResult]) -> None:
+    def _abandon(self, call: asyncio.Task[Any]) -> None:
+        self._abandoned.add(call)
+        call.add_done_callback(self._forget)
+
+    def _forget(self, call: asyncio.Task[Any]) -> None:
         self._abandoned.discard(call)
         if not call.cancelled():
             call.exception()  # Nobody is left to be told of it.

@@ -11,7 +11,6 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tritonclient.grpc.aio as triton
 
 from pipelines.errors import InvalidInputError
 from pipelines.models.contracts import ASR, INTENT_SLOT, PUNCTUATION, QA
@@ -25,12 +24,14 @@ from pipelines.models.ports import (
     TimedWord,
     Timing,
 )
+from pipelines.models.triton.packing import tensor
 from pipelines.recognition.phrase_hints import read_hints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
+    import tritonclient.grpc.aio as triton
 
     from pipelines.models.ports import PhraseHint, RecognitionOptions
     from pipelines.models.triton.client import TritonClient
@@ -75,8 +76,8 @@ class TritonSequence:
         result = await self._client.infer(
             self._model,
             [
-                _tensor("AUDIO", audio[np.newaxis], "FP32"),
-                _tensor("DECODE", np.array([[decode]]), "BOOL"),
+                tensor("AUDIO", audio[np.newaxis], "FP32"),
+                tensor("DECODE", np.array([[decode]]), "BOOL"),
                 *(_option_inputs(self._options) if start else ()),
             ],
             correlation_id=self._correlation_id,
@@ -172,7 +173,7 @@ class TritonPunctuation:
 
     async def _punctuate(self, texts: Sequence[str]) -> list[str]:
         packed = np.array([[text.encode()] for text in texts], np.object_)
-        result = await self._client.infer(self._model, [_tensor("TEXT", packed, "BYTES")])
+        result = await self._client.infer(self._model, [tensor("TEXT", packed, "BYTES")])
         return [text.decode() for text in result.as_numpy("PUNCTUATED").reshape(-1)]
 
 
@@ -181,12 +182,12 @@ def _option_inputs(options: RecognitionOptions) -> Iterator[triton.InferInput]:
     if options.hints:
         phrases = np.array([[hint.phrase.encode() for hint in options.hints]], np.object_)
         boosts = [_USUAL_BOOST if hint.boost is None else hint.boost for hint in options.hints]
-        yield _tensor("PHRASE_HINTS", phrases, "BYTES")
-        yield _tensor("PHRASE_BOOSTS", np.array([boosts], np.float32), "FP32")
+        yield tensor("PHRASE_HINTS", phrases, "BYTES")
+        yield tensor("PHRASE_BOOSTS", np.array([boosts], np.float32), "FP32")
     if options.alternatives > 1:
-        yield _tensor("ALTERNATIVES", np.array([[options.alternatives]], np.int32), "INT32")
+        yield tensor("ALTERNATIVES", np.array([[options.alternatives]], np.int32), "INT32")
     if options.word_times:
-        yield _tensor("WORD_TIMES", np.array([[True]]), "BOOL")
+        yield tensor("WORD_TIMES", np.array([[True]]), "BOOL")
 
 
 def _alternatives(result: triton.InferResult) -> tuple[Alternative, ...]:
@@ -217,15 +218,9 @@ def _words(result: triton.InferResult) -> tuple[TimedWord, ...]:
     )
 
 
-def _tensor(name: str, values: npt.NDArray[np.generic], datatype: str) -> triton.InferInput:
-    tensor = triton.InferInput(name, values.shape, datatype)
-    tensor.set_data_from_numpy(values)
-    return tensor
-
-
 def _text(name: str, text: str, *, batched: bool = False) -> triton.InferInput:
     values = np.array([text.encode()], np.object_)
-    return _tensor(name, values.reshape(1, 1) if batched else values, "BYTES")
+    return tensor(name, values.reshape(1, 1) if batched else values, "BYTES")
 
 
 def _timing(began: float, result: triton.InferResult) -> Timing:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from pipelines.models.ports import NO_OPTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import AsyncGenerator, Iterator, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
         PunctuationModel,
         RecognitionOptions,
         Recognizer,
+        SpeechPart,
         SpeechSequence,
+        Synthesizer,
     )
 
 ModelT = TypeVar("ModelT")
@@ -147,3 +149,19 @@ class HeldPunctuation:
         """Writes texts; see ``pipelines.models.ports.PunctuationModel``."""
         with self._version.held() as model:
             return await model.punctuate(texts)
+
+
+class HeldSynthesizer:
+    """Speech synthesis whose version is held by every request, until its last samples are taken."""
+
+    def __init__(self, version: ServedVersion[Synthesizer]) -> None:
+        self._version = version
+
+    async def speak(
+        self, parts: Sequence[SpeechPart], voice: str, seed: int
+    ) -> AsyncGenerator[npt.NDArray[np.float32], None]:
+        """Speaks parts; see ``pipelines.models.ports.Synthesizer``."""
+        with self._version.held() as model:
+            async with contextlib.aclosing(model.speak(parts, voice, seed)) as speech:
+                async for samples in speech:
+                    yield samples

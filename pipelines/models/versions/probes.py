@@ -13,15 +13,24 @@ import numpy as np
 
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import ModelError
+from pipelines.models.ports import DEFAULT_VOICE, SPEECH_RATE_HZ, SpeechPart
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from pipelines.models.ports import AnswerModel, IntentModel, PunctuationModel, Recognizer, SpeechSequence
+    from pipelines.models.ports import (
+        AnswerModel,
+        IntentModel,
+        PunctuationModel,
+        Recognizer,
+        SpeechSequence,
+        Synthesizer,
+    )
 
 ModelT_contra = TypeVar("ModelT_contra", contravariant=True)
 
 _SAME_WORDS = 0.75
+_SAME_SECONDS = 0.25
 _CHUNK_SAMPLES = round(0.4 * MODEL_RATE_HZ)
 _END_SECONDS = 5.0
 
@@ -148,6 +157,33 @@ class PunctuationProbe:
         if len(written) != 1 or _words(written[0]) != _words(self.text):
             raise MalformedAnswerError("a punctuated text has other words than the text")
         return self.punctuated in {None, written[0]}
+
+
+@dataclass(frozen=True, slots=True)
+class SynthesisProbe:
+    """A text to speak.
+
+    Attributes:
+        text: what is spoken.
+        seconds: how long that takes; None when any time will do.
+        voice: name of the voice.
+    """
+
+    text: str
+    seconds: float | None = None
+    voice: str = DEFAULT_VOICE
+
+    async def ask(self, model: Synthesizer) -> bool:
+        """See :class:`Probe`."""
+        pieces = [piece async for piece in model.speak((SpeechPart(self.text),), self.voice, 0)]
+        if any(piece.dtype != np.float32 or piece.ndim != 1 for piece in pieces):
+            raise MalformedAnswerError("speech is not float32 on one channel")
+        if any(len(piece) and not np.abs(piece).max() <= 1 for piece in pieces):
+            raise MalformedAnswerError("speech has samples beyond full scale")
+        spoken = sum(len(piece) for piece in pieces) / SPEECH_RATE_HZ
+        if not spoken:
+            raise MalformedAnswerError("a text is not spoken at all")
+        return self.seconds is None or abs(spoken - self.seconds) <= _SAME_SECONDS * self.seconds
 
 
 async def _end(sequence: SpeechSequence) -> None:

@@ -9,7 +9,7 @@ import soundfile
 
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
-from pipelines.models.versions.probes import AnswerProbe, IntentProbe, PunctuationProbe, SpeechProbe
+from pipelines.models.versions.probes import AnswerProbe, IntentProbe, PunctuationProbe, SpeechProbe, SynthesisProbe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -70,6 +70,11 @@ def read_question(fields: Mapping[str, Any], _: Path) -> AnswerProbe:
 def read_punctuated(fields: Mapping[str, Any], _: Path) -> PunctuationProbe:
     """Reads a text without capitals and punctuation, and the same with them."""
     return PunctuationProbe(_str(fields, "text"), _str(fields, "punctuated"))
+
+
+def read_spoken(fields: Mapping[str, Any], _: Path) -> SynthesisProbe:
+    """Reads a text with the seconds that speaking it takes."""
+    return SynthesisProbe(_str(fields, "text"), float(fields["seconds"]))
 
 
 def read_speech(fields: Mapping[str, Any], folder: Path) -> SpeechProbe:

@@ -6,7 +6,8 @@ The smoke evaluation is a file of labelled examples, one JSON object a line, tha
 slots too where they are given. ``qa``: ``{"question", "document", "answer"}``, null when the document holds none; right
 when one of the answers, expected and given, holds the other, or both are none. ``asr``: ``{"audio", "text"}`` with the
 name of a file beside it (16 kHz mono); right when three quarters of the words are the same.
-``punctuation``: ``{"text", "punctuated"}``; right when the text is written so, mark for mark.
+``punctuation``: ``{"text", "punctuated"}``; right when the text is written so, mark for mark. ``tts``: ``{"text",
+"seconds"}``; right when speaking it takes that long, within a quarter.
 
 Without such a file a few examples without labels are tried: what comes back must have the right form. In both cases
 the median answer must come within the budget of a reply, or, where the machine is too busy for that, take at most

@@ -1,0 +1,1 @@
+"""Speech synthesis: words and phonemes in, samples out, piece by piece."""
