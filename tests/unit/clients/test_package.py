@@ -15,8 +15,10 @@ EXPORTS = {
     "DEFAULT_TARGET", "Document", "Encoding", "EndOfUtterance", "EndReason", "Endpointing", "Event", "GoingAway",
     "GoingAwayReason", "Incompatible", "Intent", "InvalidRequest", "Latency", "MicrophoneUnavailable", "ModelAdmin",
     "ModelState", "ModelVersion", "NotAudio", "Notice", "NoticeCode",
-    "Overloaded", "PhraseHints", "Reconnected", "Recording", "Reply", "ReplyStatus", "ResponseOverdue", "ServerError",
-    "ServerFailed", "ServerUnavailable", "Slot", "SpeechBegan", "SpeechEnded", "Stage", "StageLatency", "Started",
+    "Overloaded", "PhraseHints", "Pronunciation", "Reconnected",
+    "Recording", "Reply", "ReplyStatus", "ResponseOverdue", "ServerError",
+    "ServerFailed", "ServerUnavailable", "Slot", "SPEECH_AUDIO", "SpeechBegan", "SpeechChunk", "SpeechEnded",
+    "SpokenSentence", "Stage", "StageLatency", "Started",
     "Transcript", "TypedTurn", "Utterable", "VivavoceError", "__version__", "connect", "pace", "read_audio",
     "sync",
 }  # fmt: skip
