@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor, MethodDescriptor
 
-FILES = ("riva_audio_pb2", "riva_common_pb2", "riva_asr_pb2", "riva_nlp_pb2")
+FILES = ("riva_audio_pb2", "riva_common_pb2", "riva_asr_pb2", "riva_nlp_pb2", "riva_tts_pb2")
 """The modules of a package of stubs that hold the services which Vivavoce answers."""
 
 _TYPES = descriptor_pb2.FieldDescriptorProto.Type

@@ -67,12 +67,14 @@ from vivavoce._models import ModelAdmin, ModelState, ModelVersion
 from vivavoce._recording import Recording, pace, read_audio
 from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
 from vivavoce._requests import AudioChunk, Utterable
+from vivavoce._speech import SPEECH_AUDIO, Pronunciation, SpeechChunk, SpokenSentence
 from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value, ValueKind
 from vivavoce._version import __version__
 
 __all__ = [
     "DEFAULT_STOP_WINDOW_SECONDS",
     "DEFAULT_TARGET",
+    "SPEECH_AUDIO",
     "AccessDenied",
     "Alternative",
     "Answer",
@@ -102,6 +104,7 @@ __all__ = [
     "NoticeCode",
     "Overloaded",
     "PhraseHints",
+    "Pronunciation",
     "Reading",
     "Reconnected",
     "Recording",
@@ -113,7 +116,9 @@ __all__ = [
     "ServerUnavailable",
     "Slot",
     "SpeechBegan",
+    "SpeechChunk",
     "SpeechEnded",
+    "SpokenSentence",
     "Stage",
     "StageLatency",
     "Started",

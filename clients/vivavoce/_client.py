@@ -14,11 +14,12 @@ from vivavoce._connection import open_channel, reach, stub
 from vivavoce._conversation import Conversation
 from vivavoce._requests import Utterable, ask_request, conversation_config
 from vivavoce._responses import reply_event
+from vivavoce._speech import SPEECH_AUDIO, Pronunciation, SpeechChunk, say_request, speech
 from vivavoce._status import error_from_rpc
 from vivavoce._stream import Server
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Mapping, Sequence
     from datetime import datetime
     from types import TracebackType
 
@@ -214,6 +215,41 @@ class Client:
         except grpc.aio.AioRpcError as error:
             raise error_from_rpc(error, server.target) from error
         return replace(reply_event(response.reply), client_latency_seconds=time.monotonic() - asked)
+
+    def say(
+        self,
+        text: str | None = None,
+        *,
+        ssml: str | None = None,
+        voice: str = "",
+        audio: AudioFormat = SPEECH_AUDIO,
+        speed: float = 1.0,
+        seed: int = 0,
+        lexicon: Iterable[Pronunciation] = (),
+    ) -> AsyncGenerator[SpeechChunk, None]:
+        """Has a text spoken: `async for chunk in client.say("Good morning.")`.
+
+        Leaving the loop early ends the speech at once, when the generator is closed.
+
+        Args:
+            text: English text, at most 10,000 code points. Figures, amounts, dates and times are spoken as people say
+                them.
+            ssml: SSML 1.1 in place of a text.
+            voice: Name of the voice; "" for the default one.
+            audio: Format that the audio comes in, on one channel: any encoding but FLAC, 8,000 to 48,000 Hz.
+            speed: How fast it is spoken, 0.5 to 2.
+            seed: The same seed, text and settings give the same audio.
+            lexicon: How words are pronounced, at most 200.
+
+        Returns:
+            The audio, as it is ready.
+
+        Raises:
+            InvalidRequest: A value cannot be sent. What the server refuses is raised in the iteration.
+            TypeError: An argument has another type.
+        """
+        request = say_request(text=text, ssml=ssml, voice=voice, audio=audio, speed=speed, seed=seed, lexicon=lexicon)
+        return speech(self._server(), request)
 
     def _server(self) -> Server:
         if self._channel is None:

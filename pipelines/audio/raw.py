@@ -35,7 +35,8 @@ def _alaw_table() -> npt.NDArray[np.float32]:
 _STEP = np.float32(1 / 32768)
 """What one step of 16 bits is of full scale."""
 
-_G711 = {Encoding.MULAW: _mulaw_table(), Encoding.ALAW: _alaw_table()}
+G711_TABLES = {Encoding.MULAW: _mulaw_table(), Encoding.ALAW: _alaw_table()}
+"""Sample value of each code of ITU-T G.711, as a share of full scale."""
 _SAMPLE_BYTES = {Encoding.LINEAR_PCM: 2, Encoding.LINEAR_PCM_FLOAT32: 4, Encoding.MULAW: 1, Encoding.ALAW: 1}
 
 
@@ -74,4 +75,4 @@ class RawDecoder(PieceDecoder):
             return np.multiply(np.frombuffer(data, "<i2"), _STEP, dtype=np.float32)
         if self._encoding is Encoding.LINEAR_PCM_FLOAT32:
             return np.frombuffer(data, "<f4").astype(np.float32)
-        return _G711[self._encoding][np.frombuffer(data, np.uint8)]
+        return G711_TABLES[self._encoding][np.frombuffer(data, np.uint8)]

@@ -13,6 +13,7 @@ from wyoming.client import AsyncTcpClient
 from wyoming.handle import Handled, NotHandled
 from wyoming.info import Describe, Info
 from wyoming.intent import Intent, NotRecognized, Recognize
+from wyoming.tts import Synthesize
 
 from demo.manifest import utterances
 from service.processes.child_process import listening
@@ -88,6 +89,22 @@ async def _transcript(home: AsyncTcpClient) -> tuple[str, list[str]]:
     assert TranscriptStart.is_type(events[0].type)
     chunks = [TranscriptChunk.from_event(event).text for event in events if TranscriptChunk.is_type(event.type)]
     return Transcript.from_event(events[-2]).text, chunks
+
+
+async def test_what_is_spoken_is_heard(home: AsyncTcpClient) -> None:
+    await home.write_event(Synthesize("Turn off the lights in the bedroom, please.").event())
+    chunks = []
+    while (event := await home.read_event()) is not None and not AudioStop.is_type(event.type):
+        if AudioChunk.is_type(event.type):
+            chunks.append(AudioChunk.from_event(event))
+    audio = {"rate": chunks[0].rate, "width": 2, "channels": 1}
+    await home.write_event(Transcribe(language="en").event())
+    await home.write_event(AudioStart(**audio).event())
+    for chunk in chunks:
+        await home.write_event(chunk.event())
+    await home.write_event(AudioStop().event())
+    text, _ = await _transcript(home)
+    assert "lights in the bedroom" in text.lower()
 
 
 async def test_the_server_is_described(home: AsyncTcpClient) -> None:

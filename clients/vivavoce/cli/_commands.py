@@ -24,6 +24,7 @@ _OWN = {
     "converse": "vivavoce.cli.converse:converse",
     "mic": "vivavoce.cli.mic:mic",
     "models": "vivavoce.cli.models:models",
+    "say": "vivavoce.cli.say:say",
     "wyoming": "vivavoce.cli.wyoming:wyoming",
 }
 _EXTRAS_OF_SERVER = {

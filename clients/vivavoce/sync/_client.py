@@ -15,11 +15,12 @@ from vivavoce._client import DEFAULT_TARGET
 from vivavoce._client import connect as connect_async
 from vivavoce._config import AudioFormat, Document, Endpointing, PhraseHints
 from vivavoce._recording import check_pace
+from vivavoce._speech import SPEECH_AUDIO, Pronunciation, SpeechChunk
 from vivavoce.sync._background import background
 from vivavoce.sync._exchange import Exchange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
     from datetime import datetime
     from types import TracebackType
     from typing import Any, TypeVar
@@ -263,6 +264,41 @@ class Client:
                 variants=variants,
             )
         )
+
+    def say(
+        self,
+        text: str | None = None,
+        *,
+        ssml: str | None = None,
+        voice: str = "",
+        audio: AudioFormat = SPEECH_AUDIO,
+        speed: float = 1.0,
+        seed: int = 0,
+        lexicon: Iterable[Pronunciation] = (),
+    ) -> Generator[SpeechChunk, None, None]:
+        """Has a text spoken: `for chunk in client.say("Good morning.")`. Takes what `vivavoce.Client.say` takes.
+
+        Leaving the loop early ends the speech when the generator is closed.
+
+        Raises:
+            InvalidRequest: A value cannot be sent. What the server refuses is raised in the iteration.
+            TypeError: An argument has another type.
+        """
+
+        async def begin() -> AsyncGenerator[SpeechChunk, None]:
+            return self._client.say(text, ssml=ssml, voice=voice, audio=audio, speed=speed, seed=seed, lexicon=lexicon)
+
+        return self._chunks(self._run(begin))
+
+    def _chunks(self, speech: AsyncGenerator[SpeechChunk, None]) -> Generator[SpeechChunk, None, None]:
+        async def following() -> SpeechChunk | None:
+            return await anext(speech, None)
+
+        try:
+            while (chunk := self._run(following)) is not None:
+                yield chunk
+        finally:
+            background.run(speech.aclose())
 
     def _run(self, work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
         if not self._open:

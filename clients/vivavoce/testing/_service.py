@@ -25,7 +25,22 @@ Script: TypeAlias = Callable[[Iterator[pb.ConverseRequest], grpc.ServicerContext
 Answers: TypeAlias = Callable[[pb.AskRequest, grpc.ServicerContext], reply_pb2.Reply]
 """What a service answers to `Client.ask`; made by `answering`, or by hand."""
 
+Speaks: TypeAlias = Callable[[pb.SayRequest, grpc.ServicerContext], Iterator[pb.SayResponse]]
+"""What a service answers to `Client.say`, in messages of `vivavoce.v1`."""
+
 MAX_CALLS = 32
+_WORD_SECONDS = 0.1
+_SAMPLE_BYTES = {pb.AUDIO_ENCODING_MULAW: 1, pb.AUDIO_ENCODING_ALAW: 1, pb.AUDIO_ENCODING_LINEAR_PCM_FLOAT32: 4}
+
+
+def silence(request: pb.SayRequest, _context: grpc.ServicerContext) -> Iterator[pb.SayResponse]:
+    """Speaks each word as a tenth of a second of silence."""
+    text = request.text or request.ssml
+    sample_bytes = _SAMPLE_BYTES.get(request.encoding, 2)
+    for number, _ in enumerate(text.split()):
+        sentences = [pb.SentenceMark(text=text)] if number == 0 else []
+        samples = round(_WORD_SECONDS * (request.sample_rate_hz or 24_000))
+        yield pb.SayResponse(audio=bytes(sample_bytes * samples), sentences=sentences)
 
 
 @dataclass
@@ -36,12 +51,16 @@ class FakeService(ConversationServiceServicer):
     """What it does in conversations. May be replaced between two of them."""
     answer: Answers = field(default_factory=answering)
     """What it answers to `Client.ask`."""
+    speak: Speaks = silence
+    """What it answers to `Client.say`: a tenth of a second of silence for each word, unless it is replaced."""
     address: str = ""
     """Where it listens."""
     received: list[pb.ConverseRequest] = field(default_factory=list)
     """Every message of all conversations, as it came."""
     asked: list[pb.AskRequest] = field(default_factory=list)
     """Every request of `Client.ask`."""
+    said: list[pb.SayRequest] = field(default_factory=list)
+    """Every request of `Client.say`."""
     conversations: int = 0
     """How many conversations have begun."""
     config_arrived: threading.Event = field(default_factory=threading.Event)
@@ -75,6 +94,13 @@ class FakeService(ConversationServiceServicer):
         """Answers one typed turn; gRPC calls it."""
         self.asked.append(request)
         return pb.AskResponse(reply=self.answer(request, context))
+
+    def Say(  # noqa: N802 - the name in the protocol
+        self, request: pb.SayRequest, context: grpc.ServicerContext
+    ) -> Iterator[pb.SayResponse]:
+        """Speaks a text; gRPC calls it."""
+        self.said.append(request)
+        yield from self.speak(request, context)
 
     def _remembered(self, requests: Iterator[pb.ConverseRequest]) -> Iterator[pb.ConverseRequest]:
         for request in requests:

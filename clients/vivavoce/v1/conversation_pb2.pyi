@@ -271,3 +271,51 @@ class AskResponse(_message.Message):
     REPLY_FIELD_NUMBER: _ClassVar[int]
     reply: _reply_pb2.Reply
     def __init__(self, reply: _Optional[_Union[_reply_pb2.Reply, _Mapping]] = ...) -> None: ...
+
+class SayRequest(_message.Message):
+    __slots__ = ("text", "ssml", "voice", "language_code", "encoding", "sample_rate_hz", "speed", "seed", "lexicon")
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    SSML_FIELD_NUMBER: _ClassVar[int]
+    VOICE_FIELD_NUMBER: _ClassVar[int]
+    LANGUAGE_CODE_FIELD_NUMBER: _ClassVar[int]
+    ENCODING_FIELD_NUMBER: _ClassVar[int]
+    SAMPLE_RATE_HZ_FIELD_NUMBER: _ClassVar[int]
+    SPEED_FIELD_NUMBER: _ClassVar[int]
+    SEED_FIELD_NUMBER: _ClassVar[int]
+    LEXICON_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    ssml: str
+    voice: str
+    language_code: str
+    encoding: AudioEncoding
+    sample_rate_hz: int
+    speed: float
+    seed: int
+    lexicon: _containers.RepeatedCompositeFieldContainer[LexiconEntry]
+    def __init__(self, text: _Optional[str] = ..., ssml: _Optional[str] = ..., voice: _Optional[str] = ..., language_code: _Optional[str] = ..., encoding: _Optional[_Union[AudioEncoding, str]] = ..., sample_rate_hz: _Optional[int] = ..., speed: _Optional[float] = ..., seed: _Optional[int] = ..., lexicon: _Optional[_Iterable[_Union[LexiconEntry, _Mapping]]] = ...) -> None: ...
+
+class LexiconEntry(_message.Message):
+    __slots__ = ("word", "phonemes", "alias")
+    WORD_FIELD_NUMBER: _ClassVar[int]
+    PHONEMES_FIELD_NUMBER: _ClassVar[int]
+    ALIAS_FIELD_NUMBER: _ClassVar[int]
+    word: str
+    phonemes: str
+    alias: str
+    def __init__(self, word: _Optional[str] = ..., phonemes: _Optional[str] = ..., alias: _Optional[str] = ...) -> None: ...
+
+class SayResponse(_message.Message):
+    __slots__ = ("audio", "sentences")
+    AUDIO_FIELD_NUMBER: _ClassVar[int]
+    SENTENCES_FIELD_NUMBER: _ClassVar[int]
+    audio: bytes
+    sentences: _containers.RepeatedCompositeFieldContainer[SentenceMark]
+    def __init__(self, audio: _Optional[bytes] = ..., sentences: _Optional[_Iterable[_Union[SentenceMark, _Mapping]]] = ...) -> None: ...
+
+class SentenceMark(_message.Message):
+    __slots__ = ("text", "start")
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    start: _duration_pb2.Duration
+    def __init__(self, text: _Optional[str] = ..., start: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...

@@ -49,6 +49,11 @@ class ConversationServiceStub:
                 request_serializer=vivavoce_dot_v1_dot_conversation__pb2.AskRequest.SerializeToString,
                 response_deserializer=vivavoce_dot_v1_dot_conversation__pb2.AskResponse.FromString,
                 _registered_method=True)
+        self.Say = channel.unary_stream(
+                '/vivavoce.v1.ConversationService/Say',
+                request_serializer=vivavoce_dot_v1_dot_conversation__pb2.SayRequest.SerializeToString,
+                response_deserializer=vivavoce_dot_v1_dot_conversation__pb2.SayResponse.FromString,
+                _registered_method=True)
 
 
 class ConversationServiceServicer:
@@ -74,6 +79,13 @@ class ConversationServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Say(self, request, context):
+        """Speaks a text: audio comes as it is ready, the first within some hundredths of a second.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ConversationServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -86,6 +98,11 @@ def add_ConversationServiceServicer_to_server(servicer, server):
                     servicer.Ask,
                     request_deserializer=vivavoce_dot_v1_dot_conversation__pb2.AskRequest.FromString,
                     response_serializer=vivavoce_dot_v1_dot_conversation__pb2.AskResponse.SerializeToString,
+            ),
+            'Say': grpc.unary_stream_rpc_method_handler(
+                    servicer.Say,
+                    request_deserializer=vivavoce_dot_v1_dot_conversation__pb2.SayRequest.FromString,
+                    response_serializer=vivavoce_dot_v1_dot_conversation__pb2.SayResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -147,6 +164,33 @@ class ConversationService:
             '/vivavoce.v1.ConversationService/Ask',
             vivavoce_dot_v1_dot_conversation__pb2.AskRequest.SerializeToString,
             vivavoce_dot_v1_dot_conversation__pb2.AskResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Say(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/vivavoce.v1.ConversationService/Say',
+            vivavoce_dot_v1_dot_conversation__pb2.SayRequest.SerializeToString,
+            vivavoce_dot_v1_dot_conversation__pb2.SayResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -11,11 +11,13 @@ from wyoming.handle import NotHandled
 from wyoming.info import Describe, SelectProgram
 from wyoming.intent import Intent, Recognize
 from wyoming.ping import Ping, Pong
+from wyoming.tts import Synthesize, SynthesizeChunk, SynthesizeStart, SynthesizeStop, SynthesizeVoice
 
 import vivavoce
 from vivavoce.wyoming import info, replies
 from vivavoce.wyoming.errors import RefusedError, error_event
 from vivavoce.wyoming.hearing import Hearing
+from vivavoce.wyoming.speaking import Speaking, speak
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
     from vivavoce._tasks import TaskScope
     from vivavoce.wyoming.hearing import Send
+
+_SYNTHESIZE = (Synthesize, SynthesizeStart, SynthesizeChunk, SynthesizeStop)
 
 _Handler: TypeAlias = "Callable[[Connection, Any], Awaitable[None]]"
 
@@ -59,6 +63,7 @@ class Connection:
         self._tasks = tasks
         self._request = Transcribe()
         self._hearing: Hearing | None = None
+        self._speaking: Speaking | None = None
         self._ignoring_audio = False
         self.ended = False
 
@@ -77,13 +82,16 @@ class Connection:
                 self.abandon()
                 self._ignoring_audio = True
             await self._send(error_event(error))
-            self.ended = _is_one_of(event, AudioStop, Recognize, Transcript, Intent)
+            self.ended = _is_one_of(event, AudioStop, Recognize, Transcript, Intent, *_SYNTHESIZE)
 
     def abandon(self) -> None:
         """Stops hearing; nothing more is sent of the stream under way."""
         if self._hearing is not None:
             self._hearing.abandon()
             self._hearing = None
+        if self._speaking is not None:
+            self._speaking.abandon()
+            self._speaking = None
 
     async def _describe(self, _: Describe) -> None:
         await self._send(info.describe())
@@ -145,6 +153,30 @@ class Connection:
     async def _refuse_intent(self, intent: Intent) -> None:
         await self._send(NotHandled(text="Nothing here carries commands out.", context=intent.context))
 
+    async def _synthesize(self, request: Synthesize) -> None:
+        # Behind a text that is streamed the whole of it comes again, for servers that take none in pieces.
+        if self._speaking is None:
+            _check_voice(request.voice)
+            await speak(self._client, request.text, request.text_format, self._send)
+
+    async def _synthesize_start(self, start: SynthesizeStart) -> None:
+        self.abandon()
+        _check_voice(start.voice)
+        if start.text_format not in {None, "text"}:
+            raise RefusedError("bad-event", "SSML is not spoken in pieces; send it with synthesize.")
+        self._speaking = Speaking(self._client, self._send, self._tasks)
+
+    async def _synthesize_chunk(self, chunk: SynthesizeChunk) -> None:
+        if self._speaking is None:
+            raise RefusedError("bad-order", "A synthesize-chunk came without its start; send synthesize-start first.")
+        await self._speaking.add(chunk.text)
+
+    async def _synthesize_stop(self, _: SynthesizeStop) -> None:
+        if self._speaking is None:
+            raise RefusedError("bad-order", "A synthesize-stop came without its start; send synthesize-start first.")
+        await self._speaking.stop()
+        self.ended, self._speaking = self._speaking.failed, None
+
     def _begin(self, audio: AudioFormat) -> Hearing:
         self._hearing = Hearing(self._client, self._request, audio, self._send, self._tasks)
         return self._hearing
@@ -167,6 +199,10 @@ class Connection:
         (Recognize, _recognize),
         (Transcript, _answer),
         (Intent, _refuse_intent),
+        (Synthesize, _synthesize),
+        (SynthesizeStart, _synthesize_start),
+        (SynthesizeChunk, _synthesize_chunk),
+        (SynthesizeStop, _synthesize_stop),
     )
 
 
@@ -180,6 +216,12 @@ def _parse(kind: type[Eventable], event: Event) -> Eventable:
 
 def _is_one_of(event: Event, *kinds: type[Eventable]) -> bool:
     return any(kind.is_type(event.type) for kind in kinds)
+
+
+def _check_voice(voice: SynthesizeVoice | None) -> None:
+    if voice is not None:
+        _check_program(voice.name)
+        _check_language(voice.language)
 
 
 def _check_program(name: object) -> None:

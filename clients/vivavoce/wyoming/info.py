@@ -14,6 +14,8 @@ from wyoming.info import (
     Info,
     IntentModel,
     IntentProgram,
+    TtsProgram,
+    TtsVoice,
 )
 
 NAME = "vivavoce"
@@ -30,7 +32,7 @@ class _Common(TypedDict):
 
 
 def describe() -> Info:
-    """Lists the programs: one for speech, one for intents, one for answers, each with the service's own model.
+    """Lists the programs: for speech in and out, intents and answers, each with the service's own model.
 
     Speech is transcribed up to `audio-stop`, so that the end of a command is for the client to find. Answers are texts:
     no device is switched.
@@ -58,7 +60,13 @@ def describe() -> Info:
         supports_handled_streaming=False,
         supports_home_control=False,
     )
-    return Info(asr=[asr], intent=[intent], handle=[handle])
+    tts = TtsProgram(
+        **common,
+        description="Speech synthesis",
+        voices=[TtsVoice(**common, description="The voice that the service speaks with", languages=languages)],
+        supports_synthesize_streaming=True,
+    )
+    return Info(asr=[asr], intent=[intent], handle=[handle], tts=[tts])
 
 
 def check_program(name: object) -> bool:

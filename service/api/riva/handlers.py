@@ -9,7 +9,8 @@ from google.protobuf.message_factory import GetMessageClass
 
 from service.api.riva.asr.speech import SpeechServicer
 from service.api.riva.nlp.language import LanguageServicer
-from service.api.riva.proto import riva_asr_pb2, riva_nlp_pb2
+from service.api.riva.proto import riva_asr_pb2, riva_nlp_pb2, riva_tts_pb2
+from service.api.riva.tts.synthesis import SynthesisServicer
 from service.grpc_server.deserializers import MAX_RECEIVED_BYTES, reader
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ MAX_RECORDING_BYTES = 336 << 20
 
 _SPEECH = riva_asr_pb2.DESCRIPTOR.services_by_name["RivaSpeechRecognition"]
 _LANGUAGE = riva_nlp_pb2.DESCRIPTOR.services_by_name["RivaLanguageUnderstanding"]
+_SYNTHESIS = riva_tts_pb2.DESCRIPTOR.services_by_name["RivaSpeechSynthesis"]
 
 
 class RivaApi:
@@ -30,7 +32,8 @@ class RivaApi:
 
     def __init__(self, host: SessionHost) -> None:
         speech = SpeechServicer(host)
-        self.handlers = riva_handlers(speech, LanguageServicer(host.models, host.admission, host.workload.bulk))
+        language = LanguageServicer(host.models, host.admission, host.workload.bulk)
+        self.handlers = {**riva_handlers(speech, language), **synthesis_handlers(SynthesisServicer(host))}
         self.recording_handlers = recording_handlers(speech)
 
 
@@ -56,6 +59,28 @@ def riva_handlers(speech: SpeechServicer, language: LanguageServicer) -> Mapping
         _SPEECH.full_name: grpc.method_handlers_generic_handler(_SPEECH.full_name, recognition),
         _LANGUAGE.full_name: grpc.method_handlers_generic_handler(_LANGUAGE.full_name, understanding),
     }
+
+
+def synthesis_handlers(synthesis: SynthesisServicer) -> Mapping[str, grpc.GenericRpcHandler]:
+    """Returns the handler of Riva's speech synthesis for a server, by its name."""
+    methods = {
+        "Synthesize": grpc.unary_unary_rpc_method_handler(
+            synthesis.Synthesize,
+            reader(riva_tts_pb2.SynthesizeSpeechRequest),
+            riva_tts_pb2.SynthesizeSpeechResponse.SerializeToString,
+        ),
+        "SynthesizeOnline": grpc.stream_stream_rpc_method_handler(
+            synthesis.SynthesizeOnline,
+            reader(riva_tts_pb2.SynthesizeSpeechRequest),
+            riva_tts_pb2.SynthesizeSpeechResponse.SerializeToString,
+        ),
+        "GetRivaSynthesisConfig": grpc.unary_unary_rpc_method_handler(
+            synthesis.GetRivaSynthesisConfig,
+            reader(riva_tts_pb2.RivaSynthesisConfigRequest),
+            riva_tts_pb2.RivaSynthesisConfigResponse.SerializeToString,
+        ),
+    }
+    return {_SYNTHESIS.full_name: grpc.method_handlers_generic_handler(_SYNTHESIS.full_name, methods)}
 
 
 def recording_handlers(speech: SpeechServicer) -> Mapping[str, grpc.GenericRpcHandler]:

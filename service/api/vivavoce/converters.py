@@ -217,12 +217,17 @@ def to_reply(reply: messages.Reply, now_seconds: float) -> reply_pb2.Reply:
 
 
 def _to_audio_format(audio: pb.AudioConfig) -> AudioFormat:
-    encoding = _ENCODINGS.get(audio.encoding)
-    if encoding is None:
+    return AudioFormat(to_encoding(audio.encoding, "config.audio.encoding"), audio.sample_rate_hz, audio.channel_count)
+
+
+def to_encoding(number: pb.AudioEncoding, field: str) -> Encoding:
+    """Reads an encoding; raises InvalidInputError where it is missing or unknown."""
+    if (encoding := _ENCODINGS.get(number)) is None:
         known = ", ".join(encoding.value for encoding in Encoding)
-        message = f"the audio encoding is missing or unknown: choose one of {known}"
-        raise InvalidInputError("config.audio.encoding", "UNKNOWN_ENCODING", message)
-    return AudioFormat(encoding, audio.sample_rate_hz, audio.channel_count)
+        raise InvalidInputError(
+            field, "UNKNOWN_ENCODING", f"the audio encoding is missing or unknown: choose one of {known}"
+        )
+    return encoding
 
 
 def _to_endpointing(endpointing: pb.EndpointingConfig) -> EndpointingConfig:

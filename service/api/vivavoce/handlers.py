@@ -9,12 +9,14 @@ import grpc
 from service.api.vivavoce.conversation import ConversationServicer
 from service.api.vivavoce.converters import SERVICE_NAME
 from service.api.vivavoce.models import SERVICE_NAME as MODEL_SERVICE_NAME
+from service.api.vivavoce.speech import SpeechServicer
 from service.grpc_server.deserializers import reader
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import models_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from service.api.vivavoce.models import ModelServicer
     from service.sessions.host import SessionHost
@@ -24,13 +26,15 @@ class VivavoceApi:
     """``vivavoce.v1`` for callers; ``ModelService`` has a socket of its own. See ``service.api.registry.Api``."""
 
     def __init__(self, host: SessionHost) -> None:
-        self.handlers = {SERVICE_NAME: conversation_handler(ConversationServicer(host))}
+        self.handlers = {SERVICE_NAME: conversation_handler(ConversationServicer(host), SpeechServicer(host))}
         self.recording_handlers: Mapping[str, grpc.GenericRpcHandler] = {}
 
 
-def conversation_handler(servicer: ConversationServicer) -> grpc.GenericRpcHandler:
-    """Returns the handler of ``ConversationService`` for a server."""
-    methods = {
+def conversation_handler(
+    servicer: ConversationServicer, speech: SpeechServicer | None = None
+) -> grpc.GenericRpcHandler:
+    """Returns the handler of ``ConversationService`` for a server; without ``speech`` it does not speak."""
+    methods: dict[str, grpc.RpcMethodHandler[Any, Any]] = {
         "Converse": grpc.stream_stream_rpc_method_handler(
             servicer.Converse, reader(pb.ConverseRequest), pb.ConverseResponse.SerializeToString
         ),
@@ -38,6 +42,10 @@ def conversation_handler(servicer: ConversationServicer) -> grpc.GenericRpcHandl
             servicer.Ask, reader(pb.AskRequest), pb.AskResponse.SerializeToString
         ),
     }
+    if speech is not None:
+        methods["Say"] = grpc.unary_stream_rpc_method_handler(
+            speech.Say, reader(pb.SayRequest), pb.SayResponse.SerializeToString
+        )
     return grpc.method_handlers_generic_handler(SERVICE_NAME, methods)
 
 

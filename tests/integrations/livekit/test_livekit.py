@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import soundfile
 
 from benchmarks.environments import run_client
 from tests.integrations.recordings import LIGHTS, VACUUM, words
@@ -32,3 +34,16 @@ def test_the_stream_brings_transcripts_and_their_times(events: list[dict[str, An
     # The plugin asks for neither alternatives nor hints, so that the recognizer does not tell how sure it is.
     assert first["confidence"] == 0
     assert [words(" ".join(event["words"])) for event in final] == [LIGHTS, VACUUM]
+
+
+def test_the_plugin_speaks_and_is_heard(server_address: str, tmp_path: Path) -> None:
+    wav = tmp_path / "speech.wav"
+    texts = ("Turn off the lights in the bedroom please. ", "Start the vacuum cleaner in the living room.")
+    found = run_client(SCRIPT.with_name("speaking.py"), server_address, str(wav), *texts)
+
+    assert found == {"voices": {"en-US": {"voices": ["English-US.Heart"]}}, "rates": [16_000]}
+    samples, rate = soundfile.read(wav, dtype="int16")
+    soundfile.write(wav, np.concatenate([samples, np.zeros(rate, np.int16)]), rate, subtype="PCM_16")
+    events = run_client(SCRIPT, server_address, str(wav))["events"]
+    final = [event["alternatives"][0]["text"] for event in events if event["type"] == "final_transcript"]
+    assert words(" ".join(final)) == [*LIGHTS, *VACUUM]

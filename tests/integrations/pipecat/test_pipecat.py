@@ -30,3 +30,11 @@ def test_a_pipeline_is_told_that_nobody_answers(command: Path) -> None:
 
     assert heard["final"] == []
     assert heard["errors"]
+
+
+def test_a_pipeline_speaks_and_hears_itself(server_address: str) -> None:
+    found = run_client(HERE / "speaking.py", server_address, "Turn off the lights in the bedroom please.")
+
+    assert found["errors"] == []
+    assert 1.5 < found["seconds"] < 5
+    assert [words(text) for text in found["final"]] == [LIGHTS]

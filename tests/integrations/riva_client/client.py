@@ -11,7 +11,7 @@ import grpc
 import riva.client
 from google.protobuf.json_format import MessageToDict
 from riva.client.argparse_utils import add_asr_config_argparse_parameters, add_connection_argparse_parameters
-from riva.client.proto import riva_asr_pb2, riva_nlp_pb2
+from riva.client.proto import riva_asr_pb2, riva_nlp_pb2, riva_tts_pb2
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -128,9 +128,29 @@ def punctuate(arguments: argparse.Namespace) -> Any:
     return list(response.text)
 
 
+def say(arguments: argparse.Namespace) -> Any:
+    """As the examples speak: whole and in pieces, with the client's defaults, a dictionary and the listed voice."""
+    service = riva.client.SpeechSynthesisService(connect(arguments))
+    listed = service.stub.GetRivaSynthesisConfig(riva_tts_pb2.RivaSynthesisConfigRequest()).model_config
+    parameters = listed[0].parameters
+    voice = f"{parameters['voice_name']}.{parameters['subvoices'].split(',')[0].split(':')[0]}"
+    text = arguments.text[0]
+    whole = service.synthesize(text, voice, sample_rate_hz=16_000, custom_dictionary={"NVIDIA": "ɛn.vi.di.ə"})
+    pieces = list(service.synthesize_online(arguments.text, voice, "en-US", sample_rate_hz=16_000))
+    Path(arguments.input_file).write_bytes(whole.audio)
+    return {
+        "voice": voice,
+        "text": whole.meta.text,
+        "seconds": len(whole.audio) / 2 / 16_000,
+        "pieces": len(pieces),
+        "seconds_online": sum(len(piece.audio) for piece in pieces) / 2 / 16_000,
+        "default_bytes": len(service.synthesize(text).audio),
+    }
+
+
 ACTIONS: dict[str, Callable[[argparse.Namespace], Any]] = {
     action.__name__: action
-    for action in (stream, stream_in_real_time, recognize, list_models, understand, answer, punctuate)
+    for action in (stream, stream_in_real_time, recognize, list_models, understand, answer, punctuate, say)
 }
 
 

@@ -134,6 +134,28 @@ def test_a_text_that_cannot_be_punctuated_is_an_invalid_argument(server_address:
     assert "empty" in refused["details"]
 
 
+def test_texts_are_spoken_and_heard_again(server_address: str, tmp_path: Path):
+    pcm, wav = tmp_path / "speech.pcm", tmp_path / "speech.wav"
+    texts = ("turn off the lights in the bedroom please", "and good night")
+    found = run(server_address, "say", "--input-file", pcm, "--text", *texts)["found"]
+    assert found["voice"] == "English-US.Heart"
+    assert found["text"] == texts[0]
+    assert 1.5 < found["seconds"] < 4 < found["seconds_online"] + 2
+    assert found["pieces"] > 3
+    # The client asks for 22,050 Hz unless it is told otherwise.
+    assert abs(found["default_bytes"] / 2 / 22_050 - found["seconds"]) < 0.05
+    speech = np.concatenate([np.frombuffer(pcm.read_bytes(), "<i2"), np.zeros(16_000, np.int16)])
+    soundfile.write(wav, speech, 16_000, subtype="PCM_16")
+    (heard,) = finals(run(server_address, "stream", "--input-file", wav)["found"])
+    assert words(heard) == LIGHTS
+
+
+def test_what_is_not_spoken_is_told(server_address: str, tmp_path: Path):
+    refused = run(server_address, "say", "--input-file", tmp_path / "none", "--text", "...")
+    assert refused["code"] == "INVALID_ARGUMENT"
+    assert "nothing to speak" in refused["details"]
+
+
 def test_what_this_client_knows_of_the_contract_is_ours():
     root = Path(__file__).parents[3]
     command = [str(python_for(SCRIPT.parent)), "-m", "tests.riva_contract"]

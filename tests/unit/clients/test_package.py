@@ -21,7 +21,7 @@ EXPORTS = {
     "ServerFailed", "ServerUnavailable", "Slot", "SpeechBegan", "SpeechEnded", "Stage", "StageLatency", "Started",
     "Transcript", "TypedTurn", "Utterable", "UtteranceKind", "Value", "ValueKind",
     "VivavoceError", "__version__", "connect", "pace", "read_audio",
-    "sync",
+    "Pronunciation", "SPEECH_AUDIO", "SpeechChunk", "SpokenSentence", "sync",
 }  # fmt: skip
 
 

@@ -17,14 +17,15 @@ from pipelines.models.ports import (
     SlotSpan,
     Timing,
 )
+from tests.unit.pipelines.speech.fake_synthesizer import FakeSynthesizer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncGenerator, Sequence
 
     import numpy as np
     import numpy.typing as npt
 
-    from pipelines.models.ports import RecognitionOptions
+    from pipelines.models.ports import RecognitionOptions, SpeechPart
 
 INSTANT = Timing(0.0, 0.001)
 
@@ -49,6 +50,7 @@ class FakeModels:
     sequences: list[FakeSequence] = field(default_factory=list)
     understood: list[str] = field(default_factory=list)
     punctuated: list[list[str]] = field(default_factory=list)
+    synthesizer: FakeSynthesizer = field(default_factory=FakeSynthesizer)
     words: str = ""
     answers_anything: bool = True
     turns_begun: int = 0
@@ -105,6 +107,9 @@ class FakeModels:
         if not self.answers_anything:
             return AnswerSpan(None, None, 0.1, INSTANT)
         return AnswerSpan(0, len(document.split(maxsplit=1)[0]), 0.8, INSTANT)
+
+    def speak(self, parts: Sequence[SpeechPart], voice: str, seed: int) -> AsyncGenerator[np.ndarray, None]:
+        return self.synthesizer.speak(parts, voice, seed)
 
     async def punctuate(self, texts: Sequence[str]) -> list[str]:
         self.punctuated.append(list(texts))

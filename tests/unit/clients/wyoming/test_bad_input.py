@@ -101,7 +101,7 @@ async def test_hints_that_are_no_texts_are_told(home: AsyncTcpClient) -> None:
 
 
 async def test_unknown_events_are_ignored(home: AsyncTcpClient) -> None:
-    await home.write_event(Event("synthesize", {"text": "hello"}))
+    await home.write_event(Event("sing", {"text": "hello"}))
     await _assert_alive(home)
 
 

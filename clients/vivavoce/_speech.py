@@ -1,0 +1,129 @@
+"""Speech that the server synthesizes: what is asked for, and how it comes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import grpc
+
+from vivavoce._config import AudioFormat
+from vivavoce._connection import reach, stub
+from vivavoce._errors import InvalidRequest, ResponseOverdue
+from vivavoce._requests import refusing
+from vivavoce._status import error_from_rpc
+from vivavoce._timeout import timeout
+from vivavoce.v1 import conversation_pb2 as pb
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterable
+
+    from vivavoce._stream import Server
+
+SPEECH_AUDIO = AudioFormat(sample_rate_hz=24_000)
+"""Format of speech unless another is asked for: that of the voice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pronunciation:
+    """How a word is spoken: either `phonemes` or `alias` is set."""
+
+    word: str
+    """A word, or a few, as they are written. Capitals do not matter."""
+    phonemes: str = ""
+    """Its pronunciation in the International Phonetic Alphabet, such as `təˈmeɪtoʊ`."""
+    alias: str = ""
+    """What is read in its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenSentence:
+    """A sentence that begins in the audio."""
+
+    text: str
+    """The sentence, as it was written."""
+    start_seconds: float
+    """Where it begins, from the start of the audio."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechChunk:
+    """The next piece of speech."""
+
+    audio: bytes
+    """In the format that was asked for; at most 32 KiB."""
+    sentences: tuple[SpokenSentence, ...] = ()
+    """Sentences that begin in this chunk or soon after it."""
+
+
+def say_request(
+    *,
+    text: str | None,
+    ssml: str | None,
+    voice: str,
+    audio: AudioFormat,
+    speed: float,
+    seed: int,
+    lexicon: Iterable[Pronunciation],
+) -> pb.SayRequest:
+    """Makes the request for speech.
+
+    Raises:
+        InvalidRequest: The message cannot hold a value, or there is not one text.
+        TypeError: A value is of another type.
+    """
+    if (text is None) == (ssml is None):
+        raise InvalidRequest("Either a text or `ssml` is spoken; give one of them.", field="text")
+    for name, value in (("text", text), ("ssml", ssml), ("voice", voice)):
+        if not isinstance(value, str | None):
+            raise TypeError(f"{name} is a str, not {type(value).__name__}.")
+    if not isinstance(audio, AudioFormat):
+        raise TypeError(f"audio is a vivavoce.AudioFormat, not {type(audio).__name__}.")
+    if audio.channel_count > 1:
+        raise InvalidRequest("Speech has one channel; leave `channel_count` at 1.", field="audio.channel_count")
+    with refusing("text"):
+        request = pb.SayRequest(text=text) if ssml is None else pb.SayRequest(ssml=ssml)
+    with refusing("audio"):
+        request.encoding = audio.encoding.value
+        request.sample_rate_hz = audio.sample_rate_hz
+    with refusing("voice"):
+        request.voice = voice
+    with refusing("speed"):
+        request.speed = speed
+    with refusing("seed"):
+        request.seed = seed
+    with refusing("lexicon"):
+        request.lexicon.extend(
+            pb.LexiconEntry(word=one.word, phonemes=one.phonemes, alias=one.alias) for one in _listed(lexicon)
+        )
+    return request
+
+
+def _listed(lexicon: Iterable[Pronunciation]) -> list[Pronunciation]:
+    listed = list(lexicon)
+    for one in listed:
+        if not isinstance(one, Pronunciation):
+            raise TypeError(f"a lexicon holds vivavoce.Pronunciation objects, not {type(one).__name__}")
+    return listed
+
+
+async def speech(server: Server, request: pb.SayRequest) -> AsyncGenerator[SpeechChunk, None]:
+    """Yields speech as it comes; leaving the iteration early ends it at once."""
+    await reach(server.channel, server.target, server.connect_timeout_seconds)
+    call = stub(server.channel).Say(request)
+    try:
+        while True:
+            async with timeout(server.response_timeout_seconds):
+                response = await call.read()
+            if response is grpc.aio.EOF:
+                return
+            yield SpeechChunk(
+                response.audio,
+                tuple(SpokenSentence(mark.text, mark.start.ToMicroseconds() / 1e6) for mark in response.sentences),
+            )
+    except grpc.aio.AioRpcError as error:
+        raise error_from_rpc(error, server.target) from error
+    except TimeoutError:
+        raise ResponseOverdue(f"The server at {server.target} did not answer in time; try again.") from None
+    finally:
+        call.cancel()

@@ -1,0 +1,143 @@
+"""Texts as speech: whole, or sentence by sentence while the text still comes."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from wyoming.audio import AudioChunk, AudioStart, AudioStop
+from wyoming.tts import SynthesizeStopped, SynthesizeTextFormat
+
+import vivavoce
+from vivavoce.wyoming.errors import RefusedError, error_event
+
+if TYPE_CHECKING:
+    from vivavoce._tasks import TaskScope
+    from vivavoce.wyoming.hearing import Send
+
+RATE_HZ = vivavoce.SPEECH_AUDIO.sample_rate_hz
+MAX_TEXT_CHARACTERS = 10_000
+"""Of a text that is streamed, as far as it has not been spoken."""
+WAITING_SENTENCES = 4
+"""Sentences that may wait to be spoken; then the client's socket is not read."""
+
+_WIDTH = 2
+_SENTENCE = re.compile(r".*?[.!?…][\"')\]]*\s+|.*?\n+", re.DOTALL)
+_NOTHING_TO_SPEAK = {"NOTHING_TO_SPEAK", "EMPTY_TEXT"}
+
+
+async def speak(client: vivavoce.Client, text: object, text_format: object, send: Send) -> None:
+    """Sends a text as speech: `audio-start`, `audio-chunk` …, `audio-stop`.
+
+    Raises:
+        RefusedError: The text is none, or of a format that there is not.
+        VivavoceError: The service does not speak it.
+    """
+    if not isinstance(text, str):
+        raise RefusedError("bad-event", "The text of an event must be a text.")
+    if text_format not in {None, SynthesizeTextFormat.TEXT, SynthesizeTextFormat.SSML}:
+        raise RefusedError("bad-event", "That format of text is not spoken; choose text or ssml.")
+    speech = client.say(ssml=text) if text_format == SynthesizeTextFormat.SSML else client.say(text)
+    async with aclosing(speech) as chunks:
+        # A text that is refused has no audio, not even an empty one.
+        first = await anext(chunks, None)
+        await send(AudioStart(rate=RATE_HZ, width=_WIDTH, channels=1))
+        if first is not None:
+            await _send_audio(first.audio, send)
+            async for chunk in chunks:
+                await _send_audio(chunk.audio, send)
+    await send(AudioStop())
+
+
+class Speaking:
+    """Speaks a text while it comes.
+
+    Args:
+        client: The service.
+        send: Sends an event to the client.
+        tasks: Runs the work, and sees to it that nothing of it is left.
+
+    Attributes:
+        failed: Whether the speech is not whole, because of an error that the client was told of.
+    """
+
+    def __init__(self, client: vivavoce.Client, send: Send, tasks: TaskScope) -> None:
+        self._client = client
+        self._send = send
+        self._text = ""
+        self.failed = False
+        self._sentences: asyncio.Queue[str | None] = asyncio.Queue(WAITING_SENTENCES)
+        self._work = tasks.create_task(self._speak())
+
+    async def add(self, text: object) -> None:
+        """Takes the next piece of the text; waits while the service is behind.
+
+        Raises:
+            RefusedError: It is no text, or too much of it came without the end of a sentence.
+        """
+        if not isinstance(text, str):
+            raise RefusedError("bad-event", "The text of an event must be a text.")
+        self._text += text
+        end = 0
+        for found in _SENTENCE.finditer(self._text):
+            await self._offer(found[0])
+            end = found.end()
+        self._text = self._text[end:]
+        if len(self._text) > MAX_TEXT_CHARACTERS:
+            raise RefusedError(
+                "text-too-long", f"A sentence has over {MAX_TEXT_CHARACTERS:,} characters; end it before."
+            )
+
+    async def stop(self) -> None:
+        """Speaks the rest, and waits until all speech, or why there is none, is sent."""
+        rest, self._text = self._text, ""
+        await self._offer(rest)
+        await self._offer(None)
+        await asyncio.wait([self._work])
+
+    def abandon(self) -> None:
+        """Stops at once; nothing more is sent."""
+        self._work.cancel()
+
+    async def _offer(self, sentence: str | None) -> None:
+        if self._work.done() or (sentence is not None and not sentence.strip()):
+            return
+        putting = asyncio.ensure_future(self._sentences.put(sentence))
+        try:
+            await asyncio.wait([putting, self._work], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            putting.cancel()
+
+    async def _speak(self) -> None:
+        try:
+            begun = False
+            while (sentence := await self._sentences.get()) is not None:
+                begun = await self._speak_one(sentence, begun=begun)
+            if not begun:
+                await self._send(AudioStart(rate=RATE_HZ, width=_WIDTH, channels=1))
+            await self._send(AudioStop())
+            await self._send(SynthesizeStopped())
+        except vivavoce.VivavoceError as error:
+            self.failed = True
+            await self._send(error_event(error))
+
+    async def _speak_one(self, sentence: str, *, begun: bool) -> bool:
+        """Speaks a sentence; one of signs alone, such as an emoji, is left out. Returns whether audio has begun."""
+        try:
+            async with aclosing(self._client.say(sentence)) as chunks:
+                async for chunk in chunks:
+                    if not begun:
+                        await self._send(AudioStart(rate=RATE_HZ, width=_WIDTH, channels=1))
+                        begun = True
+                    await _send_audio(chunk.audio, self._send)
+        except vivavoce.InvalidRequest as error:
+            if error.reason not in _NOTHING_TO_SPEAK:
+                raise
+        return begun
+
+
+async def _send_audio(audio: bytes, send: Send) -> None:
+    if audio:
+        await send(AudioChunk(rate=RATE_HZ, width=_WIDTH, channels=1, audio=audio))

@@ -1,0 +1,97 @@
+"""Takes out of a text what is not for the ear: emoji, Markdown, control characters; writes other scripts in Latin."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from anyascii import anyascii
+
+from pipelines.errors import InvalidInputError
+
+_SIGNS = {
+    "“": '"',
+    "”": '"',
+    "„": '"',
+    "‘": "'",
+    "’": "'",
+    "‐": "-",
+    "\N{NON-BREAKING HYPHEN}": "-",
+    "−": "-",
+    "\N{NO-BREAK SPACE}": " ",
+    "\N{NARROW NO-BREAK SPACE}": " ",
+    "\N{THIN SPACE}": " ",
+    "½": " 1/2",
+    "¼": " 1/4",
+    "¾": " 3/4",
+    "⅓": " 1/3",
+    "⅔": " 2/3",
+    "©": " copyright ",
+    "№": "number ",
+    "×": " times ",
+    "÷": " divided by ",
+    "±": " plus or minus ",
+    "≈": " about ",
+    "≠": " is not ",
+    "≤": " at most ",
+    "≥": " at least ",
+    "→": " to ",
+}
+_SPOKEN_SIGNS = frozenset("°²³€£¥₹₩¢§µ–—…")
+"""Not of ASCII, and read by the rules of ``pipelines.speech.verbalizing``."""
+
+_LINK = re.compile(r"!?\[([^\[\]\n]{0,500})\]\(([^()\s]{1,1000})\)")
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE)
+_LINE_MARK = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?|[*+-][ \t]+)", re.MULTILINE)
+_RULE = re.compile(r"^[ \t]*(?:[-*_=|:][ \t]*){3,}$", re.MULTILINE)
+_EMPHASIS = re.compile(r"(?<![\w*_~])(?:\*{1,3}|_{1,3}|~~)(?=\S)|(?<=\S)(?:\*{1,3}|_{1,3}|~~)(?![\w*_~])")
+_COLUMN = re.compile(r"[ \t]*\|[ \t]*")
+_NOT_TEXT = frozenset(("Cc", "Cs", "Co", "Cn"))
+
+
+def check_characters(text: str, field: str) -> None:
+    """Raises InvalidInputError where a text holds characters that are no text, such as NUL."""
+    for position, character in enumerate(text):
+        if unicodedata.category(character) in _NOT_TEXT and character not in "\t\n\r":
+            message = f"the text holds the character U+{ord(character):04X} at {position}, which is no text: remove it"
+            raise InvalidInputError(field, "CONTROL_CHARACTER", message)
+
+
+def clean(text: str) -> str:
+    """Returns a text in Latin letters, figures and the signs that are read, paragraph by paragraph."""
+    return _without_markdown(_in_latin(unicodedata.normalize("NFC", text)))
+
+
+def is_speakable(text: str) -> bool:
+    """Returns whether there is a letter, a figure or a sign that is read."""
+    return any(character.isalnum() or character in "%&@+=€£$¥₹₩¢§°" for character in text)
+
+
+def _in_latin(text: str) -> str:
+    if text.isascii():
+        return text
+    return "".join(map(_sign, text))
+
+
+def _sign(character: str) -> str:
+    if character.isascii() or character in _SPOKEN_SIGNS:
+        return character
+    if character in _SIGNS:
+        return _SIGNS[character]
+    kind = unicodedata.category(character)
+    if kind in {"So", "Sk", "Cf", "Mn", "Me", "Sm"}:
+        return " " if kind == "So" else ""
+    if kind.startswith("Z"):
+        return "\n\n" if kind in {"Zl", "Zp"} else " "
+    latin = anyascii(character)
+    # Syllables of other scripts are words of their own: "北京" would be "BeiJing".
+    return latin if "LATIN" in unicodedata.name(character, "") or not latin[:1].isupper() else f"{latin}"
+
+
+def _without_markdown(text: str) -> str:
+    text = _FENCE.sub("", text)
+    text = _LINK.sub(r"\1", text)
+    text = _RULE.sub("", text)
+    text = _LINE_MARK.sub("", text)
+    text = _EMPHASIS.sub("", text)
+    return _COLUMN.sub(" ", text.replace("`", ""))

@@ -1,0 +1,183 @@
+"""Cuts spans into sentences: what is spoken in one breath, and begun while the one before is heard."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pipelines.models.ports import SpeechPart
+from pipelines.speech.cleaning import clean, is_speakable
+from pipelines.speech.spans import MAX_PAUSE_SECONDS, SayAs, Span
+from pipelines.speech.verbalizing.say_as import spoken
+from pipelines.speech.verbalizing.tables import ABBREVIATIONS, TITLES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MAX_CHARACTERS = 240
+"""Of a sentence as it is written; what is longer is cut after a mark, or between words."""
+MAX_FIRST_CHARACTERS = 80
+"""Of the first sentence: it is heard when all of it is computed, as far as the voice's network goes."""
+_MIN_FIRST_CHARACTERS = 24
+_MAX_PIECES = 64
+_MAX_SPOKEN_CHARACTERS = 1_200
+"""Of the parts of a sentence, in words."""
+
+SENTENCE_PAUSE_SECONDS = 0.35
+PARAGRAPH_PAUSE_SECONDS = 0.7
+_CUT_PAUSE_SECONDS = 0.12
+_JOINT_PAUSE_SECONDS = 0.02
+
+_END = re.compile(r"[.!?…]+[\"')\]]*(?=\s)|\n\s*\n|\n(?=\s*\S)")
+_CUT = re.compile(r"[,;:–—](?=\s)")
+_JOINT = re.compile(r" (?=(?:and|or|but|because|which|when|while|until|if|so) )")
+"""Where a first sentence without a mark may be cut."""
+_LAST_WORD = re.compile(r"[\w.]+$")
+_NO_ENDS = frozenset((*(f"{title}." for title in TITLES), *ABBREVIATIONS)) - {
+    "etc.",
+    "Jr.",
+    "Sr.",
+    "Inc.",
+    "Ltd.",
+    "Co.",
+    "p.m.",
+    "a.m.",
+}
+"""Abbreviations after which a sentence goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """What is spoken in one breath.
+
+    Attributes:
+        text: as it was written, without what is not spoken.
+        parts: what the voice is asked to speak.
+        pause_seconds: silence after it.
+    """
+
+    text: str
+    parts: tuple[SpeechPart, ...]
+    pause_seconds: float
+
+
+def split(spans: Iterable[Span]) -> Iterator[Sentence]:
+    """Yields the sentences of a text as they are asked for; none where there is nothing to speak."""
+    last: Sentence | None = None
+    for group in _groups(spans):
+        sentence = _sentence(group)
+        if sentence is not None:
+            if last is not None:
+                yield last
+            last = sentence
+    if last is not None:
+        # What was written in SSML is kept; the pause between sentences has none to follow.
+        told = max((span.pause_seconds for span in group if not span.text), default=0.0)
+        yield dataclasses.replace(last, pause_seconds=told)
+
+
+def _groups(spans: Iterable[Span]) -> Iterator[list[Span]]:
+    """Yields the pieces of each sentence, the pause behind it in its last one."""
+    group: list[Span] = []
+    size, is_first = 0, True
+    for span in spans:
+        for piece in _pieces(span, is_first=is_first):
+            ends = piece.ends_sentence or bool(piece.pause_seconds)
+            if not (piece.text or piece.phonemes or ends):
+                continue
+            group.append(piece)
+            size += len(piece.text)
+            if ends or size > MAX_CHARACTERS or len(group) >= _MAX_PIECES:
+                is_first = is_first and not any(is_speakable(one.text) or one.phonemes for one in group)
+                yield group
+                group, size = [], 0
+    if group:
+        yield group
+
+
+def _pieces(span: Span, *, is_first: bool) -> Iterator[Span]:
+    if span.phonemes or span.say_as is not SayAs.TEXT:
+        yield dataclasses.replace(span, text=clean(span.text))
+        return
+    text = clean(span.text)
+    inner = dataclasses.replace(span, ends_sentence=False, pause_seconds=0.0)
+    begin = 0
+    for end, pause in _ends(text):
+        yield from _cut(
+            dataclasses.replace(inner, text=text[begin:end], ends_sentence=True, pause_seconds=pause), is_first=is_first
+        )
+        is_first = is_first and not is_speakable(text[begin:end])
+        begin = end
+    yield from _cut(dataclasses.replace(span, text=text[begin:]), is_first=is_first)
+
+
+def _ends(text: str) -> Iterator[tuple[int, float]]:
+    """Yields where sentences end, and for how long one is silent there."""
+    for found in _END.finditer(text):
+        if found[0].startswith("\n"):
+            yield found.end(), PARAGRAPH_PAUSE_SECONDS if found[0].count("\n") > 1 else SENTENCE_PAUSE_SECONDS
+            continue
+        following = text[found.end() : found.end() + 8].lstrip()[:1]
+        before = text[max(0, found.end() - 24) : found.end()]
+        if found[0].startswith(".") and (following.islower() or _goes_on(before, following)):
+            continue
+        if "\n" not in text[found.end() : found.end() + 3]:
+            yield found.end(), SENTENCE_PAUSE_SECONDS
+
+
+def _goes_on(text: str, following: str) -> bool:
+    """Whether a full stop belongs to an abbreviation or an initial."""
+    found = _LAST_WORD.search(text)
+    if found is None:
+        return False
+    word = found[0]
+    is_initial = len(word) == 2 and word[0].isupper()
+    return word in _NO_ENDS or is_initial or (word.lower() in {"no.", "nos."} and following.isdecimal())
+
+
+def _cut(span: Span, *, is_first: bool) -> Iterator[Span]:
+    """Cuts a sentence that is too long, the first one sooner."""
+    rest = span.text
+    most = MAX_FIRST_CHARACTERS if is_first else MAX_CHARACTERS
+    while len(rest) > most:
+        least = _MIN_FIRST_CHARACTERS if is_first else most // 3
+        marks = [found.end() for found in _CUT.finditer(rest, least, most)]
+        joints = [found.end() for found in _JOINT.finditer(rest, least, most)] if is_first else []
+        if joints and not marks:
+            end = joints[-1]
+        elif marks:
+            end = marks[0] if is_first else marks[-1]
+        elif is_first and len(rest) <= MAX_CHARACTERS:
+            break
+        else:
+            end = rest.rfind(" ", 1, MAX_CHARACTERS) + 1 or MAX_CHARACTERS
+        yield dataclasses.replace(
+            span,
+            text=rest[:end],
+            ends_sentence=True,
+            pause_seconds=_CUT_PAUSE_SECONDS if marks else _JOINT_PAUSE_SECONDS,
+        )
+        rest, is_first, most = rest[end:], False, MAX_CHARACTERS
+    yield dataclasses.replace(span, text=rest)
+
+
+def _sentence(group: list[Span]) -> Sentence | None:
+    parts: list[SpeechPart] = []
+    written: list[str] = []
+    pause = 0.0
+    room = _MAX_SPOKEN_CHARACTERS
+    for span in group:
+        words = span.text if span.phonemes else spoken(span)
+        if span.phonemes or is_speakable(words) or (parts and words.strip()):
+            # Nothing that is written takes so much in words, but for figures that nobody reads.
+            words = words[:room]
+            room -= len(words)
+            parts.append(SpeechPart(words.strip(), span.phonemes, span.speed))
+            written.append(span.text)
+        pause = max(pause, span.pause_seconds)
+    if not any(part.phonemes or is_speakable(part.text) for part in parts):
+        return Sentence("", (SpeechPart("", pause_seconds=pause),), pause) if pause else None
+    pause = min(pause or SENTENCE_PAUSE_SECONDS, MAX_PAUSE_SECONDS)
+    return Sentence(" ".join("".join(written).split()), tuple(parts), pause)

@@ -1,0 +1,157 @@
+"""Has sentences spoken, one after the other, and encodes what is heard."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pipelines.audio.encoding import SpeechEncoder
+from pipelines.errors import InvalidInputError
+from pipelines.models.contracts import TTS
+from pipelines.models.ports import DEFAULT_VOICE, SPEECH_RATE_HZ
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterator
+
+    import numpy.typing as npt
+
+    from pipelines.audio.encoding import SpeechFormat
+    from pipelines.load.bulk import BulkGate
+    from pipelines.models.ports import Synthesizer
+    from pipelines.speech.sentences import Sentence
+
+VOICES = (DEFAULT_VOICE,)
+"""Names of the voices that there are."""
+LANGUAGE = "en-US"
+"""That of all voices."""
+
+MAX_PIECE_BYTES = 32 << 10
+"""Of encoded audio that is handed on at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Where a sentence begins in the audio.
+
+    Attributes:
+        text: the sentence.
+        seconds: time in the audio.
+    """
+
+    text: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class AudioPiece:
+    """A piece of encoded speech.
+
+    Attributes:
+        audio: at most :data:`MAX_PIECE_BYTES`.
+        marks: sentences that begin in what this piece and those after it hold.
+    """
+
+    audio: bytes
+    marks: tuple[Mark, ...] = ()
+
+
+def check_voice(name: str, field: str) -> str:
+    """Returns the name of a voice, the default one for "".
+
+    Raises:
+        InvalidInputError: there is no such voice.
+    """
+    if name and name not in VOICES:
+        message = f"there is no voice {name[:40]!r}: choose {' or '.join(VOICES)}, or leave the name out"
+        raise InvalidInputError(field, "UNKNOWN_VOICE", message)
+    return name or DEFAULT_VOICE
+
+
+class Speech:
+    """What is spoken of one text.
+
+    Args:
+        model: speaks.
+        sentences: what is spoken; asked for when the one before has been spoken.
+        voice: name of the voice.
+        seed: the same seed gives the same samples.
+        bulk: what is not heard next waits here for replies that are due.
+    """
+
+    def __init__(
+        self, model: Synthesizer, sentences: Iterator[Sentence], voice: str, seed: int, bulk: BulkGate | None = None
+    ) -> None:
+        self._model = model
+        self._sentences = sentences
+        self._voice = voice
+        self._seed = seed
+        self._bulk = bulk
+
+    async def samples(self) -> AsyncGenerator[tuple[npt.NDArray[np.float32], Sentence | None], None]:
+        """Yields samples at 24 kHz, with the sentence that begins with them.
+
+        Raises:
+            ModelError: the model does not speak.
+        """
+        is_first = True
+        for sentence in self._sentences:
+            begins: Sentence | None = sentence
+            if not sentence.text:
+                pass
+            elif is_first or self._bulk is None:
+                async with contextlib.aclosing(self._model.speak(sentence.parts, self._voice, self._seed)) as pieces:
+                    async for piece in pieces:
+                        yield piece, begins
+                        begins = None
+            else:
+                for piece in await self._sentence_behind_replies(sentence, self._bulk):
+                    yield piece, begins
+                    begins = None
+            is_first = is_first and not sentence.text
+            for piece in _silence(sentence.pause_seconds):
+                yield piece, None
+
+    async def _sentence_behind_replies(self, sentence: Sentence, bulk: BulkGate) -> list[npt.NDArray[np.float32]]:
+        """Returns a whole sentence: a caller who reads slowly must not hold up what others wait for."""
+        async with bulk.piece(TTS):
+            return [piece async for piece in self._model.speak(sentence.parts, self._voice, self._seed)]
+
+    async def encoded(self, audio_format: SpeechFormat) -> AsyncGenerator[AudioPiece, None]:
+        """Yields pieces of encoded audio, as they are ready.
+
+        Raises:
+            ModelError: the model does not speak.
+        """
+        encoder, spoken = SpeechEncoder(audio_format), 0
+        marks: tuple[Mark, ...] = ()
+        async with contextlib.aclosing(self.samples()) as pieces:
+            async for samples, begins in pieces:
+                if begins is not None:
+                    marks = (*marks, Mark(begins.text, spoken / SPEECH_RATE_HZ))
+                spoken += len(samples)
+                for part in _parts(await _encode(encoder, samples)):
+                    yield AudioPiece(part, marks)
+                    marks = ()
+        for part in _parts(encoder.flush()):
+            yield AudioPiece(part, marks)
+            marks = ()
+
+
+async def _encode(encoder: SpeechEncoder, samples: npt.NDArray[np.float32]) -> bytes:
+    # Compressing a second takes milliseconds, in which the event loop would serve nobody.
+    return await asyncio.to_thread(encoder.encode, samples) if encoder.compresses else encoder.encode(samples)
+
+
+def _parts(encoded: bytes) -> Iterator[bytes]:
+    for start in range(0, len(encoded), MAX_PIECE_BYTES):
+        yield encoded[start : start + MAX_PIECE_BYTES]
+
+
+def _silence(seconds: float) -> Iterator[npt.NDArray[np.float32]]:
+    samples = round(seconds * SPEECH_RATE_HZ)
+    for start in range(0, samples, SPEECH_RATE_HZ):
+        yield np.zeros(min(SPEECH_RATE_HZ, samples - start), np.float32)

@@ -1,0 +1,1 @@
+"""Speech synthesis for clients of Riva."""

@@ -1,0 +1,94 @@
+"""Speaks texts for callers of ``vivavoce.v1``."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from google.protobuf import duration_pb2
+
+from pipelines.audio.encoding import SpeechFormat
+from pipelines.audio.formats import Encoding
+from pipelines.errors import InvalidInputError
+from pipelines.models.contracts import TTS
+from pipelines.models.ports import SPEECH_RATE_HZ
+from pipelines.speech.lexicon import Lexicon, LexiconEntry
+from pipelines.speech.script import check_speed, sentences_of_ssml, sentences_of_text
+from pipelines.speech.synthesis import Speech, check_voice
+from service.api.vivavoce import converters
+from service.grpc_server.deserializers import refuse_malformed
+from service.grpc_server.errors import reported_to
+from service.grpc_server.writing import write
+from vivavoce.v1 import conversation_pb2 as pb
+
+if TYPE_CHECKING:
+    from pipelines.speech.synthesis import AudioPiece, Mark
+    from service.grpc_server.errors import Context
+    from service.sessions.host import SessionHost
+
+
+class SpeechServicer:
+    """Answers ``Say``.
+
+    Args:
+        host: has the models, and knows who is let in.
+    """
+
+    def __init__(self, host: SessionHost) -> None:
+        self._host = host
+
+    async def Say(self, request: pb.SayRequest, context: Context) -> None:  # noqa: N802 - named by the contract
+        """Speaks a text; see the contract. A caller who does not read is given up, as in conversations."""
+        host = self._host
+        async with reported_to(context):
+            refuse_malformed(request)
+            host.admission.check()
+            audio_format = to_format(request)
+            speech = to_speech(request, host)
+            with host.admission.typed_turn():
+                async with contextlib.aclosing(speech.encoded(audio_format)) as pieces:
+                    async for piece in pieces:
+                        await write(context, to_response(piece))
+
+
+def to_format(request: pb.SayRequest) -> SpeechFormat:
+    """Reads how the audio is encoded.
+
+    Raises:
+        InvalidInputError: speech is not encoded so.
+    """
+    encoding = Encoding.LINEAR_PCM
+    if request.encoding != pb.AUDIO_ENCODING_UNSPECIFIED:
+        encoding = converters.to_encoding(request.encoding, "encoding")
+    return SpeechFormat(encoding, request.sample_rate_hz or SPEECH_RATE_HZ)
+
+
+def to_speech(request: pb.SayRequest, host: SessionHost) -> Speech:
+    """Reads what is spoken.
+
+    Raises:
+        InvalidInputError: it cannot be; the error names the field.
+    """
+    converters.check_language(request.language_code, "language_code")
+    voice = check_voice(request.voice, "voice")
+    speed = check_speed(request.speed, "speed")
+    if request.seed < 0:
+        raise InvalidInputError("seed", "SEED_OUT_OF_RANGE", "the seed is negative: send 0 or more")
+    lexicon = Lexicon([LexiconEntry(entry.word, entry.phonemes, entry.alias) for entry in request.lexicon])
+    match request.WhichOneof("input"):
+        case "ssml":
+            sentences = sentences_of_ssml(request.ssml, lexicon, speed)
+        case _:
+            sentences = sentences_of_text(request.text, lexicon, speed)
+    return Speech(host.models.get(TTS), sentences, voice, request.seed, host.workload.bulk)
+
+
+def to_response(piece: AudioPiece) -> pb.SayResponse:
+    """Writes a piece of speech."""
+    return pb.SayResponse(audio=piece.audio, sentences=map(_mark, piece.marks))
+
+
+def _mark(mark: Mark) -> pb.SentenceMark:
+    start = duration_pb2.Duration()
+    start.FromMicroseconds(round(1e6 * mark.seconds))
+    return pb.SentenceMark(text=mark.text, start=start)
