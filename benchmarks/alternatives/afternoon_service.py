@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-_MOST_CONVERSATIONS = 512
+_MAX_CONVERSATIONS = 512
 """As many as the others are started with (``benchmarks.alternatives.variants.UNGUARDED``)."""
 
 
@@ -67,7 +67,7 @@ async def _serve(models: AfternoonModels, port: int) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     for role, model in ((ASR, models.recognizer), (INTENT_SLOT, models.intents), (QA, models.answers)):
         await warm_up(SHIPPED[role], model)
-    admission = Admission(_MOST_CONVERSATIONS)
+    admission = Admission(_MAX_CONVERSATIONS)
     servicer = ConversationServicer(SessionHost(models, SileroModel(), admission, speculates=False))
     server = grpc.aio.server()
     server.add_generic_rpc_handlers((conversation_handler(servicer),))
