@@ -81,7 +81,7 @@ def reply(seconds: float, *, status: Status = Status.COMPLETE, speculated: bool 
         (reply(0.6), 2.0),
     ],
 )
-def test_strain_is_the_part_of_the_time_that_a_reply_needed(found: Reply, expected: float):
+def test_utilization_is_the_part_of_the_time_that_a_reply_needed(found: Reply, expected: float):
     silence = speculation_seconds(SETTINGS)
     assert utilization(found, 100.0, SETTINGS, silence) == pytest.approx(expected, abs=0.001)
 
