@@ -1,6 +1,6 @@
-"""Serves the afternoon version behind the contract of the service.
+"""Serves the naive baseline behind the contract of the service.
 
-``python -m benchmarks.alternatives.afternoon_service`` prints its address when it is ready, as ``vivavoce serve`` does.
+``python -m benchmarks.alternatives.naive_service`` prints its address when it is ready, as ``vivavoce serve`` does.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 import grpc
 
-from benchmarks.alternatives.afternoon import AfternoonModels
+from benchmarks.alternatives.naive import NaiveModels
 from modelkit.recover import recover
 from modelkit.triton_models import MODEL_REPOSITORY, NLU_MODELS, QA_MODELS
 from pipelines.models.contracts import ASR, INTENT_SLOT, QA
@@ -44,9 +44,9 @@ _MAX_CONVERSATIONS = 512
 )
 @click.option("--qa-engine", type=_FOLDER, help="Likewise for answers.")
 def main(port: int, nlu_engine: Path | None, qa_engine: Path | None) -> None:
-    """Serve the afternoon version until interrupted."""
+    """Serve the naive baseline until interrupted."""
     with _engine(nlu_engine, NLU_MODELS) as intents, _engine(qa_engine, QA_MODELS) as answers:
-        models = AfternoonModels(intents, answers)
+        models = NaiveModels(intents, answers)
     asyncio.run(_serve(models, port))
 
 
@@ -56,12 +56,12 @@ def _engine(given: Path | None, names: Sequence[str]) -> Iterator[Path]:
     if given is not None:
         yield given
         return
-    with tempfile.TemporaryDirectory(prefix="vivavoce-afternoon-") as directory:
+    with tempfile.TemporaryDirectory(prefix="vivavoce-naive-") as directory:
         recover(MODEL_REPOSITORY, names, Path(directory, "engine"))
         yield Path(directory, "engine")
 
 
-async def _serve(models: AfternoonModels, port: int) -> None:
+async def _serve(models: NaiveModels, port: int) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
