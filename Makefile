@@ -50,16 +50,16 @@ demo: setup ## the main job, from nothing, on recordings that come with the proj
 
 .PHONY: test
 test: setup-train ## run the suite, from nothing
-	$(BIN)/python -m pytest tests/unit --numprocesses logical --maxprocesses 4 --dist worksteal
-	$(BIN)/python -m pytest tests/integration # one by one: each has the real models, which want all cores
+	$(BIN)/python -m pytest tests/unit --strict-skips --numprocesses logical --maxprocesses 4 --dist worksteal
+	$(BIN)/python -m pytest tests/integration --strict-skips # one by one: each has the real models, which want all cores
 
 .PHONY: test-faults
 test-faults: setup-train ## what hangs, is killed or attacks, against the service
-	$(BIN)/python -m pytest tests/faults
+	$(BIN)/python -m pytest tests/faults --strict-skips
 
 .PHONY: test-packages
 test-packages: setup-train ## both distributions, installed into environments of their own
-	$(BIN)/python -m pytest tests/packages
+	$(BIN)/python -m pytest tests/packages --strict-skips
 
 .PHONY: test-integrations
 test-integrations: setup ## other people's clients, each in an environment of its own, against the service
@@ -76,6 +76,7 @@ check: setup-train ## format, lint, imports, types, stubs that agree with protos
 	$(BIN)/mypy --python-version 3.10 --package vivavoce
 	$(BIN)/buf lint protos
 	$(BIN)/python -m tests.stubs_up_to_date
+	$(BIN)/python -m tools.proto_reference --check
 	$(BIN)/python -m tools.docs_style
 
 .PHONY: format
@@ -86,6 +87,11 @@ format: setup ## bring the code into form
 .PHONY: protos
 protos: setup ## generate the stubs of protos/ into the packages that use them
 	$(BIN)/python -m protos.generate
+	$(BIN)/python -m tools.proto_reference
+
+.PHONY: reference
+reference: setup ## write docs/grpc.md from the comments of protos/
+	$(BIN)/python -m tools.proto_reference
 
 .PHONY: docs
 docs: setup ## build the site of the documentation into site/, strictly

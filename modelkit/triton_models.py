@@ -15,6 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engines.bert.decoder_files import INTENT_KINDS, UTTERANCE_KINDS
 from engines.bert.tokenizing import SETTINGS
 from modelkit.cards import dated
 from modelkit.errors import EngineError
@@ -35,11 +36,17 @@ PUNCTUATION_MODELS = ("punctuation",)
 """One model for all steps: it is asked seldom, and each model takes a process."""
 QA_MODELS = ("qa", "qa_tokenize", "qa_bert", "qa_decode")
 VERSION = "1"
+HINTS = "phrase_hints"
+"""Parameter of the model ``intent_slot`` that holds phrase hints, which the service asks Triton for."""
+HINTS_FILE = "phrase_hints.json"
+"""The same, where an engine is made of another one."""
+SHIPPED_KINDS = MODEL_REPOSITORY / "intent_slot_decode" / VERSION / UTTERANCE_KINDS
+"""The classifier of utterance kinds, which serves every domain."""
 
 _OF_ONE_NETWORK = ("*.onnx", "*.onnx.data", "*.safetensors", "*.json", "*.npz", "__pycache__")
 
 
-def write_nlu(
+def write_nlu(  # noqa: PLR0913 - an engine has so many parts
     directory: Path,
     *,
     onnx: Path,
@@ -48,6 +55,8 @@ def write_nlu(
     card: Mapping[str, object],
     slot_values: Mapping[str, Sequence[str]] | None = None,
     priors: TagPriors | None = None,
+    kinds: Mapping[str, object] | None = None,
+    hints: Sequence[Mapping[str, object]] = (),
 ) -> None:
     """Makes ``directory`` an engine directory for intents and slots; what else lies in it stays.
 
@@ -60,6 +69,9 @@ def write_nlu(
         card: what the network is; today's date is put before it, unless it has one.
         slot_values: all values of each closed slot.
         priors: what the training data say of slots.
+        kinds: of utterances that each intent takes, as :class:`engines.bert.intent_kinds.IntentKinds` reads them; None
+            where all take all.
+        hints: phrases that recognition is to expect, in groups with ``phrases`` and ``boost``.
     """
     files = {"labels.json": _json(asdict(labels)).encode()}
     if slot_values:
@@ -67,7 +79,14 @@ def write_nlu(
     if priors is not None:
         priors.save(packed := io.BytesIO())
         files["tag_priors.npz"] = packed.getvalue()
-    _write(directory, NLU_MODELS, onnx, tokenizer, {"intent_slot_decode": files}, dated(card))
+    if kinds is not None:
+        files[INTENT_KINDS] = _json(kinds).encode()
+    if hints:
+        files[HINTS_FILE] = _json(list(hints)).encode()
+    # Which kind an utterance is of does not hang on the domain.
+    files[UTTERANCE_KINDS] = SHIPPED_KINDS.read_bytes()
+    parameters = {HINTS: json.dumps(list(hints))} if hints else {}
+    _write(directory, NLU_MODELS, onnx, tokenizer, {"intent_slot_decode": files}, dated(card), parameters)
 
 
 def write_qa(
@@ -143,11 +162,16 @@ def _write(
     tokenizer: Path,
     files: Mapping[str, Mapping[str, bytes]],
     card: Mapping[str, object],
+    parameters: Mapping[str, str] | None = None,
 ) -> None:
     tokenize, bert = (names[0], names[0]) if len(names) == 1 else names[1:3]
     with whole_directory(directory / "triton") as target:
         for name in names:
             shutil.copytree(MODEL_REPOSITORY / name, target / name, ignore=shutil.ignore_patterns(*_OF_ONE_NETWORK))
+        with (target / names[0] / "config.pbtxt").open("a", encoding="utf-8") as config:
+            for key, value in (parameters or {}).items():
+                # A string of JSON is one of Triton's text format too.
+                config.write(f'\nparameters {{ key: "{key}", value: {{ string_value: {json.dumps(value)} }} }}\n')
         shutil.copy(tokenizer, target / tokenize / VERSION / "tokenizer.json")
         if (settings := tokenizer.with_name(SETTINGS)).exists():
             shutil.copy(settings, target / tokenize / VERSION / SETTINGS)

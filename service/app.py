@@ -8,7 +8,7 @@ import gc
 import logging
 import signal
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,7 +44,7 @@ from service.triton.engine_store import EngineStore
 from service.triton.fixed_store import FixedStore
 from service.triton.installation import TritonNotInstalledError
 from service.triton.remote import RemoteModels, WrongTritonError
-from service.triton.repository import composed
+from service.triton.repository import composed, role_of
 from service.triton.run_folder import RunFolder
 from service.triton.settings import Settings, SettingsError, read_settings
 from service.triton.supervisor import TritonGaveUpError, TritonSupervisor
@@ -154,6 +154,8 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
         WrongTritonError: what ``triton`` names cannot serve this (likewise).
     """
     lists = lists or Registries()
+    for variant, folder in config.variants.items():
+        lists = replace(lists, engines=lists.engines.with_variant(role_of(folder, lists.engines), variant))
     health_servicer = health.aio.HealthServicer()
     async with asyncio.TaskGroup() as tasks, contextlib.AsyncExitStack() as cleanup:
         supervisor, rollout, client, watchdog = _models(config, lists.engines, cleanup)
@@ -177,6 +179,7 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
             Limits(longest_seconds=60 * config.longest_minutes),
             open_conversations,
             stages=lists.stages,
+            engines=lists.engines,
             speculates=config.speculation,
         )
         apis = [make_api(host) for make_api in lists.apis]
@@ -213,7 +216,9 @@ def _models(
         settings = read_settings(config.settings) if config.settings else Settings()
         run_folder = RunFolder.open()
         cleanup.callback(run_folder.close)
-        repository = cleanup.enter_context(composed(default, config.engines, settings, run_folder.path, registry))
+        repository = cleanup.enter_context(
+            composed(default, config.engines, settings, run_folder.path, registry, config.variants)
+        )
         supervisor, store = TritonSupervisor(repository, run_folder), EngineStore(repository, settings, registry)
 
     def revive(model: str) -> bool:

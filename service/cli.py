@@ -60,6 +60,13 @@ def _restart_without_grpc_log() -> None:
 )
 @engine_option("Serve this trained, imported or optimized engine in place of the shipped one.")
 @click.option(
+    "--variant",
+    "variants",
+    metavar="NAME=DIR",
+    multiple=True,
+    help="Serve this engine beside the one of its role; callers choose it by its name. May be repeated.",
+)
+@click.option(
     "--settings",
     metavar="FILE",
     type=click.Path(path_type=Path),
@@ -117,7 +124,10 @@ def serve(context: click.Context, /, config_file: Path | None, **options: Any) -
     with extra("serve", "The server"):
         from service.config import ConfigError, load_config  # noqa: PLC0415 - needs the extra
     try:
-        config = load_config({name: _absolute(options[name]) for name in given}, path=config_file)
+        flags = {name: _absolute(options[name]) for name in given}
+        if "variants" in flags:
+            flags["variants"] = _variants(options["variants"])
+        config = load_config(flags, path=config_file)
     except ConfigError as error:
         raise click.UsageError(str(error)) from error
     invocation = context.find_object(Invocation)
@@ -133,3 +143,8 @@ def _absolute(value: object) -> object:
     if isinstance(value, tuple):
         return tuple(_absolute(one) for one in value)
     return value.absolute() if isinstance(value, Path) else value
+
+
+def _variants(values: tuple[str, ...]) -> dict[str, Path]:
+    pairs = [value.partition("=") for value in values]
+    return {name: Path(path).absolute() for name, _, path in pairs}

@@ -41,6 +41,7 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         triton: ``host:port`` or ``unix:/path`` of a Triton that runs elsewhere; None to start one.
         model_repository: models for a Triton of our own; None for the shipped ones.
         engines: engine directories whose models take the places of those of the repository.
+        variants: engine directories that are served beside the others, by the name that callers choose them by.
         settings: a settings file for the models; see :mod:`service.triton.settings`.
         speculation: whether replies are worked out during the trailing silence.
         admin: whether the models can be managed, over a Unix socket.
@@ -57,6 +58,7 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     triton: str | None = None
     model_repository: Path | None = None
     engines: tuple[Path, ...] = ()
+    variants: dict[str, Path] = {}
     settings: Path | None = None
     speculation: bool = True
     admin: bool = True
@@ -114,6 +116,8 @@ def _beside(folder: Path, value: object) -> object:
     """Returns the value with paths that begin at ``folder`` where they are relative."""
     if isinstance(value, tuple):
         return tuple(_beside(folder, one) for one in value)
+    if isinstance(value, dict):
+        return {name: _beside(folder, one) for name, one in value.items()}
     return folder / value if isinstance(value, Path) else value
 
 
@@ -121,7 +125,14 @@ def _split(key: str, text: str) -> object:
     """Makes of text what the key takes: a list of paths, or a level in capitals."""
     if key == "engines":
         return text.split(os.pathsep)
+    if key == "variants":
+        return dict(_pair(part) for part in text.split(os.pathsep))
     return text.upper() if key == "log_level" else text
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, _, path = text.partition("=")
+    return name, path
 
 
 def _value(key: str, value: object, source: str) -> object:
@@ -135,6 +146,10 @@ def _value(key: str, value: object, source: str) -> object:
         converted = msgspec.convert(value, _TYPES[key], strict=False, dec_hook=_path)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{source}: {value!r} will not do: {_plain(error)}") from error
+    if key == "variants":
+        for name in converted:
+            if not re.fullmatch(r"[a-z0-9_]{1,32}", name):
+                raise ConfigError(f"{source}: {name!r} is no name of a variant: use a to z, 0 to 9 and _, and NAME=DIR")
     if key == "triton" and converted is not None and not _is_address(str(converted)):
         raise ConfigError(f"{source}: {value!r} is no address of the form HOST:PORT or unix:/PATH")
     return converted
@@ -161,6 +176,8 @@ def _is_address(text: str) -> bool:
 def _check_together(config: ServiceConfig) -> None:
     if config.triton and config.engines:
         raise ConfigError("engines belong to the Triton that loads them: leave out --engine or --triton")
+    if config.triton and config.variants:
+        raise ConfigError("variants belong to the Triton that loads them: leave out --variant or --triton")
     if config.triton and config.settings:
         raise ConfigError("settings belong to the Triton that has the models: leave out --settings or --triton")
     if config.admin_socket and not config.admin:

@@ -4,6 +4,8 @@ import signal
 
 import hypothesis
 
+pytest_plugins = ["tests.skips"]
+
 # How long an example may take is for benchmarks to tell: on a busy machine any of them may take long.
 hypothesis.settings.register_profile("suite", deadline=None)
 hypothesis.settings.load_profile("suite")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from pipelines.models.ports import RecognitionOptions
+    from pipelines.models.ports import PhraseHint, RecognitionOptions
 
     T = TypeVar("T")
 
@@ -62,11 +62,11 @@ class AfternoonModels:
         """Answers, apart from any turn."""
         return self._apart()
 
-    def get(self, role: str) -> Utterance:  # noqa: ARG002 - the port's
+    def get(self, role: str, variant: str | None = None) -> Utterance:  # noqa: ARG002 - the port's
         """Returns the models, whatever the role, apart from any turn."""
         return self._apart()
 
-    def begin_turn(self) -> Utterance:
+    def begin_turn(self, variants: Mapping[str, str] | None = None) -> Utterance:  # noqa: ARG002 - the port's
         """Begins an utterance, which waits for the lock when it has something to compute."""
         return Utterance(self)
 
@@ -99,9 +99,14 @@ class Utterance:
         """Answers."""
         return self
 
-    def get(self, role: str) -> Utterance:  # noqa: ARG002 - the port's
+    def get(self, role: str, variant: str | None = None) -> Utterance:  # noqa: ARG002 - the port's
         """Returns the models, whatever the role."""
         return self
+
+    @property
+    def hints(self) -> tuple[PhraseHint, ...]:
+        """It knows of no domain."""
+        return ()
 
     @property
     def versions(self) -> Mapping[str, int]:

@@ -68,6 +68,7 @@ from vivavoce._recording import Recording, pace, read_audio
 from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
 from vivavoce._requests import AudioChunk, Utterable
 from vivavoce._speech import SPEECH_AUDIO, Pronunciation, SpeechChunk, SpokenSentence
+from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value, ValueKind
 from vivavoce._version import __version__
 
 __all__ = [
@@ -91,6 +92,7 @@ __all__ = [
     "GoingAwayReason",
     "Incompatible",
     "Intent",
+    "IntentCandidate",
     "InvalidRequest",
     "Latency",
     "MicrophoneUnavailable",
@@ -103,6 +105,7 @@ __all__ = [
     "Overloaded",
     "PhraseHints",
     "Pronunciation",
+    "Reading",
     "Reconnected",
     "Recording",
     "Reply",
@@ -122,6 +125,9 @@ __all__ = [
     "Transcript",
     "TypedTurn",
     "Utterable",
+    "UtteranceKind",
+    "Value",
+    "ValueKind",
     "VivavoceError",
     "__version__",
     "connect",

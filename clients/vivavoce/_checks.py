@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import AsyncIterable, Iterable
+from collections.abc import AsyncIterable, Iterable, Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, TypeVar
 
@@ -243,3 +243,17 @@ def _kind(something: object) -> str:
         return "None"
     name = type(something).__name__
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
+
+
+def check_variants(variants: Mapping[str, str] | None) -> Mapping[str, str]:
+    """Returns the chosen engines by role; none for None.
+
+    Raises:
+        TypeError: They are no mapping of texts.
+    """
+    if variants is None:
+        return {}
+    texts = isinstance(variants, Mapping) and all(isinstance(one, str) for pair in variants.items() for one in pair)
+    if not texts:
+        raise TypeError('variants must map roles to names, such as {"intent_slot": "bar"}')
+    return variants

@@ -19,7 +19,8 @@ from vivavoce._status import error_from_rpc
 from vivavoce._stream import Server
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Mapping, Sequence
+    from datetime import datetime
     from types import TracebackType
 
     from typing_extensions import Self
@@ -102,6 +103,11 @@ class Client:
         reply_budget_seconds: float | None = None,
         max_alternatives: int = 0,
         reconnect_seconds: float = 0.0,
+        variants: Mapping[str, str] | None = None,
+        max_intents: int = 0,
+        time_zone: str = "",
+        current_time: datetime | None = None,
+        ignore_engine_hints: bool = False,
     ) -> Conversation:
         """Holds a conversation: `async for event in client.converse(...)`.
 
@@ -125,6 +131,11 @@ class Client:
             reconnect_seconds: How long a connection that was lost, or whose server shut down, is tried to be made anew;
                 0 for not at all. What was said and not answered yet is sent again, up to 30 s of audio (8 MiB), and
                 what is said meanwhile is kept. Only for audio that can be cut anywhere, and for typed turns.
+            variants: The engine of a role by its name, where the server has several: `{"intent_slot": "bar"}`.
+            max_intents: How many intents `Intent.candidates` tells, 0 to 10.
+            time_zone: IANA name of the time zone in which "tomorrow at seven" is resolved; "" for that of the server.
+            current_time: What the clock shows there; None leaves it to the server.
+            ignore_engine_hints: Whether recognition does without the phrase hints that the engine for intents brings.
 
         Returns:
             The events, as they arrive.
@@ -142,6 +153,11 @@ class Client:
             phrase_hints=phrase_hints,
             reply_budget_seconds=reply_budget_seconds,
             max_alternatives=max_alternatives,
+            variants=variants,
+            max_intents=max_intents,
+            time_zone=time_zone,
+            current_time=current_time,
+            ignore_engine_hints=ignore_engine_hints,
         )
         stop_window_seconds = None if endpointing is None else endpointing.stop_window_seconds
         if stop_window_seconds is None:
@@ -158,7 +174,15 @@ class Client:
         return conversation
 
     async def ask(
-        self, text: str, *, documents: Iterable[Document | str] = (), reply_budget_seconds: float | None = None
+        self,
+        text: str,
+        *,
+        documents: Iterable[Document | str] = (),
+        reply_budget_seconds: float | None = None,
+        variants: Mapping[str, str] | None = None,
+        max_intents: int = 0,
+        time_zone: str = "",
+        current_time: datetime | None = None,
     ) -> Reply:
         """Asks for the reply to one typed turn.
 
@@ -166,11 +190,23 @@ class Client:
             text: The question or command, at most 2,000 code points.
             documents: Texts that the answer is looked for in; see `converse`.
             reply_budget_seconds: Time within which the reply is sent, 0.02 to 60; None leaves it to the server (0.3).
+            variants: See `converse`.
+            max_intents: How many intents `Intent.candidates` tells, 0 to 10.
+            time_zone: See `converse`.
+            current_time: See `converse`.
 
         Raises:
             VivavoceError: One of its kinds.
         """
-        request = ask_request(text, documents, reply_budget_seconds)
+        request = ask_request(
+            text,
+            documents,
+            reply_budget_seconds,
+            max_intents=max_intents,
+            time_zone=time_zone,
+            current_time=current_time,
+            variants=variants,
+        )
         server = self._server()
         await reach(server.channel, server.target, server.connect_timeout_seconds)
         asked = time.monotonic()

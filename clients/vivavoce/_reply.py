@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value
+from vivavoce._understood_dict import understood
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -47,6 +50,12 @@ class Intent:
     """Name of the intent; `none` when nothing fits with enough confidence."""
     confidence: float
     """Calibrated probability of the most likely intent, 0 to 1."""
+    kind: UtteranceKind = UtteranceKind.UNSPECIFIED
+    """Whether a command, a question or a statement was said; `name` is `none` where no intent goes with that."""
+    negated: bool = False
+    """Whether what was said is denied, as in "don't turn on the lights"."""
+    candidates: tuple[IntentCandidate, ...] = ()
+    """The most likely intents, the best first, as many as `max_intents` asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,8 @@ class Slot:
     """Where `text` begins in the transcript."""
     end: int
     """Where `text` ends in the transcript."""
+    resolved: Value | None = None
+    """The date, time or amount that the slot means; None where it means none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +152,10 @@ class Reply:
     """The version of each engine (`asr`, `intent_slot`, `qa`) that served the turn, without those it had no use for."""
     request_id: str = ""
     """Name of the `TypedTurn` that is answered, or of the `EndOfUtterance` that ended the utterance; "" if none did."""
+    readings: tuple[Reading, ...] = ()
+    """What each part of the utterance asks for, in the order of the text; `intent` and `slots` are of the whole."""
+    values: tuple[Value, ...] = ()
+    """The dates, times, durations, amounts and numbers of the utterance, in the order of the text."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the reply as a line of the command's `--json` has it; times are in milliseconds."""
@@ -159,7 +174,9 @@ class Reply:
         }
         if self.client_latency_seconds is not None:
             told["client_ms"] = _milliseconds(self.client_latency_seconds)
-        return told | ({"request_id": self.request_id} if self.request_id else {})
+        if self.request_id:
+            told["request_id"] = self.request_id
+        return told | understood(self)
 
 
 def _answer_dict(answer: Answer) -> dict[str, Any]:

@@ -6,6 +6,7 @@ What the messages cannot even hold is refused here, as the server would; everyth
 from __future__ import annotations
 
 from contextlib import contextmanager
+from datetime import timezone
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -19,6 +20,7 @@ from vivavoce._checks import (
     check_hints,
     check_samples,
     check_text,
+    check_variants,
 )
 from vivavoce._config import AudioFormat, Document, Encoding, EndOfUtterance, Endpointing, PhraseHints, TypedTurn
 from vivavoce._errors import InvalidRequest
@@ -26,7 +28,8 @@ from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
 
 AudioChunk: TypeAlias = bytes | bytearray | memoryview | NDArray[np.floating[Any]] | NDArray[np.int16]
 """Audio: bytes in the encoding of the conversation, or samples as an array of shape [n] or [n, channels].
@@ -43,7 +46,7 @@ MAX_AUDIO_MESSAGE_BYTES = 32 * 1024
 _PCM16_SCALE = 32_768.0
 
 
-def conversation_config(
+def conversation_config(  # noqa: PLR0913 - one keyword for each field of the config
     *,
     audio: AudioFormat | None,
     interim_results: bool,
@@ -52,6 +55,11 @@ def conversation_config(
     phrase_hints: Sequence[PhraseHints],
     reply_budget_seconds: float | None,
     max_alternatives: int = 0,
+    variants: Mapping[str, str] | None = None,
+    max_intents: int = 0,
+    time_zone: str = "",
+    current_time: datetime | None = None,
+    ignore_engine_hints: bool = False,
 ) -> pb.ConversationConfig:
     """Makes the first message of a conversation.
 
@@ -67,6 +75,10 @@ def conversation_config(
         config.phrase_hints.extend(pb.PhraseHints(phrases=h.phrases, boost=h.boost) for h in hints)
     with refusing("config.max_alternatives"):
         config.max_alternatives = max_alternatives
+    with refusing("config.variants"):
+        config.variants.update(check_variants(variants))
+    config.ignore_engine_hints = ignore_engine_hints
+    _add_understanding(config, "config.", max_intents, time_zone, current_time)
     if audio is not None:
         with refusing("config.audio"):
             config.audio.encoding = audio.encoding.value
@@ -81,7 +93,16 @@ def conversation_config(
     return config
 
 
-def ask_request(text: str, documents: Iterable[Document | str], reply_budget_seconds: float | None) -> pb.AskRequest:
+def ask_request(
+    text: str,
+    documents: Iterable[Document | str],
+    reply_budget_seconds: float | None,
+    *,
+    variants: Mapping[str, str] | None = None,
+    max_intents: int = 0,
+    time_zone: str = "",
+    current_time: datetime | None = None,
+) -> pb.AskRequest:
     """Makes the request of one typed turn.
 
     Raises:
@@ -94,10 +115,30 @@ def ask_request(text: str, documents: Iterable[Document | str], reply_budget_sec
         request = pb.AskRequest(text=text)
     with refusing("documents"):
         request.documents.extend(_documents(listed))
+    with refusing("variants"):
+        request.variants.update(check_variants(variants))
     if reply_budget_seconds is not None:
         with refusing("reply_budget"):
             request.reply_budget.CopyFrom(_duration(reply_budget_seconds))
+    _add_understanding(request, "", max_intents, time_zone, current_time)
     return request
+
+
+def _add_understanding(
+    request: pb.ConversationConfig | pb.AskRequest,
+    prefix: str,
+    max_intents: int,
+    time_zone: str,
+    current_time: datetime | None,
+) -> None:
+    with refusing(f"{prefix}max_intents"):
+        request.max_intents = max_intents
+    with refusing(f"{prefix}time_zone"):
+        request.time_zone = time_zone
+    if current_time is not None:
+        with refusing(f"{prefix}current_time"):
+            # A time without a zone is that of this machine.
+            request.current_time.FromDatetime(current_time.astimezone(timezone.utc))
 
 
 def utterance_requests(

@@ -19,6 +19,7 @@ from vivavoce._events import (
     Transcript,
 )
 from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
+from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value, ValueKind
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
 
@@ -42,8 +43,8 @@ def reply_event(reply: reply_pb2.Reply) -> Reply:
     return Reply(
         turn=reply.turn,
         transcript=reply.transcript,
-        intent=Intent(reply.intent.name, reply.intent.confidence) if reply.HasField("intent") else None,
-        slots=tuple(Slot(slot.name, slot.value, slot.text, slot.start, slot.end) for slot in reply.slots),
+        intent=_intent(reply.intent) if reply.HasField("intent") else None,
+        slots=tuple(map(_slot, reply.slots)),
         answer=_answer(reply.answer) if reply.HasField("answer") else None,
         status=_enum(ReplyStatus, reply_pb2.ReplyStatus, reply.status, "REPLY_STATUS_"),
         overran=tuple(_stage(stage) for stage in reply.overran),
@@ -51,6 +52,8 @@ def reply_event(reply: reply_pb2.Reply) -> Reply:
         speculated=reply.speculated,
         model_versions=dict(reply.model_versions),
         request_id=reply.request_id,
+        readings=tuple(Reading(_intent(r.intent), tuple(map(_slot, r.slots)), r.start, r.end) for r in reply.readings),
+        values=tuple(map(_value, reply.values)),
     )
 
 
@@ -88,6 +91,22 @@ def _notice(notice: pb.Notice) -> Notice:
 def _going_away(going_away: pb.GoingAway) -> GoingAway:
     reason = _enum(GoingAwayReason, pb.GoingAwayReason, going_away.reason, "GOING_AWAY_REASON_")
     return GoingAway(reason, _seconds(going_away.grace))
+
+
+def _intent(intent: reply_pb2.Intent) -> Intent:
+    kind = _enum(UtteranceKind, reply_pb2.UtteranceKind, intent.kind, "UTTERANCE_KIND_")
+    candidates = tuple(IntentCandidate(one.name, one.confidence) for one in intent.candidates)
+    return Intent(intent.name, intent.confidence, kind, intent.negated, candidates)
+
+
+def _slot(slot: reply_pb2.Slot) -> Slot:
+    resolved = _value(slot.resolved) if slot.HasField("resolved") else None
+    return Slot(slot.name, slot.value, slot.text, slot.start, slot.end, resolved)
+
+
+def _value(value: reply_pb2.Value) -> Value:
+    kind = _enum(ValueKind, reply_pb2.ValueKind, value.kind, "VALUE_KIND_")
+    return Value(kind, value.value, value.unit, value.alternative, value.text, value.start, value.end)
 
 
 def _answer(answer: reply_pb2.Answer) -> Answer:

@@ -12,7 +12,9 @@ from click.core import ParameterSource
 from modelkit.cli._evaluating import Judging, judge, judging_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
+
+    from modelkit.evaluation.outcome import Evaluation
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
@@ -41,6 +43,27 @@ def _boosts(command: Callable[..., None]) -> Callable[..., None]:
     return values(sentences(command))
 
 
+def _degraded(command: Callable[..., None]) -> Callable[..., None]:
+    """Adds `--gain` and `--dc`."""
+    gain = click.option(
+        "--gain",
+        "gain_db",
+        metavar="DB",
+        type=click.FloatRange(-60, 40),
+        default=0.0,
+        help="Make recordings louder, or quieter with a negative number.",
+    )
+    offset = click.option(
+        "--dc",
+        "offset",
+        metavar="X",
+        type=click.FloatRange(-0.9, 0.9),
+        default=0.0,
+        help="Add a DC offset, as a share of full scale.",
+    )
+    return gain(offset(command))
+
+
 @evaluate.command()
 @click.argument("data", type=_EITHER)
 @click.option(
@@ -58,6 +81,7 @@ def _boosts(command: Callable[..., None]) -> Callable[..., None]:
 )
 @_boosts
 @_one_utterance
+@_degraded
 @judging_options(can_be_local=False)
 def asr(
     *,
@@ -68,6 +92,8 @@ def asr(
     boost: float | None,
     sentence_boost: float | None,
     one_utterance: bool,
+    gain_db: float,
+    offset: float,
 ) -> None:
     """Word and character error rate of recognition.
 
@@ -88,7 +114,30 @@ def asr(
         hints=domain_hints(read_domain(hints), boost, sentence_boost) if hints else [],
         one_utterance=one_utterance,
     )
-    judge(judging, job)
+    judge(judging, _degrading(job, gain_db, offset))
+
+
+@evaluate.command()
+@click.argument("data", type=_EITHER)
+@click.option(
+    "--prefixes",
+    "prefix_seconds",
+    metavar="SECONDS",
+    type=click.FloatRange(0.05, 10),
+    help="Also recognize the beginnings of each recording, one this much longer than the other.",
+)
+@judging_options(can_be_local=False)
+def partials(*, judging: Judging, data: Path, prefix_seconds: float | None) -> None:
+    """How much of transcripts stays that may still change, and how soon the first right word comes.
+
+    DATA is a folder of recordings or a manifest. Recordings are sent at the pace of speech.
+    """
+    from modelkit.evaluation.outcome import spread  # noqa: PLC0415 - loading a command stays quick
+    from modelkit.evaluation.partials import evaluate_partials  # noqa: PLC0415
+    from modelkit.evaluation.recordings import list_recordings  # noqa: PLC0415
+
+    recordings = spread(list_recordings(data), judging.limit)
+    judge(judging, partial(evaluate_partials, recordings=recordings, prefix_seconds=prefix_seconds))
 
 
 @evaluate.command()
@@ -99,8 +148,14 @@ def asr(
     type=_FILE,
     help="Also tell how many of these get no intent: utterances or questions (SQuAD JSON) that fit none.",
 )
+@click.option(
+    "--contrast",
+    metavar="FILE",
+    type=_FILE,
+    help="Also tell how often kind and negation are right for every fifth sentence of each section of this file.",
+)
 @judging_options(can_be_local=True)
-def nlu(*, judging: Judging, file: Path, outside: Path | None) -> None:
+def nlu(*, judging: Judging, file: Path, outside: Path | None, contrast: Path | None) -> None:
     """Intent accuracy (`none` is wrong) and slot F1 (exact spans).
 
     FILE has one {"text", "intent", "slots": [{"start", "end", "name"}]} a line.
@@ -108,9 +163,12 @@ def nlu(*, judging: Judging, file: Path, outside: Path | None) -> None:
     from modelkit.evaluation.nlu import evaluate_nlu  # noqa: PLC0415 - loading a command stays quick
     from modelkit.evaluation.outcome import spread  # noqa: PLC0415
     from modelkit.evaluation.text_data import read_labelled, read_outside  # noqa: PLC0415
+    from modelkit.utterance_kinds.contrast import read_contrast  # noqa: PLC0415
 
     others = spread(read_outside(outside), judging.limit) if outside else []
-    judge(judging, partial(evaluate_nlu, utterances=spread(read_labelled(file), judging.limit), outside=others))
+    told = spread(read_contrast(contrast).held_out, judging.limit) if contrast else []
+    job = partial(evaluate_nlu, utterances=spread(read_labelled(file), judging.limit), outside=others, contrast=told)
+    judge(judging, job)
 
 
 @evaluate.command()
@@ -142,6 +200,7 @@ def qa(*, judging: Judging, file: Path) -> None:
     show_default=True,
     help="What --snr compares: mean power where somebody speaks with mean power of the noise, or the loudest 0.128 s.",
 )
+@_degraded
 @judging_options(can_be_local=False)
 def commands(
     *,
@@ -154,6 +213,8 @@ def commands(
     noise: Path | None,
     snr: str,
     snr_level: str,
+    gain_db: float,
+    offset: float,
 ) -> None:
     """Acceptance of spoken commands: the intent is right, and every labelled slot has its value.
 
@@ -174,7 +235,17 @@ def commands(
         hints=[] if no_hints else domain_hints(domain, boost, sentence_boost),
         one_utterance=one_utterance,
     )
-    judge(judging, job)
+    judge(judging, _degrading(job, gain_db, offset))
+
+
+def _degrading(
+    job: Callable[..., Awaitable[Evaluation]], gain_db: float, offset: float
+) -> Callable[..., Awaitable[Evaluation]]:
+    """Returns the evaluation of the same recordings as a bad microphone makes them."""
+    from modelkit.evaluation.degradation import Degradation, DegradedEngines  # noqa: PLC0415
+
+    degradation = Degradation(gain_db, offset)
+    return lambda engines, **options: job(DegradedEngines(engines, degradation), **options)
 
 
 def _ratios(snr: str, noise: Path | None) -> tuple[float, ...]:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engines.bert.intent_decoding import Understanding
+    from modelkit.evaluation.partials import Followed
     from modelkit.evaluation.recordings import Clip
     from vivavoce import PhraseHints
 
@@ -52,3 +53,13 @@ class SpeechEngines(Protocol):
         Returns:
             The turns; none where nobody spoke.
         """
+
+
+class FollowingEngines(Protocol):
+    """Recognizes what is spoken while it is spoken."""
+
+    async def follow(self, clip: Clip) -> list[Followed]:
+        """Listens to a recording at the pace of speech; returns its turns with all that was told of them."""
+
+    async def texts(self, clip: Clip) -> list[str]:
+        """Listens to a recording as fast as it is taken; returns the final texts."""

@@ -10,6 +10,7 @@ from engines.bert.intent_decoding import NO_INTENT
 from modelkit.evaluation.concurrency import bounded_map
 from modelkit.evaluation.outcome import DECIMALS, Case, Evaluation, share
 from modelkit.scoring import intent_accuracy, slot_f1
+from modelkit.utterance_kinds.contrast import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from modelkit.evaluation.engines import TextEngines
     from modelkit.evaluation.outcome import Json
     from modelkit.nlu import Utterance
+    from modelkit.utterance_kinds.contrast import Labelled
 
 WORST_INTENTS = 10
 """How many intents with the most errors are listed."""
@@ -29,6 +31,7 @@ async def evaluate_nlu(
     engines: TextEngines,
     utterances: Sequence[Utterance],
     outside: Sequence[str],
+    contrast: Sequence[Labelled] = (),
     *,
     concurrency: int,
     on_progress: OnProgress,
@@ -39,17 +42,22 @@ async def evaluate_nlu(
         engines: are judged.
         utterances: with what they ask for.
         outside: texts that none of the intents fits, of which the share that got ``none`` is told.
+        contrast: sentences of which the share whose kind and negation are right is told.
         concurrency: requests at a time.
         on_progress: called after every text.
     """
     began = time.monotonic()
-    texts = [*(utterance.text for utterance in utterances), *outside]
+    texts = [*(utterance.text for utterance in utterances), *outside, *(one.text for one in contrast)]
     got = await bounded_map(engines.understand, texts, concurrency, on_progress)
     seconds = time.monotonic() - began
-    inside, beyond = got[: len(utterances)], got[len(utterances) :]
+    inside, others = got[: len(utterances)], got[len(utterances) :]
+    beyond, contrasted = others[: len(outside)], others[len(outside) :]
     scores = score_understanding(utterances, inside)
     if outside:
         scores["outside_rejected"] = _rejected(beyond)
+    if contrast:
+        right = sum(kind_of(one.label) == (g.kind, g.negated) for one, g in zip(contrast, contrasted, strict=True))
+        scores["contrast_right"] = share(right, len(contrast))
     cases = [
         _case(number, utterance, understood)
         for number, (utterance, understood) in enumerate(zip(utterances, inside, strict=True), 1)

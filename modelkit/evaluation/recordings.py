@@ -59,6 +59,20 @@ def read_clip(path: Path) -> Clip:
     return Clip(np.concatenate(list(recording.chunks())), recording.sample_rate_hz)
 
 
+def list_recordings(data: Path) -> list[Path]:
+    """Lists the recordings of a folder, which need no words beside them, or those of a manifest.
+
+    Raises:
+        DataError: there are none, or the manifest is damaged.
+    """
+    if not data.is_dir():
+        return [spoken.path for spoken in read_spoken(data)]
+    found = sorted(path for path in data.iterdir() if path.suffix.lower() in AUDIO_SUFFIXES)
+    if not found:
+        raise DataError(f"{data} holds no recordings ({', '.join(sorted(AUDIO_SUFFIXES))}): check its name")
+    return found
+
+
 def read_spoken(data: Path) -> list[Spoken]:
     """Reads a manifest, or a folder of recordings with a ``.txt`` of the same name beside each.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from engines.bert.intent_decoding import NO_INTENT, Understanding
 from engines.bert.slots import Slot
 from modelkit.errors import EngineError
 from modelkit.evaluation.engines import Turn
+from modelkit.evaluation.partials import Followed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -41,7 +43,8 @@ class ServedEngines:
         reply = _whole(await self._client.ask(text, reply_budget_seconds=_PATIENT_SECONDS))
         slots = tuple(Slot(slot.name, slot.start, slot.end) for slot in reply.slots)
         intent = reply.intent or vivavoce.Intent(NO_INTENT, 0.0)
-        return Understanding(intent.name, intent.confidence, slots)
+        kind = "" if intent.kind is vivavoce.UtteranceKind.UNSPECIFIED else intent.kind.value.lower()
+        return Understanding(intent.name, intent.confidence, slots, kind, intent.negated)
 
     async def answer(self, question: str, document: str) -> str:
         """Finds the answer; "" where the document holds none."""
@@ -56,8 +59,33 @@ class ServedEngines:
             endpointing=vivavoce.Endpointing(disabled=True) if one_utterance else None,
             phrase_hints=hints,
             reply_budget_seconds=_PATIENT_SECONDS,
+            # What is judged is what the hints that are given here bring.
+            ignore_engine_hints=True,
         )
         return [_turn(_whole(event)) async for event in conversation if isinstance(event, vivavoce.Reply)]
+
+    async def follow(self, clip: Clip) -> list[Followed]:
+        """Sends a recording at the pace of speech; returns its turns with all that was told of them."""
+        began = time.monotonic()
+        conversation = self._client.converse(
+            vivavoce.pace(clip.chunks(), clip.sample_rate_hz),
+            audio=vivavoce.AudioFormat(sample_rate_hz=clip.sample_rate_hz),
+            interim_results=True,
+            reply_budget_seconds=_PATIENT_SECONDS,
+        )
+        partials: dict[int, list[tuple[float, str]]] = {}
+        finals: dict[int, str] = {}
+        async for event in conversation:
+            if isinstance(event, vivavoce.Transcript) and event.is_final:
+                finals[event.turn] = event.text
+            elif isinstance(event, vivavoce.Transcript):
+                after_onset = time.monotonic() - began - event.start_seconds
+                partials.setdefault(event.turn, []).append((after_onset, event.text))
+        return [Followed(tuple(partials.get(turn, ())), text) for turn, text in finals.items()]
+
+    async def texts(self, clip: Clip) -> list[str]:
+        """Sends a recording as fast as the service takes it; returns the final texts."""
+        return [turn.transcript for turn in await self.hear(clip, (), one_utterance=False)]
 
 
 def _whole(reply: vivavoce.Reply) -> vivavoce.Reply:

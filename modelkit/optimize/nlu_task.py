@@ -7,6 +7,7 @@ import random
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from engines.bert.decoder_files import INTENT_KINDS
 from engines.bert.intent_decoding import IntentDecoder, IntentLabels
 from engines.bert.tag_priors import TagPriors
 from engines.bert.tokenizing import UtteranceTokenizer
@@ -19,7 +20,7 @@ from modelkit.scoring import intent_accuracy, slot_f1
 from modelkit.sessions import row_of
 from modelkit.training.bases import LABELS
 from modelkit.training.saved import load_intents
-from modelkit.triton_models import write_nlu
+from modelkit.triton_models import HINTS_FILE, write_nlu
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,6 +61,8 @@ class NluTask:
         )
         self._labels = IntentLabels.load(labels) if labels.exists() else saved.labels
         self._slot_values = json.loads(values.read_text(encoding="utf-8")) if values.exists() else None
+        self._kinds = _read(directory / _DECODED / INTENT_KINDS)
+        self._hints = _read(directory / _DECODED / HINTS_FILE) or ()
         self._priors = TagPriors.load(priors) if priors.exists() else None
         self._training = [utterance for path in sorted(data) for utterance in read_utterances(path)]
         random.Random(SEED).shuffle(self._training)
@@ -101,7 +104,14 @@ class NluTask:
             card=card,
             slot_values=self._slot_values,
             priors=self._priors,
+            kinds=self._kinds,
+            hints=self._hints,
         )
 
     def _encode(self, texts: Sequence[str]) -> list[Feeds]:
         return [row_of(self._tokenizer.encode([text]), 0, self.inputs) for text in texts]
+
+
+def _read(path: Path) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Reads a file of the engine that is compressed; None where it has none."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from engines.bert.intent_decoding import NO_INTENT
@@ -39,6 +39,7 @@ class NluData:
         slot_values: all values of each closed slot.
         lookups: further values of slots.
         of_sentences: whether the utterances are a domain's sentences.
+        sentences: those of all domains, as people say them.
     """
 
     training: tuple[Utterance, ...]
@@ -50,6 +51,7 @@ class NluData:
     slot_values: dict[str, tuple[str, ...]]
     lookups: dict[str, tuple[str, ...]]
     of_sentences: bool
+    sentences: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -58,6 +60,7 @@ class _Gathered:
     slot_values: dict[str, tuple[str, ...]]
     lookups: dict[str, tuple[str, ...]]
     of_sentences: bool = False
+    sentences: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,7 @@ def gather(data: Sequence[Path], files: NluFiles, *, validation: float, seed: in
         gathered.slot_values,
         gathered.lookups,
         gathered.of_sentences,
+        tuple(dict.fromkeys(gathered.sentences)),
     )
 
 
@@ -157,7 +161,9 @@ def _read_all(data: Sequence[Path], intents: Sequence[str]) -> _Gathered:
             if not is_domain(path):
                 raise DataError(f"{path} holds neither sentences.txt nor slot_values.json: see docs/models.md")
             domain = read_domain(path)
-            gathered.utterances += label_sentences(domain, names[path], path)
+            labelled = label_sentences(domain, names[path], path)
+            gathered.utterances += labelled
+            gathered.sentences += [utterance.text for utterance in labelled]
             _merge(gathered.slot_values, domain.slot_values)
             gathered.of_sentences = True
         elif path.suffix in {".yml", ".yaml"}:

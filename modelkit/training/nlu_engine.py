@@ -14,13 +14,16 @@ import numpy as np
 from engines.bert.closed_slots import ClosedSlots
 from engines.bert.intent_decoding import NO_INTENT, IntentDecoder, IntentLabels
 from engines.bert.tokenizing import UtteranceTokenizer
+from engines.bert.utterance_kinds import KindClassifier
 from modelkit.calibration import choose_temperature, choose_threshold
 from modelkit.compress import compress
+from modelkit.engine_hints import hint_groups
 from modelkit.export import NLU_INPUTS, NLU_OUTPUTS, export
 from modelkit.tag_priors import choose_weights, count
 from modelkit.training.nlu_rows import word_tags
 from modelkit.training.nlu_task import predict, score
-from modelkit.triton_models import write_nlu
+from modelkit.triton_models import SHIPPED_KINDS, write_nlu
+from modelkit.utterance_kinds.intent_kinds import taken_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -72,6 +75,8 @@ def finish(
             card={**card, "scores": scores},
             slot_values=data.slot_values,
             priors=priors,
+            kinds=taken_kinds(data.training, KindClassifier.load(SHIPPED_KINDS)),
+            hints=hint_groups(data.sentences, data.slot_values),
         )
     return scores
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -27,7 +28,8 @@ class EngineContract(Generic[ModelT]):
     """Registration of one engine.
 
     Attributes:
-        role: name of the engine, and of its Triton model in the repository that the service begins with.
+        role: what the engine does for a turn.
+        variant: name of this engine among those of its role; "" for the one that serves where none is chosen.
         tensors: inputs and outputs of its model that the client uses.
         client: makes the client of a model from the connection to Triton and the model's name.
         held: wraps a loaded version so that every request holds it until it is answered.
@@ -41,6 +43,7 @@ class EngineContract(Generic[ModelT]):
     """
 
     role: str
+    variant: str = ""
     tensors: frozenset[str]
     client: Callable[[TritonClient, str], ModelT]
     held: Callable[[ServedVersion[ModelT]], ModelT]
@@ -51,23 +54,38 @@ class EngineContract(Generic[ModelT]):
     has_versions: bool = True
     takes_sequences: bool = False
 
+    @property
+    def name(self) -> str:
+        """Name of the engine, and of its Triton model in the repository that the service begins with."""
+        return engine_name(self.role, self.variant)
+
+
+def engine_name(role: str, variant: str = "") -> str:
+    """Returns the name of the engine of a role, or of a variant of it."""
+    return f"{role}-{variant}" if variant else role
+
 
 class EngineRegistry:
     """The engines of a service, in the order in which they are listed.
 
+    An engine goes by its name: the role, or the role and the variant.
+
     Raises:
-        ValueError: two engines have one role.
+        ValueError: two engines have one name, or a variant stands without an engine of its role.
     """
 
     def __init__(self, *contracts: EngineContract[Any]) -> None:
-        self._contracts = {contract.role: contract for contract in contracts}
+        self._contracts = {contract.name: contract for contract in contracts}
         if len(self._contracts) < len(contracts):
-            roles = ", ".join(contract.role for contract in contracts)
-            raise ValueError(f"two engines have the same role ({roles}): give each a role of its own")
+            names = ", ".join(contract.name for contract in contracts)
+            raise ValueError(f"two engines have the same role and variant ({names}): give one another variant")
+        lonely = [contract.name for contract in contracts if contract.role not in self._contracts]
+        if lonely:
+            raise ValueError(f"engine {lonely[0]!r} is a variant without an engine of its role: register that one too")
 
-    def __getitem__(self, role: str) -> EngineContract[Any]:
-        """Returns the contract of a role; raises KeyError when there is none."""
-        return self._contracts[role]
+    def __getitem__(self, name: str) -> EngineContract[Any]:
+        """Returns the contract of an engine; raises KeyError when there is none."""
+        return self._contracts[name]
 
     def __iter__(self) -> Iterator[EngineContract[Any]]:
         """Yields all contracts."""
@@ -77,17 +95,25 @@ class EngineRegistry:
         """Returns a registry with more engines; see the class for what is raised."""
         return EngineRegistry(*self, *contracts)
 
+    def with_variant(self, role: str, variant: str) -> EngineRegistry:
+        """Returns a registry with another engine of a role, which is served beside it; see the class for errors."""
+        return self.including(dataclasses.replace(self[role], variant=variant, has_versions=False))
+
     @property
-    def roles(self) -> tuple[str, ...]:
-        """All roles."""
+    def names(self) -> tuple[str, ...]:
+        """Names of all engines."""
         return tuple(self._contracts)
 
     @property
     def required(self) -> tuple[str, ...]:
-        """Roles whose models must be ready before anybody is served."""
-        return tuple(contract.role for contract in self if contract.is_required)
+        """Names of the engines whose models must be ready before anybody is served."""
+        return tuple(contract.name for contract in self if contract.is_required)
 
     @property
     def versioned(self) -> tuple[str, ...]:
-        """Roles whose models can be replaced while the service runs."""
-        return tuple(contract.role for contract in self if contract.has_versions)
+        """Names of the engines whose models can be replaced while the service runs."""
+        return tuple(contract.name for contract in self if contract.has_versions)
+
+    def variants(self, role: str) -> tuple[str, ...]:
+        """Variants of a role, without the one that serves where none is chosen."""
+        return tuple(contract.variant for contract in self if contract.role == role and contract.variant)

@@ -183,6 +183,10 @@ class IntentPrediction:
 class IntentModel(Protocol):
     """Intent classification and slot filling."""
 
+    @property
+    def hints(self) -> tuple[PhraseHint, ...]:
+        """What its domain's owner says that people say, as far as that is known yet."""
+
     async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
         """Raises ModelError when the model does not answer."""
 
@@ -277,8 +281,13 @@ class Engines(Protocol):
     def answers(self) -> AnswerModel:
         """Extractive question answering."""
 
-    def get(self, role: str) -> Any:  # noqa: ANN401 - a model of any engine
-        """Returns the model of a role; see ``pipelines.models.contracts``."""
+    def get(self, role: str, variant: str | None = None) -> Any:  # noqa: ANN401 - a model of any engine
+        """Returns the model of a role; see ``pipelines.models.contracts``.
+
+        Args:
+            role: what the model does.
+            variant: which engine of the role; None: the one that was chosen, or the one that serves without a choice.
+        """
 
 
 class TurnModels(Engines, Protocol):
@@ -295,5 +304,9 @@ class TurnModels(Engines, Protocol):
 class Models(Engines, Protocol):
     """All models, whose versions change while turns run. Used directly, each request takes today's version."""
 
-    def begin_turn(self) -> TurnModels:
-        """Keeps today's versions for one turn, until it is released."""
+    def begin_turn(self, variants: Mapping[str, str] | None = None) -> TurnModels:
+        """Keeps today's versions for one turn, until it is released.
+
+        Args:
+            variants: the variant that is chosen for each role; a role that is left out has no choice.
+        """

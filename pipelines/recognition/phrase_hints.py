@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
@@ -9,6 +10,8 @@ from pipelines.models.ports import PhraseHint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from pipelines.models.ports import RecognitionOptions
 
 MAX_PHRASES = 1_000
 MAX_CHARACTERS = 60_000
@@ -41,6 +44,20 @@ def read_hints(groups: Iterable[tuple[Sequence[str], float | None]], field: str)
         message = f"a phrase has a word of more than {MAX_WORD} characters: nobody says that, leave it out"
         raise InvalidInputError(field, "PHRASES_TOO_LONG", message)
     return tuple(hints)
+
+
+def with_engine_hints(options: RecognitionOptions, hints: Sequence[PhraseHint]) -> RecognitionOptions:
+    """Adds the hints of an engine behind those of the caller, which count where a phrase has two; as many as fit."""
+    if not hints:
+        return options
+    chosen = {hint.phrase: hint for hint in options.hints}
+    characters = sum(len(hint.phrase) for hint in options.hints)
+    for hint in hints:
+        characters += len(hint.phrase)
+        if len(chosen) == MAX_PHRASES or characters > MAX_CHARACTERS:
+            break
+        chosen.setdefault(hint.phrase, hint)
+    return dataclasses.replace(options, hints=tuple(chosen.values()))
 
 
 def check_alternatives(wanted: int, field: str) -> int:

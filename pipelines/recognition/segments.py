@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+FIRST_REQUEST_SAMPLES = round(0.6 * MODEL_RATE_HZ)
+"""Audio before the first request: of less, with what comes from before the onset, no word can be told."""
+
+SECOND_REQUEST_SAMPLES = round(0.2 * MODEL_RATE_HZ)
+"""Audio before the second request: two decodings in a row soon show what of the first words will stay."""
+
 REQUEST_SAMPLES = round(0.4 * MODEL_RATE_HZ)
 """Audio is collected to this many samples before it is sent, unless a text is asked for at once …"""
 
@@ -141,7 +147,12 @@ class SegmentStream:
     def _has_enough(self) -> bool:
         if self._bulk is not None:
             return self._decode or self.backlog_samples >= BULK_REQUEST_SAMPLES
-        enough = min(max(1, self._unread) * REQUEST_SAMPLES, MOST_REQUEST_SAMPLES)
+        if self._sent < FIRST_REQUEST_SAMPLES:
+            enough = FIRST_REQUEST_SAMPLES
+        elif self._sent < FIRST_REQUEST_SAMPLES + SECOND_REQUEST_SAMPLES and not self._unread:
+            enough = SECOND_REQUEST_SAMPLES
+        else:
+            enough = min(max(1, self._unread) * REQUEST_SAMPLES, MOST_REQUEST_SAMPLES)
         return self._decode or self.backlog_samples >= enough
 
     async def _request_in_turn(self, *, end: bool) -> None:
@@ -208,13 +219,13 @@ class Segments:
         """Samples that the recognizer has not answered for yet."""
         return sum(stream.backlog_samples for stream in self._streams.values())
 
-    def open(self, number: int, recognizer: Recognizer) -> None:
-        """Opens a sequence of the recognizer."""
+    def open(self, number: int, recognizer: Recognizer, options: RecognitionOptions | None = None) -> None:
+        """Opens a sequence of the recognizer; without ``options`` those of all segments hold."""
         stream = SegmentStream(
             recognizer,
             partial(self._on_hypothesis, number),
             partial(self._on_failure, number),
-            self._options,
+            self._options if options is None else options,
             self._before_end,
             self._bulk,
         )

@@ -11,6 +11,8 @@ from pipelines.stages.understanding import UnderstandingOptions
 from pipelines.turns.state import TurnSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pipelines.audio.formats import AudioFormat
     from pipelines.models.ports import RecognitionOptions
     from pipelines.stages.answering import Document
@@ -25,17 +27,21 @@ class ConversationConfig:
         turns: what the caller chose for all turns.
         documents: texts that answers are looked for in.
         recognition: what is asked of recognition beside the words.
+        engine_hints: whether recognition has the phrase hints that the engine for intents brings.
         understanding: what is asked of understanding beside intent and slots.
         is_bulk: whether nobody waits for single turns, as in a recording: the recognizer is asked for little at a time,
             and after those for whom somebody waits.
+        variants: which engine of a role serves it, where several do.
     """
 
     audio_format: AudioFormat | None = None
     turns: TurnSettings = dataclasses.field(default_factory=TurnSettings)
     documents: tuple[Document, ...] = ()
     recognition: RecognitionOptions = NO_OPTIONS
+    engine_hints: bool = False
     understanding: UnderstandingOptions = dataclasses.field(default_factory=UnderstandingOptions)
     is_bulk: bool = False
+    variants: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_documents(self.documents, "config.documents")

@@ -12,6 +12,7 @@ from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
 from pipelines.load.workload import Workload
 from pipelines.messages import AwayReason, GoingAway, Reply, Transcript
+from pipelines.recognition.phrase_hints import with_engine_hints
 from pipelines.recognition.segments import Segments
 from pipelines.session.config import ConversationConfig
 from pipelines.session.intake import Intake
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from pipelines.errors import ModelError
     from pipelines.messages import Message
-    from pipelines.models.ports import Hypothesis, Models
+    from pipelines.models.ports import Hypothesis, Models, RecognitionOptions
     from pipelines.stages.registry import StageRegistry
     from pipelines.vad.voice_activity import VoiceActivity
 
@@ -80,7 +81,7 @@ class Conversation:
         self._workload = workload or Workload()
         self._precedence = self._workload.precedence
         self._config = config
-        self._models = ModelsByTurn(models)
+        self._models = ModelsByTurn(models, config.variants)
         self._decoder = AudioDecoder(config.audio_format) if config.audio_format else None
         self._intake = Intake(voice)
         settings = dataclasses.replace(
@@ -235,7 +236,7 @@ class Conversation:
     def _perform(self, effect: effects.Effect) -> None:
         match effect:
             case effects.OpenSegment(turn, segment):
-                self._segments.open(segment, self._models.of(turn).recognizer)
+                self._segments.open(segment, self._models.of(turn).recognizer, self._recognition_options())
             case effects.SendAudio(segment, start, stop, decode):
                 self.recognized_samples += stop - start
                 due = deadlines.text_due(self._state, segment, self._loop.time()) if decode else None
@@ -274,6 +275,11 @@ class Conversation:
     def _pass_deadline(self, turn: int) -> None:
         self._timers.pop(turn, None)
         self._dispatch(events.DeadlinePassed(turn))
+
+    def _recognition_options(self) -> RecognitionOptions:
+        """Returns what is asked of recognition, with the hints of the engine for intents that serves now."""
+        options = self._config.recognition
+        return with_engine_hints(options, self._models.hints) if self._config.engine_hints else options
 
     def _transcribed(self, segment: int, hypothesis: Hypothesis) -> None:
         self._dispatch(events.Transcribed(segment, hypothesis))

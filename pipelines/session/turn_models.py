@@ -7,20 +7,30 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from pipelines.models.ports import Models, TurnModels
+    from pipelines.models.ports import Models, PhraseHint, TurnModels
 
 
 class ModelsByTurn:
-    """Keeps the versions that a turn begins with, so that all its work is done by the same ones."""
+    """Keeps the versions that a turn begins with, so that all its work is done by the same ones.
 
-    def __init__(self, models: Models) -> None:
-        self._models = models
+    Args:
+        models: all models.
+        variants: the chosen variant of a role.
+    """
+
+    def __init__(self, models: Models, variants: Mapping[str, str]) -> None:
+        self._models, self._variants = models, variants
         self._turns: dict[int, TurnModels] = {}
+
+    @property
+    def hints(self) -> tuple[PhraseHint, ...]:
+        """Phrase hints of the engine for intents that new turns begin with."""
+        return self._models.intents.hints
 
     def of(self, turn: int) -> TurnModels:
         """Returns the models of a turn; the first call keeps today's versions for it."""
         if turn not in self._turns:
-            self._turns[turn] = self._models.begin_turn()
+            self._turns[turn] = self._models.begin_turn(self._variants)
         return self._turns[turn]
 
     def versions(self, turn: int) -> Mapping[str, int]:

@@ -7,22 +7,20 @@ from typing import TYPE_CHECKING
 from pipelines.errors import ModelError
 from pipelines.load.workload import Workload
 from pipelines.messages import Reply
-from pipelines.session.conversation import Conversation, ConversationConfig
+from pipelines.session.conversation import Conversation
 from pipelines.stages.shipped import SHIPPED_STAGES
-from pipelines.turns.state import TurnSettings
 
 if TYPE_CHECKING:
     from pipelines.load.bulk import BulkGate
     from pipelines.models.ports import Models
-    from pipelines.stages.answering import Document
+    from pipelines.session.config import ConversationConfig
     from pipelines.stages.registry import StageRegistry
 
 
 async def answer_typed(
-    models: Models,
+    config: ConversationConfig,
     text: str,
-    documents: tuple[Document, ...],
-    budget_seconds: float,
+    models: Models,
     bulk: BulkGate | None = None,
     stages: StageRegistry = SHIPPED_STAGES,
 ) -> Reply:
@@ -31,7 +29,6 @@ async def answer_typed(
     Raises:
         ModelError: every stage failed.
     """
-    config = ConversationConfig(turns=TurnSettings(budget_seconds=budget_seconds), documents=documents)
     conversation = Conversation(config, models, None, Workload(bulk), stages)
     try:
         await conversation.add_text(text)

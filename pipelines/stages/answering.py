@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from pipelines.errors import InvalidInputError
+from pipelines.models.ports import Timing
 from pipelines.stages.registry import QA
+from pipelines.text.reading.checks import DISCOUNT, MIN_AGREEMENT, better_passage, is_negated
+from pipelines.text.reading.spans import whole_tokens
+from pipelines.text.reading.tables import read_tables
 from pipelines.text.spoken_questions import as_documents_write
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from pipelines.models.ports import AnswerModel, Timing, TurnModels
+    from pipelines.models.ports import AnswerModel, AnswerSpan, TurnModels
     from pipelines.session.config import ConversationConfig
     from pipelines.stages.registry import StageRequest
+    from pipelines.text.reading.passages import Passage
 
 MAX_DOCUMENT_CHARACTERS = 100_000
 MAX_DOCUMENTS = 32
@@ -115,10 +120,43 @@ async def find_answer(
     if not documents:
         return AnswerSearch()
     text = _SEPARATOR.join(document.text for document in documents)
-    span = await model.find(await as_documents_write(question, text), text, due)
-    if span.start is None or span.end is None:
-        return AnswerSearch(None, span.timing)
-    return AnswerSearch(_locate(documents, span.start, span.end, span.score), span.timing)
+    passage = read_tables(text)
+    asked = await as_documents_write(question, passage.text)
+    found = await model.find(asked, passage.text, due)
+    if found.start is None or found.end is None:
+        return AnswerSearch(None, found.timing)
+    found, passages = await _checked(model, asked, found, passage, due)
+    place = found.start or 0, found.end or 0
+    for read in passages:
+        source = read.source(*place)
+        if source is None:
+            # The answer is a heading that stands elsewhere.
+            return AnswerSearch(None, found.timing)
+        place = source
+    return AnswerSearch(_locate(documents, *whole_tokens(text, *place), found.score), found.timing)
+
+
+async def _checked(
+    model: AnswerModel, question: str, found: AnswerSpan, passage: Passage, due: float | None
+) -> tuple[AnswerSpan, tuple[Passage, ...]]:
+    """Asks again, of a part of the text, where an answer is doubtful.
+
+    Returns:
+        The answer, and the passages that it stands in, each made of the next.
+    """
+    is_doubtful, narrower = better_passage(question, passage.text, found.start or 0)
+    if not is_doubtful:
+        return found, (passage,)
+    if narrower is not None:
+        again = await model.find(question, narrower.text, due)
+        is_sure = not is_negated(question) or again.score >= MIN_AGREEMENT * found.score
+        if again.start is not None and is_sure:
+            timing = Timing(
+                found.timing.queue_seconds + again.timing.queue_seconds,
+                found.timing.compute_seconds + again.timing.compute_seconds,
+            )
+            return replace(again, timing=timing), (narrower, passage)
+    return replace(found, score=DISCOUNT * found.score), (passage,)
 
 
 def _locate(documents: Sequence[Document], start: int, end: int, score: float) -> Answer | None:

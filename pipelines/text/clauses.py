@@ -5,26 +5,30 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+MAX_CHARACTERS = 1_000
+"""Code points of the longest text that is split; a longer one is no list of wishes."""
 MAX_CLAUSES = 4
 """Clauses of one utterance; what follows belongs to the last."""
 
 _VERBS = (
-    "activate add adjust answer arrange ask begin book brew brighten bring buy calculate call cancel change check "
+    "activate add adjust answer arrange begin book brew brighten bring buy calculate call cancel change check "
     "clean clear close convert create deactivate decrease define delete describe dim do drop email end erase "
-    "explain find flip forward get give go grab hear help hold increase inform kill launch let let's light list "
+    "explain find flip forward get give go grab hear help hold increase inform kill launch let's light list "
     "listen locate lock look lower make mark message move mute open order pause phone pick play please post "
     "prepare put raise read recite recommend record reduce remind remove repeat reply report reserve restart "
-    "resume ring save say schedule search send set show shuffle shut silence skip sort speak start stop suggest "
-    "switch take tell text throw translate turn tweet unlock unmute update vacuum wake warm watch write"
+    "resume ring save schedule search send set show shuffle shut silence skip sort speak start stop suggest "
+    "switch take text throw translate turn tweet unlock unmute update vacuum wake warm watch"
 )
 _OPENERS = (
-    "what what's when where where's who who's which how how's why is are was were do does did can could would will i'd "
-    "i'll i don't never may"
+    "what what's when where where's who who's which how how's why is are was were does did can could would will "
+    "i'd don't"
 )
+_PHRASES = (r"tell\s+(?:me|us)", r"ask\s+me", r"write\s+to", r"i\s+(?:want|need|would)")
+"""Verbs that go on with a message, as "tell them", begin nothing new."""
 _STARTS = "|".join(sorted({*_VERBS.split(), *_OPENERS.split()}, key=len, reverse=True))
 _JOINT = re.compile(
     r"(?:\s*[,;.!?]\s+(?:(?:and|then|also|but|plus)\s+){0,3}|\s+(?:(?:and|then|also|but|plus)\s+){1,3})"
-    rf"(?=(?:please\s+|also\s+|then\s+)*(?:{_STARTS})\b)",
+    rf"(?=(?:please\s+|also\s+|then\s+)*(?:{_STARTS}|{'|'.join(_PHRASES)})\b)",
     re.IGNORECASE,
 )
 _MIN_WORDS = 2
@@ -46,6 +50,8 @@ def split_clauses(text: str) -> list[Clause]:
 
     What is found are places where a clause may begin; whether one does is for a model of intents to say.
     """
+    if len(text) > MAX_CHARACTERS:
+        return [Clause(0, len(text))]
     clauses, start = list[Clause](), 0
     for joint in _JOINT.finditer(text):
         if len(clauses) == MAX_CLAUSES - 1:

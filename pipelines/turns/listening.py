@@ -55,11 +55,25 @@ def hear(state: State, event: Heard) -> Step:
         event.probability, was_speech=state.was_speech, begins=config.speech_begins, ends=config.speech_ends
     )
     endpointer, boundary = state.endpointer.push(speech=speech)
-    state = replace(state, endpointer=endpointer, was_speech=speech, heard_to=state.heard_to + WINDOW_SAMPLES)
+    if boundary is Boundary.STOP and _goes_on(state):
+        endpointer, boundary = endpointer.begin(), None
+    state = replace(
+        state,
+        endpointer=endpointer,
+        was_speech=speech,
+        heard_to=state.heard_to + WINDOW_SAMPLES,
+        probabilities=(*state.probabilities, event.probability)[-config.start_windows :],
+    )
     if state.speaking is None:
         return _begin_turn(state) if boundary is Boundary.START else (state, ())
     if speech:
-        turn = replace(state.speaking, speech_end=state.heard_to)
+        turn = replace(
+            state.speaking,
+            speech_end=state.heard_to,
+            speech_peak=max(state.speaking.speech_peak, event.probability),
+            speech_mass=state.speaking.speech_mass + event.probability,
+            speech_windows=state.speaking.speech_windows + 1,
+        )
         state = replace(state, speaking=turn)
     if boundary is Boundary.LIKELY_STOP and state.speaking is not None:
         turn = replace(state.speaking, end_is_likely=True)
@@ -72,6 +86,12 @@ def hear(state: State, event: Heard) -> Step:
         state, more = _end_turn(state, EndReason.SILENCE, event.at, state.heard_to)
         effects += more
     return state, effects
+
+
+def _goes_on(state: State) -> bool:
+    """Whether what follows a pause still fits into the segment; see ``TurnSettings.join_samples``."""
+    segment = state.speaking.open_segment if state.speaking else None
+    return segment is not None and state.heard_to - segment.start < state.settings.join_samples
 
 
 def end_requested(state: State, event: EndRequested) -> Step:
@@ -116,7 +136,14 @@ def _begin_if_any_speech(state: State) -> Step:
 
 def _begin_turn(state: State) -> Step:
     onset = state.heard_to - (state.endpointer.windows_since_onset() or 1) * WINDOW_SAMPLES
-    turn = Turn(state.next_turn, onset=onset, speech_end=state.heard_to)
+    turn = Turn(
+        state.next_turn,
+        onset=onset,
+        speech_end=state.heard_to,
+        speech_peak=max(state.probabilities, default=0.0),
+        speech_mass=sum(state.probabilities),
+        speech_windows=sum(state.endpointer.recent),
+    )
     state = replace(state, speaking=turn, next_turn=state.next_turn + 1)
     state, effects = _open_segment(state, max(onset - PREROLL, state.floor, 0))
     return state, (Emit(SpeechBegan(turn.number, onset)), *effects)
@@ -193,7 +220,9 @@ def _cut(state: State, segment: Segment) -> Step:
     """Cuts a segment that became too long where it was quietest: its head is recognized anew, its tail goes on."""
     assert state.speaking is not None
     at = state.quiet.sample if state.quiet else state.heard_to
-    head = Segment(state.next_segment, segment.start, at, text=segment.text, covered_to=at, closing=True)
+    head = Segment(
+        state.next_segment, segment.start, at, text=segment.text, covered_to=at, closing=True, told=segment.told
+    )
     kept = tuple(other for other in state.speaking.segments if other.number != segment.number)
     dropped = _dropped_guess(state)
     turn = replace(state.speaking, segments=(*kept, head), guess=None, guessed_early=False)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from pipelines.messages import Notice, NoticeCode, Reply, Status, Transcript
 from pipelines.stages.registry import ASR
 from pipelines.turns.effects import CountGuess, Emit, GuessFate, RunStage, SetDeadline
+from pipelines.turns.stability import told_text
 from pipelines.turns.turn import Guess, Segment, Turn
 
 if TYPE_CHECKING:
@@ -60,11 +61,12 @@ def transcribed(state: State, event: Transcribed) -> Step:
         return state, ()
     turn, segment = found
     hypothesis = event.hypothesis
-    changed = hypothesis.text != segment.text
     covered_to = segment.start + hypothesis.covered_samples
+    stable_before = turn.stable_text
     segment = replace(
         segment,
         text=hypothesis.text,
+        told=told_text(segment, hypothesis, withholding=state.withholding),
         covered_to=covered_to,
         settled_to=covered_to if hypothesis.is_settled else segment.settled_to,
         alternatives=hypothesis.alternatives,
@@ -78,6 +80,7 @@ def transcribed(state: State, event: Transcribed) -> Step:
     if hypothesis.timing.compute_seconds > 0 or turn.asr_timing is None:
         turn = replace(turn, asr_timing=hypothesis.timing)
     effects: tuple[Effect, ...] = ()
+    changed = turn.stable_text != stable_before and bool(turn.stable_text)
     if changed and state.settings.interim_results and not turn.recognized:
         effects = (Emit(turn.transcript(is_final=False)),)
     state, telling = tell_likely_end(_put(state, turn))
@@ -159,6 +162,7 @@ def _advance(state: State, turn: Turn) -> Step:
     if turn.ended_at is None:
         return _guess_early(state, turn)
     if turn.recognized and not turn.text_is_final:
+        turn = turn.without_text() if turn.lacks_speech(state.settings.endpointing.speech_begins) else turn
         final = turn.final_transcript(state.settings.alternatives)
         turn = replace(turn, text_is_final=True, untold=(*turn.untold, final))
         state = state.with_ending(turn)

@@ -33,6 +33,7 @@ class TurnSettings:
             is likely.
         replies: whether utterances are understood and answered; otherwise they are only recognized.
         alternatives: how many texts a final transcript tells that may have been said.
+        join_samples: an utterance goes on over a pause while its segment is shorter than this, 16 kHz; 0: it ends.
     """
 
     endpointing: EndpointingConfig = dataclasses.field(default_factory=EndpointingConfig)
@@ -42,6 +43,7 @@ class TurnSettings:
     speculates: bool = True
     replies: bool = True
     alternatives: int = 0
+    join_samples: int = 0
 
 
 class QuietPoint(Struct, frozen=True):
@@ -59,6 +61,7 @@ class State(Struct, frozen=True):
         endpointer: follows speech and silence.
         heard_to: one past the last sample that was judged.
         was_speech: whether the last window was speech.
+        probabilities: those of speech in the last windows, as many as an utterance begins with.
         floor: audio before this sample belongs to an earlier utterance.
         speaking: the turn of the utterance under way.
         withholding: whether audio is held back because the speaker pauses.
@@ -75,6 +78,7 @@ class State(Struct, frozen=True):
     endpointer: Endpointer
     heard_to: int = 0
     was_speech: bool = False
+    probabilities: tuple[float, ...] = ()
     floor: int = 0
     speaking: Turn | None = None
     withholding: bool = False

@@ -21,6 +21,19 @@ if TYPE_CHECKING:
     from pipelines.stages.registry import PlannedStage, StageOutput
 
 
+MIN_SPEECH_PEAK = 0.7
+"""Probability of speech that at least one window of an utterance has, unless there is much of it."""
+
+MIN_SPEECH_MARGIN = 0.2
+"""By how much it exceeds the probability that speech begins with; the smaller of the two counts."""
+
+MIN_SPEECH_MASS = 8.0
+"""Sum of the probabilities of speech of so many windows: a quarter of a second. The shortest words have more."""
+
+MIN_SPEECH_WINDOWS = 3
+"""Windows of speech in the shortest word."""
+
+
 class Segment(Struct, frozen=True):
     """A part of an utterance that is one sequence of the recognizer.
 
@@ -29,6 +42,7 @@ class Segment(Struct, frozen=True):
         start: first sample of it.
         sent_to: one past the last sample sent.
         text: what was recognized so far.
+        told: what is told of it in transcripts that may still change; see ``pipelines.turns.stability``.
         covered_to: one past the last sample that ``text`` covers.
         settled_to: one past the last sample up to which ``text`` is what the final one would be.
         closing: whether nothing more will be sent.
@@ -47,6 +61,7 @@ class Segment(Struct, frozen=True):
     final: bool = False
     alternatives: tuple[Alternative, ...] = ()
     words: tuple[TimedWord, ...] = ()
+    told: str = ""
 
     @property
     def settled(self) -> bool:
@@ -120,6 +135,9 @@ class Turn(Struct, frozen=True):
         number: its number within the conversation, from 1.
         onset: first sample of speech.
         speech_end: one past the last sample of speech.
+        speech_peak: the highest probability of speech among the windows of the utterance.
+        speech_mass: their sum.
+        speech_windows: how many of them are speech.
         segments: the parts of the utterance, in order; empty for a typed turn.
         ended_at: when the utterance was over, in seconds; None while it goes on.
         reason: what ended it.
@@ -137,6 +155,9 @@ class Turn(Struct, frozen=True):
     number: int
     onset: int = 0
     speech_end: int = 0
+    speech_peak: float = 1.0
+    speech_mass: float = MIN_SPEECH_MASS
+    speech_windows: int = MIN_SPEECH_WINDOWS
     segments: tuple[Segment, ...] = ()
     ended_at: float | None = None
     reason: EndReason | None = None
@@ -167,6 +188,23 @@ class Turn(Struct, frozen=True):
         return " ".join(segment.text for segment in self.segments if segment.text)
 
     @property
+    def stable_text(self) -> str:
+        """What of it is told while it may still change."""
+        return " ".join(segment.told for segment in self.segments if segment.told)
+
+    def lacks_speech(self, speech_begins: float) -> bool:
+        """Whether there is so little speech in an utterance that its text is an invention.
+
+        An utterance that the caller ended has speech in it because the caller says so.
+
+        Args:
+            speech_begins: probability from which on the caller takes a window for speech.
+        """
+        faint = self.speech_peak < min(MIN_SPEECH_PEAK, speech_begins + MIN_SPEECH_MARGIN)
+        few = self.speech_windows < MIN_SPEECH_WINDOWS
+        return (faint or few) and self.speech_mass < MIN_SPEECH_MASS and self.reason is not EndReason.REQUESTED
+
+    @property
     def recognized(self) -> bool:
         """Whether all text of an utterance that is over is final."""
         return self.ended_at is not None and all(segment.final for segment in self.segments)
@@ -184,9 +222,8 @@ class Turn(Struct, frozen=True):
         covered_to = max((segment.covered_to for segment in self.segments), default=self.onset)
         end = self.speech_end if is_final else covered_to
         words = tuple(word for segment in self.segments for word in segment.words)
-        return Transcript(
-            self.number, self.text, is_final, self.onset, max(end, self.onset), end_is_likely, words=words
-        )
+        text = self.text if is_final or end_is_likely else self.stable_text
+        return Transcript(self.number, text, is_final, self.onset, max(end, self.onset), end_is_likely, words=words)
 
     def final_transcript(self, alternatives: int) -> Transcript:
         """Returns what was recognized as a message that tells at most so many alternatives."""
@@ -197,6 +234,11 @@ class Turn(Struct, frozen=True):
             confidence=found[0].confidence if any(segment.alternatives for segment in self.segments) else 0.0,
             request_id=self.request_id,
         )
+
+    def without_text(self) -> Turn:
+        """Returns the turn with nothing recognized."""
+        segments = tuple(replace(s, text="", told="", alternatives=(), words=()) for s in self.segments)
+        return replace(self, segments=segments)
 
     def with_segment(self, segment: Segment) -> Turn:
         """Returns the turn with ``segment`` in the place of the one with its number, or behind the others."""

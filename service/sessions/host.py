@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pipelines.errors import InvalidInputError
+from pipelines.models.shipped import SHIPPED
 from pipelines.session.conversation import Conversation
 from pipelines.stages.shipped import SHIPPED_STAGES
 from service.admission.admission import RecordingMemory
@@ -12,7 +14,10 @@ from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pipelines.load.workload import Workload
+    from pipelines.models.contracts import EngineRegistry
     from pipelines.models.ports import Models
     from pipelines.session.config import ConversationConfig
     from pipelines.stages.registry import StageRegistry
@@ -32,6 +37,7 @@ class SessionHost:
         open_conversations: knows the conversations that are held.
         memory: holds recordings.
         stages: what is made of a turn's text.
+        engines: the engines that serve, of whose variants callers choose.
         speculates: whether replies are worked out during the trailing silence.
     """
 
@@ -42,12 +48,31 @@ class SessionHost:
     open_conversations: OpenConversations = field(default_factory=OpenConversations)
     memory: RecordingMemory = field(default_factory=RecordingMemory)
     stages: StageRegistry = SHIPPED_STAGES
+    engines: EngineRegistry = SHIPPED
     speculates: bool = True
 
     @property
     def workload(self) -> Workload:
         """What all conversations share."""
         return self.open_conversations.workload
+
+    def check_variants(self, variants: Mapping[str, str], field_name: str) -> dict[str, str]:
+        """Returns the choice of a caller among the engines of each role.
+
+        Args:
+            variants: the chosen variant, by role.
+            field_name: the field that it stands in.
+
+        Raises:
+            InvalidInputError: there is no such role, or no such variant of it.
+        """
+        for role, variant in variants.items():
+            known = self.engines.variants(role)
+            if variant not in known:
+                served = f"choose one of {', '.join(known)}" if known else "leave it out"
+                message = f"no variant {variant!r} of {role!r} is served: {served}"
+                raise InvalidInputError(f"{field_name}[{role}]", "UNKNOWN_VARIANT", message)
+        return dict(variants)
 
     def conversation(
         self, config: ConversationConfig, voice: VoiceActivity | None = None, name: str = ""

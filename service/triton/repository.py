@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipelines.models.contracts import engine_name
 from pipelines.models.shipped import SHIPPED
-from pipelines.models.triton import BadConfigError, steps
+from pipelines.models.triton import BadConfigError, renamed, steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -33,6 +35,7 @@ def composed(
     settings: Settings | None = None,
     within: Path | None = None,
     registry: EngineRegistry = SHIPPED,
+    variants: Mapping[str, Path] | None = None,
 ) -> Iterator[Path]:
     """Gives a model repository with the models of ``default`` and of ``engines`` while the body runs.
 
@@ -42,6 +45,7 @@ def composed(
         settings: what is set otherwise than in the models' ``config.pbtxt``.
         within: the folder that it is made in; None for that of temporary files.
         registry: the engines; those that are required must be there.
+        variants: engine directories that are served beside the others, by the name of the variant.
 
     Raises:
         FileNotFoundError: there is no such model repository, or it lacks an engine.
@@ -51,6 +55,10 @@ def composed(
     models = overlaid(default, engines, registry)
     changed = _changed(models, settings) if settings else {}
     with tempfile.TemporaryDirectory(prefix="vivavoce-models-", dir=within) as directory:
+        for variant, engine in (variants or {}).items():
+            for name, folder in _models_of(engine).items():
+                config = renamed(_read_config(folder / CONFIG), partial(engine_name, variant=variant))
+                link_with_config(folder, Path(directory, engine_name(name, variant)), config)
         for name, folder in models.items():
             if name in changed:
                 link_with_config(folder, Path(directory, name), changed[name])
@@ -67,16 +75,33 @@ def overlaid(default: Path, engines: Sequence[Path], registry: EngineRegistry = 
         )
     models = _models(default)
     for engine in engines:
-        found = _models(engine / "triton")
-        if not found:
-            raise NoEngineError(
-                f"{engine} is no engine directory: it needs a folder triton/ with models, as `vivavoce train` writes it"
-            )
-        models |= found
-    missing = [name for name in registry.required if name not in models]
+        models |= _models_of(engine)
+    missing = [name for name in registry.required if not registry[name].variant and name not in models]
     if missing:
         raise FileNotFoundError(f"the model repository {default} has no model {' and no '.join(missing)}: add it")
     return models
+
+
+def role_of(engine: Path, registry: EngineRegistry = SHIPPED) -> str:
+    """Returns the role of an engine directory.
+
+    Raises:
+        NoEngineError: it holds no models, or none of a role that the registry has.
+    """
+    models = _models_of(engine)
+    found = [contract.role for contract in registry if contract.name in models]
+    if not found:
+        raise NoEngineError(f"{engine} has no engine for a role of the service: use one of {', '.join(registry.names)}")
+    return found[0]
+
+
+def _models_of(engine: Path) -> dict[str, Path]:
+    found = _models(engine / "triton")
+    if not found:
+        raise NoEngineError(
+            f"{engine} is no engine directory: it needs a folder triton/ with models, as `vivavoce train` writes it"
+        )
+    return found
 
 
 def _changed(models: Mapping[str, Path], settings: Settings) -> dict[str, str]:

@@ -116,7 +116,7 @@ class Watchdog:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._count_idle_time(serves))
             for contract in self._registry:
-                tasks.create_task(self._follow(contract.role))
+                tasks.create_task(self._follow(contract.name))
             if self._loads:
                 tasks.create_task(self._keep_loaded())
 

@@ -107,9 +107,10 @@ def test_hints_that_are_not_ready_or_fail_cost_nobody_else_the_text(
 def test_a_partial_search_goes_on_from_what_was_recognized(
     recognizer: MoonshineRecognizer, recordings: list[np.ndarray]
 ) -> None:
-    utterance = heard(recordings[0][: 2 * SAMPLE_RATE], recognizer, CAFE)
+    so_far = round(2.2 * SAMPLE_RATE)
+    utterance = heard(recordings[0][:so_far], recognizer, CAFE)
     utterance.tokens = list(recognizer.search([utterance], thorough=False)[0][0].tokens)
-    utterance.append(recordings[0][2 * SAMPLE_RATE :])
+    utterance.append(recordings[0][so_far:])
     partial = recognizer.text(recognizer.search([utterance], thorough=False)[0][0].tokens)
     # It may write "to-morrow".
     assert jiwer.wer(words(MANIFEST[0]["text"]).replace(" ", ""), words(partial).replace(" ", "")) == 0

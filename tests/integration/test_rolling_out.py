@@ -9,7 +9,6 @@ import os
 import signal
 import stat
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import grpc
@@ -21,20 +20,20 @@ from demo.manifest import utterances
 from service.api.riva.proto import riva_nlp_pb2, riva_nlp_pb2_grpc
 from service.grpc_server.admin_socket import default_path
 from service.processes.child_process import listening
+from tests.integration.engine_folders import engine, intents
 from tests.integration.reflection_client import ReflectionClient
 from vivavoce import ModelState
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
 
-SHIPPED = Path(__file__).parents[2] / "model_repository"
 SERVE = ["-m", "vivavoce", "serve", "--port", "0", "--max-conversations", "64"]
 PATIENT_SECONDS = 30.0
 PUSH_TO_TALK = vivavoce.Endpointing(disabled=True)
 LIGHTS = next(utterance for utterance in utterances() if utterance.path.stem == "lights")
 DOCUMENT = "The night ferry to Tromsø leaves at a quarter past nine from pier four. Dogs travel free."
-STEPS = ("intent_slot", "intent_slot_tokenize", "intent_slot_bert", "intent_slot_decode")
 
 
 @dataclass(frozen=True)
@@ -82,28 +81,6 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         patch.setenv("TMPDIR", str(temporary))
         with listening(SERVE, folder / "log") as (process, address):
             yield Running(process, address, temporary)
-
-
-def engine(folder: Path, *models: str) -> Path:
-    """Makes an engine directory of links to the shipped models."""
-    for model in models:
-        (folder / "triton" / model / "1").mkdir(parents=True)
-        for path in (SHIPPED / model).rglob("*"):
-            target = folder / "triton" / model / path.relative_to(SHIPPED / model)
-            if path.is_file() and "__pycache__" not in path.parts:
-                target.parent.mkdir(exist_ok=True)
-                target.symlink_to(path)
-    return folder
-
-
-def intents(folder: Path, name: str) -> Path:
-    """Makes an engine directory whose intents are called ``NAME.intent``, so that its replies are told from others."""
-    engine(folder, *STEPS)
-    labels = folder / "triton" / "intent_slot_decode" / "1" / "labels.json"
-    content = json.loads(labels.read_text())
-    labels.unlink()
-    labels.write_text(json.dumps(content | {"intents": [f"{name}.{intent}" for intent in content["intents"]]}))
-    return folder
 
 
 @dataclass

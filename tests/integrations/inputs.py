@@ -13,7 +13,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PASSED = Path(__file__).with_name("passed.sha256")
-INPUTS = ("protos", "service", "pipelines", "clients/vivavoce", "tests/integrations", "docs/integrations.md")
+INPUTS = (
+    "protos",
+    "service",
+    "pipelines",
+    "engines",
+    "model_repository",
+    "clients",
+    "tests/integrations",
+    "docs/integrations.md",
+    "pyproject.toml",
+    "constraints.txt",
+)
 """Files and folders of the project that other people's clients depend on, or their tests."""
 
 
@@ -30,10 +41,15 @@ def _files(root: Path) -> set[Path]:
     roots = [root / name for name in INPUTS]
     found = {file for folder in roots for file in folder.rglob("*")} | set(roots)
     return {
-        file
-        for file in found
-        if file.is_file() and "__pycache__" not in file.parts and file.name != PASSED.name and file.suffix != ".pyc"
+        file for file in found if file.is_file() and not _is_built(file.relative_to(root)) and file.name != PASSED.name
     }
+
+
+def _is_built(file: Path) -> bool:
+    """Whether a file, given below the root, is made by Python, an installer or `make setup` from other inputs."""
+    if file.suffix in {".pyc", ".ort"} or "__pycache__" in file.parts or file.parent.name.endswith(".egg-info"):
+        return True
+    return any(part.startswith(("moonshine-", ".")) for part in file.parts)
 
 
 def main(word: str) -> int:

@@ -40,6 +40,8 @@ def test_nothing_else_counts(project: Path):
     (project / "docs/models.md").write_text("another text")
     (project / "service/api/riva/__pycache__").mkdir()
     (project / "service/api/riva/__pycache__/speech.cpython-311.pyc").write_bytes(b"compiled")
+    (project / "model_repository/asr/1/moonshine-tiny-en").mkdir(parents=True)
+    (project / "model_repository/asr/1/moonshine-tiny-en/encoder.ort").write_bytes(b"built")
     assert inputs.fingerprint(project) == before
 
 

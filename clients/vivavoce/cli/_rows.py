@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vivavoce import Answer, Intent, Reconnected, Reply, ReplyStatus, Stage, StageLatency
+from vivavoce import Answer, Intent, Reconnected, Reply, ReplyStatus, Stage, StageLatency, UtteranceKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,11 @@ class Row:
 def reply_rows(reply: Reply, budget_seconds: float) -> Iterator[Row]:
     """Yields the lines that tell a person about `reply`, which had `budget_seconds`."""
     yield _intent_row(reply, reply.intent)
-    if reply.slots:
+    if len(reply.readings) > 1:
+        for reading in reply.readings:
+            details = "".join(f", {slot.name} = {printable(slot.value)}" for slot in reading.slots)
+            yield Row("part", f"{printable(reading.intent.name)}{details}")
+    elif reply.slots:
         yield Row("slots", ", ".join(f"{slot.name} = {printable(slot.value)}" for slot in reply.slots))
     if reply.answer is not None:
         yield Row("answer", _answer(reply.answer))
@@ -66,7 +70,14 @@ def milliseconds(seconds: float) -> str:
 def _intent_row(reply: Reply, intent: Intent | None) -> Row:
     if intent is None:
         return Row("intent", "not known in time" if Stage.NLU in reply.overran else "not known", is_warning=True)
-    return Row("intent", f"{printable(intent.name)} ({intent.confidence:.0%})")
+    kind = (
+        "" if intent.kind is UtteranceKind.UNSPECIFIED else f", {'negated ' if intent.negated else ''}{_kind(intent)}"
+    )
+    return Row("intent", f"{printable(intent.name)} ({intent.confidence:.0%}{kind})")
+
+
+def _kind(intent: Intent) -> str:
+    return str(intent.kind.value).lower()
 
 
 def _answer(answer: Answer) -> str:

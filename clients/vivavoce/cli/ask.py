@@ -8,11 +8,20 @@ from typing import TYPE_CHECKING
 import click
 
 import vivavoce
-from vivavoce.cli.options import budget_option, context_options, json_option, read_documents, seconds, server_option
+from vivavoce.cli.options import (
+    budget_option,
+    context_options,
+    json_option,
+    read_documents,
+    seconds,
+    server_option,
+    understanding_options,
+    variant_option,
+)
 from vivavoce.cli.views import View, choose_view
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 
@@ -21,6 +30,8 @@ if TYPE_CHECKING:
 @server_option
 @context_options
 @budget_option
+@variant_option
+@understanding_options
 @json_option
 def ask(
     texts: Sequence[str],
@@ -29,6 +40,9 @@ def ask(
     contexts: Sequence[str],
     context_files: Sequence[Path],
     budget_ms: int | None,
+    variants: Mapping[str, str],
+    intents: int,
+    time_zone: str,
     as_json: bool,
 ) -> None:
     """Ask questions or give commands in writing: one reply a TEXT, in order."""
@@ -37,7 +51,14 @@ def ask(
     async def work(view: View) -> None:
         async with vivavoce.connect(server) as client:
             for text in texts:
-                reply = await client.ask(text, documents=documents, reply_budget_seconds=seconds(budget_ms))
+                reply = await client.ask(
+                    text,
+                    documents=documents,
+                    reply_budget_seconds=seconds(budget_ms),
+                    max_intents=intents,
+                    time_zone=time_zone,
+                    variants=variants,
+                )
                 view.begin("" if as_json else text)
                 view.show(reply)
                 view.end()

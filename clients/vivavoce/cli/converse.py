@@ -13,17 +13,20 @@ from vivavoce.cli.extras import extra
 from vivavoce.cli.options import (
     budget_option,
     context_options,
+    engine_hints_option,
     hint_options,
     json_option,
     read_documents,
     read_hints,
     seconds,
     server_option,
+    understanding_options,
+    variant_option,
 )
 from vivavoce.cli.views import View, choose_view
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, Iterable, Sequence
+    from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -37,6 +40,9 @@ if TYPE_CHECKING:
 @click.option("--one-utterance", is_flag=True, help="The whole file is one turn, as with push-to-talk.")
 @budget_option
 @hint_options
+@variant_option
+@engine_hints_option
+@understanding_options
 @json_option
 def converse(
     files: Sequence[Path],
@@ -47,10 +53,14 @@ def converse(
     no_realtime: bool,
     one_utterance: bool,
     budget_ms: int | None,
+    variants: Mapping[str, str],
     hints: Sequence[str],
     hint_files: Sequence[Path],
     boost: float | None,
     alternatives: int,
+    no_engine_hints: bool,
+    intents: int,
+    time_zone: str,
     as_json: bool,
 ) -> None:
     """Speak recordings, at the pace of speech, and show what is understood.
@@ -75,6 +85,10 @@ def converse(
                     phrase_hints=phrase_hints,
                     reply_budget_seconds=seconds(budget_ms),
                     max_alternatives=alternatives,
+                    variants=variants,
+                    max_intents=intents,
+                    time_zone=time_zone,
+                    ignore_engine_hints=no_engine_hints,
                 )
                 await show_conversation(conversation, view, str(recording.path))
 

@@ -16,18 +16,21 @@ from vivavoce.cli.extras import extra
 from vivavoce.cli.options import (
     budget_option,
     context_options,
+    engine_hints_option,
     hint_options,
     json_option,
     read_documents,
     read_hints,
     seconds,
     server_option,
+    understanding_options,
+    variant_option,
 )
 from vivavoce.cli.views import View, choose_view
 from vivavoce.microphone import Device, Microphone, devices
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 _RECONNECT_SECONDS = 30.0
@@ -40,6 +43,9 @@ _RECONNECT_SECONDS = 30.0
 @context_options
 @budget_option
 @hint_options
+@variant_option
+@engine_hints_option
+@understanding_options
 @json_option
 def mic(
     *,
@@ -49,10 +55,14 @@ def mic(
     contexts: Sequence[str],
     context_files: Sequence[Path],
     budget_ms: int | None,
+    variants: Mapping[str, str],
     hints: Sequence[str],
     hint_files: Sequence[Path],
     boost: float | None,
     alternatives: int,
+    no_engine_hints: bool,
+    intents: int,
+    time_zone: str,
     as_json: bool,
 ) -> None:
     """Speak into the microphone and see what is understood. Ctrl-C ends it, when the last reply is there."""
@@ -78,6 +88,10 @@ def mic(
                     phrase_hints=phrase_hints,
                     reply_budget_seconds=seconds(budget_ms),
                     max_alternatives=alternatives,
+                    variants=variants,
+                    max_intents=intents,
+                    time_zone=time_zone,
+                    ignore_engine_hints=no_engine_hints,
                     reconnect_seconds=_RECONNECT_SECONDS,
                 )
                 await show_conversation(conversation, view)

@@ -89,6 +89,33 @@ def hint_options(command: _C) -> _C:
     return hint(file(boost(alternatives(command))))
 
 
+def understanding_options(command: _C) -> _C:
+    """Adds `--intents` and `--time-zone`."""
+    intents = click.option(
+        "--intents",
+        metavar="N",
+        type=click.IntRange(0, 10),
+        default=0,
+        help="Tell the N most likely intents with every reply.",
+    )
+    zone = click.option(
+        "--time-zone",
+        metavar="NAME",
+        default="",
+        help="Resolve dates and times in this zone, as Europe/Berlin.  [default: that of the server]",
+    )
+    return intents(zone(command))
+
+
+def engine_hints_option(command: _C) -> _C:
+    """Adds `--no-engine-hints`."""
+    return click.option(
+        "--no-engine-hints",
+        is_flag=True,
+        help="Do without the phrase hints that the server's engine for intents brings.",
+    )(command)
+
+
 def read_hints(
     hints: Sequence[str], hint_files: Sequence[Path], boost: float | None
 ) -> tuple[vivavoce.PhraseHints, ...]:
@@ -131,6 +158,26 @@ class FileToWrite(click.Path):
         if not os.access(folder, os.W_OK):
             self.fail(f"the folder {folder} cannot be written to: write elsewhere.", param, ctx)
         return path
+
+
+def variant_option(command: _C) -> _C:
+    """Adds `--variant`, which may be repeated."""
+    return click.option(
+        "--variant",
+        "variants",
+        metavar="ROLE=NAME",
+        multiple=True,
+        callback=_pairs,
+        help="Be served by this engine of a role, such as intent_slot=bar. May be repeated.",
+    )(command)
+
+
+def _pairs(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> dict[str, str]:
+    """Reads `ROLE=NAME` pairs."""
+    for value in values:
+        if not re.fullmatch(r"[^=\s]+=[^=\s]+", value):
+            raise click.BadParameter(f"{value!r} is not of the form ROLE=NAME.")
+    return dict(value.split("=", 1) for value in values)
 
 
 def json_option(command: _C) -> _C:

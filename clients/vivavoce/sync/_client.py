@@ -18,9 +18,11 @@ from vivavoce._recording import check_pace
 from vivavoce._speech import SPEECH_AUDIO, Pronunciation, SpeechChunk
 from vivavoce.sync._background import background
 from vivavoce.sync._exchange import Exchange
+from vivavoce.sync._speech import chunks
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Sequence
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+    from datetime import datetime
     from types import TracebackType
     from typing import Any, TypeVar
 
@@ -164,6 +166,11 @@ class Client:
         reply_budget_seconds: float | None = None,
         max_alternatives: int = 0,
         reconnect_seconds: float = 0.0,
+        variants: Mapping[str, str] | None = None,
+        max_intents: int = 0,
+        time_zone: str = "",
+        current_time: datetime | None = None,
+        ignore_engine_hints: bool = False,
     ) -> Conversation:
         """Begins a conversation: `for event in client.converse(...)`.
 
@@ -179,6 +186,11 @@ class Client:
             reply_budget_seconds: Time within which a reply is sent, 0.02 to 60; None leaves it to the server (0.3).
             max_alternatives: How many texts final transcripts tell that may have been said, 0 to 10.
             reconnect_seconds: How long a lost connection is tried to be made anew; 0 for not at all.
+            variants: The engine of a role by its name, where the server has several: `{"intent_slot": "bar"}`.
+            max_intents: How many intents `Intent.candidates` tells, 0 to 10.
+            time_zone: IANA name of the time zone in which "tomorrow at seven" is resolved; "" for that of the server.
+            current_time: What the clock shows there; None leaves it to the server.
+            ignore_engine_hints: Whether recognition does without the phrase hints that the engine for intents brings.
 
         Returns:
             The conversation, which has begun.
@@ -203,6 +215,11 @@ class Client:
                 reply_budget_seconds=reply_budget_seconds,
                 max_alternatives=max_alternatives,
                 reconnect_seconds=reconnect_seconds,
+                variants=variants,
+                max_intents=max_intents,
+                time_zone=time_zone,
+                current_time=current_time,
+                ignore_engine_hints=ignore_engine_hints,
             )
             exchange.begin(conversation)
             self._exchanges = {one for one in self._exchanges if not one.ended} | {exchange}
@@ -213,7 +230,15 @@ class Client:
         return Conversation(exchange)
 
     def ask(
-        self, text: str, *, documents: Iterable[Document | str] = (), reply_budget_seconds: float | None = None
+        self,
+        text: str,
+        *,
+        documents: Iterable[Document | str] = (),
+        reply_budget_seconds: float | None = None,
+        variants: Mapping[str, str] | None = None,
+        max_intents: int = 0,
+        time_zone: str = "",
+        current_time: datetime | None = None,
     ) -> Reply:
         """Asks for the reply to one typed turn.
 
@@ -221,11 +246,25 @@ class Client:
             text: The question or command, at most 2,000 code points.
             documents: Texts that the answer is looked for in.
             reply_budget_seconds: Time within which the reply is sent, 0.02 to 60; None leaves it to the server (0.3).
+            variants: See `converse`.
+            max_intents: How many intents `Intent.candidates` tells, 0 to 10.
+            time_zone: See `converse`.
+            current_time: See `converse`.
 
         Raises:
             VivavoceError: One of its kinds.
         """
-        return self._run(lambda: self._client.ask(text, documents=documents, reply_budget_seconds=reply_budget_seconds))
+        return self._run(
+            lambda: self._client.ask(
+                text,
+                documents=documents,
+                reply_budget_seconds=reply_budget_seconds,
+                max_intents=max_intents,
+                time_zone=time_zone,
+                current_time=current_time,
+                variants=variants,
+            )
+        )
 
     def say(
         self,
@@ -250,17 +289,7 @@ class Client:
         async def begin() -> AsyncGenerator[SpeechChunk, None]:
             return self._client.say(text, ssml=ssml, voice=voice, audio=audio, speed=speed, seed=seed, lexicon=lexicon)
 
-        return self._chunks(self._run(begin))
-
-    def _chunks(self, speech: AsyncGenerator[SpeechChunk, None]) -> Generator[SpeechChunk, None, None]:
-        async def following() -> SpeechChunk | None:
-            return await anext(speech, None)
-
-        try:
-            while (chunk := self._run(following)) is not None:
-                yield chunk
-        finally:
-            background.run(speech.aclose())
+        return chunks(self._run(begin), self._run)
 
     def _run(self, work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
         if not self._open:

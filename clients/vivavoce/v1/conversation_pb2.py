@@ -23,64 +23,73 @@ _sym_db = _symbol_database.Default()
 
 
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from vivavoce.v1 import reply_pb2 as vivavoce_dot_v1_dot_reply__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1evivavoce/v1/conversation.proto\x12\x0bvivavoce.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x17vivavoce/v1/reply.proto\"\xbd\x01\n\x0f\x43onverseRequest\x12\x31\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x1f.vivavoce.v1.ConversationConfigH\x00\x12\x0f\n\x05\x61udio\x18\x02 \x01(\x0cH\x00\x12\x0e\n\x04text\x18\x03 \x01(\tH\x00\x12\x37\n\x10\x65nd_of_utterance\x18\x04 \x01(\x0b\x32\x1b.vivavoce.v1.EndOfUtteranceH\x00\x12\x12\n\nrequest_id\x18\x05 \x01(\tB\t\n\x07request\"\x10\n\x0e\x45ndOfUtterance\"\xc7\x02\n\x12\x43onversationConfig\x12\'\n\x05\x61udio\x18\x01 \x01(\x0b\x32\x18.vivavoce.v1.AudioConfig\x12\x15\n\rlanguage_code\x18\x02 \x01(\t\x12\x17\n\x0finterim_results\x18\x03 \x01(\x08\x12\x33\n\x0b\x65ndpointing\x18\x04 \x01(\x0b\x32\x1e.vivavoce.v1.EndpointingConfig\x12(\n\tdocuments\x18\x05 \x03(\x0b\x32\x15.vivavoce.v1.Document\x12.\n\x0cphrase_hints\x18\x06 \x03(\x0b\x32\x18.vivavoce.v1.PhraseHints\x12/\n\x0creply_budget\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x18\n\x10max_alternatives\x18\x08 \x01(\x05\"j\n\x0b\x41udioConfig\x12,\n\x08\x65ncoding\x18\x01 \x01(\x0e\x32\x1a.vivavoce.v1.AudioEncoding\x12\x16\n\x0esample_rate_hz\x18\x02 \x01(\x05\x12\x15\n\rchannel_count\x18\x03 \x01(\x05\"\xe8\x01\n\x11\x45ndpointingConfig\x12\x10\n\x08\x64isabled\x18\x01 \x01(\x08\x12/\n\x0cstart_window\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x1c\n\x0fstart_threshold\x18\x03 \x01(\x02H\x00\x88\x01\x01\x12.\n\x0bstop_window\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x1b\n\x0estop_threshold\x18\x05 \x01(\x02H\x01\x88\x01\x01\x42\x12\n\x10_start_thresholdB\x11\n\x0f_stop_threshold\"<\n\x0bPhraseHints\x12\x0f\n\x07phrases\x18\x01 \x03(\t\x12\x12\n\x05\x62oost\x18\x02 \x01(\x02H\x00\x88\x01\x01\x42\x08\n\x06_boost\"\xd4\x02\n\x10\x43onverseResponse\x12\'\n\x07started\x18\x01 \x01(\x0b\x32\x14.vivavoce.v1.StartedH\x00\x12\x30\n\x0cspeech_began\x18\x02 \x01(\x0b\x32\x18.vivavoce.v1.SpeechBeganH\x00\x12-\n\ntranscript\x18\x03 \x01(\x0b\x32\x17.vivavoce.v1.TranscriptH\x00\x12\x30\n\x0cspeech_ended\x18\x04 \x01(\x0b\x32\x18.vivavoce.v1.SpeechEndedH\x00\x12#\n\x05reply\x18\x05 \x01(\x0b\x32\x12.vivavoce.v1.ReplyH\x00\x12%\n\x06notice\x18\x06 \x01(\x0b\x32\x13.vivavoce.v1.NoticeH\x00\x12,\n\ngoing_away\x18\x07 \x01(\x0b\x32\x16.vivavoce.v1.GoingAwayH\x00\x42\n\n\x08response\"\"\n\x07Started\x12\x17\n\x0f\x63onversation_id\x18\x01 \x01(\t\"E\n\x0bSpeechBegan\x12\x0c\n\x04turn\x18\x01 \x01(\x05\x12(\n\x05start\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\"\xe4\x01\n\nTranscript\x12\x0c\n\x04turn\x18\x01 \x01(\x05\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x10\n\x08is_final\x18\x03 \x01(\x08\x12(\n\x05start\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12&\n\x03\x65nd\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12.\n\x0c\x61lternatives\x18\x06 \x03(\x0b\x32\x18.vivavoce.v1.Alternative\x12\x12\n\nconfidence\x18\x07 \x01(\x02\x12\x12\n\nrequest_id\x18\x08 \x01(\t\"/\n\x0b\x41lternative\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x12\n\nconfidence\x18\x02 \x01(\x02\"\x7f\n\x0bSpeechEnded\x12\x0c\n\x04turn\x18\x01 \x01(\x05\x12&\n\x03\x65nd\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12&\n\x06reason\x18\x03 \x01(\x0e\x32\x16.vivavoce.v1.EndReason\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"b\n\x06Notice\x12%\n\x04\x63ode\x18\x01 \x01(\x0e\x32\x17.vivavoce.v1.NoticeCode\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0c\n\x04turn\x18\x03 \x01(\x05\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"c\n\tGoingAway\x12,\n\x06reason\x18\x01 \x01(\x0e\x32\x1c.vivavoce.v1.GoingAwayReason\x12(\n\x05grace\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x8c\x01\n\nAskRequest\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x15\n\rlanguage_code\x18\x02 \x01(\t\x12(\n\tdocuments\x18\x03 \x03(\x0b\x32\x15.vivavoce.v1.Document\x12/\n\x0creply_budget\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\"0\n\x0b\x41skResponse\x12!\n\x05reply\x18\x01 \x01(\x0b\x32\x12.vivavoce.v1.Reply\"\xea\x01\n\nSayRequest\x12\x0e\n\x04text\x18\x01 \x01(\tH\x00\x12\x0e\n\x04ssml\x18\x02 \x01(\tH\x00\x12\r\n\x05voice\x18\x03 \x01(\t\x12\x15\n\rlanguage_code\x18\x04 \x01(\t\x12,\n\x08\x65ncoding\x18\x05 \x01(\x0e\x32\x1a.vivavoce.v1.AudioEncoding\x12\x16\n\x0esample_rate_hz\x18\x06 \x01(\x05\x12\r\n\x05speed\x18\x07 \x01(\x02\x12\x0c\n\x04seed\x18\x08 \x01(\x03\x12*\n\x07lexicon\x18\t \x03(\x0b\x32\x19.vivavoce.v1.LexiconEntryB\x07\n\x05input\"=\n\x0cLexiconEntry\x12\x0c\n\x04word\x18\x01 \x01(\t\x12\x10\n\x08phonemes\x18\x02 \x01(\t\x12\r\n\x05\x61lias\x18\x03 \x01(\t\"J\n\x0bSayResponse\x12\r\n\x05\x61udio\x18\x01 \x01(\x0c\x12,\n\tsentences\x18\x02 \x03(\x0b\x32\x19.vivavoce.v1.SentenceMark\"F\n\x0cSentenceMark\x12\x0c\n\x04text\x18\x01 \x01(\t\x12(\n\x05start\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration*\xdd\x01\n\rAudioEncoding\x12\x1e\n\x1a\x41UDIO_ENCODING_UNSPECIFIED\x10\x00\x12\x1d\n\x19\x41UDIO_ENCODING_LINEAR_PCM\x10\x01\x12\x17\n\x13\x41UDIO_ENCODING_FLAC\x10\x02\x12\x18\n\x14\x41UDIO_ENCODING_MULAW\x10\x03\x12\x17\n\x13\x41UDIO_ENCODING_ALAW\x10\x04\x12\x1a\n\x16\x41UDIO_ENCODING_OGGOPUS\x10\x05\x12%\n!AUDIO_ENCODING_LINEAR_PCM_FLOAT32\x10\x06*t\n\tEndReason\x12\x1a\n\x16\x45ND_REASON_UNSPECIFIED\x10\x00\x12\x16\n\x12\x45ND_REASON_SILENCE\x10\x01\x12\x18\n\x14\x45ND_REASON_REQUESTED\x10\x02\x12\x19\n\x15\x45ND_REASON_HALF_CLOSE\x10\x03*b\n\nNoticeCode\x12\x1b\n\x17NOTICE_CODE_UNSPECIFIED\x10\x00\x12\x1c\n\x18NOTICE_CODE_STAGE_FAILED\x10\x01\x12\x19\n\x15NOTICE_CODE_NO_SPEECH\x10\x02*\x8b\x01\n\x0fGoingAwayReason\x12!\n\x1dGOING_AWAY_REASON_UNSPECIFIED\x10\x00\x12\x1e\n\x1aGOING_AWAY_REASON_SHUTDOWN\x10\x01\x12\x1a\n\x16GOING_AWAY_REASON_IDLE\x10\x02\x12\x19\n\x15GOING_AWAY_REASON_AGE\x10\x03\x32\xd8\x01\n\x13\x43onversationService\x12K\n\x08\x43onverse\x12\x1c.vivavoce.v1.ConverseRequest\x1a\x1d.vivavoce.v1.ConverseResponse(\x01\x30\x01\x12\x38\n\x03\x41sk\x12\x17.vivavoce.v1.AskRequest\x1a\x18.vivavoce.v1.AskResponse\x12:\n\x03Say\x12\x17.vivavoce.v1.SayRequest\x1a\x18.vivavoce.v1.SayResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1evivavoce/v1/conversation.proto\x12\x0bvivavoce.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17vivavoce/v1/reply.proto\"\xbd\x01\n\x0f\x43onverseRequest\x12\x31\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x1f.vivavoce.v1.ConversationConfigH\x00\x12\x0f\n\x05\x61udio\x18\x02 \x01(\x0cH\x00\x12\x0e\n\x04text\x18\x03 \x01(\tH\x00\x12\x37\n\x10\x65nd_of_utterance\x18\x04 \x01(\x0b\x32\x1b.vivavoce.v1.EndOfUtteranceH\x00\x12\x12\n\nrequest_id\x18\x05 \x01(\tB\t\n\x07request\"\x10\n\x0e\x45ndOfUtterance\"\xb0\x04\n\x12\x43onversationConfig\x12\'\n\x05\x61udio\x18\x01 \x01(\x0b\x32\x18.vivavoce.v1.AudioConfig\x12\x15\n\rlanguage_code\x18\x02 \x01(\t\x12\x17\n\x0finterim_results\x18\x03 \x01(\x08\x12\x33\n\x0b\x65ndpointing\x18\x04 \x01(\x0b\x32\x1e.vivavoce.v1.EndpointingConfig\x12(\n\tdocuments\x18\x05 \x03(\x0b\x32\x15.vivavoce.v1.Document\x12.\n\x0cphrase_hints\x18\x06 \x03(\x0b\x32\x18.vivavoce.v1.PhraseHints\x12/\n\x0creply_budget\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x18\n\x10max_alternatives\x18\x08 \x01(\x05\x12?\n\x08variants\x18\x14 \x03(\x0b\x32-.vivavoce.v1.ConversationConfig.VariantsEntry\x12\x13\n\x0bmax_intents\x18( \x01(\x05\x12\x11\n\ttime_zone\x18) \x01(\t\x12\x30\n\x0c\x63urrent_time\x18* \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1b\n\x13ignore_engine_hints\x18+ \x01(\x08\x1a/\n\rVariantsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"j\n\x0b\x41udioConfig\x12,\n\x08\x65ncoding\x18\x01 \x01(\x0e\x32\x1a.vivavoce.v1.AudioEncoding\x12\x16\n\x0esample_rate_hz\x18\x02 \x01(\x05\x12\x15\n\rchannel_count\x18\x03 \x01(\x05\"\xe8\x01\n\x11\x45ndpointingConfig\x12\x10\n\x08\x64isabled\x18\x01 \x01(\x08\x12/\n\x0cstart_window\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x1c\n\x0fstart_threshold\x18\x03 \x01(\x02H\x00\x88\x01\x01\x12.\n\x0bstop_window\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x1b\n\x0estop_threshold\x18\x05 \x01(\x02H\x01\x88\x01\x01\x42\x12\n\x10_start_thresholdB\x11\n\x0f_stop_threshold\"<\n\x0bPhraseHints\x12\x0f\n\x07phrases\x18\x01 \x03(\t\x12\x12\n\x05\x62oost\x18\x02 \x01(\x02H\x00\x88\x01\x01\x42\x08\n\x06_boost\"\xd4\x02\n\x10\x43onverseResponse\x12\'\n\x07started\x18\x01 \x01(\x0b\x32\x14.vivavoce.v1.StartedH\x00\x12\x30\n\x0cspeech_began\x18\x02 \x01(\x0b\x32\x18.vivavoce.v1.SpeechBeganH\x00\x12-\n\ntranscript\x18\x03 \x01(\x0b\x32\x17.vivavoce.v1.TranscriptH\x00\x12\x30\n\x0cspeech_ended\x18\x04 \x01(\x0b\x32\x18.vivavoce.v1.SpeechEndedH\x00\x12#\n\x05reply\x18\x05 \x01(\x0b\x32\x12.vivavoce.v1.ReplyH\x00\x12%\n\x06notice\x18\x06 \x01(\x0b\x32\x13.vivavoce.v1.NoticeH\x00\x12,\n\ngoing_away\x18\x07 \x01(\x0b\x32\x16.vivavoce.v1.GoingAwayH\x00\x42\n\n\x08response\"\"\n\x07Started\x12\x17\n\x0f\x63onversation_id\x18\x01 \x01(\t\"E\n\x0bSpeechBegan\x12\x0c\n\x04turn\x18\x01 \x01(\x05\x12(\n\x05start\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\"\xe4\x01\n\nTranscript\x12\x0c\n\x04turn\x18\x01 \x01(\x05\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x10\n\x08is_final\x18\x03 \x01(\x08\x12(\n\x05start\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12&\n\x03\x65nd\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12.\n\x0c\x61lternatives\x18\x06 \x03(\x0b\x32\x18.vivavoce.v1.Alternative\x12\x12\n\nconfidence\x18\x07 \x01(\x02\x12\x12\n\nrequest_id\x18\x08 \x01(\t\"/\n\x0b\x41lternative\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x12\n\nconfidence\x18\x02 \x01(\x02\"\x7f\n\x0bSpeechEnded\x12\x0c\n\x04turn\x18\x01 \x01(\x05\x12&\n\x03\x65nd\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12&\n\x06reason\x18\x03 \x01(\x0e\x32\x16.vivavoce.v1.EndReason\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"b\n\x06Notice\x12%\n\x04\x63ode\x18\x01 \x01(\x0e\x32\x17.vivavoce.v1.NoticeCode\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0c\n\x04turn\x18\x03 \x01(\x05\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"c\n\tGoingAway\x12,\n\x06reason\x18\x01 \x01(\x0e\x32\x1c.vivavoce.v1.GoingAwayReason\x12(\n\x05grace\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\"\xd0\x02\n\nAskRequest\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x15\n\rlanguage_code\x18\x02 \x01(\t\x12(\n\tdocuments\x18\x03 \x03(\x0b\x32\x15.vivavoce.v1.Document\x12/\n\x0creply_budget\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x37\n\x08variants\x18\x14 \x03(\x0b\x32%.vivavoce.v1.AskRequest.VariantsEntry\x12\x13\n\x0bmax_intents\x18( \x01(\x05\x12\x11\n\ttime_zone\x18) \x01(\t\x12\x30\n\x0c\x63urrent_time\x18* \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x1a/\n\rVariantsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"0\n\x0b\x41skResponse\x12!\n\x05reply\x18\x01 \x01(\x0b\x32\x12.vivavoce.v1.Reply\"\xea\x01\n\nSayRequest\x12\x0e\n\x04text\x18\x01 \x01(\tH\x00\x12\x0e\n\x04ssml\x18\x02 \x01(\tH\x00\x12\r\n\x05voice\x18\x03 \x01(\t\x12\x15\n\rlanguage_code\x18\x04 \x01(\t\x12,\n\x08\x65ncoding\x18\x05 \x01(\x0e\x32\x1a.vivavoce.v1.AudioEncoding\x12\x16\n\x0esample_rate_hz\x18\x06 \x01(\x05\x12\r\n\x05speed\x18\x07 \x01(\x02\x12\x0c\n\x04seed\x18\x08 \x01(\x03\x12*\n\x07lexicon\x18\t \x03(\x0b\x32\x19.vivavoce.v1.LexiconEntryB\x07\n\x05input\"=\n\x0cLexiconEntry\x12\x0c\n\x04word\x18\x01 \x01(\t\x12\x10\n\x08phonemes\x18\x02 \x01(\t\x12\r\n\x05\x61lias\x18\x03 \x01(\t\"J\n\x0bSayResponse\x12\r\n\x05\x61udio\x18\x01 \x01(\x0c\x12,\n\tsentences\x18\x02 \x03(\x0b\x32\x19.vivavoce.v1.SentenceMark\"F\n\x0cSentenceMark\x12\x0c\n\x04text\x18\x01 \x01(\t\x12(\n\x05start\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration*\xdd\x01\n\rAudioEncoding\x12\x1e\n\x1a\x41UDIO_ENCODING_UNSPECIFIED\x10\x00\x12\x1d\n\x19\x41UDIO_ENCODING_LINEAR_PCM\x10\x01\x12\x17\n\x13\x41UDIO_ENCODING_FLAC\x10\x02\x12\x18\n\x14\x41UDIO_ENCODING_MULAW\x10\x03\x12\x17\n\x13\x41UDIO_ENCODING_ALAW\x10\x04\x12\x1a\n\x16\x41UDIO_ENCODING_OGGOPUS\x10\x05\x12%\n!AUDIO_ENCODING_LINEAR_PCM_FLOAT32\x10\x06*t\n\tEndReason\x12\x1a\n\x16\x45ND_REASON_UNSPECIFIED\x10\x00\x12\x16\n\x12\x45ND_REASON_SILENCE\x10\x01\x12\x18\n\x14\x45ND_REASON_REQUESTED\x10\x02\x12\x19\n\x15\x45ND_REASON_HALF_CLOSE\x10\x03*b\n\nNoticeCode\x12\x1b\n\x17NOTICE_CODE_UNSPECIFIED\x10\x00\x12\x1c\n\x18NOTICE_CODE_STAGE_FAILED\x10\x01\x12\x19\n\x15NOTICE_CODE_NO_SPEECH\x10\x02*\x8b\x01\n\x0fGoingAwayReason\x12!\n\x1dGOING_AWAY_REASON_UNSPECIFIED\x10\x00\x12\x1e\n\x1aGOING_AWAY_REASON_SHUTDOWN\x10\x01\x12\x1a\n\x16GOING_AWAY_REASON_IDLE\x10\x02\x12\x19\n\x15GOING_AWAY_REASON_AGE\x10\x03\x32\xd8\x01\n\x13\x43onversationService\x12K\n\x08\x43onverse\x12\x1c.vivavoce.v1.ConverseRequest\x1a\x1d.vivavoce.v1.ConverseResponse(\x01\x30\x01\x12\x38\n\x03\x41sk\x12\x17.vivavoce.v1.AskRequest\x1a\x18.vivavoce.v1.AskResponse\x12:\n\x03Say\x12\x17.vivavoce.v1.SayRequest\x1a\x18.vivavoce.v1.SayResponse0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'vivavoce.v1.conversation_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_AUDIOENCODING']._serialized_start=2751
-  _globals['_AUDIOENCODING']._serialized_end=2972
-  _globals['_ENDREASON']._serialized_start=2974
-  _globals['_ENDREASON']._serialized_end=3090
-  _globals['_NOTICECODE']._serialized_start=3092
-  _globals['_NOTICECODE']._serialized_end=3190
-  _globals['_GOINGAWAYREASON']._serialized_start=3193
-  _globals['_GOINGAWAYREASON']._serialized_end=3332
-  _globals['_CONVERSEREQUEST']._serialized_start=105
-  _globals['_CONVERSEREQUEST']._serialized_end=294
-  _globals['_ENDOFUTTERANCE']._serialized_start=296
-  _globals['_ENDOFUTTERANCE']._serialized_end=312
-  _globals['_CONVERSATIONCONFIG']._serialized_start=315
-  _globals['_CONVERSATIONCONFIG']._serialized_end=642
-  _globals['_AUDIOCONFIG']._serialized_start=644
-  _globals['_AUDIOCONFIG']._serialized_end=750
-  _globals['_ENDPOINTINGCONFIG']._serialized_start=753
-  _globals['_ENDPOINTINGCONFIG']._serialized_end=985
-  _globals['_PHRASEHINTS']._serialized_start=987
-  _globals['_PHRASEHINTS']._serialized_end=1047
-  _globals['_CONVERSERESPONSE']._serialized_start=1050
-  _globals['_CONVERSERESPONSE']._serialized_end=1390
-  _globals['_STARTED']._serialized_start=1392
-  _globals['_STARTED']._serialized_end=1426
-  _globals['_SPEECHBEGAN']._serialized_start=1428
-  _globals['_SPEECHBEGAN']._serialized_end=1497
-  _globals['_TRANSCRIPT']._serialized_start=1500
-  _globals['_TRANSCRIPT']._serialized_end=1728
-  _globals['_ALTERNATIVE']._serialized_start=1730
-  _globals['_ALTERNATIVE']._serialized_end=1777
-  _globals['_SPEECHENDED']._serialized_start=1779
-  _globals['_SPEECHENDED']._serialized_end=1906
-  _globals['_NOTICE']._serialized_start=1908
-  _globals['_NOTICE']._serialized_end=2006
-  _globals['_GOINGAWAY']._serialized_start=2008
-  _globals['_GOINGAWAY']._serialized_end=2107
-  _globals['_ASKREQUEST']._serialized_start=2110
-  _globals['_ASKREQUEST']._serialized_end=2250
-  _globals['_ASKRESPONSE']._serialized_start=2252
-  _globals['_ASKRESPONSE']._serialized_end=2300
-  _globals['_SAYREQUEST']._serialized_start=2303
-  _globals['_SAYREQUEST']._serialized_end=2537
-  _globals['_LEXICONENTRY']._serialized_start=2539
-  _globals['_LEXICONENTRY']._serialized_end=2600
-  _globals['_SAYRESPONSE']._serialized_start=2602
-  _globals['_SAYRESPONSE']._serialized_end=2676
-  _globals['_SENTENCEMARK']._serialized_start=2678
-  _globals['_SENTENCEMARK']._serialized_end=2748
-  _globals['_CONVERSATIONSERVICE']._serialized_start=3335
-  _globals['_CONVERSATIONSERVICE']._serialized_end=3551
+  _globals['_CONVERSATIONCONFIG_VARIANTSENTRY']._loaded_options = None
+  _globals['_CONVERSATIONCONFIG_VARIANTSENTRY']._serialized_options = b'8\001'
+  _globals['_ASKREQUEST_VARIANTSENTRY']._loaded_options = None
+  _globals['_ASKREQUEST_VARIANTSENTRY']._serialized_options = b'8\001'
+  _globals['_AUDIOENCODING']._serialized_start=3213
+  _globals['_AUDIOENCODING']._serialized_end=3434
+  _globals['_ENDREASON']._serialized_start=3436
+  _globals['_ENDREASON']._serialized_end=3552
+  _globals['_NOTICECODE']._serialized_start=3554
+  _globals['_NOTICECODE']._serialized_end=3652
+  _globals['_GOINGAWAYREASON']._serialized_start=3655
+  _globals['_GOINGAWAYREASON']._serialized_end=3794
+  _globals['_CONVERSEREQUEST']._serialized_start=138
+  _globals['_CONVERSEREQUEST']._serialized_end=327
+  _globals['_ENDOFUTTERANCE']._serialized_start=329
+  _globals['_ENDOFUTTERANCE']._serialized_end=345
+  _globals['_CONVERSATIONCONFIG']._serialized_start=348
+  _globals['_CONVERSATIONCONFIG']._serialized_end=908
+  _globals['_CONVERSATIONCONFIG_VARIANTSENTRY']._serialized_start=861
+  _globals['_CONVERSATIONCONFIG_VARIANTSENTRY']._serialized_end=908
+  _globals['_AUDIOCONFIG']._serialized_start=910
+  _globals['_AUDIOCONFIG']._serialized_end=1016
+  _globals['_ENDPOINTINGCONFIG']._serialized_start=1019
+  _globals['_ENDPOINTINGCONFIG']._serialized_end=1251
+  _globals['_PHRASEHINTS']._serialized_start=1253
+  _globals['_PHRASEHINTS']._serialized_end=1313
+  _globals['_CONVERSERESPONSE']._serialized_start=1316
+  _globals['_CONVERSERESPONSE']._serialized_end=1656
+  _globals['_STARTED']._serialized_start=1658
+  _globals['_STARTED']._serialized_end=1692
+  _globals['_SPEECHBEGAN']._serialized_start=1694
+  _globals['_SPEECHBEGAN']._serialized_end=1763
+  _globals['_TRANSCRIPT']._serialized_start=1766
+  _globals['_TRANSCRIPT']._serialized_end=1994
+  _globals['_ALTERNATIVE']._serialized_start=1996
+  _globals['_ALTERNATIVE']._serialized_end=2043
+  _globals['_SPEECHENDED']._serialized_start=2045
+  _globals['_SPEECHENDED']._serialized_end=2172
+  _globals['_NOTICE']._serialized_start=2174
+  _globals['_NOTICE']._serialized_end=2272
+  _globals['_GOINGAWAY']._serialized_start=2274
+  _globals['_GOINGAWAY']._serialized_end=2373
+  _globals['_ASKREQUEST']._serialized_start=2376
+  _globals['_ASKREQUEST']._serialized_end=2712
+  _globals['_ASKREQUEST_VARIANTSENTRY']._serialized_start=861
+  _globals['_ASKREQUEST_VARIANTSENTRY']._serialized_end=908
+  _globals['_ASKRESPONSE']._serialized_start=2714
+  _globals['_ASKRESPONSE']._serialized_end=2762
+  _globals['_SAYREQUEST']._serialized_start=2765
+  _globals['_SAYREQUEST']._serialized_end=2999
+  _globals['_LEXICONENTRY']._serialized_start=3001
+  _globals['_LEXICONENTRY']._serialized_end=3062
+  _globals['_SAYRESPONSE']._serialized_start=3064
+  _globals['_SAYRESPONSE']._serialized_end=3138
+  _globals['_SENTENCEMARK']._serialized_start=3140
+  _globals['_SENTENCEMARK']._serialized_end=3210
+  _globals['_CONVERSATIONSERVICE']._serialized_start=3797
+  _globals['_CONVERSATIONSERVICE']._serialized_end=4013
 # @@protoc_insertion_point(module_scope)

@@ -17,6 +17,28 @@ class ReplyStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REPLY_STATUS_PARTIAL: _ClassVar[ReplyStatus]
     REPLY_STATUS_DEGRADED: _ClassVar[ReplyStatus]
 
+class UtteranceKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    UTTERANCE_KIND_UNSPECIFIED: _ClassVar[UtteranceKind]
+    UTTERANCE_KIND_COMMAND: _ClassVar[UtteranceKind]
+    UTTERANCE_KIND_QUESTION: _ClassVar[UtteranceKind]
+    UTTERANCE_KIND_STATEMENT: _ClassVar[UtteranceKind]
+
+class ValueKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    VALUE_KIND_UNSPECIFIED: _ClassVar[ValueKind]
+    VALUE_KIND_DATE: _ClassVar[ValueKind]
+    VALUE_KIND_TIME: _ClassVar[ValueKind]
+    VALUE_KIND_DATE_TIME: _ClassVar[ValueKind]
+    VALUE_KIND_INTERVAL: _ClassVar[ValueKind]
+    VALUE_KIND_DURATION: _ClassVar[ValueKind]
+    VALUE_KIND_RECURRENCE: _ClassVar[ValueKind]
+    VALUE_KIND_NUMBER: _ClassVar[ValueKind]
+    VALUE_KIND_ORDINAL: _ClassVar[ValueKind]
+    VALUE_KIND_MONEY: _ClassVar[ValueKind]
+    VALUE_KIND_PERCENTAGE: _ClassVar[ValueKind]
+    VALUE_KIND_TEMPERATURE: _ClassVar[ValueKind]
+
 class Stage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     STAGE_UNSPECIFIED: _ClassVar[Stage]
@@ -27,13 +49,29 @@ REPLY_STATUS_UNSPECIFIED: ReplyStatus
 REPLY_STATUS_COMPLETE: ReplyStatus
 REPLY_STATUS_PARTIAL: ReplyStatus
 REPLY_STATUS_DEGRADED: ReplyStatus
+UTTERANCE_KIND_UNSPECIFIED: UtteranceKind
+UTTERANCE_KIND_COMMAND: UtteranceKind
+UTTERANCE_KIND_QUESTION: UtteranceKind
+UTTERANCE_KIND_STATEMENT: UtteranceKind
+VALUE_KIND_UNSPECIFIED: ValueKind
+VALUE_KIND_DATE: ValueKind
+VALUE_KIND_TIME: ValueKind
+VALUE_KIND_DATE_TIME: ValueKind
+VALUE_KIND_INTERVAL: ValueKind
+VALUE_KIND_DURATION: ValueKind
+VALUE_KIND_RECURRENCE: ValueKind
+VALUE_KIND_NUMBER: ValueKind
+VALUE_KIND_ORDINAL: ValueKind
+VALUE_KIND_MONEY: ValueKind
+VALUE_KIND_PERCENTAGE: ValueKind
+VALUE_KIND_TEMPERATURE: ValueKind
 STAGE_UNSPECIFIED: Stage
 STAGE_ASR: Stage
 STAGE_NLU: Stage
 STAGE_QA: Stage
 
 class Reply(_message.Message):
-    __slots__ = ("turn", "transcript", "intent", "slots", "answer", "status", "overran", "latency", "speculated", "model_versions", "request_id", "overran_stages")
+    __slots__ = ("turn", "transcript", "intent", "slots", "answer", "status", "overran", "latency", "speculated", "model_versions", "request_id", "overran_stages", "readings", "values")
     class ModelVersionsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -53,6 +91,8 @@ class Reply(_message.Message):
     MODEL_VERSIONS_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     OVERRAN_STAGES_FIELD_NUMBER: _ClassVar[int]
+    READINGS_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
     turn: int
     transcript: str
     intent: Intent
@@ -65,9 +105,37 @@ class Reply(_message.Message):
     model_versions: _containers.ScalarMap[str, int]
     request_id: str
     overran_stages: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, turn: _Optional[int] = ..., transcript: _Optional[str] = ..., intent: _Optional[_Union[Intent, _Mapping]] = ..., slots: _Optional[_Iterable[_Union[Slot, _Mapping]]] = ..., answer: _Optional[_Union[Answer, _Mapping]] = ..., status: _Optional[_Union[ReplyStatus, str]] = ..., overran: _Optional[_Iterable[_Union[Stage, str]]] = ..., latency: _Optional[_Union[Latency, _Mapping]] = ..., speculated: _Optional[bool] = ..., model_versions: _Optional[_Mapping[str, int]] = ..., request_id: _Optional[str] = ..., overran_stages: _Optional[_Iterable[str]] = ...) -> None: ...
+    readings: _containers.RepeatedCompositeFieldContainer[Reading]
+    values: _containers.RepeatedCompositeFieldContainer[Value]
+    def __init__(self, turn: _Optional[int] = ..., transcript: _Optional[str] = ..., intent: _Optional[_Union[Intent, _Mapping]] = ..., slots: _Optional[_Iterable[_Union[Slot, _Mapping]]] = ..., answer: _Optional[_Union[Answer, _Mapping]] = ..., status: _Optional[_Union[ReplyStatus, str]] = ..., overran: _Optional[_Iterable[_Union[Stage, str]]] = ..., latency: _Optional[_Union[Latency, _Mapping]] = ..., speculated: _Optional[bool] = ..., model_versions: _Optional[_Mapping[str, int]] = ..., request_id: _Optional[str] = ..., overran_stages: _Optional[_Iterable[str]] = ..., readings: _Optional[_Iterable[_Union[Reading, _Mapping]]] = ..., values: _Optional[_Iterable[_Union[Value, _Mapping]]] = ...) -> None: ...
+
+class Reading(_message.Message):
+    __slots__ = ("intent", "slots", "start", "end")
+    INTENT_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    intent: Intent
+    slots: _containers.RepeatedCompositeFieldContainer[Slot]
+    start: int
+    end: int
+    def __init__(self, intent: _Optional[_Union[Intent, _Mapping]] = ..., slots: _Optional[_Iterable[_Union[Slot, _Mapping]]] = ..., start: _Optional[int] = ..., end: _Optional[int] = ...) -> None: ...
 
 class Intent(_message.Message):
+    __slots__ = ("name", "confidence", "kind", "negated", "candidates")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    NEGATED_FIELD_NUMBER: _ClassVar[int]
+    CANDIDATES_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    confidence: float
+    kind: UtteranceKind
+    negated: bool
+    candidates: _containers.RepeatedCompositeFieldContainer[IntentCandidate]
+    def __init__(self, name: _Optional[str] = ..., confidence: _Optional[float] = ..., kind: _Optional[_Union[UtteranceKind, str]] = ..., negated: _Optional[bool] = ..., candidates: _Optional[_Iterable[_Union[IntentCandidate, _Mapping]]] = ...) -> None: ...
+
+class IntentCandidate(_message.Message):
     __slots__ = ("name", "confidence")
     NAME_FIELD_NUMBER: _ClassVar[int]
     CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
@@ -76,18 +144,38 @@ class Intent(_message.Message):
     def __init__(self, name: _Optional[str] = ..., confidence: _Optional[float] = ...) -> None: ...
 
 class Slot(_message.Message):
-    __slots__ = ("name", "value", "text", "start", "end")
+    __slots__ = ("name", "value", "text", "start", "end", "resolved")
     NAME_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     START_FIELD_NUMBER: _ClassVar[int]
     END_FIELD_NUMBER: _ClassVar[int]
+    RESOLVED_FIELD_NUMBER: _ClassVar[int]
     name: str
     value: str
     text: str
     start: int
     end: int
-    def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ..., text: _Optional[str] = ..., start: _Optional[int] = ..., end: _Optional[int] = ...) -> None: ...
+    resolved: Value
+    def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ..., text: _Optional[str] = ..., start: _Optional[int] = ..., end: _Optional[int] = ..., resolved: _Optional[_Union[Value, _Mapping]] = ...) -> None: ...
+
+class Value(_message.Message):
+    __slots__ = ("kind", "value", "unit", "alternative", "text", "start", "end")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    UNIT_FIELD_NUMBER: _ClassVar[int]
+    ALTERNATIVE_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    kind: ValueKind
+    value: str
+    unit: str
+    alternative: str
+    text: str
+    start: int
+    end: int
+    def __init__(self, kind: _Optional[_Union[ValueKind, str]] = ..., value: _Optional[str] = ..., unit: _Optional[str] = ..., alternative: _Optional[str] = ..., text: _Optional[str] = ..., start: _Optional[int] = ..., end: _Optional[int] = ...) -> None: ...
 
 class Answer(_message.Message):
     __slots__ = ("text", "score", "start", "end", "document_id")

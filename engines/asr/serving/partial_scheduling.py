@@ -25,6 +25,11 @@ EASY, BUSY = 0.55, 0.95
 BATCH_SECONDS = 0.06
 """What one batch may spend on partial texts, but for one of them that takes longer by itself."""
 
+EARLY_SECONDS = 1.0
+EARLY_INTERVAL_SECONDS = 0.2
+"""The interval between the first two texts of a sequence, which come within ``EARLY_SECONDS``: two texts soon show what
+of the first words will stay."""
+
 _MEMORY_SECONDS = 2.0
 _WALL_SLACK = 0.9
 _LEARNING = 0.2
@@ -121,7 +126,7 @@ class PartialTexts:
             beside: texts that are waited for come first in the batch, or another worker computes. Then a busy model
                 works nothing out beside it: who asks meanwhile waits for one of the two, or finds a worker free.
         """
-        candidates = [index for index, wish in enumerate(wishes) if wish.new >= self._interval - 1e-9]
+        candidates = [index for index, wish in enumerate(wishes) if wish.new >= self._interval_of(wish) - 1e-9]
         chosen: list[int] = []
         left = BATCH_SECONDS
         if beside and self.stretch > 1:
@@ -145,5 +150,9 @@ class PartialTexts:
     def _due(self, wish: Wish) -> bool:
         """Whether enough is new. On a busy model audio that came faster than it was spoken makes nobody due sooner."""
         stretch = self.stretch
-        wanted = stretch * self._interval
+        wanted = stretch * self._interval_of(wish)
         return wish.new >= wanted - 1e-9 and (stretch == 1 or wish.waited >= _WALL_SLACK * wanted)
+
+    def _interval_of(self, wish: Wish) -> float:
+        early = wish.new < wish.length < EARLY_SECONDS
+        return min(self._interval, EARLY_INTERVAL_SECONDS) if early else self._interval

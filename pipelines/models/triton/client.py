@@ -133,6 +133,20 @@ class TritonClient:
             raise model_error(model, error) from error
         return int(answer.config.max_batch_size)
 
+    async def parameter(self, model: str, key: str) -> str:
+        """Returns a parameter of a model's configuration; "" where it has none of that name.
+
+        Raises:
+            ModelUnavailableError: Triton cannot be reached, or did not answer in time.
+            ModelError: there is no such model.
+        """
+        try:
+            answer = await self._client.get_model_config(model, client_timeout=_PROBE_TIMEOUT_SECONDS)
+        except InferenceServerException as error:
+            raise model_error(model, error) from error
+        parameters = answer.config.parameters
+        return str(parameters[key].string_value) if key in parameters else ""
+
     async def infer(
         self,
         model: str,

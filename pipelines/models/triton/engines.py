@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
+import logging
 import secrets
 import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pipelines.errors import InvalidInputError
 from pipelines.models.contracts import ASR, INTENT_SLOT, PUNCTUATION, QA
 from pipelines.models.ports import (
     NO_OPTIONS,
@@ -22,6 +25,7 @@ from pipelines.models.ports import (
     Timing,
 )
 from pipelines.models.triton.packing import tensor
+from pipelines.recognition.phrase_hints import read_hints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,9 +33,13 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import tritonclient.grpc.aio as triton
 
-    from pipelines.models.ports import RecognitionOptions
+    from pipelines.models.ports import PhraseHint, RecognitionOptions
     from pipelines.models.triton.client import TritonClient
 
+logger = logging.getLogger(__name__)
+
+_HINTS = "phrase_hints"
+"""Parameter of the model's configuration: groups with ``phrases`` and ``boost``, as JSON."""
 _CORRELATION_BITS = 63
 _USUAL_BOOST = -1.0
 
@@ -95,9 +103,17 @@ class TritonIntents:
     def __init__(self, client: TritonClient, model: str = INTENT_SLOT) -> None:
         self._client = client
         self._model = model
+        self._hints: tuple[PhraseHint, ...] | None = None
+
+    @property
+    def hints(self) -> tuple[PhraseHint, ...]:
+        """Phrase hints that the engine brings; none before its first request was answered."""
+        return self._hints or ()
 
     async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
         """Finds intent and slots."""
+        if self._hints is None:
+            self._hints = await self._read_hints()
         began = time.monotonic()
         result = await self._client.infer(self._model, [_text("TEXT", text, batched=True)], due=due)
         columns = (result.as_numpy(name)[0] for name in ("SLOT_NAMES", "SLOT_SPANS", "SLOT_VALUES"))
@@ -111,6 +127,16 @@ class TritonIntents:
             timing=_timing(began, result),
             **_kind(result),
         )
+
+    async def _read_hints(self) -> tuple[PhraseHint, ...]:
+        """Asks Triton for the hints that training wrote into the engine's configuration."""
+        stored = await self._client.parameter(self._model, _HINTS)
+        try:
+            groups = [(group["phrases"], group["boost"]) for group in json.loads(stored or "[]")]
+            return read_hints(groups, _HINTS)
+        except (InvalidInputError, KeyError, TypeError, ValueError) as error:
+            logger.warning("%s brings phrase hints that cannot be used (%s): train it again", self._model, error)
+            return ()
 
 
 class TritonAnswers:

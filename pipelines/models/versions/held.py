@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Hypothesis,
         IntentModel,
         IntentPrediction,
+        PhraseHint,
         PunctuationModel,
         RecognitionOptions,
         Recognizer,
@@ -114,6 +115,11 @@ class HeldIntents:
 
     def __init__(self, version: ServedVersion[IntentModel]) -> None:
         self._version = version
+
+    @property
+    def hints(self) -> tuple[PhraseHint, ...]:
+        """Phrase hints of the engine; see ``pipelines.models.ports.IntentModel``."""
+        return self._version.model.hints
 
     async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
         """Finds intent and slots; see ``pipelines.models.ports.IntentModel``."""

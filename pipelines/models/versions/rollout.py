@@ -85,12 +85,12 @@ class Rollout:
         self._clock = clock
         held = [role for role in registry.versioned if registry[role].is_required or store.holds(role)]
         self._versions = {role: Versions.initial(role, store.source(role), clock()) for role in held}
-        first = {role: store.models(role, 1)[-1] if role in self._versions else role for role in registry.roles}
+        first = {role: store.models(role, 1)[-1] if role in self._versions else role for role in registry.names}
         self._served = {(role, 1): ServedVersion(1, connect(role, model)) for role, model in first.items()}
         self._last_numbers = dict.fromkeys(self._versions, 1)
         self._loading: asyncio.Task[Version] | None = None
         self._retiring: set[asyncio.Task[None]] = set()
-        self.active = ActiveVersions(registry, {role: self._served[role, 1] for role in registry.roles})
+        self.active = ActiveVersions(registry, {role: self._served[role, 1] for role in registry.names})
 
     def status(self) -> list[VersionStatus]:
         """Lists all versions, engine by engine, the oldest first."""
@@ -112,7 +112,7 @@ class Rollout:
         """Names the model of each engine that new turns begin with."""
         return {
             role: self._store.models(role, self._active(role))[-1] if role in self._versions else role
-            for role in self._registry.roles
+            for role in self._registry.names
         }
 
     async def warm_up(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from pipelines.models.contracts import ASR, INTENT_SLOT, QA
+from pipelines.models.contracts import ASR, INTENT_SLOT, QA, engine_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,7 @@ class ActiveVersions:
 
     Args:
         registry: the engines.
-        served: a version of each engine, by its role.
+        served: a version of each engine, by its name.
     """
 
     def __init__(self, registry: EngineRegistry, served: Mapping[str, ServedVersion[Any]]) -> None:
@@ -41,9 +41,10 @@ class ActiveVersions:
         """Extractive question answering, apart from any turn."""
         return cast("AnswerModel", self.get(QA))
 
-    def get(self, role: str) -> Any:  # noqa: ANN401 - a model of any engine
+    def get(self, role: str, variant: str | None = None) -> Any:  # noqa: ANN401 - a model of any engine
         """Returns the model of a role, apart from any turn."""
-        return self._registry[role].held(self._served[role])
+        name = engine_name(role, variant or "")
+        return self._registry[name].held(self._served[name])
 
     def version(self, role: str) -> ServedVersion[Any]:
         """Returns the version that new turns begin with."""
@@ -53,9 +54,9 @@ class ActiveVersions:
         """Lets new turns begin with another version."""
         self._served[role] = version
 
-    def begin_turn(self) -> VersionsOfTurn:
-        """Keeps today's versions for one turn."""
-        return VersionsOfTurn(self._registry, self._served)
+    def begin_turn(self, variants: Mapping[str, str] | None = None) -> VersionsOfTurn:
+        """Keeps today's versions for one turn; ``variants`` are the chosen ones, by role."""
+        return VersionsOfTurn(self._registry, self._served, variants or {})
 
 
 class VersionsOfTurn:
@@ -63,12 +64,16 @@ class VersionsOfTurn:
 
     Args:
         registry: the engines.
-        served: a version of each engine, by its role.
+        served: a version of each engine, by its name.
+        variants: the chosen variant of a role; a role that is left out is served without a choice.
     """
 
-    def __init__(self, registry: EngineRegistry, served: Mapping[str, ServedVersion[Any]]) -> None:
+    def __init__(
+        self, registry: EngineRegistry, served: Mapping[str, ServedVersion[Any]], variants: Mapping[str, str]
+    ) -> None:
         self._registry = registry
         self._served = dict(served)
+        self._variants = variants
         self._used: dict[str, int] = {}
         self._released = False
         for version in self._served.values():
@@ -94,13 +99,14 @@ class VersionsOfTurn:
         """The version of each engine that the turn has used so far."""
         return dict(self._used)
 
-    def get(self, role: str) -> Any:  # noqa: ANN401 - a model of any engine
-        """Returns the model of a role."""
-        version = self._served[role]
-        if role not in self._used:
-            self._used[role] = version.number
+    def get(self, role: str, variant: str | None = None) -> Any:  # noqa: ANN401 - a model of any engine
+        """Returns the model of a role, of the chosen variant unless another one is named."""
+        name = engine_name(role, self._variants.get(role, "") if variant is None else variant)
+        version = self._served[name]
+        if name not in self._used:
+            self._used[name] = version.number
             version.turns_begun += 1
-        return self._registry[role].held(version)
+        return self._registry[name].held(version)
 
     def release(self) -> None:
         """Says that the turn is over; what it still has under way holds its version by itself."""

@@ -69,13 +69,13 @@ async def try_out(
     right, seconds = await _evaluate(model, probes)
     if right < MIN_RIGHT * len(probes):
         needed = f"{MIN_RIGHT:.0%} are needed"
-        message = f"{contract.role} answers {right} of {len(probes)} examples of its smoke evaluation right: {needed}"
+        message = f"{contract.name} answers {right} of {len(probes)} examples of its smoke evaluation right: {needed}"
         raise RolloutRefusedError("SMOKE_EVALUATION_FAILED", message)
     if seconds > BUDGET_SECONDS:
         usual = await _usual_seconds(active, probes)
         if usual is not None and seconds > MAX_SLOWER * usual:
             allowed = f"{1000 * BUDGET_SECONDS:.0f} ms are allowed, and the active version takes {1000 * usual:.0f}"
-            message = f"{contract.role} takes {1000 * seconds:.0f} ms for an answer: {allowed}"
+            message = f"{contract.name} takes {1000 * seconds:.0f} ms for an answer: {allowed}"
             raise RolloutRefusedError("SMOKE_EVALUATION_FAILED", message)
 
 

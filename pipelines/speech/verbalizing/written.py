@@ -165,7 +165,7 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(rf"{_HOUR}(?P<minute>)(?P<second>)\s?{_HALF}"), _time),
     (re.compile(r"(?<![\w/-])(\d{4})-(\d\d)-(\d\d)(?![\w/-])"), _iso_date),
     (re.compile(r"(?<![\w/])(\d{1,2})/(\d{1,2})/(\d{4}|\d\d)(?![\w/])"), _american_date),
-    (re.compile(rf"\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?\b(?![\d:.%/])(?:,? (\d{{4}})\b)?"), _month_day),
+    (re.compile(rf"\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?\b(?![\d:%/]|\.\d)(?:,? (\d{{4}})\b)?"), _month_day),
     (re.compile(rf"\b([Tt]he )?(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH})\b\.?(?:,? (\d{{4}})\b)?"), _day_month),
     (
         re.compile(

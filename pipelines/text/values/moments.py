@@ -31,7 +31,7 @@ _AFTER_NUMBERS = {
     "thousand",
     "people",
 }
-_NOT_AFTER_BARE = _AFTER_NUMBERS | {"times", "of", "more", "minutes", "hours", "days", "weeks", "and"}
+_NOT_AFTER_BARE = _AFTER_NUMBERS | {"times", "of", "more", "minutes", "hours", "days", "weeks"}
 _PERIODS = {"hour": "TH", "day": "D", "week": "W", "month": "M", "year": "Y", "minute": "TM"}
 
 
@@ -118,7 +118,7 @@ def _with_time(tokens: Tokens, at: int, have: _Pieces, *, bare: bool) -> _Pieces
     if (span := _span(tokens, at)) is not None:
         return replace(have, time=span[0], until=span[1], end=span[2])
     time = clock_time(tokens, at, bare=bare)
-    if time is None or tokens[time[1]] in _NOT_AFTER_BARE:
+    if time is None or tokens[time[1]] in _NOT_AFTER_BARE or tokens.have(time[1], "and", "a", "half"):
         return None
     return replace(have, time=time[0], end=time[1])
 

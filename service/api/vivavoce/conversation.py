@@ -51,11 +51,16 @@ class ConversationServicer:
         async with reported_to(context):
             host.admission.check()
             # A place is given to those who have said what they want, not to everybody who connects.
-            config = converters.to_config(await self._first_config(requests))
+            first = await self._first_config(requests)
+            config = converters.to_config(first)
+            config = dataclasses.replace(
+                config,
+                turns=dataclasses.replace(config.turns, speculates=host.speculates),
+                variants=host.check_variants(first.variants, "config.variants"),
+            )
             with host.admission.conversation():
-                turns = dataclasses.replace(config.turns, speculates=host.speculates)
                 name = secrets.token_hex(6)
-                conversation = host.conversation(dataclasses.replace(config, turns=turns), name=name)
+                conversation = host.conversation(config, name=name)
                 async with host.open_conversations.holding(conversation):
                     await write(context, pb.ConverseResponse(started=pb.Started(conversation_id=name)))
                     await _hold(conversation, host.limits, requests, context)
@@ -68,12 +73,11 @@ class ConversationServicer:
         async with reported_to(context):
             refuse_malformed(request)
             host.admission.check()
-            documents = converters.check_ask(request)
-            budget = converters.to_budget(request, "reply_budget")
+            config = dataclasses.replace(
+                converters.to_ask_config(request), variants=host.check_variants(request.variants, "variants")
+            )
             with host.admission.typed_turn():
-                reply = await answer_typed(
-                    host.models, request.text, documents, budget, host.workload.bulk, host.stages
-                )
+                reply = await answer_typed(config, request.text, host.models, host.workload.bulk, host.stages)
             return pb.AskResponse(reply=converters.to_reply(reply, loop.time()))
 
     async def _first_config(self, requests: AsyncIterator[pb.ConverseRequest]) -> pb.ConversationConfig:

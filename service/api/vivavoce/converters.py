@@ -17,6 +17,7 @@ from pipelines.stages.answering import Document, check_documents
 from pipelines.stages.registry import ASR, NLU, QA
 from pipelines.turns.state import TurnSettings
 from pipelines.vad.endpointing import EndpointingConfig
+from service.api.vivavoce.understood import to_intent, to_reading, to_slot, to_understanding_options, to_value
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from pipelines.models.ports import Timing
     from pipelines.stages.answering import Answer
-    from pipelines.stages.understanding import Slot, Understanding
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["ConversationService"].full_name
 
@@ -92,6 +92,8 @@ def to_config(config: pb.ConversationConfig) -> ConversationConfig:
             ),
             alternatives=check_alternatives(config.max_alternatives, "config.max_alternatives"),
         ),
+        engine_hints=not config.ignore_engine_hints,
+        understanding=to_understanding_options(config, "config."),
     )
 
 
@@ -100,17 +102,21 @@ def to_documents(documents: Iterable[reply_pb2.Document]) -> tuple[Document, ...
     return tuple(Document(document.id, document.text) for document in documents)
 
 
-def check_ask(request: pb.AskRequest) -> tuple[Document, ...]:
-    """Checks a typed request and returns its documents.
+def to_ask_config(request: pb.AskRequest) -> ConversationConfig:
+    """Reads how a typed request is to be answered.
 
     Raises:
-        InvalidInputError: the text, the language or the documents cannot be served.
+        InvalidInputError: the text, the language, the documents or another field cannot be served.
     """
     check_text(request.text)
     check_language(request.language_code, "language_code")
     documents = to_documents(request.documents)
     check_documents(documents, "documents")
-    return documents
+    return ConversationConfig(
+        turns=TurnSettings(budget_seconds=to_budget(request, "reply_budget")),
+        documents=documents,
+        understanding=to_understanding_options(request, ""),
+    )
 
 
 def check_text(text: str) -> str:
@@ -195,8 +201,8 @@ def to_reply(reply: messages.Reply, now_seconds: float) -> reply_pb2.Reply:
     return reply_pb2.Reply(
         turn=reply.turn,
         transcript=reply.transcript,
-        intent=_intent(understanding),
-        slots=[_slot(slot) for slot in understanding.slots] if understanding else [],
+        intent=to_intent(understanding),
+        slots=[to_slot(slot, reply.transcript) for slot in understanding.slots] if understanding else [],
         answer=_answer(reply.answer),
         status=_STATUSES[reply.status],
         overran=[_STAGES[stage] for stage in reply.overran if stage in _STAGES],
@@ -205,6 +211,8 @@ def to_reply(reply: messages.Reply, now_seconds: float) -> reply_pb2.Reply:
         speculated=reply.speculated,
         model_versions=reply.model_versions,
         request_id=reply.request_id,
+        readings=[to_reading(part, reply.transcript) for part in understanding.readings] if understanding else [],
+        values=[to_value(value, reply.transcript) for value in understanding.values] if understanding else [],
     )
 
 
@@ -251,16 +259,6 @@ def _transcript(transcript: messages.Transcript) -> pb.Transcript:
         confidence=transcript.confidence,
         request_id=transcript.request_id,
     )
-
-
-def _intent(understanding: Understanding | None) -> reply_pb2.Intent | None:
-    if understanding is None:
-        return None
-    return reply_pb2.Intent(name=understanding.intent, confidence=understanding.confidence)
-
-
-def _slot(slot: Slot) -> reply_pb2.Slot:
-    return reply_pb2.Slot(name=slot.name, value=slot.value, text=slot.text, start=slot.start, end=slot.end)
 
 
 def _answer(answer: Answer | None) -> reply_pb2.Answer | None:

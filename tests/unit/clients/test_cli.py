@@ -40,6 +40,10 @@ REPLY = {
     "turn": 1,
     "speculated": True,
     "overran": [],
+    "kind": None,
+    "negated": False,
+    "readings": [],
+    "values": [],
 }
 
 

@@ -79,6 +79,10 @@ DICTS = [
             "overran": ["NLU"],
             "client_ms": 15.3,
             "request_id": "a",
+            "kind": None,
+            "negated": False,
+            "readings": [],
+            "values": [],
         },
     ),
 ]

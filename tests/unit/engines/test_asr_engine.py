@@ -33,11 +33,19 @@ def test_nothing_is_decoded_before_the_interval(engine: AsrEngine, recognizer: C
 
 
 def test_the_interval_counts_from_the_last_decoding(engine: AsrEngine, recognizer: CountingRecognizer) -> None:
-    ask(engine, request(1, 8000, start=True))
+    ask(engine, request(1, 16000, start=True))
     answer = ask(engine, request(1, 6000))
-    assert (answer.transcript, answer.decoded_samples, answer.compute_ms) == ("8000 samples", 8000, 0.0)
-    assert ask(engine, request(1, 400)).transcript == "14400 samples"
-    assert recognizer.batches == [[8000], [14400]]
+    assert (answer.transcript, answer.decoded_samples, answer.compute_ms) == ("16000 samples", 16000, 0.0)
+    assert ask(engine, request(1, 400)).transcript == "22400 samples"
+    assert recognizer.batches == [[16000], [22400]]
+
+
+def test_the_second_text_comes_sooner(engine: AsrEngine, recognizer: CountingRecognizer) -> None:
+    ask(engine, request(1, 9600, start=True))
+    ask(engine, request(1, 3200))
+    ask(engine, request(1, 3200))
+    ask(engine, request(1, 3200))
+    assert recognizer.batches == [[9600], [12800], [19200]]
 
 
 def test_decode_asks_for_everything_now(engine: AsrEngine) -> None:

@@ -17,7 +17,7 @@ def read(path: Path) -> model_config_pb2.ModelConfig:
 
 
 def test_the_models_that_the_service_waits_for_are_there():
-    assert set(SHIPPED.roles) <= {path.parent.name for path in CONFIGS}
+    assert set(SHIPPED.names) <= {path.parent.name for path in CONFIGS}
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.parent.name)

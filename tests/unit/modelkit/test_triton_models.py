@@ -9,6 +9,7 @@ import pytest
 from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
 
+from engines.bert.decoder_files import load_intent_decoder
 from engines.bert.intent_decoding import IntentLabels
 from engines.bert.network_files import network_file
 from engines.bert.span_decoding import Calibration
@@ -132,3 +133,25 @@ def test_of_a_domain_only_what_is_read_of_it_is_named(tmp_path):
     for name in ("sentences.txt", "slot_values.json", ".DS_Store", "notes.md"):
         (tmp_path / "pizza" / name).write_text(name)
     assert list(name_data([tmp_path / "pizza"])) == ["pizza/sentences.txt", "pizza/slot_values.json"]
+
+
+def test_kinds_and_hints_travel_with_an_engine(tmp_path, network, tokenizer):
+    kinds = {"least": 0.1, "kinds": {"greet": ["command"]}}
+    hints = [{"phrases": ['a "quoted"\\ caf\u00e9'], "boost": None}]
+    write_nlu(
+        tmp_path / "e", onnx=network, tokenizer=tokenizer, labels=LABELS, card={"task": "x"}, kinds=kinds, hints=hints
+    )
+    triton = tmp_path / "e" / "triton"
+    config = text_format.Parse((triton / "intent_slot" / "config.pbtxt").read_text(), model_config_pb2.ModelConfig())
+    assert json.loads(config.parameters["phrase_hints"].string_value) == hints
+    decoder = load_intent_decoder(triton / "intent_slot_decode" / "1")
+    assert decoder.tells_kinds
+    assert json.loads((triton / "intent_slot_decode" / "1" / "intent_kinds.json").read_text()) == kinds
+
+
+def test_an_engine_without_either_tells_kinds_and_takes_all(engine):
+    triton = engine / "triton"
+    config = text_format.Parse((triton / "intent_slot" / "config.pbtxt").read_text(), model_config_pb2.ModelConfig())
+    assert "phrase_hints" not in config.parameters
+    assert not (triton / "intent_slot_decode" / "1" / "intent_kinds.json").exists()
+    assert load_intent_decoder(triton / "intent_slot_decode" / "1").tells_kinds

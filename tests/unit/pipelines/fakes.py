@@ -7,7 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pipelines.errors import ModelError
-from pipelines.models.ports import NO_OPTIONS, Alternative, AnswerSpan, Hypothesis, IntentPrediction, SlotSpan, Timing
+from pipelines.models.ports import (
+    NO_OPTIONS,
+    Alternative,
+    AnswerSpan,
+    Hypothesis,
+    IntentPrediction,
+    PhraseHint,
+    SlotSpan,
+    Timing,
+)
 from tests.unit.pipelines.speech.fake_synthesizer import FakeSynthesizer
 
 if TYPE_CHECKING:
@@ -59,14 +68,14 @@ class FakeModels:
     def answers(self) -> FakeModels:
         return self
 
-    def get(self, role: str) -> FakeModels:
+    def get(self, role: str, variant: str | None = None) -> FakeModels:
         return self
 
     @property
     def versions(self) -> dict[str, int]:
         return {"asr": 1}
 
-    def begin_turn(self) -> FakeModels:
+    def begin_turn(self, variants: object = None) -> FakeModels:
         self.turns_begun += 1
         return self
 
@@ -81,6 +90,8 @@ class FakeModels:
         sequence = FakeSequence(self, options)
         self.sequences.append(sequence)
         return sequence
+
+    hints: tuple[PhraseHint, ...] = ()
 
     async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
         self.understood.append(text)

@@ -169,11 +169,12 @@ class Models:
 
     recognizer = intents = answers = property(lambda self: self)
     versions: dict[str, int] = {"asr": 1}  # noqa: RUF012 - nobody changes it
+    hints = ()
 
-    def get(self, role: str) -> Models:
+    def get(self, role: str, variant: str | None = None) -> Models:
         return self
 
-    def begin_turn(self) -> Models:
+    def begin_turn(self, variants: object = None) -> Models:
         self.held += 1
         return Holding(self)
 
@@ -207,12 +208,13 @@ class Holding:
     """The models of one turn; released once."""
 
     versions: dict[str, int] = {"asr": 1}  # noqa: RUF012 - nobody changes it
+    hints = ()
 
     def __init__(self, models: Models) -> None:
         self.recognizer = self.intents = self.answers = models
         self._released = False
 
-    def get(self, role: str) -> Models:
+    def get(self, role: str, variant: str | None = None) -> Models:
         return self.recognizer
 
     def release(self) -> None:

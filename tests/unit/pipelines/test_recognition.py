@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 from pipelines.models.ports import NO_OPTIONS, Hypothesis
-from pipelines.recognition.segments import MOST_REQUEST_SAMPLES, REQUEST_SAMPLES, SegmentStream
+from pipelines.recognition.segments import (
+    FIRST_REQUEST_SAMPLES,
+    MOST_REQUEST_SAMPLES,
+    REQUEST_SAMPLES,
+    SECOND_REQUEST_SAMPLES,
+    SegmentStream,
+)
 from tests import virtual_time
 from tests.unit.pipelines.fakes import INSTANT
 
@@ -71,31 +77,32 @@ def recognize(scene: Callable[[Recognizer, SegmentStream], Awaitable[None]], *, 
     return recognizer
 
 
-def test_audio_goes_in_pieces_of_one_size_while_there_is_time_for_its_text():
+def test_audio_goes_in_pieces_of_one_size_after_the_first_words_while_there_is_time_for_its_text():
     async def scene(_: Recognizer, segment: SegmentStream) -> None:
         await speak(segment, 2)
 
-    assert recognize(scene, has_time=True).sent == [REQUEST_SAMPLES] * 5 + [0]
+    first_words = [FIRST_REQUEST_SAMPLES, SECOND_REQUEST_SAMPLES]
+    assert recognize(scene, has_time=True).sent == [*first_words, *[REQUEST_SAMPLES] * 3, 0]
 
 
 def test_a_recognizer_without_time_is_troubled_less_and_less():
     async def scene(recognizer: Recognizer, segment: SegmentStream) -> None:
         await speak(segment, 6.0)
-        assert recognizer.sent == [REQUEST_SAMPLES * count for count in (1, 1, 2, 3, 4, 4)]
+        assert recognizer.sent == [FIRST_REQUEST_SAMPLES, *(REQUEST_SAMPLES * count for count in (1, 2, 3, 4))]
         assert max(recognizer.sent) == MOST_REQUEST_SAMPLES
         recognizer.has_time = True
         await speak(segment, 2.4)
-        assert recognizer.sent[6:] == [MOST_REQUEST_SAMPLES, REQUEST_SAMPLES, REQUEST_SAMPLES]
+        assert recognizer.sent[5:] == [MOST_REQUEST_SAMPLES, *[REQUEST_SAMPLES] * 5]
 
     recognize(scene, has_time=False)
 
 
 def test_a_text_that_is_asked_for_is_asked_for_at_once():
     async def scene(recognizer: Recognizer, segment: SegmentStream) -> None:
-        await speak(segment, 0.5)
+        await speak(segment, 0.7)
         segment.send(TENTH, decode=True)
         await asyncio.sleep(0.01)
-        assert recognizer.sent == [REQUEST_SAMPLES, 2 * len(TENTH)]
+        assert recognizer.sent == [FIRST_REQUEST_SAMPLES, 2 * len(TENTH)]
 
     recognize(scene, has_time=False)
 
@@ -103,7 +110,7 @@ def test_a_text_that_is_asked_for_is_asked_for_at_once():
 def test_the_recognizer_is_told_until_when_a_text_is_of_use():
     async def scene(recognizer: Recognizer, segment: SegmentStream) -> None:
         now = asyncio.get_running_loop().time
-        await speak(segment, 0.4)
+        await speak(segment, 0.6)
         segment.send(TENTH, decode=True, due=now() + 0.7)
         await asyncio.sleep(0.01)
         await speak(segment, 0.4)

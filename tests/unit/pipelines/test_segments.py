@@ -143,3 +143,23 @@ def test_the_times_of_words_count_from_the_start_of_the_conversation():
         ("turn", sent + 1_000, sent + 3_000),
         ("on", sent + 3_000, sent + 4_000),
     ]
+
+
+def test_an_utterance_that_may_go_on_over_pauses_ends_with_a_long_one():
+    driver = Driver(join_samples=listening.SOFT_LIMIT)
+    for _ in range(3):
+        driver.speak(1)
+        driver.pause(1)
+    assert driver.said(SpeechEnded) == []
+    assert len(driver.of(effects.OpenSegment)) == 1
+    driver.pause(2)
+    assert len(driver.said(SpeechEnded)) == 1
+
+
+def test_an_utterance_that_may_go_on_over_pauses_ends_once_its_segment_is_long():
+    driver = Driver(join_samples=listening.SOFT_LIMIT)
+    driver.speak(listening.SOFT_LIMIT / 16_000 + 0.1)
+    driver.pause(0.3)
+    assert driver.said(SpeechEnded) == []
+    driver.pause(0.4)
+    assert len(driver.said(SpeechEnded)) == 1

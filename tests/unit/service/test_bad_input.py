@@ -131,6 +131,20 @@ REFUSED = {
         "ALTERNATIVES_OUT_OF_RANGE",
         "config.max_alternatives",
     ),
+    "too many intents": ([config(max_intents=11)], "INTENTS_OUT_OF_RANGE", "config.max_intents"),
+    "fewer intents than none": ([config(max_intents=-1)], "INTENTS_OUT_OF_RANGE", "config.max_intents"),
+    "no time zone": ([config(time_zone="Mars/Olympus")], "UNKNOWN_TIME_ZONE", "config.time_zone"),
+    "a path for a time zone": ([config(time_zone="../../etc/passwd")], "UNKNOWN_TIME_ZONE", "config.time_zone"),
+    "a clock of another age": (
+        [config(current_time={"seconds": -60_000_000_000})],
+        "BAD_CURRENT_TIME",
+        "config.current_time",
+    ),
+    "a clock of no calendar": (
+        [config(current_time={"seconds": 10**15})],
+        "BAD_CURRENT_TIME",
+        "config.current_time",
+    ),
     "a boost out of range": (
         [config(phrase_hints=[pb.PhraseHints(phrases=["x"], boost=101)])],
         "BOOST_OUT_OF_RANGE",

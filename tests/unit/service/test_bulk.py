@@ -81,7 +81,7 @@ def test_a_live_reply_waits_behind_a_small_piece_of_many_texts():
         await asyncio.sleep(0.02)
         for _ in range(5):
             asked_at = loop.time()
-            reply = await answer_typed(models, "how many?", (), 0.3, service.open.workload.bulk)
+            reply = await answer_typed(ConversationConfig(), "how many?", models, service.open.workload.bulk)
             assert reply.understanding is not None
             assert loop.time() - asked_at <= PIECE_SECONDS + TEXT_SECONDS
             await asyncio.sleep(0.05)
@@ -128,8 +128,8 @@ def test_recordings_have_one_place_in_the_recognizer_together_while_somebody_spe
         models = OneByOne()
         service = VirtualService(models)
         service.open.workload.bulk.note("somebody", reply_is_due=False, speaks=somebody_speaks)
-        service.voice.new_stream = lambda: ScriptedVoice(*[(2.0, 1.0), (1.0, 0.0)] * 10, (1.0, 0.0))
-        request = riva_asr_pb2.RecognizeRequest(config=riva.recognition(), audio=SPEECH * 300)
+        service.voice.new_stream = lambda: ScriptedVoice(*[(2.0, 1.0), (3.0, 0.0)] * 10, (1.0, 0.0))
+        request = riva_asr_pb2.RecognizeRequest(config=riva.recognition(), audio=SPEECH * 500)
         recordings = [asyncio.create_task(service.speech.Recognize(request, service.context)) for _ in range(3)]
         found = await asyncio.gather(*recordings)
         assert models.most_recognizing == places

@@ -40,10 +40,11 @@ def test_every_key_can_be_set_in_the_environment():
         "host": "0.0.0.0",
         "port": "0",
         "recordings_port": "1",
-        "triton": "localhost:8001",
+        "triton": "",
         "model_repository": "/models",
         "settings": "",
         "engines": "",
+        "variants": f"bar=/a{os.pathsep}museum=/b",
         "speculation": "false",
         "admin": "true",
         "admin_socket": "/run/admin.sock",
@@ -58,7 +59,7 @@ def test_every_key_can_be_set_in_the_environment():
         host="0.0.0.0",
         port=0,
         recordings_port=1,
-        triton="localhost:8001",
+        variants={"bar": Path("/a"), "museum": Path("/b")},
         model_repository=Path("/models"),
         speculation=False,
         admin_socket=Path("/run/admin.sock"),
@@ -116,6 +117,7 @@ def test_what_is_wrong_with_the_environment_is_told_with_the_variable(environmen
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
+        ({"triton": "localhost:1", "variants": {"bar": "x"}}, "variants belong to the Triton that loads them"),
         ({"triton": "localhost:1", "engines": ("bar",)}, "engines belong to the Triton that loads them"),
         ({"triton": "localhost:1", "settings": "x"}, "settings belong to the Triton that has the models"),
         ({"admin": False, "admin_socket": "x"}, "with --no-admin there is no socket"),
@@ -125,12 +127,21 @@ def test_what_is_wrong_with_the_environment_is_told_with_the_variable(environmen
 def test_what_does_not_go_together_is_refused_wherever_it_was_given(flags: dict[str, object], message: str):
     with pytest.raises(ConfigError, match=message):
         load_config(flags, {})
-    environment = {
-        f"VIVAVOCE_{key.upper()}": os.pathsep.join(value) if isinstance(value, tuple) else str(value).lower()
-        for key, value in flags.items()
-    }
+    environment = {f"VIVAVOCE_{key.upper()}": _in_environment(value) for key, value in flags.items()}
     with pytest.raises(ConfigError, match=message):
         load_config({}, environment)
+
+
+def _in_environment(value: object) -> str:
+    if isinstance(value, dict):
+        return os.pathsep.join(f"{name}={path}" for name, path in value.items())
+    return os.pathsep.join(value) if isinstance(value, tuple) else str(value).lower()
+
+
+def test_a_variant_has_a_plain_name_and_a_folder():
+    assert load_config({"variants": {"bar_2": Path("/x")}}, {}).variants == {"bar_2": Path("/x")}
+    with pytest.raises(ConfigError, match="'the bar' is no name of a variant"):
+        load_config({}, {"VIVAVOCE_VARIANTS": "the bar=/x"})
 
 
 def test_the_reference_tells_every_key():

@@ -30,7 +30,7 @@ class Rollout:
         self.active = SimpleNamespace(get=lambda _: client)
 
     def active_models(self) -> dict[str, str]:
-        return {role: role for role in SHIPPED.roles}
+        return {role: role for role in SHIPPED.names}
 
     async def missing(self) -> list[str]:
         return list(await self._client.missing(SHIPPED.required))

@@ -55,7 +55,7 @@ class World:
 
     # The versions.
     def active_models(self) -> dict[str, str]:
-        return {role: role for role in SHIPPED.roles}
+        return {role: role for role in SHIPPED.names}
 
     def models_to_load(self) -> list[str]:
         return ["punctuation", "qa_bert", *ENGINES]

@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from tests.unit.clients.fake_service import make_answer, make_reply
@@ -83,6 +84,22 @@ def test_asr_can_be_endpointed_normalized_otherwise_and_limited(
     assert result["n"] == 2
     assert result["scores"]["wer"] == round(2 / 8, 4)
     assert not service.config().HasField("endpointing")
+
+
+def test_recordings_can_be_made_quieter_and_crooked(service: FakeService, data: Path, capsys: Capture) -> None:
+    arguments = ["asr", str(data / "asr.jsonl"), "--gain", "-20", "--dc", "0.1", "--limit", "1"]
+    assert judged(arguments, service, capsys)["n"] == 1
+    heard = np.frombuffer(b"".join(request.audio for request in service.received if request.audio), "<i2") / 32_768
+    assert heard.mean() == pytest.approx(0.1, abs=2e-3)
+    assert np.ptp(heard) == pytest.approx(0.05, rel=0.05)
+
+
+def test_partials_of_beginnings_too(service: FakeService, data: Path, capsys: Capture) -> None:
+    arguments = ["partials", str(data / "asr.jsonl"), "--prefixes", "0.1"]
+    result = judged(arguments, service, capsys)
+    assert result["n"] == 3
+    assert result["scores"]["finals"] == 3 + 3
+    assert result["scores"]["repeated_finals"] == 0
 
 
 def test_nlu(service: FakeService, data: Path, capsys: Capture) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from engines.bert.closed_slots import ClosedSlots
+from engines.bert.decoder_files import load_intent_decoder
 from engines.bert.intent_decoding import IntentDecoder, IntentLabels, Understanding
 from engines.bert.network_files import network_file
 from engines.bert.session import BertSession
@@ -86,6 +87,19 @@ def test_a_domain_of_sentences_becomes_an_engine(engine):
     others = [understand(engine, text) for text in talk]
     assert [other.intent for other in others].count("none") >= 4
     assert not any(other.slots for other in others if other.intent == "none")
+
+
+def test_an_engine_tells_kinds_and_brings_the_hints_of_its_domain(engine):
+    decode = engine / "triton" / "intent_slot_decode" / "1"
+    decoder = load_intent_decoder(decode)
+    assert decoder.tells_kinds
+    assert json.loads((decode / "intent_kinds.json").read_text())["kinds"]["order"][0] == "command"
+    values, sentences = json.loads((decode / "phrase_hints.json").read_text())
+    assert "a little bit of cheese" in values["phrases"]
+    assert values["boost"] is None
+    assert "i want a large pizza" in " ".join(sentences["phrases"])
+    assert sentences["boost"] > 0
+    assert "phrase_hints" in (engine / "triton" / "intent_slot" / "config.pbtxt").read_text()
 
 
 def test_the_card_says_what_the_engine_was_made_of(engine):

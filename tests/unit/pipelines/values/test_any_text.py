@@ -25,3 +25,9 @@ def test_values_stand_in_order_inside_the_text(text: str):
     found = find_values(text, NOW)
     assert all(0 <= value.start < value.end <= len(text) for value in found)
     assert all(one.end <= other.start for one, other in itertools.pairwise(found))
+
+
+def test_of_a_text_without_end_only_the_beginning_is_read():
+    said = "at seven thirty " + "word " * 100_000 + "at eight"
+    (value,) = find_values(said, NOW)
+    assert said[value.start : value.end].endswith("seven thirty")

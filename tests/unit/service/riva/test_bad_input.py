@@ -245,12 +245,12 @@ BOTH_CHANNELS = audio(2 * SPEECH)
 
 
 async def _begin_with_two_channels(harness: Harness, *voices: ScriptedVoice) -> grpc.aio.StreamStreamCall:
-    """Sends half a second on two channels, and returns when an utterance is under recognition."""
+    """Sends most of a second on two channels, and returns when an utterance is under recognition."""
     each = iter(voices)
     harness.voice.new_stream = lambda: next(each)
     call = speech(harness).StreamingRecognize()
     await call.write(config(audio_channel_count=2, enable_separate_recognition_per_channel=True))
-    for _ in range(5):
+    for _ in range(7):
         await call.write(BOTH_CHANNELS)
     await harness.until(lambda: harness.models.open_sequences)
     return call

@@ -33,8 +33,23 @@ async def test_a_recording_becomes_one_transcript(harness: Harness):
 
 
 async def test_all_utterances_of_a_recording_are_in_it(harness: Harness):
+    harness.voice.new_stream = lambda: ScriptedVoice((1.5, 1.0), (3.0, 0.0), (1.5, 1.0), (3.0, 0.0), (0.1, 0.0))
+    (result,) = (await speech(harness).Recognize(request(9))).results
+    assert result.alternatives[0].transcript == "w0 w1 w0 w1 "
+
+
+async def test_short_utterances_are_recognized_together(harness: Harness):
+    """Groups of digits with a pause between them are heard as one number."""
     harness.voice.new_stream = lambda: ScriptedVoice((1.5, 1.0), (1.0, 0.0), (1.5, 1.0), (1.0, 0.0), (0.1, 0.0))
     (result,) = (await speech(harness).Recognize(request(5))).results
+    assert result.alternatives[0].transcript == "w0 w1 w2 w3 w4 "
+    assert len(harness.models.sequences) == 1
+
+
+async def test_a_caller_who_chooses_the_pause_gets_it(harness: Harness):
+    harness.voice.new_stream = lambda: ScriptedVoice((1.5, 1.0), (1.0, 0.0), (1.5, 1.0), (1.0, 0.0), (0.1, 0.0))
+    endpointing = pb.EndpointingConfig(stop_history=700)
+    (result,) = (await speech(harness).Recognize(request(5, endpointing_config=endpointing))).results
     assert result.alternatives[0].transcript == "w0 w1 w0 w1 "
 
 
@@ -86,8 +101,8 @@ async def test_a_caller_who_gives_up_leaves_no_sequence_open(harness: Harness):
 
 @pytest.mark.parametrize("grace_seconds", [30, 0])
 async def test_a_shutdown_leaves_a_recording_whole_or_refuses_it(harness: Harness, grace_seconds: float):
-    harness.voice.new_stream = lambda: ScriptedVoice(*(((1.5, 1.0), (1.0, 0.0)) * 40))
-    recording = asyncio.create_task(_recognize(speech(harness), request(100)))
+    harness.voice.new_stream = lambda: ScriptedVoice(*(((1.5, 1.0), (3.0, 0.0)) * 40))
+    recording = asyncio.create_task(_recognize(speech(harness), request(180)))
     await harness.until(lambda: len(harness.models.sequences) > 2)
     drained = asyncio.create_task(harness.open_conversations.drain(grace_seconds))
     if grace_seconds:

@@ -102,11 +102,12 @@ async def test_final_transcripts_are_in_figures_unless_verbatim_ones_are_wanted(
     harness.models.words = "It costs twenty three dollars."
     came = await stream(harness, [config(verbatim_transcripts=False, interim_results=True), *speaking(2)])
     assert finals(came) == ["It costs $23."]
-    assert came[0].results[0].alternatives[0].transcript == harness.models.words
+    assert came[0].results[0].alternatives[0].transcript == "It costs"
+    assert came[-2].results[0].alternatives[0].transcript.rstrip(".") == harness.models.words.rstrip(".")
     options = {"apply_partial_itn": "true"}
     eager = config(verbatim_transcripts=False, interim_results=True, custom_configuration=options)
     came = await stream(harness, [eager, *speaking(2)])
-    assert came[0].results[0].alternatives[0].transcript == "It costs $23."
+    assert came[-2].results[0].alternatives[0].transcript.rstrip(".") == "It costs $23"
     assert finals(await stream(harness, [config(), *speaking(1)])) == [harness.models.words]
 
 

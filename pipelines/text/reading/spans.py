@@ -1,0 +1,33 @@
+"""Answers end where addresses, numbers and file names do: "support@example.com", "-4.5 °C", "(030) 1234-5678"."""
+
+from __future__ import annotations
+
+import re
+
+_WHOLE = re.compile(
+    r"https?://[^\s<>\"]*[^\s<>\".,;:!?)]"
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    r"|(?<!\w)\+?(?:\d{1,4}[\s./-]?)?\(\d{2,5}\)[\s/-]?\d{2,}(?:[\s/-]\d{2,})*"
+    r"|(?<!\w)\+\d{1,3}(?:[\s/-]\d{2,})+"
+    r"|(?<![\w-])\d{3}-\d{3}-\d{4}(?!\w)"
+    r"|(?<![\w.,-])[$€£¥]?[-\u2212+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)*(?::\d{2})?(?:\s?(?:°\s?[CFK]?|%|‰)|\s[ap]\.m\.)?"
+    r"|[\w-]+(?:[./\\_-][\w-]+)*\.[A-Za-z][A-Za-z0-9]{1,4}(?!\w)"
+    r"|\w+(?:_\w+)+"
+)
+"""Tokens that are cut nowhere: links, addresses of mails, phone numbers, quantities with sign and unit, file names."""
+_REACH = 100
+"""Code points around an answer in which such a token may begin or end."""
+
+
+def whole_tokens(text: str, start: int, end: int) -> tuple[int, int]:
+    """Moves the ends of an answer outwards where they stand inside a token of these kinds."""
+    window = max(0, start - _REACH)
+    while window and not text[window - 1].isspace():
+        window -= 1
+    first, last = start, end
+    for token in _WHOLE.finditer(text, window, min(len(text), end + _REACH)):
+        if token.start() < start < token.end():
+            first = token.start()
+        if token.start() < end < token.end():
+            last = token.end()
+    return first, last
