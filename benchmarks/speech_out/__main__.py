@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _FORMAT = vivavoce.AudioFormat(sample_rate_hz=16_000)
 _BYTES_A_SECOND = 32_000
 _CHUNK_BYTES = _BYTES_A_SECOND // 4
+_SILENCE_BYTES = _BYTES_A_SECOND // 4
+"""Behind each sentence: in a second of digital silence the recognizer hears "thank you"."""
 
 
 @click.command()
@@ -72,7 +74,7 @@ async def _say(client: vivavoce.Client, text: str) -> tuple[bytes, float]:
 
 
 async def _hear(client: vivavoce.Client, audio: bytes) -> str:
-    padded = audio + bytes(_BYTES_A_SECOND)
+    padded = audio + bytes(_SILENCE_BYTES)
     chunks = [padded[start : start + _CHUNK_BYTES] for start in range(0, len(padded), _CHUNK_BYTES)]
     # What is said in a sentence is one utterance, whatever pauses are in it.
     endpointing = vivavoce.Endpointing(disabled=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MAX_CHARACTERS = 240
 """Of a sentence as it is written; what is longer is cut after a mark, or between words."""
-MAX_FIRST_CHARACTERS = 80
+MAX_FIRST_CHARACTERS = 64
 """Of the first sentence: it is heard when all of it is computed, as far as the voice's network goes."""
 _MIN_FIRST_CHARACTERS = 24
 _MAX_PIECES = 64
