@@ -1,4 +1,4 @@
-"""How soon speech is heard, what it costs, and whether our own recognizer understands it.
+"""Latency, cost and intelligibility of synthesized speech.
 
 ``python -m benchmarks.speech_out`` starts the service and has sentences with numbers, times and amounts spoken, one at
 a time; then it lets the same service recognize what it said.

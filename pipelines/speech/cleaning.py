@@ -1,4 +1,4 @@
-"""Takes out of a text what is not for the ear: emoji, Markdown, control characters; writes other scripts in Latin."""
+"""Text cleaning before synthesis: no emoji, no Markdown, other scripts in Latin letters."""
 
 from __future__ import annotations
 
@@ -83,9 +83,7 @@ def _sign(character: str) -> str:
         return " " if kind == "So" else ""
     if kind.startswith("Z"):
         return "\n\n" if kind in {"Zl", "Zp"} else " "
-    latin = anyascii(character)
-    # Syllables of other scripts are words of their own: "北京" would be "BeiJing".
-    return latin if "LATIN" in unicodedata.name(character, "") or not latin[:1].isupper() else f"{latin}"
+    return anyascii(character)
 
 
 def _without_markdown(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What a caller wants spoken: checked, and read as sentences."""
+"""Validation of a text or SSML document, and its sentences."""
 
 from __future__ import annotations
 

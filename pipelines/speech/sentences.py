@@ -1,4 +1,4 @@
-"""Cuts spans into sentences: what is spoken in one breath, and begun while the one before is heard."""
+"""Sentence segmentation: a sentence is synthesized while the one before is heard."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipelines.models.ports import SpeechPart
+from pipelines.models.synthesis_port import SpeechPart
 from pipelines.speech.cleaning import clean, is_speakable
 from pipelines.speech.spans import MAX_PAUSE_SECONDS, SayAs, Span
 from pipelines.speech.verbalizing.say_as import spoken
@@ -33,7 +33,7 @@ _JOINT_PAUSE_SECONDS = 0.02
 _END = re.compile(r"[.!?…]+[\"')\]]*(?=\s)|\n\s*\n|\n(?=\s*\S)")
 _CUT = re.compile(r"[,;:–—](?=\s)")
 _JOINT = re.compile(r" (?=(?:and|or|but|because|which|when|while|until|if|so) )")
-"""Where a first sentence without a mark may be cut."""
+"""Positions at which a first sentence without a mark may be cut."""
 _LAST_WORD = re.compile(r"[\w.]+$")
 _NO_ENDS = frozenset((*(f"{title}." for title in TITLES), *ABBREVIATIONS)) - {
     "etc.",
@@ -50,7 +50,7 @@ _NO_ENDS = frozenset((*(f"{title}." for title in TITLES), *ABBREVIATIONS)) - {
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """What is spoken in one breath.
+    """Unit of synthesis.
 
     Attributes:
         text: as it was written, without what is not spoken.
@@ -128,7 +128,7 @@ def _ends(text: str) -> Iterator[tuple[int, float]]:
 
 
 def _goes_on(text: str, following: str) -> bool:
-    """Whether a full stop belongs to an abbreviation or an initial."""
+    """Tell whether a full stop belongs to an abbreviation or an initial."""
     found = _LAST_WORD.search(text)
     if found is None:
         return False
