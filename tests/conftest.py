@@ -1,8 +1,15 @@
 from __future__ import annotations
 
+import os
 import signal
 
 import hypothesis
+
+from engines.bert.gpu.device import cuda_devices
+
+if not cuda_devices():
+    # Kernels of the Triton language run in its interpreter, for which it is asked before PyTorch imports it.
+    os.environ["TRITON_INTERPRET"] = "1"
 
 pytest_plugins = ["tests.skips"]
 

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value
-from vivavoce._understood_dict import understood
+from vivavoce._understood_dict import slot_dict, understood
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -164,7 +164,7 @@ class Reply:
             "event": "reply",
             "transcript": self.transcript,
             "intent": intent and {"name": intent.name, "confidence": round(intent.confidence, 4)},
-            "slots": [{"name": slot.name, "value": slot.value, "text": slot.text} for slot in self.slots],
+            "slots": [slot_dict(slot) for slot in self.slots],
             "answer": answer and _answer_dict(answer),
             "status": self.status.value,
             "latency_ms": _latency_ms(self.latency),

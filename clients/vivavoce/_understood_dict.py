@@ -34,13 +34,14 @@ def _reading(reading: Reading) -> dict[str, Any]:
         "intent": {"name": intent.name, "confidence": round(intent.confidence, 4)},
         "kind": _kind(intent),
         "negated": intent.negated,
-        "slots": [_slot(slot) for slot in reading.slots],
+        "slots": [slot_dict(slot) for slot in reading.slots],
         "start": reading.start,
         "end": reading.end,
     }
 
 
-def _slot(slot: Slot) -> dict[str, Any]:
+def slot_dict(slot: Slot) -> dict[str, Any]:
+    """Makes a slot as `Reply.to_dict` has it."""
     resolved = {} if slot.resolved is None else {"resolved": _value(slot.resolved)}
     return {"name": slot.name, "value": slot.value, "text": slot.text, **resolved}
 

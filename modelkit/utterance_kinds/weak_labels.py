@@ -31,6 +31,7 @@ def weak_label(text: str) -> int | None:
     if not words or opening == ("do", "not"):
         return None
     asks_politely = words[0] in {"can", "could", "would", "will"} and opening[1:] == ("you",)
+    asks_politely |= words[0] in {"can", "could", "may"} and words[1:3] in (["i", "have"], ["i", "get"], ["we", "have"])
     if words[0] in _ORDERS or words[0] in {"please", "let", "let's"} or asks_politely or opening in _WISHES:
         return None if negated or opening[1:] == ("about",) else CLASSES.index("command")
     if words[0] in _QUESTIONS:

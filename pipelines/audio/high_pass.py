@@ -15,7 +15,13 @@ BLOCK_SAMPLES: Final = 512
 _SHARE: Final = 0.3
 """What each block contributes to the offset: a step of it is gone after a quarter of a second."""
 
+_NEGLIGIBLE: Final = 1e-4
+"""An offset of three steps of 16 bits: audio with less is left as it is, which saves the time that filtering takes."""
+
 _RAMP: Final = np.linspace(0, 1, BLOCK_SAMPLES, endpoint=False, dtype=np.float32)
+
+
+_NOTHING: Final = (0.0, 0.0)
 
 
 class HighPass:
@@ -31,14 +37,16 @@ class HighPass:
         self._offsets: tuple[float, float] | None = None
 
     def filter(self, blocks: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Filters the next whole blocks, float32 ``[blocks, 512]``."""
-        means = (np.add.reduce(blocks, axis=1) / np.float32(BLOCK_SAMPLES)).tolist()
-        before, offset = self._offsets or (means[0], means[0])
+        """Filters the next whole blocks, float32 ``[blocks, 512]``; without an offset they are returned as they are."""
+        sums = np.add.reduce(blocks, axis=1).tolist()
+        before, offset = self._offsets or (sums[0] / BLOCK_SAMPLES,) * 2
         lines = []
-        for mean in means:
-            lines.append((before, offset - before))
-            before, offset = offset, offset + _SHARE * (mean - offset)
+        for total in sums:
+            lines.append(_line(before, offset))
+            before, offset = offset, offset + _SHARE * (total / BLOCK_SAMPLES - offset)
         self._offsets = before, offset
+        if not any(line is not _NOTHING for line in lines):
+            return blocks
         ends = np.array(lines, np.float32)
         low = _RAMP * ends[:, 1:]
         low += ends[:, :1]
@@ -52,7 +60,14 @@ class HighPass:
         """
         if not len(begun):
             return begun
-        before, offset = self._offsets or (float(begun.mean()),) * 2
-        low = _RAMP[: len(begun)] * np.float32(offset - before)
-        low += np.float32(before)
+        start, rise = _line(*(self._offsets or (float(begun.mean()),) * 2))
+        low = _RAMP[: len(begun)] * np.float32(rise)
+        low += np.float32(start)
         return np.subtract(begun, low, out=low)
+
+
+def _line(before: float, offset: float) -> tuple[float, float]:
+    """Returns what is subtracted from a block: the beginning of a straight line, and how far it rises."""
+    if abs(before) < _NEGLIGIBLE and abs(offset) < _NEGLIGIBLE:
+        return _NOTHING
+    return before, offset - before

@@ -247,13 +247,13 @@ class Conversation:
                 self._segments.abandon(segment)
             case effects.RunStage():
                 self._run_stage(effect)
-            case effects.CancelStage(turn, guess, stage):
-                self._running.cancel(turn, guess, stage)
+            case effects.CancelStage(turn, speculation, stage):
+                self._running.cancel(turn, speculation, stage)
             case effects.SetDeadline(turn, at):
                 self._timers[turn] = self._loop.call_at(at - DEADLINE_MARGIN_SECONDS, self._pass_deadline, turn)
             case effects.Emit(message):
                 self._emit(message)
-            case effects.CountGuess(fate):
+            case effects.CountSpeculation(fate):
                 self._workload.observer.speculated(self.name, fate)
             case effects.Finish():
                 self.outbox.finish()
@@ -300,4 +300,4 @@ class Conversation:
         due = deadlines.stages_due(self._state, effect.turn, self._loop.time())
         request = StageRequest(effect.text, self._config, effect.inputs, due)
         stage, models = self._stages[effect.stage], self._models.of(effect.turn)
-        self._running.start(stage, effect.turn, effect.guess, request, models)
+        self._running.start(stage, effect.turn, effect.speculation, request, models)

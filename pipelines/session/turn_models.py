@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pipelines.models.contracts import INTENT_SLOT
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from pipelines.models.ports import Models, PhraseHint, TurnModels
+    from pipelines.models.ports import IntentModel, Models, PhraseHint, TurnModels
 
 
 class ModelsByTurn:
@@ -25,7 +27,8 @@ class ModelsByTurn:
     @property
     def hints(self) -> tuple[PhraseHint, ...]:
         """Phrase hints of the engine for intents that new turns begin with."""
-        return self._models.intents.hints
+        model: IntentModel = self._models.get(INTENT_SLOT, self._variants.get(INTENT_SLOT))
+        return model.hints
 
     def of(self, turn: int) -> TurnModels:
         """Returns the models of a turn; the first call keeps today's versions for it."""

@@ -46,6 +46,10 @@ _LINE_MARK = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?|[*+-][ \t]+)", re.MULTI
 _RULE = re.compile(r"^[ \t]*(?:[-*_=|:][ \t]*){3,}$", re.MULTILINE)
 _EMPHASIS = re.compile(r"(?<![\w*_~])(?:\*{1,3}|_{1,3}|~~)(?=\S)|(?<=\S)(?:\*{1,3}|_{1,3}|~~)(?![\w*_~])")
 _COLUMN = re.compile(r"[ \t]*\|[ \t]*")
+_SPACES = re.compile(r"[ \t\r\f\v]{2,}")
+_BLANK_LINES = re.compile(r"\n[ \n]*\n")
+_MARKS = re.compile(r"(?:([.!?…,;:])\s*){4,}")
+"""Rows of marks, which would be thousands of empty sentences."""
 _NOT_TEXT = frozenset(("Cc", "Cs", "Co", "Cn"))
 
 
@@ -59,7 +63,9 @@ def check_characters(text: str, field: str) -> None:
 
 def clean(text: str) -> str:
     """Returns a text in Latin letters, figures and the signs that are read, paragraph by paragraph."""
-    return _without_markdown(_in_latin(unicodedata.normalize("NFC", text)))
+    latin = _in_latin(unicodedata.normalize("NFC", text))
+    shorter = _BLANK_LINES.sub("\n\n", _SPACES.sub(" ", latin))
+    return _MARKS.sub(r"\1 ", _without_markdown(shorter))
 
 
 def is_speakable(text: str) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from pipelines.errors import InvalidInputError
 from pipelines.models.ports import Timing
@@ -14,7 +15,7 @@ from pipelines.text.reading.tables import read_tables
 from pipelines.text.spoken_questions import as_documents_write
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from pipelines.models.ports import AnswerModel, AnswerSpan, TurnModels
     from pipelines.session.config import ConversationConfig
@@ -24,7 +25,11 @@ if TYPE_CHECKING:
 MAX_DOCUMENT_CHARACTERS = 100_000
 MAX_DOCUMENTS = 32
 
+LONG_CHARACTERS = 10_000
+"""Documents that are longer are looked through on a thread: tables of 100,000 characters take a third of a second."""
+
 _SEPARATOR = "\n\n"
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +125,7 @@ async def find_answer(
     if not documents:
         return AnswerSearch()
     text = _SEPARATOR.join(document.text for document in documents)
-    passage = read_tables(text)
+    passage = await _aside(text, read_tables, text)
     asked = await as_documents_write(question, passage.text)
     found = await model.find(asked, passage.text, due)
     if found.start is None or found.end is None:
@@ -144,7 +149,7 @@ async def _checked(
     Returns:
         The answer, and the passages that it stands in, each made of the next.
     """
-    is_doubtful, narrower = better_passage(question, passage.text, found.start or 0)
+    is_doubtful, narrower = await _aside(passage.text, better_passage, question, passage.text, found.start or 0)
     if not is_doubtful:
         return found, (passage,)
     if narrower is not None:
@@ -157,6 +162,11 @@ async def _checked(
             )
             return replace(again, timing=timing), (narrower, passage)
     return replace(found, score=DISCOUNT * found.score), (passage,)
+
+
+async def _aside(text: str, work: Callable[..., _T], *arguments: object) -> _T:
+    """Does what takes long for a long text where it keeps nobody waiting."""
+    return work(*arguments) if len(text) <= LONG_CHARACTERS else await asyncio.to_thread(work, *arguments)
 
 
 def _locate(documents: Sequence[Document], start: int, end: int, score: float) -> Answer | None:

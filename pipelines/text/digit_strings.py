@@ -28,7 +28,7 @@ _DIGITS = {**_UNITS, "oh": "0", "o": "0"}
 _TIMES = {"double": 2, "triple": 3}
 
 _DIGIT = rf"(?:(?:double|triple) )?(?:{'|'.join(_DIGITS)})\b"
-_GROUP = rf"{_DIGIT}(?:[ -]{_DIGIT})*"
+_GROUP = rf"{_DIGIT}(?:[ -]{_DIGIT}){{0,19}}"
 _GROUPS = re.compile(rf"\b(?P<groups>{_GROUP}(?:, {_GROUP})+)", re.IGNORECASE)
 _FIGURES = re.compile(r"(?<![\d.,-])(?P<groups>\d{1,6}(?:, \d{1,6}){2,})(?![\d,]|\.\d)")
 _DOUBLED = re.compile(rf"\b{_GROUP}", re.IGNORECASE)
@@ -48,6 +48,9 @@ _CODE_WORD = re.compile(
     re.IGNORECASE,
 )
 _PHONE_LENGTHS = {7, 10, 11}
+_NATIONAL_LENGTH = 10
+_REACH = 60
+"""Code points before digits in which a word such as "code" counts."""
 _MIN_DIGITS = 7
 """Digits that are one number wherever they stand."""
 _MIN_CODE_DIGITS = 3
@@ -70,16 +73,15 @@ def _join_groups(found: re.Match[str]) -> str:
     """Joins groups between commas, where they are one number."""
     groups = [_figures(group) for group in found["groups"].split(", ")]
     digits = "".join(groups)
-    behind = _CODE_WORD.search(found.string, 0, found.start()) is not None
+    behind = _CODE_WORD.search(found.string, max(0, found.start() - _REACH), found.start()) is not None
     if _is_count(groups) or len(digits) < (_MIN_CODE_DIGITS if behind else _MIN_DIGITS):
         return found[0]
-    if all(len(group) == 1 for group in groups):
-        return digits
-    if len(digits) in _PHONE_LENGTHS and len(groups) > 1:
+    if min(map(len, groups)) > 1 and len(digits) in _PHONE_LENGTHS:
         return "-".join(groups)
     if all(len(group) == _GROUPED_IN_FOURS for group in groups):
         return " ".join(groups)
-    return digits if len(digits) < _MIN_DIGITS else "-".join(groups)
+    # As the grammars write ten digits that are said without a pause.
+    return f"{digits[:3]}-{digits[3:6]}-{digits[6:]}" if len(digits) == _NATIONAL_LENGTH else digits
 
 
 def _is_count(groups: list[str]) -> bool:

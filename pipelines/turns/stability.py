@@ -72,7 +72,9 @@ def stable_text(text: str, *, previous: str, told: str, samples: int) -> str:
 def common_words(words: Sequence[str], others: Sequence[str]) -> int:
     """Counts the words at the beginning that are the same but for case and punctuation."""
     pairs = enumerate(zip(words, others, strict=False))
-    return next((at for at, (one, other) in pairs if _key(one) != _key(other)), min(len(words), len(others)))
+    return next(
+        (at for at, (one, other) in pairs if one != other and _key(one) != _key(other)), min(len(words), len(others))
+    )
 
 
 def _key(word: str) -> str:

@@ -81,8 +81,8 @@ class SileroStream:
     def probabilities(self, windows: npt.NDArray[np.float32]) -> list[float]:
         """Returns for each of the next windows, float32 ``[windows, 512]`` at 16 kHz, how probably somebody speaks."""
         samples = self._with_contexts(windows)
-        powers = np.einsum("ij,ij->i", windows, windows) / np.float32(WINDOW_SAMPLES)
-        gains, inaudible = self._gain.follow(powers.tolist())
+        energies = np.einsum("ij,ij->i", windows, windows).tolist()
+        gains, inaudible = self._gain.follow([energy / WINDOW_SAMPLES for energy in energies])
         if max(gains) > 1:
             samples = samples * np.array(gains, np.float32)[:, np.newaxis]
         found: list[float] = []

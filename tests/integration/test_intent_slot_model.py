@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,30 @@ def test_what_no_intent_covers_is_not_forced_into_one(client, text):
     (understood,) = understand(client, text)
     assert (understood.intent, understood.slots) == ("none", {})
     assert understood.confidence < 0.5
+
+
+def test_kinds_and_candidates_are_told_for_each_row(client):
+    texts = [
+        "Turn on the lights.",
+        "Don't turn on the lights!",
+        "Are the lights on?",
+        "",
+        "I turned them on yesterday.",
+    ]
+    result = client.infer("intent_slot", [strings("TEXT", texts, [len(texts), 1])], client_timeout=30)
+    told = zip(result.as_numpy("INTENT"), result.as_numpy("KIND"), result.as_numpy("NEGATED"), strict=True)
+    assert [(intent[0].decode(), kind[0].decode(), bool(negated[0])) for intent, kind, negated in told] == [
+        ("iot_hue_lighton", "command", False),
+        ("none", "command", True),
+        ("none", "question", False),
+        ("none", "", False),
+        ("none", "statement", False),
+    ]
+    names, scores = result.as_numpy("INTENT_NAMES"), result.as_numpy("INTENT_SCORES")
+    assert names[0][0] == b"iot_hue_lighton"
+    assert scores[0][0] == pytest.approx(float(result.as_numpy("CONFIDENCE")[0][0]))
+    assert not any(names[3])
+    assert all(one >= other for one, other in itertools.pairwise(scores[0]))
 
 
 def test_an_empty_text_asks_for_nothing(client):

@@ -20,7 +20,7 @@ from engines.asr.moonshine import features
 from engines.asr.moonshine.alignment import attention
 from engines.asr.moonshine.decoder import BeamBatch, DecoderBatch, EncodedBatch, cross_queries
 from engines.asr.moonshine.decoding import decode_greedily
-from engines.asr.moonshine.drafting import MOST_ROWS, Drafter, drafting_pays
+from engines.asr.moonshine.drafting import MAX_ROWS, Drafter, drafting_pays
 from engines.asr.moonshine.marks import without_doubled_marks, without_open_end
 from engines.asr.moonshine.repetition import find_repetitions, without_loops
 from engines.asr.moonshine.tokenizer import END_TOKEN, START_TOKEN, load_tokenizer
@@ -63,7 +63,7 @@ _MAX_ENCODER_PADDING = 0.1
 _MAX_DECODER_FRAMES = 4096
 _MAX_DRAFTED_TOKENS = 512
 # Less new speech has so few tokens that the exact decoder is as fast by itself.
-_LEAST_DRAFTED_SAMPLES = round(0.7 * SAMPLE_RATE)
+_MIN_DRAFTED_SAMPLES = round(0.7 * SAMPLE_RATE)
 _TRIAL_SECONDS = 4
 _LOOP_PASSES = 3
 
@@ -201,7 +201,7 @@ class MoonshineRecognizer:
         """Returns what each utterance probably says."""
         known = [utterance.tokens if self._speculative else [] for utterance in utterances]
         news = max(len(utterance) - utterance.decoded_samples for utterance in utterances)
-        if self._drafter is None or len(utterances) > MOST_ROWS or news < _LEAST_DRAFTED_SAMPLES:
+        if self._drafter is None or len(utterances) > MAX_ROWS or news < _MIN_DRAFTED_SAMPLES:
             return known
         return self._drafter.draft(encoded, known, limits)
 

@@ -55,11 +55,11 @@ PAIR_SHARE = 0.5
 
 HINTS_SECONDS = 0.3
 """A final text waits so long, counted from START, for hints that are not ready, and is then searched without them."""
-MOST_NODES = 300_000
+MAX_NODES = 300_000
 """Of the automata of all sets of hints that are kept: some 100 MB. A set of 60,000 characters has up to 150,000."""
 
 # Steps of an automaton that are remembered: some megabytes.
-_MOST_STEPS = 20_000
+_MAX_STEPS = 20_000
 _NATS_PER_DECIBEL = math.log(10) / 10
 # Stands before the first word of a text: sentences also tell how they begin.
 _BEGINNING = Spelling(b"\n", 0.0, (0.0,), 1)
@@ -150,7 +150,7 @@ class PhraseBias:
         """Returns the state after ``token`` and what the token earns; negative when it gives a bonus back."""
         step = self._steps.get((state, token))
         if step is None:
-            if len(self._steps) >= _MOST_STEPS:
+            if len(self._steps) >= _MAX_STEPS:
                 self._steps.clear()
             step = self._automaton.advance(state, self._vocabulary.spelling(token))
             self._steps[state, token] = step
@@ -210,7 +210,7 @@ class BiasCache:
 
     def _make_room(self) -> None:
         """Forgets what was used longest ago; what was used last stays, whatever its size."""
-        while len(self._biases) > 1 and (len(self._biases) > self._capacity or sum(self._nodes.values()) > MOST_NODES):
+        while len(self._biases) > 1 and (len(self._biases) > self._capacity or sum(self._nodes.values()) > MAX_NODES):
             hints, _ = self._biases.popitem(last=False)
             self._nodes.pop(hints, None)
 

@@ -11,8 +11,8 @@ _WHOLE = re.compile(
     r"|(?<!\w)\+\d{1,3}(?:[\s/-]\d{2,})+"
     r"|(?<![\w-])\d{3}-\d{3}-\d{4}(?!\w)"
     r"|(?<![\w.,-])[$€£¥]?[-\u2212+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)*(?::\d{2})?(?:\s?(?:°\s?[CFK]?|%|‰)|\s[ap]\.m\.)?"
-    r"|[\w-]+(?:[./\\_-][\w-]+)*\.[A-Za-z][A-Za-z0-9]{1,4}(?!\w)"
-    r"|\w+(?:_\w+)+"
+    r"|[\w-]+(?:[./\\][\w-]+)*\.[A-Za-z][A-Za-z0-9]{1,4}(?!\w)"
+    r"|[^\W_]+(?:_[^\W_]+)+"
 )
 """Tokens that are cut nowhere: links, addresses of mails, phone numbers, quantities with sign and unit, file names."""
 _REACH = 100
@@ -22,8 +22,9 @@ _REACH = 100
 def whole_tokens(text: str, start: int, end: int) -> tuple[int, int]:
     """Moves the ends of an answer outwards where they stand inside a token of these kinds."""
     window = max(0, start - _REACH)
-    while window and not text[window - 1].isspace():
-        window -= 1
+    for _ in range(_REACH):
+        if window and not text[window - 1].isspace():
+            window -= 1
     first, last = start, end
     for token in _WHOLE.finditer(text, window, min(len(text), end + _REACH)):
         if token.start() < start < token.end():

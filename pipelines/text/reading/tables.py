@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +15,8 @@ MIN_ROWS = 2
 """Rows below the headings from which lines are a table."""
 MAX_CELL = 60
 """Code points of the longest cell of a table whose cells are parted by commas."""
+_REMEMBERED = 8
+"""Documents whose passages are remembered: a conversation asks the same ones again and again."""
 _RULE = re.compile(r"[\s|:+=-]+")
 
 
@@ -30,6 +33,7 @@ class _Table(NamedTuple):
     rows: Sequence[Sequence[_Cell]]
 
 
+@functools.lru_cache(maxsize=_REMEMBERED)
 def read_tables(document: str) -> Passage:
     """Makes a passage in which every table of a document is written as sentences."""
     passage, at = Passage(), 0

@@ -59,7 +59,13 @@ def one_day(date: dt.date, part: str = "") -> Day:
 
 def date(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | None:
     """Reads a date; the longest reading counts."""
-    readers = (_relative, _weekday, _with_month, _numeric, _holiday, _period, _distant)
+    found = [read for read in (_near_date(tokens, at, today), _distant(tokens, at, today)) if read is not None]
+    return max(found, key=lambda read: read[1]) if found else None
+
+
+def _near_date(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | None:
+    """Reads a date that is not told by its distance from another one."""
+    readers = (_relative, _weekday, _with_month, _numeric, _holiday, _period)
     found = [read for reader in readers if (read := reader(tokens, at, today)) is not None]
     return max(found, key=lambda read: read[1]) if found else None
 
@@ -247,7 +253,7 @@ def _distant(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | None:
         sign, base, end = -1, today, end + 1
     elif tokens.have(end, "from", "now"):
         sign, base, end = 1, today, end + 2
-    elif tokens[end] in {"from", "after"} and (other := date(tokens, end + 1, today)) is not None:
+    elif tokens[end] in {"from", "after"} and (other := _near_date(tokens, end + 1, today)) is not None:
         sign, base, end = 1, other[0].first, other[1]
     elif start > at:
         sign, base = 1, today

@@ -16,13 +16,12 @@ EXPORTS = {
     "GoingAwayReason", "Incompatible", "Intent", "IntentCandidate",
     "InvalidRequest", "Latency", "MicrophoneUnavailable", "ModelAdmin",
     "ModelState", "ModelVersion", "NotAudio", "Notice", "NoticeCode",
-    "Overloaded", "PhraseHints", "Pronunciation", "Reading", "Reconnected", "Recording", "Reply",
-    "ReplyStatus", "ResponseOverdue", "SPEECH_AUDIO", "ServerError",
-    "ServerFailed", "ServerUnavailable", "Slot", "SpeechBegan", "SpeechChunk", "SpeechEnded", "SpokenSentence",
-    "Stage", "StageLatency", "Started",
+    "Overloaded", "PhraseHints", "Reading", "Reconnected", "Recording", "Reply",
+    "ReplyStatus", "ResponseOverdue", "ServerError",
+    "ServerFailed", "ServerUnavailable", "Slot", "SpeechBegan", "SpeechEnded", "Stage", "StageLatency", "Started",
     "Transcript", "TypedTurn", "Utterable", "UtteranceKind", "Value", "ValueKind",
     "VivavoceError", "__version__", "connect", "pace", "read_audio",
-    "sync",
+    "Pronunciation", "SPEECH_AUDIO", "SpeechChunk", "SpokenSentence", "sync",
 }  # fmt: skip
 
 

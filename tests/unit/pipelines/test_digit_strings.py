@@ -8,6 +8,8 @@ from pipelines.text.itn import inverse_normalize
     ("spoken", "written"),
     [
         ("My number is five five five, eight six seven, five three oh nine.", "My number is 555-867-5309."),
+        ("My number is five, five, five, eight, six, seven, five, three, oh nine.", "My number is 555-867-5309."),
+        ("Call five five, five one two, three four", "Call 55-512-34"),
         ("My number is 555, 867, 5309.", "My number is 555-867-5309."),
         ("five five five eight six seven five three oh nine", "555-867-5309"),
         (

@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 
 from pipelines.errors import ModelError
@@ -94,3 +96,23 @@ async def test_a_model_that_fails_is_told():
 
     with pytest.raises(ModelError):
         await find_answer(Failing(), "Who?", [Document("a", PETS)])
+
+
+async def test_long_documents_keep_nobody_waiting():
+    rows = "\n".join(f"item {number},{number},{number + 1}" for number in range(2_000))
+    table = f"name,price,size\n{rows}"
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count_turns())
+    model = Model(**{"price 1999": 0.9})
+    found = await find_answer(model, "What is the price of item 1999?", [Document("a", table)])
+    counting.cancel()
+    assert found.answer is not None
+    assert found.answer.text == "1999"
+    assert turns > 1

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
-
-from engines.bert.gpu.device import cuda_devices
-
-if not cuda_devices():
-    # Kernels of the Triton language run in its interpreter. It is asked for before they are imported.
-    os.environ["TRITON_INTERPRET"] = "1"
 
 WIDTH, HEADS, POSITIONS, VOCABULARY = 64, 4, 32, 100
 LENGTHS = (1, 2, 31, 17, 32, 5)
