@@ -18,6 +18,7 @@ from vivavoce._recording import check_pace
 from vivavoce._speech import SPEECH_AUDIO, Pronunciation, SpeechChunk
 from vivavoce.sync._background import background
 from vivavoce.sync._exchange import Exchange
+from vivavoce.sync._speech import chunks
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
@@ -288,17 +289,7 @@ class Client:
         async def begin() -> AsyncGenerator[SpeechChunk, None]:
             return self._client.say(text, ssml=ssml, voice=voice, audio=audio, speed=speed, seed=seed, lexicon=lexicon)
 
-        return self._chunks(self._run(begin))
-
-    def _chunks(self, speech: AsyncGenerator[SpeechChunk, None]) -> Generator[SpeechChunk, None, None]:
-        async def following() -> SpeechChunk | None:
-            return await anext(speech, None)
-
-        try:
-            while (chunk := self._run(following)) is not None:
-                yield chunk
-        finally:
-            background.run(speech.aclose())
+        return chunks(self._run(begin), self._run)
 
     def _run(self, work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
         if not self._open:
