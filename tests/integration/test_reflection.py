@@ -50,7 +50,7 @@ def test_all_services_are_listed(client: ReflectionClient) -> None:
 def test_methods_are_described(client: ReflectionClient) -> None:
     assert {"Recognize", "StreamingRecognize", "GetRivaSpeechRecognitionConfig"} <= set(client.methods(ASR))
     assert {"AnalyzeIntent", "NaturalQuery", "ClassifyText", "ClassifyTokens"} <= set(client.methods(NLP))
-    assert client.methods(OURS) == ["Converse", "Ask"]
+    assert client.methods(OURS) == ["Converse", "Ask", "Say"]
 
 
 def test_riva_s_models_are_told(client: ReflectionClient) -> None:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 _NUMBERS = {1, 4, 5}  # Columns that are aligned on the right.
 _MAX_VERSIONS = 2**31 - 1
 _C = TypeVar("_C", bound="Callable[..., Any]")
-_NAME = click.Choice(["asr", "intent_slot", "qa", "punctuation"])
 
 
 def admin_option(command: _C) -> _C:
@@ -86,7 +85,7 @@ def load(directory: Path, *, server: str, as_json: bool) -> None:
 
 
 @models.command()
-@click.argument("name", type=_NAME)
+@click.argument("name")
 @click.argument("version", type=click.IntRange(min=1, max=_MAX_VERSIONS))
 @admin_option
 def unload(name: str, version: int, *, server: str) -> None:
@@ -100,7 +99,7 @@ def unload(name: str, version: int, *, server: str) -> None:
 
 
 @models.command()
-@click.argument("name", type=_NAME)
+@click.argument("name")
 @admin_option
 @json_option
 def rollback(name: str, *, server: str, as_json: bool) -> None:
