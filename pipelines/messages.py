@@ -38,6 +38,7 @@ class NoticeCode(enum.Enum):
 
     STAGE_FAILED = "STAGE_FAILED"
     NO_SPEECH = "NO_SPEECH"
+    AUDIO_DAMAGED = "AUDIO_DAMAGED"
 
 
 class AwayReason(enum.Enum):

@@ -31,6 +31,7 @@ _CURES = {
     "int64": "write `samples.astype(np.int16)` if it fills 16 bits",
     "uint8": "write `samples.tobytes()` for encoded audio",
 }
+_RAW_ENCODINGS = {Encoding.LINEAR_PCM, Encoding.LINEAR_PCM_FLOAT32, Encoding.MULAW, Encoding.ALAW}
 _GRPC_SCHEMES = {"dns", "ipv4", "ipv6", "passthrough", "unix", "unix-abstract", "vsock", "xds"}
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)")
 _HOST_ALONE = re.compile(r"[^:/\[\]]+|\[[^\]]*\]")
@@ -235,7 +236,7 @@ def _hint_in_a_list(hint: object) -> str:
 
 
 def _is_compressed(audio: AudioFormat | None) -> bool:
-    return isinstance(audio, AudioFormat) and audio.encoding in {Encoding.FLAC, Encoding.OGGOPUS}
+    return isinstance(audio, AudioFormat) and audio.encoding not in _RAW_ENCODINGS
 
 
 def _kind(something: object) -> str:

@@ -23,6 +23,8 @@ class Encoding(Enum):
     """Opus in an Ogg container (RFC 7845)."""
     LINEAR_PCM_FLOAT32 = pb.AUDIO_ENCODING_LINEAR_PCM_FLOAT32
     """32-bit little-endian IEEE 754 floats from -1 to 1, no header."""
+    CONTAINER = pb.AUDIO_ENCODING_CONTAINER
+    """The bytes of a file whose header tells its format: WAV, FLAC, Opus in Ogg, WebM, MP4, MP3, AAC, AIFF or CAF."""
 
 
 _SAMPLE_BYTES = {Encoding.LINEAR_PCM: 2, Encoding.MULAW: 1, Encoding.ALAW: 1, Encoding.LINEAR_PCM_FLOAT32: 4}
@@ -35,9 +37,9 @@ class AudioFormat:
     encoding: Encoding = Encoding.LINEAR_PCM
     """How samples are encoded."""
     sample_rate_hz: int = 16_000
-    """Samples a second and channel, 8,000 to 48,000. May be 0 for FLAC and OGGOPUS: their headers tell."""
+    """Samples a second and channel, 8,000 to 48,000. May be 0 for FLAC, OGGOPUS and CONTAINER."""
     channel_count: int = 1
-    """Interleaved channels, 1 or 2; the server averages them. 0 for FLAC and OGGOPUS means what the header tells."""
+    """Interleaved channels, 1 or 2; the server averages them. 0 means what a header tells, else 1."""
 
     def duration_seconds(self, byte_count: int) -> float | None:
         """Returns how long `byte_count` bytes last, or None where only decoding them would tell."""

@@ -35,6 +35,8 @@ class NoticeCode(Enum):
     """A model failed on this turn; its part of the reply is missing."""
     NO_SPEECH = "NO_SPEECH"
     """`EndOfUtterance` came, but nobody had spoken."""
+    AUDIO_DAMAGED = "AUDIO_DAMAGED"
+    """A part of the audio is damaged, or was cut off, and was left out; the rest is heard."""
 
 
 class GoingAwayReason(Enum):

@@ -6,8 +6,8 @@ message that is depends on what ended the utterance:
 - `EndOfUtterance` and typed turns: that message itself, which the reply names (not by a server of before 0.2);
 - the end of the audio: the half-close;
 - silence: the audio chunk that completes the stop window, counted from where the server heard the last speech end. It
-  is known only where bytes tell durations (not for FLAC and OGGOPUS), and not when the server, having forgiven some
-  noise, ended the utterance before that chunk was sent.
+  is known only where bytes tell durations (not for FLAC, OGGOPUS and CONTAINER), and not when the server, having
+  forgiven some noise, ended the utterance before that chunk was sent.
 """
 
 from __future__ import annotations

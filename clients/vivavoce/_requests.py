@@ -174,7 +174,7 @@ def _named(request: pb.ConverseRequest, request_id: str) -> pb.ConverseRequest:
 
 
 def _audio_requests(data: bytes) -> Iterator[pb.ConverseRequest]:
-    # An empty chunk is sent as it is: the server refuses it, and the caller learns of the mistake.
+    # An empty chunk is sent as it is: the server ignores it.
     for offset in range(0, max(len(data), 1), MAX_AUDIO_MESSAGE_BYTES):
         yield pb.ConverseRequest(audio=data[offset : offset + MAX_AUDIO_MESSAGE_BYTES])
 

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipelines.audio.detection import DetectingDecoder
-from pipelines.audio.flac import FlacDecoder
 from pipelines.audio.formats import AudioFormat, Encoding
-from pipelines.audio.opus import OggOpusDecoder
-from pipelines.audio.raw import RawDecoder
 from pipelines.audio.resampling import NO_SAMPLES, Resampler
 from pipelines.errors import InvalidInputError
 
@@ -50,6 +47,10 @@ class AudioDecoder:
             UndecodableAudioError: the audio breaks off in a way that its encoding does not allow.
         """
         return self._to_model_rate(self._decoder.flush(), last=True)
+
+    def take_damage(self) -> list[str]:
+        """Returns a sentence for each kind of damage found since the last call; what was damaged was left out."""
+        return self._decoder.take_damage()
 
     def _to_model_rate(self, samples: npt.NDArray[np.float32], *, last: bool) -> npt.NDArray[np.float32]:
         return self._resampler.convert(_mono(samples), self._decoder.sample_rate_hz, last=last)
@@ -131,10 +132,7 @@ def channel_decoder(
 
 
 def _sample_decoder(audio_format: AudioFormat) -> SampleDecoder:
-    match audio_format.encoding:
-        case Encoding.FLAC:
-            return FlacDecoder(audio_format)
-        case Encoding.OGGOPUS:
-            return OggOpusDecoder(audio_format)
-        case _:
-            return RawDecoder(audio_format)
+    """Returns the decoder of audio; a header in it outranks an encoding that has none."""
+    encoding = audio_format.encoding
+    raw = None if encoding.describes_itself else audio_format
+    return DetectingDecoder(audio_format.channels, raw, encoding)

@@ -2,39 +2,64 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from pipelines.audio.aiff import AiffDecoder
+from pipelines.audio.caf import CafDecoder
 from pipelines.audio.flac import FlacDecoder
 from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.audio.mp4 import Mp4Decoder
+from pipelines.audio.mpeg_audio import FramesDecoder
 from pipelines.audio.opus import OggOpusDecoder
 from pipelines.audio.raw import RawDecoder
 from pipelines.audio.sample_decoder import NO_BLOCK
-from pipelines.audio.wav import WavDecoder
+from pipelines.audio.signatures import name_of
+from pipelines.audio.tags import TagSkipper
+from pipelines.audio.wav import WavDecoder, Wave64Decoder
+from pipelines.audio.webm import WebmDecoder
 from pipelines.errors import UndecodableAudioError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import numpy as np
     import numpy.typing as npt
 
     from pipelines.audio.sample_decoder import SampleDecoder
 
-_MAGIC_BYTES = 4
+_DECODERS: Final[dict[str, Callable[[AudioFormat], SampleDecoder]]] = {
+    "WAV": WavDecoder,
+    "Wave64": Wave64Decoder,
+    "FLAC": FlacDecoder,
+    "Ogg": OggOpusDecoder,
+    "AIFF": AiffDecoder,
+    "CAF": CafDecoder,
+    "WebM": WebmDecoder,
+    "MP4": Mp4Decoder,
+    "MP3": FramesDecoder,
+    "MPEG layer I": FramesDecoder,
+    "MPEG layer II": FramesDecoder,
+    "AAC": FramesDecoder,
+}
+_NAMED: Final = {Encoding.FLAC: "FLAC", Encoding.OGGOPUS: "Ogg"}
+SERVED = "WAV, FLAC, Ogg Opus, WebM, MP4, MP3, AAC, AIFF or CAF"
 
 
 class DetectingDecoder:
-    """Decodes WAV, FLAC and Opus in Ogg as their headers say, and anything else as the caller says.
+    """Decodes audio as its header says, and audio without one as the caller says.
 
     Args:
         channels: the number of channels that a header must say; 0 for any.
         raw: how audio without a header is encoded; None when it must have one.
+        named: FLAC or OGGOPUS where the caller named that: anything else is refused.
     """
 
-    def __init__(self, channels: int, raw: AudioFormat | None) -> None:
-        self._promised = AudioFormat(Encoding.FLAC, 0, channels)
+    def __init__(self, channels: int, raw: AudioFormat | None, named: Encoding | None = None) -> None:
+        self._promised = AudioFormat(Encoding.CONTAINER, 0, channels)
         self._raw = raw
-        self._begun = b""
+        self._named = _NAMED.get(named) if named else None
+        self._begun = bytearray()
+        self._tags = TagSkipper()
         self._decoder: SampleDecoder | None = None
 
     @property
@@ -46,9 +71,9 @@ class DetectingDecoder:
         """Yields what ``data`` completes, float32 ``[samples, channels]``."""
         if self._decoder is None:
             self._begun += data
-            if len(self._begun) < _MAGIC_BYTES:
+            if not self._choose(whole=False):
                 return
-            data = self._choose()
+            data = self._taken()
         assert self._decoder is not None
         yield from self._decoder.decode(data)
 
@@ -57,25 +82,46 @@ class DetectingDecoder:
         if self._decoder is None:
             if not self._begun:
                 return NO_BLOCK
-            rest = self._choose()
+            self._choose(whole=True)
             assert self._decoder is not None
-            return next(self._decoder.decode(rest))
+            # So little is one block at most, and at the end of it nothing more is held.
+            blocks = list(self._decoder.decode(self._taken()))
+            rest = self._decoder.flush()
+            return blocks[0] if blocks else rest
         return self._decoder.flush()
 
-    def _choose(self) -> bytes:
-        """Chooses the decoder and returns what was held back for that."""
-        match self._begun[:_MAGIC_BYTES]:
-            case b"RIFF":
-                self._decoder = WavDecoder(self._promised)
-            case b"fLaC":
-                self._decoder = FlacDecoder(self._promised)
-            case b"OggS":
-                self._decoder = OggOpusDecoder(self._promised)
-            case _ if self._raw is not None:
-                self._decoder = RawDecoder(self._raw)
-            case _:
-                raise UndecodableAudioError(
-                    "the audio has no WAV, FLAC or Ogg header: name its encoding and its sample rate"
-                )
-        begun, self._begun = self._begun, b""
+    def take_damage(self) -> list[str]:
+        """Returns what was damaged, and left out, since the last call."""
+        return self._decoder.take_damage() if self._decoder else []
+
+    def _choose(self, *, whole: bool) -> bool:
+        """Chooses the decoder; returns False where more must come first."""
+        if not self._tags.skip(self._begun) and not whole:
+            return False
+        name = name_of(bytes(self._begun), whole=whole)
+        if name is None:
+            return False
+        self._decoder = self._decoder_of(name)
+        return True
+
+    def _decoder_of(self, name: str) -> SampleDecoder:
+        if self._named and not name:
+            # Which knows best why this is none.
+            return _DECODERS[self._named](self._promised)
+        if self._named and name != self._named:
+            cure = "name CONTAINER as its encoding" if name in _DECODERS else f"send {SERVED}"
+            raise UndecodableAudioError(f"this is {name}, and the config says {self._named}: {cure}")
+        if name in _DECODERS:
+            return _DECODERS[name](self._promised)
+        if name:
+            raise UndecodableAudioError(f"this is {name}, which is not served: send {SERVED}")
+        if self._raw is None:
+            raise UndecodableAudioError(
+                f"the audio has no header that tells its format: send {SERVED}, or name its encoding and sample rate"
+            )
+        return RawDecoder(self._raw)
+
+    def _taken(self) -> bytes:
+        """Returns what was held back, once."""
+        begun, self._begun = bytes(self._begun), bytearray()
         return begun

@@ -8,6 +8,7 @@ from pipelines.audio.flac_frames import FrameDecoder
 from pipelines.audio.flac_header import MARKER, FlacHeader
 from pipelines.audio.headers import check_follows
 from pipelines.audio.sample_decoder import NO_BLOCK, PieceDecoder
+from pipelines.audio.tags import TagSkipper
 from pipelines.errors import UndecodableAudioError
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ class FlacDecoder(PieceDecoder):
     """
 
     def __init__(self, promised: AudioFormat) -> None:
+        super().__init__()
         self._header = FlacHeader(promised)
+        self._tags = TagSkipper()
         self._promised = promised
         self._frames: FrameDecoder | None = None
         self._channels = 0
@@ -50,7 +53,9 @@ class FlacDecoder(PieceDecoder):
 
     def _next_frame(self) -> npt.NDArray[np.float32] | None:
         """Decodes the next frame; None where it, or what comes before it, is not whole yet."""
-        # Frames begin with other bytes than a stream: RFC 9639, section 9.1.1.
+        # Frames begin with other bytes than tags and streams: RFC 9639, section 9.1.1.
+        if (self._frames is not None or not self._header.bare) and not self._tags.skip(self._held):
+            return None
         if self._frames is not None and self._held.startswith(MARKER[:1]):
             self._header, self._frames = FlacHeader(self._promised), None
         if self._frames is None:

@@ -24,11 +24,13 @@ class Encoding(enum.Enum):
     ALAW = "ALAW"
     FLAC = "FLAC"
     OGGOPUS = "OGGOPUS"
+    CONTAINER = "CONTAINER"
+    """Whatever the header of the audio says: WAV, FLAC, Ogg, WebM, MP4, MP3, AAC, AIFF or CAF."""
 
     @property
     def describes_itself(self) -> bool:
         """Whether a header in the audio tells its sample rate and channels."""
-        return self in {Encoding.FLAC, Encoding.OGGOPUS}
+        return self in {Encoding.FLAC, Encoding.OGGOPUS, Encoding.CONTAINER}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ import numpy as np
 
 from pipelines.audio.formats import AudioFormat, Encoding
 from pipelines.audio.sample_decoder import PieceDecoder
-from pipelines.errors import UndecodableAudioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,33 +40,33 @@ _SAMPLE_BYTES = {Encoding.LINEAR_PCM: 2, Encoding.LINEAR_PCM_FLOAT32: 4, Encodin
 
 
 class RawDecoder(PieceDecoder):
-    """Decodes headerless samples; audio must come in whole samples of all channels.
+    """Decodes headerless samples; a part of one is held until the rest of it comes.
 
     Attributes:
         frame_bytes: bytes of one sample of all channels.
     """
 
     def __init__(self, audio_format: AudioFormat) -> None:
+        super().__init__()
         self.sample_rate_hz = audio_format.sample_rate_hz
         self._encoding = audio_format.encoding
         self._channels = audio_format.channels or 1
         self.frame_bytes = _SAMPLE_BYTES[self._encoding] * self._channels
-
-    def decode(self, data: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Refuses a part of a sample before any of ``data`` is decoded; otherwise as for every encoding."""
-        if len(data) % self.frame_bytes:
-            raise UndecodableAudioError(
-                f"{len(data)} bytes are no whole number of {self._encoding.value} samples "
-                f"on {self._channels} channel(s): send multiples of {self.frame_bytes} bytes"
-            )
-        return super().decode(data)
+        self._begun = b""
 
     def decode_piece(self, piece: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Yields ``piece`` as float32 ``[samples, channels]``."""
-        yield self._samples(piece).reshape(-1, self._channels)
+        """Yields the samples that ``piece`` completes as float32 ``[samples, channels]``."""
+        if self._begun:
+            piece = self._begun + piece
+        whole = len(piece) - len(piece) % self.frame_bytes
+        self._begun = piece[whole:]
+        if whole:
+            yield self._samples(piece[:whole]).reshape(-1, self._channels)
 
     def flush(self) -> npt.NDArray[np.float32]:
-        """Returns nothing: no sample is ever held back."""
+        """Returns nothing: a part of a sample is left out."""
+        if self._begun:
+            self.note_damage("the audio ends inside a sample, which was left out: send whole samples")
         return np.zeros((0, self._channels), np.float32)
 
     def _samples(self, data: bytes) -> npt.NDArray[np.float32]:

@@ -53,11 +53,18 @@ class SampleDecoder(Protocol):
     def flush(self) -> npt.NDArray[np.float32]:
         """Decodes what is left at the end of the audio, float32 ``[samples, channels]``, possibly with no samples."""
 
+    def take_damage(self) -> list[str]:
+        """Returns a sentence for each kind of damage found since the last call; what was damaged was left out."""
+
 
 class PieceDecoder(abc.ABC):
     """A :class:`SampleDecoder` for one encoding."""
 
     sample_rate_hz: int = 0
+
+    def __init__(self) -> None:
+        self._damage: dict[str, bool] = {}
+        """Whether each kind was told already: a stream tells each once, however often it is damaged."""
 
     def decode(self, data: bytes) -> Iterator[npt.NDArray[np.float32]]:
         """Decodes ``data`` piece by piece; see :class:`SampleDecoder`."""
@@ -77,14 +84,31 @@ class PieceDecoder(abc.ABC):
     def flush(self) -> npt.NDArray[np.float32]:
         """Decodes what is left at the end of the audio, float32 ``[samples, channels]``, possibly with no samples."""
 
+    def note_damage(self, sentence: str) -> None:
+        """Notes a kind of damage."""
+        self._damage.setdefault(sentence, False)
+
+    def take_damage(self) -> list[str]:
+        """Returns the kinds of damage found since the last call; see :class:`SampleDecoder`."""
+        if not self._damage:
+            return []
+        untold = [sentence for sentence, told in self._damage.items() if not told]
+        self._damage = dict.fromkeys(self._damage, True)
+        return untold
+
+    def _pieces_at_once(self) -> int:
+        """Returns how many pieces the next one may complete: more than one where a decoder holds some back."""
+        return 1
+
     def _blocks(self, piece: bytes) -> Iterator[npt.NDArray[np.float32]]:
         """Yields what ``piece`` completes in blocks that are worth their overhead."""
         waiting: list[npt.NDArray[np.float32]] = []
         samples = total = 0
+        limit_seconds = MAX_PIECE_SECONDS * self._pieces_at_once()
         for block in self.decode_piece(piece):
             samples += len(block)
             total += len(block)
-            if total > MAX_PIECE_SECONDS * self.sample_rate_hz:
+            if total > limit_seconds * self.sample_rate_hz:
                 raise UndecodableAudioError(
                     f"{len(piece):,} bytes of the audio unpack to over {MAX_PIECE_SECONDS // 60} minutes: "
                     "leave long silence out, or send LINEAR_PCM"

@@ -1,115 +1,144 @@
-"""Decodes WAV as it arrives: Multimedia Programming Interface and Data Specifications 1.0 (IBM and Microsoft, 1991)."""
+"""Decodes WAV as it arrives: RIFF (IBM and Microsoft, 1991), RF64 (EBU Tech 3306), BW64 (ITU-R BS.2088)."""
 
 from __future__ import annotations
 
+import re
 import struct
-from typing import TYPE_CHECKING, Final
+from typing import ClassVar, Final
 
-from pipelines.audio.formats import AudioFormat, Encoding
-from pipelines.audio.headers import check_header
-from pipelines.audio.raw import RawDecoder
-from pipelines.audio.sample_decoder import NO_BLOCK, PieceDecoder
+from pipelines.audio.chunked import MAX_DESCRIPTION_BYTES, ChunkedDecoder
+from pipelines.audio.samples import SampleLayout, pcm_layout
 from pipelines.errors import UndecodableAudioError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy as np
-    import numpy.typing as npt
-
 
 _RIFF_HEADER_BYTES = 12
 _CHUNK_HEADER_BYTES = 8
 _FORMAT_BYTES = 16
-_MAX_HEADER_BYTES = 1 << 16
-"""No file has more than this in front of its samples, unless it is damaged."""
-
 _EXTENSIBLE = 0xFFFE
-_ENCODINGS: Final = {
-    (1, 16): Encoding.LINEAR_PCM,
-    (3, 32): Encoding.LINEAR_PCM_FLOAT32,
-    (6, 8): Encoding.ALAW,
-    (7, 8): Encoding.MULAW,
+_MIN_UNKNOWN_LENGTH: Final = 0x7FFFF000
+"""Writers to a pipe, which cannot know the length of the samples, write 0 or something from here on."""
+
+_CODINGS: Final = {
+    0x02: "Microsoft ADPCM",
+    0x11: "IMA ADPCM",
+    0x31: "GSM 6.10",
+    0x50: "MPEG audio",
+    0x55: "MP3",
+    0xFF: "AAC",
+    0x161: "Windows Media Audio",
 }
-"""By format tag and bits a sample."""
-
-_UNKNOWN_LENGTHS = frozenset({0, 0xFFFFFFFF})
-"""Written in place of the length of the samples by who cannot know it yet."""
 
 
-class WavDecoder(PieceDecoder):
-    """Decodes WAV; the pieces may be cut anywhere.
+class WavDecoder(ChunkedDecoder):
+    """Decodes WAV: integers of 8 to 32 bits, floats, mu-law and A-law; see :class:`ChunkedDecoder`."""
 
-    Args:
-        promised: what the caller says of the audio. The header outranks the sample rate; a number of channels other
-            than 0 must be the header's.
-    """
+    name = "WAV"
+    start = re.compile(rb"(RIFF|RF64|BW64)....WAVE", re.DOTALL)
+    start_bytes = 12
+    marks: ClassVar[tuple[bytes, ...]] = (b"RIFF", b"RF64", b"BW64")
 
-    def __init__(self, promised: AudioFormat) -> None:
-        self._promised = promised
-        self._held = bytearray()
-        self._samples: RawDecoder | None = None
-        self._left: int | None = None
+    _layout_read: SampleLayout | None = None
+    _rate_hz = _format_channels = 0
+    _long_length: int | None = None
+    _begun = False
 
-    def decode_piece(self, piece: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Yields ``piece`` as float32 ``[samples, channels]``; what follows the samples is left out."""
-        self._held += piece
-        if self._samples is None and not self._read_header():
-            return
-        assert self._samples is not None
-        if self._left is not None:
-            del self._held[self._left :]
-        whole = len(self._held) - len(self._held) % self._samples.frame_bytes
-        samples = bytes(self._held[:whole])
-        del self._held[:whole]
-        if self._left is not None:
-            self._left -= whole
-        yield from self._samples.decode(samples)
+    def begin_file(self) -> None:
+        """Forgets what was read of the last file: another one follows."""
+        self._layout_read, self._long_length, self._begun = None, None, False
 
-    def flush(self) -> npt.NDArray[np.float32]:
-        """Returns nothing: every whole sample was returned as it came."""
-        if self._samples is None and self._held:
-            raise UndecodableAudioError("the WAV audio ends inside its header")
-        return NO_BLOCK
-
-    def _read_header(self) -> bool:
-        """Reads chunks up to the first sample; returns whether that was reached."""
-        audio_format: AudioFormat | None = None
-        position = _RIFF_HEADER_BYTES
-        while position <= _MAX_HEADER_BYTES:
-            body = position + _CHUNK_HEADER_BYTES
-            if len(self._held) < body:
+    def read_chunk(self, held: bytearray) -> bool:
+        """Reads one chunk; see :class:`ChunkedDecoder`."""
+        if not self._begun:
+            if len(held) < _RIFF_HEADER_BYTES:
                 return False
-            name, length = struct.unpack_from("<4sI", self._held, position)
-            if name == b"data":
-                self._begin(audio_format, length, body)
-                return True
-            if name == b"fmt ":
-                if length > _MAX_HEADER_BYTES:
-                    raise UndecodableAudioError("the WAV header is damaged: its format is longer than any")
-                if len(self._held) < body + length:
-                    return False
-                audio_format = self._read_format(body, length)
-            # Chunks are padded to an even length.
-            position = body + length + length % 2
-        raise UndecodableAudioError("the WAV header is damaged: there are no samples where it says")
+            if not self.start.match(held):
+                raise UndecodableAudioError("the WAV header is damaged: it does not say WAVE")
+            self._begun = True
+            self.skip(_RIFF_HEADER_BYTES)
+            return True
+        if len(held) < _CHUNK_HEADER_BYTES:
+            return False
+        name, length = struct.unpack_from("<4sI", held)
+        if name == b"data":
+            known = 0 < length < _MIN_UNKNOWN_LENGTH
+            self._begin_samples(length if known else self._long_length, _CHUNK_HEADER_BYTES)
+            return True
+        if name in {b"fmt ", b"ds64"}:
+            return self._read(bytes(name), held, length)
+        # Chunks are padded to an even length.
+        self.skip(_CHUNK_HEADER_BYTES + length + length % 2)
+        return True
 
-    def _read_format(self, position: int, length: int) -> AudioFormat:
-        if length < _FORMAT_BYTES:
+    def _read(self, name: bytes, held: bytearray, length: int) -> bool:
+        """Reads a chunk that describes the samples."""
+        if length > MAX_DESCRIPTION_BYTES:
+            raise UndecodableAudioError("the WAV header is damaged: its format is longer than any")
+        if len(held) < _CHUNK_HEADER_BYTES + length:
+            return False
+        body = bytes(held[_CHUNK_HEADER_BYTES : _CHUNK_HEADER_BYTES + length])
+        if name == b"fmt ":
+            self._read_format(body)
+        elif length >= 16:
+            self._long_length = struct.unpack_from("<Q", body, 8)[0] or None
+        self.skip(_CHUNK_HEADER_BYTES + length + length % 2)
+        return True
+
+    def _read_format(self, body: bytes) -> None:
+        if len(body) < _FORMAT_BYTES:
             raise UndecodableAudioError("the WAV header is damaged: its format is too short")
-        tag, channels, rate, _, _, bits = struct.unpack_from("<HHIIHH", self._held, position)
-        if tag == _EXTENSIBLE and length >= 26:
-            (tag,) = struct.unpack_from("<H", self._held, position + 24)
-        encoding = _ENCODINGS.get((tag, bits))
-        if encoding is None:
-            raise UndecodableAudioError(f"WAV of format {tag} with {bits} bits a sample is not served: send 16-bit PCM")
-        check_header(self._promised, rate, channels)
-        return AudioFormat(encoding, rate, channels)
+        tag, self._format_channels, self._rate_hz, _, _, bits = struct.unpack_from("<HHIIHH", body)
+        if tag == _EXTENSIBLE and len(body) >= 26:
+            (tag,) = struct.unpack_from("<H", body, 24)
+        match tag:
+            case 1:
+                self._layout_read = pcm_layout(bits, unsigned_bytes=True)
+            case 3 if bits in {32, 64}:
+                self._layout_read = SampleLayout("float", bits // 8)
+            case 6 | 7:
+                self._layout_read = SampleLayout("alaw" if tag == 6 else "mulaw", 1)
+            case _:
+                self._layout_read = None
+        if self._layout_read is None:
+            raise self.refuse(_CODINGS.get(tag, f"samples of format {tag} and {bits} bits"))
 
-    def _begin(self, audio_format: AudioFormat | None, length: int, position: int) -> None:
-        if audio_format is None:
-            raise UndecodableAudioError("the WAV header is damaged: its samples come before their format")
-        self._samples = RawDecoder(audio_format)
-        self.sample_rate_hz = audio_format.sample_rate_hz
-        self._left = None if length in _UNKNOWN_LENGTHS else length
-        del self._held[:position]
+    def _begin_samples(self, length: int | None, header_bytes: int) -> None:
+        self.begin_samples(self._layout_read, self._rate_hz, self._format_channels, length, header_bytes)
+
+
+class Wave64Decoder(WavDecoder):
+    """Decodes Sony's Wave64: WAV whose chunks are named by GUIDs and have lengths of 64 bits."""
+
+    name = "Wave64"
+    start = re.compile(rb"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\x00\x00")
+    start_bytes = 16
+    marks = (b"riff\x2e\x91\xcf\x11",)
+
+    def read_chunk(self, held: bytearray) -> bool:
+        """Reads one chunk; see :class:`ChunkedDecoder`."""
+        if not self._begun:
+            if len(held) < _WAVE64_FILE_BYTES:
+                return False
+            self._begun = True
+            self.skip(_WAVE64_FILE_BYTES)
+            return True
+        if len(held) < _WAVE64_CHUNK_BYTES:
+            return False
+        name, length = bytes(held[:4]), int.from_bytes(held[16:_WAVE64_CHUNK_BYTES], "little")
+        if length < _WAVE64_CHUNK_BYTES:
+            raise UndecodableAudioError("the Wave64 header is damaged: a chunk is shorter than its own header")
+        if name == b"data":
+            size = length - _WAVE64_CHUNK_BYTES
+            self._begin_samples(size if 0 < size < 1 << 62 else None, _WAVE64_CHUNK_BYTES)
+            return True
+        if name == b"fmt ":
+            if length > MAX_DESCRIPTION_BYTES:
+                raise UndecodableAudioError("the Wave64 header is damaged: its format is longer than any")
+            if len(held) < length:
+                return False
+            self._read_format(bytes(held[_WAVE64_CHUNK_BYTES:length]))
+        # Chunks are padded to multiples of 8 bytes.
+        self.skip(length + -length % 8)
+        return True
+
+
+_WAVE64_FILE_BYTES: Final = 40
+_WAVE64_CHUNK_BYTES: Final = 24

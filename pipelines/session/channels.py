@@ -6,8 +6,6 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
-from pipelines.errors import InvalidInputError
-
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
@@ -47,10 +45,8 @@ class Channels:
             between: called after each block of it that was heard, of a second or two.
 
         Raises:
-            InvalidInputError: the piece is empty or cannot be decoded.
+            InvalidInputError: the piece cannot be decoded.
         """
-        if not data:
-            raise InvalidInputError("audio", "EMPTY_AUDIO", "an audio message is empty: send some, or leave it out")
         with self._holding_up():
             for channels in self._decoder.decode(data):
                 await self._listen(channels)

@@ -11,7 +11,7 @@ from pipelines.audio.decoding import AudioDecoder
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
 from pipelines.load.workload import Workload
-from pipelines.messages import AwayReason, GoingAway, Reply, Transcript
+from pipelines.messages import AwayReason, GoingAway, Notice, NoticeCode, Reply, Transcript
 from pipelines.recognition.phrase_hints import with_engine_hints
 from pipelines.recognition.segments import Segments
 from pipelines.session.config import ConversationConfig
@@ -112,15 +112,14 @@ class Conversation:
         """Takes the next piece of audio in, and waits while too much of it is not recognized yet.
 
         Raises:
-            InvalidInputError: the config named no audio format, or the piece is empty or cannot be decoded.
+            InvalidInputError: the config named no audio format, or the piece cannot be decoded.
         """
         at = self._loop.time()
         if self._decoder is None:
             raise InvalidInputError("audio", "NO_AUDIO_CONFIG", "audio came, but the config names no audio format")
-        if not data:
-            raise InvalidInputError("audio", "EMPTY_AUDIO", "an audio message is empty: send some, or leave it out")
         for samples in self._decoder.decode(data):
             await self._listen(samples, at)
+        self._tell_damage(self._decoder)
 
     async def add_samples(self, samples: npt.NDArray[np.float32]) -> None:
         """Takes decoded audio in, float32 ``[samples]`` at 16 kHz; waits as :meth:`add_audio` does."""
@@ -149,6 +148,7 @@ class Conversation:
         at = self._loop.time()
         if self._decoder is not None:
             self._intake.add(self._decoder.flush())
+            self._tell_damage(self._decoder)
             await self._judge(at)
         self._dispatch(events.HalfClosed(self._intake.end, at))
 
@@ -182,6 +182,11 @@ class Conversation:
         self.abandon()
         await self._running.wait()
         await self._segments.wait()
+
+    def _tell_damage(self, decoder: AudioDecoder) -> None:
+        """Tells what of the audio was left out."""
+        for sentence in decoder.take_damage():
+            self.outbox.put(Notice(NoticeCode.AUDIO_DAMAGED, sentence))
 
     async def _listen(self, samples: npt.NDArray[np.float32], at: float) -> None:
         if self.phase != "pausing":

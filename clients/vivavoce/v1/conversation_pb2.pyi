@@ -21,6 +21,7 @@ class AudioEncoding(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     AUDIO_ENCODING_ALAW: _ClassVar[AudioEncoding]
     AUDIO_ENCODING_OGGOPUS: _ClassVar[AudioEncoding]
     AUDIO_ENCODING_LINEAR_PCM_FLOAT32: _ClassVar[AudioEncoding]
+    AUDIO_ENCODING_CONTAINER: _ClassVar[AudioEncoding]
 
 class EndReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -34,6 +35,7 @@ class NoticeCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     NOTICE_CODE_UNSPECIFIED: _ClassVar[NoticeCode]
     NOTICE_CODE_STAGE_FAILED: _ClassVar[NoticeCode]
     NOTICE_CODE_NO_SPEECH: _ClassVar[NoticeCode]
+    NOTICE_CODE_AUDIO_DAMAGED: _ClassVar[NoticeCode]
 
 class GoingAwayReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -48,6 +50,7 @@ AUDIO_ENCODING_MULAW: AudioEncoding
 AUDIO_ENCODING_ALAW: AudioEncoding
 AUDIO_ENCODING_OGGOPUS: AudioEncoding
 AUDIO_ENCODING_LINEAR_PCM_FLOAT32: AudioEncoding
+AUDIO_ENCODING_CONTAINER: AudioEncoding
 END_REASON_UNSPECIFIED: EndReason
 END_REASON_SILENCE: EndReason
 END_REASON_REQUESTED: EndReason
@@ -55,6 +58,7 @@ END_REASON_HALF_CLOSE: EndReason
 NOTICE_CODE_UNSPECIFIED: NoticeCode
 NOTICE_CODE_STAGE_FAILED: NoticeCode
 NOTICE_CODE_NO_SPEECH: NoticeCode
+NOTICE_CODE_AUDIO_DAMAGED: NoticeCode
 GOING_AWAY_REASON_UNSPECIFIED: GoingAwayReason
 GOING_AWAY_REASON_SHUTDOWN: GoingAwayReason
 GOING_AWAY_REASON_IDLE: GoingAwayReason

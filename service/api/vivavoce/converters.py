@@ -43,6 +43,7 @@ _ENCODINGS = {
     pb.AUDIO_ENCODING_ALAW: Encoding.ALAW,
     pb.AUDIO_ENCODING_FLAC: Encoding.FLAC,
     pb.AUDIO_ENCODING_OGGOPUS: Encoding.OGGOPUS,
+    pb.AUDIO_ENCODING_CONTAINER: Encoding.CONTAINER,
 }
 _STAGES = {
     ASR: reply_pb2.STAGE_ASR,
@@ -62,6 +63,7 @@ _REASONS = {
 _NOTICES = {
     messages.NoticeCode.STAGE_FAILED: pb.NOTICE_CODE_STAGE_FAILED,
     messages.NoticeCode.NO_SPEECH: pb.NOTICE_CODE_NO_SPEECH,
+    messages.NoticeCode.AUDIO_DAMAGED: pb.NOTICE_CODE_AUDIO_DAMAGED,
 }
 _AWAY = {
     messages.AwayReason.SHUTDOWN: pb.GOING_AWAY_REASON_SHUTDOWN,

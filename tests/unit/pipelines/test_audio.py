@@ -26,6 +26,7 @@ def encoded(encoding: Encoding, rate: int, channels: int = 1) -> bytes:
         Encoding.ALAW: ("RAW", "ALAW"),
         Encoding.FLAC: ("FLAC", "PCM_16"),
         Encoding.OGGOPUS: ("OGG", "OPUS"),
+        Encoding.CONTAINER: ("AIFF", "PCM_24"),
     }[encoding]
     buffer = io.BytesIO()
     soundfile.write(buffer, tone(rate, channels), rate, format=container, subtype=subtype)
@@ -63,30 +64,19 @@ def test_how_the_bytes_are_cut_changes_nothing(encoding: Encoding):
 @pytest.mark.parametrize(
     ("encoding", "data"),
     [
-        (Encoding.LINEAR_PCM, b"\0\0\0"),
         (Encoding.LINEAR_PCM_FLOAT32, np.array([0, np.nan], "<f4").tobytes()),
         (Encoding.LINEAR_PCM_FLOAT32, np.array([0, np.inf], "<f4").tobytes()),
         (Encoding.FLAC, b"this is no FLAC stream at all, not even a bit"),
         (Encoding.FLAC, b"fLaC"),
         (Encoding.FLAC, encoded(Encoding.FLAC, 16_000)[:42] + b"garbage" * 100),
         (Encoding.OGGOPUS, b"this is no Ogg stream at all"),
-        (Encoding.OGGOPUS, encoded(Encoding.OGGOPUS, 48_000)[:600]),
+        (Encoding.OGGOPUS, b"OggS\0\2" + bytes(20)),
         (Encoding.OGGOPUS, b"OggS" + bytes(22) + b"\x01\x13" + b"Something else here"),
     ],
 )
 def test_what_is_not_in_its_encoding_is_refused(encoding: Encoding, data: bytes):
     with pytest.raises(UndecodableAudioError):
         decoded(AudioFormat(encoding, 16_000), data)
-
-
-def test_a_damaged_opus_packet_is_refused():
-    data = encoded(Encoding.OGGOPUS, 48_000)
-    second_page = data.index(b"OggS", 4)
-    headers = data[: data.index(b"OggS", second_page + 4)]
-    # One packet of two bytes: a frame count of zero, which RFC 6716 forbids.
-    damaged = b"OggS" + bytes(22) + b"\x01\x02" + b"\x03\x00"
-    with pytest.raises(UndecodableAudioError, match="packet is damaged"):
-        decoded(AudioFormat(Encoding.OGGOPUS), headers + damaged)
 
 
 @pytest.mark.parametrize("chunk", [98, 3_200, 1 << 20])
@@ -98,10 +88,11 @@ def test_one_opus_recording_may_follow_another(chunk: int):
     np.testing.assert_allclose(twice[len(once) + 1_000 :][:20_000], once[1_000:][:20_000], atol=1e-3)
 
 
-def test_an_opus_recording_of_other_channels_cannot_follow():
-    data = encoded(Encoding.OGGOPUS, 48_000) + encoded(Encoding.OGGOPUS, 48_000, 2)
-    with pytest.raises(UndecodableAudioError, match=r"48000 Hz and 2 channel\(s\) follows one of 48000 Hz and 1"):
-        decoded(AudioFormat(Encoding.OGGOPUS), data)
+@pytest.mark.parametrize(("first", "second"), [(1, 2), (2, 1)])
+def test_an_opus_recording_of_other_channels_may_follow(first: int, second: int):
+    data = encoded(Encoding.OGGOPUS, 48_000, first) + encoded(Encoding.OGGOPUS, 48_000, second)
+    samples = decoded(AudioFormat(Encoding.OGGOPUS), data)
+    assert np.abs(samples[26_000:46_000]).max() == pytest.approx(0.3, abs=0.06)
 
 
 def test_a_header_that_contradicts_the_config_is_refused():
@@ -196,16 +187,16 @@ def test_channels_are_taken_apart():
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        (wav("PCM_24"), "24 bits"),
+        (wav("MS_ADPCM"), "WAV with Microsoft ADPCM"),
         (wav("PCM_16", 96_000), "96000 Hz"),
         (wav("PCM_16", channels=3), "3 channels"),
         (wav("PCM_16")[:30], "inside its header"),
         (b"RIFF\0\0\0\0WAVEdata\x10\0\0\0" + bytes(16), "before their format"),
         (b"RIFF\0\0\0\0WAVEfmt \x04\0\0\0" + bytes(16), "too short"),
         (b"RIFF\0\0\0\0WAVEfmt \xf0\xff\xff\xff" + bytes(64), "longer than any"),
-        (b"RIFF\0\0\0\0WAVEjunk\xff\xff\xff\x7f" + bytes(64), "no samples where"),
-        (b"no header at all", "no WAV, FLAC or Ogg header"),
-        (b"abc", "no WAV, FLAC or Ogg header"),
+        (b"RIFF\0\0\0\0WAVEjunk\xff\xff\xff\x7f" + bytes(64), "ends inside its header"),
+        (b"no header at all", "no header that tells its format"),
+        (b"abc", "no header that tells its format"),
     ],
 )
 def test_a_bad_header_is_refused_with_a_sentence(data: bytes, sentence: str):

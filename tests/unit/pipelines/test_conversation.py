@@ -219,7 +219,7 @@ def test_many_turns_leave_nothing_behind():
 
 @pytest.mark.parametrize(
     ("config", "data", "reason"),
-    [(PCM, b"", "EMPTY_AUDIO"), (PCM, b"\0\0\0", "UNDECODABLE_AUDIO"), (None, b"\0\0", "NO_AUDIO_CONFIG")],
+    [(PCM, b"ID3\4\0\0\0\0\0\0%PDF-1.7 and so on", "UNDECODABLE_AUDIO"), (None, b"\0\0", "NO_AUDIO_CONFIG")],
 )
 def test_audio_that_cannot_be_served_is_refused(config: AudioFormat | None, data: bytes, reason: str):
     async def main() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from pipelines.errors import InvalidInputError
 from pipelines.messages import Transcript
 from pipelines.text.style import has_words
 from service.api.riva.asr.recognizing import refuse_failure
@@ -37,6 +38,8 @@ async def recognize(channels: Channels, audio: bytes) -> list[list[Transcript]]:
 
 
 async def _listen(channels: Channels, audio: bytes) -> None:
+    if not audio:
+        raise InvalidInputError("audio", "EMPTY_AUDIO", "the recording is empty: send its audio")
     await channels.add_audio(audio)
     await channels.half_close()
 

@@ -24,9 +24,8 @@ STREAMS = {
     "nothing at all": ([], "NO_CONFIG", "streaming_config"),
     "config twice": ([config(), config()], "SECOND_CONFIG", "streaming_config"),
     "config in the middle of speech": ([config(), *speaking(1), config()], "SECOND_CONFIG", "streaming_config"),
-    "empty audio": ([config(), audio(b"")], "EMPTY_AUDIO", "audio_content"),
     "an empty request": ([config(), EMPTY], "EMPTY_REQUEST", "streaming_request"),
-    "part of a sample": ([config(), audio(SPEECH[:-1])], "UNDECODABLE_AUDIO", "audio_content"),
+    "a PDF": ([config(), audio(b"%PDF-1.7" + SPEECH)], "UNDECODABLE_AUDIO", "audio_content"),
     "no header where one is needed": (
         [config(encoding=riva_audio_pb2.ENCODING_UNSPECIFIED, sample_rate_hertz=0), audio(SPEECH)],
         "UNDECODABLE_AUDIO",
