@@ -284,16 +284,15 @@ class Conversation:
         self._dispatch(events.Transcribed(segment, hypothesis))
 
     def _recognition_failed(self, segment: int, error: ModelError) -> None:
-        self._failed(0, ASR, error)
-        self._dispatch(events.RecognitionFailed(segment, str(error)))
+        self._failed(0, ASR, error, events.RecognitionFailed(segment, str(error)))
 
     def _stage_failed(self, error: ModelError, event: events.StageFailed) -> None:
-        self._failed(event.turn, event.stage, error)
-        self._dispatch(event)
+        self._failed(event.turn, event.stage, error, event)
 
-    def _failed(self, turn: int, stage: str, error: ModelError) -> None:
+    def _failed(self, turn: int, stage: str, error: ModelError, event: events.Event) -> None:
         self.last_failure = error
         self._workload.observer.failed(self.name, turn, stage, error)
+        self._dispatch(event)
 
     def _run_stage(self, effect: effects.RunStage) -> None:
         due = deadlines.stages_due(self._state, effect.turn, self._loop.time())
