@@ -93,6 +93,12 @@ protos: setup ## generate the stubs of protos/ into the packages that use them
 reference: setup ## write docs/grpc.md from the comments of protos/
 	$(BIN)/python -m tools.proto_reference
 
+.PHONY: coverage
+coverage: setup-train ## measure which lines the unit tests run, each module credited by its own tests
+	$(BIN)/python -m pytest tests/unit --numprocesses logical --maxprocesses 4 --dist worksteal -q \
+		--cov=service --cov=pipelines --cov=engines --cov=modelkit --cov=benchmarks --cov=vivavoce --cov-context=test --cov-report=
+	$(BIN)/python -m tools.own_coverage
+
 .PHONY: docs
 docs: setup ## build the site of the documentation into site/, strictly
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint $(CONSTRAINTS) --requirement pyproject.toml --extra docs

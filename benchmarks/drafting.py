@@ -59,7 +59,7 @@ def main(rounds: int, folder: str | None, json_file: Path | None) -> None:
     rows = []
     for size in _BATCHES:
         measured = {name: _Measured() for name in recognizers}
-        with mock.patch.object(moonshine, "MOST_ROWS", size):
+        with mock.patch.object(moonshine, "MAX_ROWS", size):
             for _ in range(rounds):
                 for first in range(0, len(spoken), size):
                     for name, recognizer in recognizers.items():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from modelkit.errors import ModelkitError
 
 CONFIG = "config.json"
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 
 
 def read_config(directory: Path, error: type[ModelkitError]) -> dict[str, Any]:
@@ -54,8 +54,8 @@ def check_complete(report: Mapping[str, Any], name: str, error: type[ModelkitErr
     """
     missing = sorted(report["missing_keys"])
     if missing:
-        shown = ", ".join(missing[:_MOST_NAMED]) + (
-            f" and {len(missing) - _MOST_NAMED} more" * (len(missing) > _MOST_NAMED)
+        shown = ", ".join(missing[:_MAX_NAMED]) + (
+            f" and {len(missing) - _MAX_NAMED} more" * (len(missing) > _MAX_NAMED)
         )
         raise error(f"{name} lacks the tensors {shown}: give the whole checkpoint, under the names of transformers")
     for key, found, expected in sorted(report["mismatched_keys"]):

@@ -14,7 +14,7 @@ from modelkit.text_files import read_text
 if TYPE_CHECKING:
     import random
 
-_MOST_OF_A_KIND = 4000
+_MAX_OF_A_KIND = 4000
 _HELD_OUT = 300
 
 
@@ -61,5 +61,5 @@ def split_outliers(kinds: dict[str, list[str]], rng: random.Random) -> tuple[lis
         rng.shuffle(texts)
         keep = min(_HELD_OUT, len(texts) // 10)
         held_out[kind] = texts[:keep]
-        train += texts[keep : keep + _MOST_OF_A_KIND]
+        train += texts[keep : keep + _MAX_OF_A_KIND]
     return train, {kind: texts for kind, texts in held_out.items() if texts}

@@ -23,10 +23,10 @@ _PLACEHOLDER = re.compile(r"\(?\bLINKREMOVED\b\)?")
 _GLUED = re.compile(r"(?<=[a-z][.!?,])(?=[A-Z](?:[a-z']|\b))")
 _ELLIPSIS = re.compile(r"\.\.|…")
 _PAUSE = re.compile(r"[,;:]|\s[–—-]|[–—]|--")  # noqa: RUF001 - dashes of texts
-_MOST_LOWER_STARTS = 0.1
-_MOST_UPPER = 0.2
-_LEAST_SEEN = 4
-_LEAST_SHARE = 0.6
+_MAX_LOWER_STARTS = 0.1
+_MAX_UPPER = 0.2
+_MIN_SEEN = 4
+_MIN_SHARE = 0.6
 
 
 class LabelledWord(NamedTuple):
@@ -68,7 +68,7 @@ def collect_spellings(words: Iterable[LabelledWord]) -> dict[str, str]:
     return {
         text: written
         for (text, written), count in sorted(forms.items())
-        if text.isalpha() and count >= _LEAST_SEEN and count >= _LEAST_SHARE * seen[text]
+        if text.isalpha() and count >= _MIN_SEEN and count >= _MIN_SHARE * seen[text]
     }
 
 
@@ -96,7 +96,7 @@ def _is_careful(words: list[LabelledWord]) -> bool:
     starts = [words[0], *(after for word, after in pairwise(words) if word.mark in _ENDS)]
     lower = sum(word.case == LOWER and word.text[0].isalpha() for word in starts)
     upper = sum(word.case == UPPER for word in words)
-    return lower <= _MOST_LOWER_STARTS * len(starts) and upper <= max(1, _MOST_UPPER * len(words))
+    return lower <= _MAX_LOWER_STARTS * len(starts) and upper <= max(1, _MAX_UPPER * len(words))
 
 
 def is_question(words: list[LabelledWord]) -> bool:

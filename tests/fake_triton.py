@@ -23,6 +23,7 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
         ready: the models that are ready.
         ahead_seconds: how far its clock is ahead.
         deadlines_us: what requests said of their deadlines.
+        late_readings: readings of the statistics after a request that do not count it yet.
     """
 
     def __init__(self) -> None:
@@ -33,7 +34,8 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
         self.ahead_seconds = 0.0
         self.deadlines_us: list[int] = []
         self.name = "triton"
-        self._asked_ms = 0
+        self.late_readings = 0
+        self._asked_ms = self._counted_ms = self._readings = 0
 
     async def ServerMetadata(self, *_: object) -> service_pb2.ServerMetadataResponse:  # noqa: N802
         return service_pb2.ServerMetadataResponse(name=self.name)
@@ -50,7 +52,7 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
         return response
 
     async def ModelInfer(self, request: service_pb2.ModelInferRequest, _: object) -> service_pb2.ModelInferResponse:  # noqa: N802
-        self._asked_ms = int(1e3 * (time.time() + self.ahead_seconds))
+        self._asked_ms, self._readings = int(1e3 * (time.time() + self.ahead_seconds)), 0
         if "deadline_us" in request.parameters:
             self.deadlines_us.append(request.parameters["deadline_us"].int64_param)
         return service_pb2.ModelInferResponse(model_name=request.model_name)
@@ -59,7 +61,10 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
         self, request: service_pb2.ModelStatisticsRequest, _: object
     ) -> service_pb2.ModelStatisticsResponse:
         response = service_pb2.ModelStatisticsResponse()
-        response.model_stats.add(name=request.name, last_inference=self._asked_ms)
+        self._readings += 1
+        if self._readings > self.late_readings:
+            self._counted_ms = self._asked_ms
+        response.model_stats.add(name=request.name, last_inference=self._counted_ms)
         return response
 
 

@@ -1,4 +1,4 @@
-"""Compares the capacities of the service, the service with its flags off, and the afternoon version.
+"""Compares the capacities of the service, the service with its flags off, and the naive baseline.
 
 ``python -m benchmarks.alternatives`` starts all three and lets the callers of ``vivavoce bench sla`` talk to one after
 another, step by step.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 FLAGS_OFF_SETTINGS = Path(__file__).with_name("flags_off.toml")
 UNGUARDED = ("--max-conversations", "512")
 """Lets everybody in: what is measured is what a machine carries, and not whom the service would have refused."""
-OURS, FLAGS_OFF, AFTERNOON = "ours", "flags off", "afternoon"
+OURS, FLAGS_OFF, NAIVE = "ours", "flags off", "naive baseline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +57,14 @@ def ours(*flags: str) -> Variant:
 
 
 def all_variants(nlu_engine: Path | None = None, qa_engine: Path | None = None) -> list[Variant]:
-    """Lists the variants; the engine directories hold float32 weights for the afternoon version."""
+    """Lists the variants; the engine directories hold float32 weights for the naive baseline."""
     given = {"--nlu-engine": nlu_engine, "--qa-engine": qa_engine}
     engines = [part for flag, path in given.items() if path is not None for part in (flag, str(path))]
     flags_off = ours(*UNGUARDED, "--no-speculation", "--settings", str(FLAGS_OFF_SETTINGS))
     return [
         ours(*UNGUARDED),
         Variant(FLAGS_OFF, flags_off.arguments),
-        Variant(AFTERNOON, ("-m", "benchmarks.alternatives.afternoon_service", *engines), keeps_budget=False),
+        Variant(NAIVE, ("-m", "benchmarks.alternatives.naive_service", *engines), keeps_budget=False),
     ]
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Send = Callable[[Batch, Step], Coroutine[Any, Any, Timed]]
     Note = Callable[[Timed], None]
 
-MOST_WAITING = 2000
+MAX_WAITING = 2000
 """With a request rate, so many may wait at a time: a model that is slower than the rate must not fill the memory."""
 
 
@@ -87,7 +87,7 @@ class RequestRate:
         """See :class:`Load`.
 
         Raises:
-            TooSlowError: the model is so much slower than the rate that :data:`MOST_WAITING` requests wait.
+            TooSlowError: the model is so much slower than the rate that :data:`MAX_WAITING` requests wait.
         """
         waiting: set[asyncio.Task[None]] = set()
 
@@ -101,7 +101,7 @@ class RequestRate:
             for batch in itertools.cycle(self._batches):
                 due += self._rng.expovariate(self._per_second) if self._poisson else 1 / self._per_second
                 await asyncio.sleep(max(0.0, due - time.monotonic()))
-                if len(waiting) >= MOST_WAITING:
+                if len(waiting) >= MAX_WAITING:
                     raise TooSlowError(
                         f"the model answers fewer than {self._per_second:g} requests a second: offer less"
                     )

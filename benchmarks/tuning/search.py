@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from benchmarks.tuning.space import Move
 
-MOST_STREAMS = 512
+MAX_STREAMS = 512
 """More are never open at a time."""
 _FIRST_STREAMS = 8
 _LOAD_SHARE, _SCREEN_SHARE, _COMBINE_SHARE, _CONFIRM_SHARE = 0.2, 0.55, 0.7, 0.9
@@ -29,7 +29,7 @@ _LOAD_SHARE, _SCREEN_SHARE, _COMBINE_SHARE, _CONFIRM_SHARE = 0.2, 0.55, 0.7, 0.9
 _DEFAULT_EVERY = 4
 _LONGER = 2
 """So much longer is a load once few candidates are left."""
-_LEAST_ROUNDS, _MOST_ROUNDS = 2, 5
+_MIN_ROUNDS, _MAX_ROUNDS = 2, 5
 
 
 class DefaultFailedError(RuntimeError):
@@ -133,7 +133,7 @@ class Search:
         """Lets the first candidate win that beats the default in turns, and the default where none does."""
         for candidate in better:
             self.found.best = candidate
-            if not self._has_time(1.0, 2 * _LEAST_ROUNDS, _LONGER):
+            if not self._has_time(1.0, 2 * _MIN_ROUNDS, _LONGER):
                 self._say(f"no time to compare the default with {candidate}: give more --minutes")
                 self.found.best = DEFAULT
                 return
@@ -155,9 +155,9 @@ class Search:
             else:
                 failed = streams
             self.found.streams, self.found.carried_streams = failed or carried, carried or failed
-            if carried == MOST_STREAMS or (failed and failed - carried <= max(1, carried // 4)):
+            if carried == MAX_STREAMS or (failed and failed - carried <= max(1, carried // 4)):
                 return
-            streams = (carried + failed) // 2 if failed else min(2 * streams, MOST_STREAMS)
+            streams = (carried + failed) // 2 if failed else min(2 * streams, MAX_STREAMS)
 
     def _screen(self) -> list[Move]:
         """Tries every move alone; returns those that beat the default that was measured last, the best first."""
@@ -200,7 +200,7 @@ class Search:
         """
         loads = self.found.streams, self.found.carried_streams
         wins = rounds = 0
-        while rounds < _LEAST_ROUNDS or (rounds < _MOST_ROUNDS and self._has_time(_CONFIRM_SHARE, 2, _LONGER)):
+        while rounds < _MIN_ROUNDS or (rounds < _MAX_ROUNDS and self._has_time(_CONFIRM_SHARE, 2, _LONGER)):
             # Who goes first changes, so that what drifts helps neither.
             order = (candidate, DEFAULT) if rounds // 2 % 2 else (DEFAULT, candidate)
             outcomes = {each: self._try(each, loads[rounds % 2], _LONGER) for each in order}
@@ -209,19 +209,19 @@ class Search:
             if rounds - wins > 1:
                 return False
         self._say(f"{candidate}: better than the default in {wins} of {rounds} rounds")
-        return wins == rounds or (rounds > _LEAST_ROUNDS and rounds - wins <= 1)
+        return wins == rounds or (rounds > _MIN_ROUNDS and rounds - wins <= 1)
 
     def _find_limit(self) -> None:
         """Raises the load until the best candidate does not carry it, or lowers one that it does not carry."""
         best, streams = self.found.best, self.found.streams
         falls = False
-        while self.found.confirmed and self._has_time(1.0) and 0 < streams < MOST_STREAMS:
+        while self.found.confirmed and self._has_time(1.0) and 0 < streams < MAX_STREAMS:
             carried = self._try(best, streams).carried
             if (carried and falls) or (not carried and held(self.found.points, best)):
                 return
             falls = not carried
             step = max(1, streams // 4)
-            streams = min(MOST_STREAMS, streams + step) if carried else streams - step
+            streams = min(MAX_STREAMS, streams + step) if carried else streams - step
 
     def _try(self, candidate: Candidate, streams: int, longer: int = 1) -> Outcome:
         seconds = longer * self._load_seconds
@@ -235,7 +235,7 @@ class Search:
     def _enough(self) -> Enough:
         """Estimates the limits: what is left after combining is to hold a comparison, and screening every move."""
         short, long = (longer * self._load_seconds + self._start_seconds for longer in (1, _LONGER))
-        comparison = 2 * _LEAST_ROUNDS * long / (1 - _COMBINE_SHARE)
+        comparison = 2 * _MIN_ROUNDS * long / (1 - _COMBINE_SHARE)
         moves = len(self._moves)
         screening = (moves + math.ceil(moves / _DEFAULT_EVERY)) * short / (_SCREEN_SHARE - _LOAD_SHARE)
         return Enough(

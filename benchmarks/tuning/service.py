@@ -13,7 +13,7 @@ from benchmarks.sla.load import run_load
 from benchmarks.sla.report import make_report
 from benchmarks.sla.scripts import Mix, write_scripts
 from benchmarks.tuning.outcome import Outcome, failed, outcome_of
-from benchmarks.tuning.search import MOST_STREAMS
+from benchmarks.tuning.search import MAX_STREAMS
 from modelkit.errors import EngineError
 from modelkit.evaluation.service_process import SERVE, running_service
 from service.app import DEFAULT_MODEL_REPOSITORY
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from benchmarks.sla.material import Item
     from benchmarks.tuning.space import Candidate
 
-_EVERYBODY = ("--max-conversations", str(MOST_STREAMS))
+_EVERYBODY = ("--max-conversations", str(MAX_STREAMS))
 """What a machine carries is looked for, and not how careful the service is at its door."""
 
 

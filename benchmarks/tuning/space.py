@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 ASR, INTENT, QA = "asr", "intent_slot_bert", "qa_bert"
 _INTERVALS = (0.6, 0.8, 1.2)
-_MOST_THREADS = 8
+_MAX_THREADS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def _changes(settings: Settings, shipped: Mapping[str, str]) -> bool:
 
 
 def _all_moves(cores: int) -> Iterator[Move]:
-    counts = _powers(min(cores, _MOST_THREADS))
+    counts = _powers(min(cores, _MAX_THREADS))
     # A partial text costs a decoding of all that was heard so far.
     for seconds in _INTERVALS:
         yield Move("asr interval", ASR, ModelSettings(partial_interval_seconds=seconds))
@@ -99,7 +99,7 @@ def _all_moves(cores: int) -> Iterator[Move]:
         yield Move(f"{model} delay", model, ModelSettings(queue_delay_microseconds=delay))
     # A batch of long rows may take longer than the rows one by one; see "What the settings do" in docs/performance.md.
     yield Move(f"{QA} delay", QA, ModelSettings(dynamic_batching=False))
-    if cores > _MOST_THREADS:
+    if cores > _MAX_THREADS:
         yield Move("asr instances", ASR, ModelSettings(instances=cores // 4))
 
 

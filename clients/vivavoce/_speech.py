@@ -1,4 +1,4 @@
-"""Speech that the server synthesizes: what is asked for, and how it comes."""
+"""Speech synthesis: the request, and the stream of audio."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ SPEECH_AUDIO = AudioFormat(sample_rate_hz=24_000)
 
 @dataclass(frozen=True, slots=True)
 class Pronunciation:
-    """How a word is spoken: either `phonemes` or `alias` is set."""
+    """Pronunciation of a word: either `phonemes` or `alias` is set."""
 
     word: str
     """A word, or a few, as they are written. Capitals do not matter."""
     phonemes: str = ""
     """Its pronunciation in the International Phonetic Alphabet, such as `təˈmeɪtoʊ`."""
     alias: str = ""
-    """What is read in its place."""
+    """Text read in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class SpokenSentence:
     text: str
     """The sentence, as it was written."""
     start_seconds: float
-    """Where it begins, from the start of the audio."""
+    """Seconds from the start of the audio."""
 
 
 @dataclass(frozen=True, slots=True)

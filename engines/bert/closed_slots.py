@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from engines.bert.spoken_words import SpokenWord
 
-LEAST_SCORE = 0.6
+MIN_SCORE = 0.6
 """Least likeness, 0 to 1, of the words to a value; a slot that is like none of its values is dropped."""
 _REACH = 3
 """Words that a value may go beyond what the tagger marked."""
@@ -33,9 +33,9 @@ _UNMARKED_DISCOUNT = 0.25
 """Taken off the likeness of words that the tagger did not mark: "with milk" is no "whole milk" where "milk" was."""
 _STEEPNESS = 3.0
 """How much more a letter that does not fit costs than one that fits is worth."""
-_LEAST_WORTH = 0.05
+_MIN_WORTH = 0.05
 """What a letter is worth where the likeness is just enough."""
-_LEAST_SOUND = 4
+_MIN_SOUND = 4
 """Least length of a code of sounds by which an unmarked value is found; short codes stand for many words."""
 
 
@@ -67,7 +67,7 @@ class ClosedSlots:
         least_score: least likeness of words to a value, 0 to 1.
     """
 
-    def __init__(self, values: Mapping[str, Sequence[str]], least_score: float = LEAST_SCORE) -> None:
+    def __init__(self, values: Mapping[str, Sequence[str]], least_score: float = MIN_SCORE) -> None:
         self._least_score = least_score
         self._values = {slot: [_value(slot, text) for text in texts] for slot, texts in values.items()}
         every = [value for listed in self._values.values() for value in listed]
@@ -139,7 +139,7 @@ class ClosedSlots:
             for last in range(first + 1, min(len(words), first + self._longest) + 1):
                 spoken = _join(words, first, last)
                 value = self._spoken.get(spoken)
-                if value is None and len(code := _sound(spoken)) >= _LEAST_SOUND:
+                if value is None and len(code := _sound(spoken)) >= _MIN_SOUND:
                     value = self._sounds.get(code)
                 if value is not None and (score := _likeness(spoken, value)) >= self._least_score:
                     yield _candidate(first, last, spoken, value, score - _UNMARKED_DISCOUNT)
@@ -159,7 +159,7 @@ class ClosedSlots:
 def _candidate(first: int, last: int, spoken: str, value: _Value, score: float) -> _Candidate:
     """Longer values are worth more: "medium roast" explains more of the text than "medium" does."""
     explained = min(len(spoken), len(value.spoken))
-    return _Candidate(first, last, value, explained * max(_LEAST_WORTH, 1 - _STEEPNESS * (1 - score)))
+    return _Candidate(first, last, value, explained * max(_MIN_WORTH, 1 - _STEEPNESS * (1 - score)))
 
 
 def _likeness(spoken: str, value: _Value) -> float:

@@ -1,4 +1,4 @@
-"""Writes phonemes of the International Phonetic Alphabet as the voice's network knows them.
+"""Conversion from the International Phonetic Alphabet to the voice's own.
 
 The network's alphabet is that of misaki, for American English: one letter a diphthong or affricate, and the marks of
 stress before the vowel instead of before the syllable.

@@ -1,4 +1,4 @@
-"""Speaks the parts of a request in order, those that belong together in one breath."""
+"""Synthesis of one request: its parts in order, those without a pause between them as one run."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Speaker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of what is spoken.
+    """One part of a request.
 
     Attributes:
         text: words.
@@ -72,7 +72,7 @@ def check_parts(parts: Sequence[Part]) -> None:
 
 
 def speak(voice: Speaker, parts: Sequence[Part], seed: int) -> Iterator[npt.NDArray[np.float32]]:
-    """Yields the samples of parts in pieces of a second at most, float32 at 24 kHz.
+    """Yield the samples of parts in pieces of a second at most, float32 at 24 kHz.
 
     Parts without a pause between them are one run for the network, as long as their speed is the same.
     """

@@ -1,4 +1,4 @@
-"""Cuts the silence before and after speech, as it comes: who waits for an answer hears the silence as a late one."""
+"""Streaming removal of the silence around speech: to a listener it is latency."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The voice of the package ``hibari-tts``: American English, at 24 kHz.
+"""Voice of the package ``hibari-tts``: American English, 24 kHz.
 
 Its network (6 M parameters, INT8) and its pronunciation rules come in the package's wheel; the rest is computed here.
 Version and hash are pinned: the package has one author, and another network would speak with another voice. The package
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 VOICE = "heart"
-"""Name of the voice, as the package has it."""
+"""Name of the voice in the package."""
 NETWORK_SHA256 = "5f70741d4e900f4e85d0037498736cc1b3e1b9a63a13546a5da1e63abf4fccd8"
 
 MAX_PHONEMES = 400

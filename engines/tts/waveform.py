@@ -1,4 +1,4 @@
-"""Turns the spectra that the voice's network predicts into samples, block by block.
+"""Vocoder: spectra to samples, block by block.
 
 The network predicts, for each 12.5 ms frame of 601 frequencies, the magnitude and phase of the voiced part as a filter
 on a pulse train at the predicted pitch, the magnitude of the noise, and the magnitude and phase of what is neither. The
@@ -47,7 +47,7 @@ _SQUARED_WINDOW = (_WINDOW * _WINDOW).reshape(-1, HOP)
 
 @dataclass(frozen=True, slots=True)
 class Spectra:
-    """What the network predicts for one run of speech, float32 ``[601, frames]`` each.
+    """Predicted spectra of one run of speech, float32 ``[601, frames]`` each.
 
     Attributes:
         voiced_log_magnitude: of the filter on the pulses.
@@ -67,7 +67,7 @@ class Spectra:
 
     @property
     def frames(self) -> int:
-        """How many frames there are."""
+        """Number of frames."""
         return int(self.pitch_hz.shape[0])
 
 

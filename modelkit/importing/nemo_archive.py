@@ -14,7 +14,7 @@ from modelkit.importing.archive import unpack
 from modelkit.text_files import read_text
 
 CONFIG, WEIGHTS = "model_config.yaml", "model_weights.ckpt"
-_MOST_TEXT = 64 << 20
+_MAX_TEXT = 64 << 20
 """Bytes that a configuration, a vocabulary or a file of labels may have; the greatest vocabularies have 5 million."""
 
 
@@ -112,6 +112,6 @@ class _PlainLoader(yaml.SafeLoader):
 
 
 def _read(path: Path, files: dict[str, Path], name: str) -> str:
-    if files[name].stat().st_size > _MOST_TEXT:
-        raise CheckpointError(f"{path}: {name} has more than {_MOST_TEXT >> 20} MiB: that is no text of NeMo")
+    if files[name].stat().st_size > _MAX_TEXT:
+        raise CheckpointError(f"{path}: {name} has more than {_MAX_TEXT >> 20} MiB: that is no text of NeMo")
     return read_text(files[name], name=f"{path}: {name}")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _ACTIVATION_STEPS = 255
 _PERCENTILE = 0.9999
-_MOST_VALUES = 100_000
+_MAX_VALUES = 100_000
 """Of one activation that are looked at: enough for its percentiles, which need sorting."""
 
 
@@ -63,7 +63,7 @@ class RoundedInput(nn.Module):
         return torch.fake_quantize_per_tensor_affine(values, scale, zero, 0, _ACTIVATION_STEPS)
 
     def _observe(self, values: Tensor) -> None:
-        values = values[:: len(values) // _MOST_VALUES + 1]
+        values = values[:: len(values) // _MAX_VALUES + 1]
         bounds = torch.quantile(values, torch.tensor([1 - _PERCENTILE, _PERCENTILE]))
         self.low.copy_(torch.minimum(self.low, bounds[0]))
         self.high.copy_(torch.maximum(self.high, bounds[1]))

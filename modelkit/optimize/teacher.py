@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from modelkit.quantize import Feeds
 
 BATCH_TOKENS = 2048
-_LEAST_BATCHES = 8
+_MIN_BATCHES = 8
 WATCHED = 8
 """Tokens of every row whose hidden states are kept: all of them would take gigabytes."""
 
@@ -121,7 +121,7 @@ def group(rows: Sequence[Feeds], seed: int = 7) -> list[dict[str, npt.NDArray[np
     Of few rows there are smaller batches, so that some can be held out.
     """
     rng = random.Random(seed)
-    limit = min(BATCH_TOKENS, sum(row[MASK].shape[1] for row in rows) // _LEAST_BATCHES)
+    limit = min(BATCH_TOKENS, sum(row[MASK].shape[1] for row in rows) // _MIN_BATCHES)
     ordered = sorted(rows, key=lambda row: (row[MASK].shape[1] // 8, rng.random()))
     groups: list[list[Feeds]] = [[]]
     for row in ordered:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from modelkit.training.nlu_data import NluData
     from modelkit.training.nlu_recipe import NluRecipe
 
-_MOST_OF_FILES = 0.25
+_MAX_OF_FILES = 0.25
 """Share of the texts without labels that comes from files; the others are utterances with other words."""
 
 
@@ -69,7 +69,7 @@ class EpochTexts:
         if self._neighbours is None:
             return []
         count, given = self._recipe.unlabelled_per_epoch, self._data.unlabelled
-        texts = rng.sample(given, min(len(given), round(_MOST_OF_FILES * count)))
+        texts = rng.sample(given, min(len(given), round(_MAX_OF_FILES * count)))
         utterances = rng.choices(self._data.training, k=count - len(texts))
         varied = (self._augmenter.vary(utterance, rng).text for utterance in utterances)
         return texts + [self._neighbours.perturb(text, self._recipe.perturbation, rng) for text in varied]

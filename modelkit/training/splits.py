@@ -19,7 +19,7 @@ SPLIT_SEED = 7
 MIN_VALIDATION = 100
 """Validation examples below which a score says little: even a perfect score on 100 leaves room for 3 errors in 100."""
 
-_MOST_OF_ARTICLE = 0.05
+_MAX_OF_ARTICLE = 0.05
 """An article with a greater share of all questions is taken apart into its paragraphs."""
 
 
@@ -69,7 +69,7 @@ def split_articles(texts: Sequence[PlacedT], share: float) -> tuple[list[PlacedT
     sizes = Counter(text.article for text in texts)
 
     def group(text: PlacedT) -> tuple[str, str]:
-        small = text.article and sizes[text.article] <= _MOST_OF_ARTICLE * len(texts)
+        small = text.article and sizes[text.article] <= _MAX_OF_ARTICLE * len(texts)
         return text.article, "" if small else text.context
 
     groups: dict[tuple[str, str], list[PlacedT]] = {}

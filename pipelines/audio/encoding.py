@@ -1,4 +1,4 @@
-"""Encodes speech for callers, as it comes."""
+"""Streaming encoders of synthesized speech."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import soxr
 from pipelines.audio.formats import MAX_RATE_HZ, MIN_RATE_HZ, Encoding
 from pipelines.audio.raw import G711_TABLES
 from pipelines.errors import InvalidInputError
-from pipelines.models.ports import SPEECH_RATE_HZ
+from pipelines.models.synthesis_port import SPEECH_RATE_HZ
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -80,7 +80,7 @@ class SpeechEncoder:
 
     @property
     def compresses(self) -> bool:
-        """Whether encoding takes so long that it belongs into another thread."""
+        """Whether encoding takes milliseconds and belongs into another thread."""
         return self._opus is not None
 
     def encode(self, samples: npt.NDArray[np.float32]) -> bytes:
@@ -124,7 +124,7 @@ _G711 = {encoding: _nearest_codes(encoding) for encoding in (Encoding.MULAW, Enc
 
 
 class _Pages:
-    """Takes what PyAV writes, until it is taken."""
+    """File-like buffer that PyAV writes to."""
 
     def __init__(self) -> None:
         self._written = bytearray()

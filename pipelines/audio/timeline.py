@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-_LEAST_ROOM = 16_000
+_MIN_ROOM = 16_000
 
 
 class Timeline:
@@ -13,7 +13,7 @@ class Timeline:
 
     def __init__(self) -> None:
         # What is held lies between two places of a buffer with room at its end, so that few samples are ever moved.
-        self._buffer: npt.NDArray[np.float32] = np.zeros(_LEAST_ROOM, np.float32)
+        self._buffer: npt.NDArray[np.float32] = np.zeros(_MIN_ROOM, np.float32)
         self._begin = self._stop = 0
         self._first = 0
 
@@ -53,6 +53,6 @@ class Timeline:
     def _make_room(self, samples: int) -> None:
         """Moves what is held to the beginning of a new buffer: whoever was given a part of the old one may keep it."""
         held = self._buffer[self._begin : self._stop]
-        self._buffer = np.empty(max(_LEAST_ROOM, 2 * (len(held) + samples)), np.float32)
+        self._buffer = np.empty(max(_MIN_ROOM, 2 * (len(held) + samples)), np.float32)
         self._buffer[: len(held)] = held
         self._begin, self._stop = 0, len(held)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-MOST_SECONDS = 0.005
+MAX_SECONDS = 0.005
 """For so long a reply may keep others waiting: several times what telling it takes to a caller who reads."""
 
 _NOTHING_SECONDS = 1e-6
@@ -24,7 +24,7 @@ class Precedence:
     reply that was ready in time would spend most of its latency behind audio that nobody waits for (priority queueing:
     Cobham, "Priority Assignment in Waiting Line Problems", Operations Research 2(1), 1954).
 
-    A caller who does not read keeps nobody waiting for longer than :data:`MOST_SECONDS`.
+    A caller who does not read keeps nobody waiting for longer than :data:`MAX_SECONDS`.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Precedence:
 
     def begin(self, teller: Hashable) -> None:
         """Says that ``teller`` has a reply to tell."""
-        self._until[teller] = asyncio.get_running_loop().time() + MOST_SECONDS
+        self._until[teller] = asyncio.get_running_loop().time() + MAX_SECONDS
         self._nobody_tells.clear()
 
     def end(self, teller: Hashable) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pipelines.messages import Status
 from pipelines.session.observer import TurnObserver
 from pipelines.stages.registry import ASR
-from pipelines.turns.deadlines import guessing_seconds
+from pipelines.turns.deadlines import speculation_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ class Utilization(TurnObserver):
 
     def replied(self, conversation: str, reply: Reply, settings: TurnSettings, now_seconds: float) -> None:  # noqa: ARG002
         """See :class:`TurnObserver`."""
-        self.add(utilization(reply, now_seconds, settings, guessing_seconds(settings)))
+        self.add(utilization(reply, now_seconds, settings, speculation_seconds(settings)))
 
     def add(self, value: float) -> None:
         """Collects one value."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -220,50 +220,6 @@ class PunctuationModel(Protocol):
 
     async def punctuate(self, texts: Sequence[str]) -> list[str]:
         """Writes up to 64 texts; raises ModelError when the model does not answer."""
-
-
-SPEECH_RATE_HZ = 24_000
-"""Sample rate of synthesized speech."""
-DEFAULT_VOICE = "heart"
-"""Name of the voice of the shipped engine."""
-
-
-@dataclass(frozen=True, slots=True)
-class SpeechPart:
-    """A part of what is spoken.
-
-    Attributes:
-        text: words.
-        phonemes: how they are pronounced, in the International Phonetic Alphabet; "": as the voice reads them.
-        speed: 1 for the voice's own, 0.5 to 2.
-        pause_seconds: silence after it, 0 to 10.
-    """
-
-    text: str
-    phonemes: str = ""
-    speed: float = 1.0
-    pause_seconds: float = 0.0
-
-
-class Synthesizer(Protocol):
-    """Speech synthesis."""
-
-    def speak(
-        self, parts: Sequence[SpeechPart], voice: str, seed: int
-    ) -> AsyncGenerator[npt.NDArray[np.float32], None]:
-        """Speaks parts in one breath, as far as there are no pauses between them: a sentence, about.
-
-        Args:
-            parts: at most 256, of 2,000 characters together.
-            voice: name of the voice.
-            seed: the same seed, parts and voice give the same samples.
-
-        Yields:
-            The next samples, mono at :data:`SPEECH_RATE_HZ`, -1 to 1; a second at most.
-
-        Raises:
-            ModelError: the model does not speak.
-        """
 
 
 class Engines(Protocol):

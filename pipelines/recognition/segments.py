@@ -41,7 +41,7 @@ REQUEST_SAMPLES = round(0.4 * MODEL_RATE_HZ)
 BULK_REQUEST_SAMPLES = 8 * MODEL_RATE_HZ
 """What is collected where nobody wants texts that may still change: less than a conversation may have waiting."""
 
-MOST_REQUEST_SAMPLES = 4 * REQUEST_SAMPLES
+MAX_REQUEST_SAMPLES = 4 * REQUEST_SAMPLES
 """… and by and by to as many while the recognizer has no time for a text: requests that tell nothing cost time too."""
 
 
@@ -152,7 +152,7 @@ class SegmentStream:
         elif self._sent < FIRST_REQUEST_SAMPLES + SECOND_REQUEST_SAMPLES and not self._unread:
             enough = SECOND_REQUEST_SAMPLES
         else:
-            enough = min(max(1, self._unread) * REQUEST_SAMPLES, MOST_REQUEST_SAMPLES)
+            enough = min(max(1, self._unread) * REQUEST_SAMPLES, MAX_REQUEST_SAMPLES)
         return self._decode or self.backlog_samples >= enough
 
     async def _request_in_turn(self, *, end: bool) -> None:

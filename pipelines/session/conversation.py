@@ -19,6 +19,7 @@ from pipelines.session.intake import Intake
 from pipelines.session.outbox import Outbox
 from pipelines.session.stalling import StallWatch
 from pipelines.session.turn_models import ModelsByTurn
+from pipelines.session.turn_timers import TurnTimers
 from pipelines.stages.registry import ASR, StageRequest
 from pipelines.stages.runner import StageRunner
 from pipelines.stages.shipped import SHIPPED_STAGES
@@ -43,8 +44,6 @@ MAX_BACKLOG_SAMPLES = 10 * MODEL_RATE_HZ
 
 MAX_OPEN_TURNS = 8
 """Turns that may wait for their reply before the caller is made to wait."""
-
-DEADLINE_MARGIN_SECONDS = 0.01
 
 
 class Conversation:
@@ -99,8 +98,8 @@ class Conversation:
         )
         self._stages = stages
         self._running = StageRunner(self._dispatch, self._stage_failed)
-        self._timers: dict[int, asyncio.TimerHandle] = {}
         self._loop = asyncio.get_running_loop()
+        self._timers = TurnTimers(self._pass_deadline)
         self._stall_watch = StallWatch(self._makes_wait, partial(self._dispatch, events.Stalled()))
         self._held_up = False
 
@@ -168,9 +167,7 @@ class Conversation:
     def abandon(self) -> None:
         """Gives up what is under way, without waiting for anything. May be called twice."""
         self._dispatch(events.Abandoned())
-        for timer in self._timers.values():
-            timer.cancel()
-        self._timers.clear()
+        self._timers.cancel_all()
         self._stall_watch.cancel()
         self._running.cancel_all()
         self.outbox.finish()
@@ -252,22 +249,20 @@ class Conversation:
                 self._segments.abandon(segment)
             case effects.RunStage():
                 self._run_stage(effect)
-            case effects.CancelStage(turn, guess, stage):
-                self._running.cancel(turn, guess, stage)
+            case effects.CancelStage(turn, speculation, stage):
+                self._running.cancel(turn, speculation, stage)
             case effects.SetDeadline(turn, at):
-                self._timers[turn] = self._loop.call_at(at - DEADLINE_MARGIN_SECONDS, self._pass_deadline, turn)
+                self._timers.set(turn, at)
             case effects.Emit(message):
                 self._emit(message)
-            case effects.CountGuess(fate):
+            case effects.CountSpeculation(fate):
                 self._workload.observer.speculated(self.name, fate)
             case effects.Finish():
                 self.outbox.finish()
 
     def _emit(self, message: Message) -> None:
         if isinstance(message, Reply):
-            timer = self._timers.pop(message.turn, None)
-            if timer is not None:
-                timer.cancel()
+            self._timers.cancel(message.turn)
             message = dataclasses.replace(message, model_versions=self._models.versions(message.turn))
             self._workload.observer.replied(self.name, message, self._state.settings, self._loop.time())
         if isinstance(message, Reply) or (isinstance(message, Transcript) and message.is_final):
@@ -278,7 +273,6 @@ class Conversation:
         self._precedence.end(self)
 
     def _pass_deadline(self, turn: int) -> None:
-        self._timers.pop(turn, None)
         self._dispatch(events.DeadlinePassed(turn))
 
     def _recognition_options(self) -> RecognitionOptions:
@@ -290,19 +284,18 @@ class Conversation:
         self._dispatch(events.Transcribed(segment, hypothesis))
 
     def _recognition_failed(self, segment: int, error: ModelError) -> None:
-        self._failed(0, ASR, error)
-        self._dispatch(events.RecognitionFailed(segment, str(error)))
+        self._failed(0, ASR, error, events.RecognitionFailed(segment, str(error)))
 
     def _stage_failed(self, error: ModelError, event: events.StageFailed) -> None:
-        self._failed(event.turn, event.stage, error)
-        self._dispatch(event)
+        self._failed(event.turn, event.stage, error, event)
 
-    def _failed(self, turn: int, stage: str, error: ModelError) -> None:
+    def _failed(self, turn: int, stage: str, error: ModelError, event: events.Event) -> None:
         self.last_failure = error
         self._workload.observer.failed(self.name, turn, stage, error)
+        self._dispatch(event)
 
     def _run_stage(self, effect: effects.RunStage) -> None:
         due = deadlines.stages_due(self._state, effect.turn, self._loop.time())
         request = StageRequest(effect.text, self._config, effect.inputs, due)
         stage, models = self._stages[effect.stage], self._models.of(effect.turn)
-        self._running.start(stage, effect.turn, effect.guess, request, models)
+        self._running.start(stage, effect.turn, effect.speculation, request, models)

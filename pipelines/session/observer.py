@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from pipelines.errors import ModelError
     from pipelines.messages import Reply
-    from pipelines.turns.effects import GuessFate
+    from pipelines.turns.effects import SpeculationFate
     from pipelines.turns.state import TurnSettings
 
 
@@ -20,7 +20,7 @@ class TurnObserver:
     ``conversation`` is the conversation's name; "" for one without.
     """
 
-    def speculated(self, conversation: str, fate: GuessFate) -> None:
+    def speculated(self, conversation: str, fate: SpeculationFate) -> None:
         """A speculation was made, or came to one of its ends."""
 
     def replied(self, conversation: str, reply: Reply, settings: TurnSettings, now_seconds: float) -> None:
@@ -36,7 +36,7 @@ class TurnObservers(TurnObserver):
     def __init__(self, observers: Sequence[TurnObserver]) -> None:
         self._observers = tuple(observers)
 
-    def speculated(self, conversation: str, fate: GuessFate) -> None:
+    def speculated(self, conversation: str, fate: SpeculationFate) -> None:
         """See :class:`TurnObserver`."""
         for observer in self._observers:
             observer.speculated(conversation, fate)

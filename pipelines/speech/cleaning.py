@@ -1,4 +1,4 @@
-"""Takes out of a text what is not for the ear: emoji, Markdown, control characters; writes other scripts in Latin."""
+"""Text cleaning before synthesis: no emoji, no Markdown, other scripts in Latin letters."""
 
 from __future__ import annotations
 
@@ -46,6 +46,10 @@ _LINE_MARK = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?|[*+-][ \t]+)", re.MULTI
 _RULE = re.compile(r"^[ \t]*(?:[-*_=|:][ \t]*){3,}$", re.MULTILINE)
 _EMPHASIS = re.compile(r"(?<![\w*_~])(?:\*{1,3}|_{1,3}|~~)(?=\S)|(?<=\S)(?:\*{1,3}|_{1,3}|~~)(?![\w*_~])")
 _COLUMN = re.compile(r"[ \t]*\|[ \t]*")
+_SPACES = re.compile(r"[ \t\r\f\v]{2,}")
+_BLANK_LINES = re.compile(r"\n[ \n]*\n")
+_MARKS = re.compile(r"(?:([.!?…,;:])\s*){4,}")
+"""Rows of marks, which would be thousands of empty sentences."""
 _NOT_TEXT = frozenset(("Cc", "Cs", "Co", "Cn"))
 
 
@@ -59,7 +63,9 @@ def check_characters(text: str, field: str) -> None:
 
 def clean(text: str) -> str:
     """Returns a text in Latin letters, figures and the signs that are read, paragraph by paragraph."""
-    return _without_markdown(_in_latin(unicodedata.normalize("NFC", text)))
+    latin = _in_latin(unicodedata.normalize("NFC", text))
+    shorter = _BLANK_LINES.sub("\n\n", _SPACES.sub(" ", latin))
+    return _MARKS.sub(r"\1 ", _without_markdown(shorter))
 
 
 def is_speakable(text: str) -> bool:
@@ -83,9 +89,7 @@ def _sign(character: str) -> str:
         return " " if kind == "So" else ""
     if kind.startswith("Z"):
         return "\n\n" if kind in {"Zl", "Zp"} else " "
-    latin = anyascii(character)
-    # Syllables of other scripts are words of their own: "北京" would be "BeiJing".
-    return latin if "LATIN" in unicodedata.name(character, "") or not latin[:1].isupper() else f"{latin}"
+    return anyascii(character)
 
 
 def _without_markdown(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A caller's own pronunciations, put into spans wherever their words stand."""
+"""Pronunciation lexicon of a request."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_WORD_CHARACTERS = 100
 
 @dataclass(frozen=True, slots=True)
 class LexiconEntry:
-    """How a word is spoken.
+    """Pronunciation of one word.
 
     Attributes:
         word: a word, or a few, as they are written; capitals do not count.
@@ -36,7 +36,7 @@ class LexiconEntry:
 
 
 class Lexicon:
-    """Puts pronunciations into spans.
+    """Pronunciation lexicon of one request.
 
     Args:
         entries: of two with one word the later counts.

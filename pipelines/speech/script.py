@@ -1,4 +1,4 @@
-"""What a caller wants spoken: checked, and read as sentences."""
+"""Validation of a text or SSML document, and its sentences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipelines.speech.spans import MAX_SPEED, MIN_SPEED, Span
 from pipelines.speech.ssml import read_ssml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pipelines.speech.lexicon import Lexicon
     from pipelines.speech.sentences import Sentence
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 MAX_TEXT_CHARACTERS = 10_000
 """About ten minutes of speech."""
 MAX_SSML_CHARACTERS = 20_000
+MAX_SPOKEN_CHARACTERS = 20_000
+"""With the aliases of a lexicon in it."""
 
 
 def sentences_of_text(text: str, lexicon: Lexicon, speed: float = 1.0, field: str = "text") -> Iterator[Sentence]:
@@ -36,7 +38,7 @@ def sentences_of_text(text: str, lexicon: Lexicon, speed: float = 1.0, field: st
         InvalidInputError: it is empty or too long, or holds nothing that can be spoken, or what is no text.
     """
     _check(text, MAX_TEXT_CHARACTERS, field)
-    return _spoken(lexicon.applied([Span(text, speed=speed)]), field)
+    return _spoken([*lexicon.applied([Span(text, speed=speed)])], field)
 
 
 def sentences_of_ssml(document: str, lexicon: Lexicon, speed: float = 1.0, field: str = "ssml") -> Iterator[Sentence]:
@@ -46,7 +48,7 @@ def sentences_of_ssml(document: str, lexicon: Lexicon, speed: float = 1.0, field
         dataclasses.replace(span, speed=min(MAX_SPEED, max(MIN_SPEED, speed * span.speed)))
         for span in read_ssml(document, field)
     )
-    return _spoken(lexicon.applied(spans), field)
+    return _spoken([*lexicon.applied(spans)], field)
 
 
 def check_speed(speed: float, field: str) -> float:
@@ -70,7 +72,11 @@ def _check(text: str, most: int, field: str) -> None:
     check_characters(text, field)
 
 
-def _spoken(spans: Iterator[Span], field: str) -> Iterator[Sentence]:
+def _spoken(spans: Sequence[Span], field: str) -> Iterator[Sentence]:
+    length = sum(len(span.text) for span in spans)
+    if length > MAX_SPOKEN_CHARACTERS:
+        message = f"with its aliases the text has {length:,} characters: at most {MAX_SPOKEN_CHARACTERS:,} are spoken"
+        raise InvalidInputError(field, "TEXT_TOO_LONG", message)
     sentences = split(spans)
     opening = []
     for sentence in sentences:

@@ -1,4 +1,4 @@
-"""Cuts spans into sentences: what is spoken in one breath, and begun while the one before is heard."""
+"""Sentence segmentation: a sentence is synthesized while the one before is heard."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipelines.models.ports import SpeechPart
+from pipelines.models.synthesis_port import SpeechPart
 from pipelines.speech.cleaning import clean, is_speakable
 from pipelines.speech.spans import MAX_PAUSE_SECONDS, SayAs, Span
 from pipelines.speech.verbalizing.say_as import spoken
@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 
 MAX_CHARACTERS = 240
 """Of a sentence as it is written; what is longer is cut after a mark, or between words."""
-MAX_FIRST_CHARACTERS = 80
+MAX_FIRST_CHARACTERS = 64
 """Of the first sentence: it is heard when all of it is computed, as far as the voice's network goes."""
 _MIN_FIRST_CHARACTERS = 24
 _MAX_PIECES = 64
-_MAX_SPOKEN_CHARACTERS = 1_200
-"""Of the parts of a sentence, in words."""
+_MAX_SPOKEN_CHARACTERS = 1_500
+"""Of the parts of a sentence, in words and phonemes."""
+_MAX_CHUNK_CHARACTERS = 600
+"""Of one part, in words."""
+_MAX_INTERPRETED_CHARACTERS = 60
+"""Of a span of which it was said what it is; what is longer is read in pieces."""
 
 SENTENCE_PAUSE_SECONDS = 0.35
 PARAGRAPH_PAUSE_SECONDS = 0.7
@@ -33,7 +37,7 @@ _JOINT_PAUSE_SECONDS = 0.02
 _END = re.compile(r"[.!?…]+[\"')\]]*(?=\s)|\n\s*\n|\n(?=\s*\S)")
 _CUT = re.compile(r"[,;:–—](?=\s)")
 _JOINT = re.compile(r" (?=(?:and|or|but|because|which|when|while|until|if|so) )")
-"""Where a first sentence without a mark may be cut."""
+"""Positions at which a first sentence without a mark may be cut."""
 _LAST_WORD = re.compile(r"[\w.]+$")
 _NO_ENDS = frozenset((*(f"{title}." for title in TITLES), *ABBREVIATIONS)) - {
     "etc.",
@@ -50,7 +54,7 @@ _NO_ENDS = frozenset((*(f"{title}." for title in TITLES), *ABBREVIATIONS)) - {
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """What is spoken in one breath.
+    """Unit of synthesis.
 
     Attributes:
         text: as it was written, without what is not spoken.
@@ -67,8 +71,7 @@ def split(spans: Iterable[Span]) -> Iterator[Sentence]:
     """Yields the sentences of a text as they are asked for; none where there is nothing to speak."""
     last: Sentence | None = None
     for group in _groups(spans):
-        sentence = _sentence(group)
-        if sentence is not None:
+        for sentence in _sentences(group):
             if last is not None:
                 yield last
             last = sentence
@@ -98,11 +101,14 @@ def _groups(spans: Iterable[Span]) -> Iterator[list[Span]]:
 
 
 def _pieces(span: Span, *, is_first: bool) -> Iterator[Span]:
-    if span.phonemes or span.say_as is not SayAs.TEXT:
-        yield dataclasses.replace(span, text=clean(span.text))
-        return
     text = clean(span.text)
     inner = dataclasses.replace(span, ends_sentence=False, pause_seconds=0.0)
+    if span.phonemes or span.say_as is not SayAs.TEXT:
+        while len(text) > _MAX_INTERPRETED_CHARACTERS and not span.phonemes:
+            yield dataclasses.replace(inner, text=text[:_MAX_INTERPRETED_CHARACTERS])
+            text = text[_MAX_INTERPRETED_CHARACTERS:]
+        yield dataclasses.replace(span, text=text)
+        return
     begin = 0
     for end, pause in _ends(text):
         yield from _cut(
@@ -128,7 +134,7 @@ def _ends(text: str) -> Iterator[tuple[int, float]]:
 
 
 def _goes_on(text: str, following: str) -> bool:
-    """Whether a full stop belongs to an abbreviation or an initial."""
+    """Tell whether a full stop belongs to an abbreviation or an initial."""
     found = _LAST_WORD.search(text)
     if found is None:
         return False
@@ -163,21 +169,38 @@ def _cut(span: Span, *, is_first: bool) -> Iterator[Span]:
     yield dataclasses.replace(span, text=rest)
 
 
-def _sentence(group: list[Span]) -> Sentence | None:
+def _sentences(group: list[Span]) -> Iterator[Sentence]:
+    """Yields the sentence that a group of pieces is; several where its words are too many for one."""
     parts: list[SpeechPart] = []
     written: list[str] = []
-    pause = 0.0
-    room = _MAX_SPOKEN_CHARACTERS
     for span in group:
-        words = span.text if span.phonemes else spoken(span)
-        if span.phonemes or is_speakable(words) or (parts and words.strip()):
-            # Nothing that is written takes so much in words, but for figures that nobody reads.
-            words = words[:room]
-            room -= len(words)
-            parts.append(SpeechPart(words.strip(), span.phonemes, span.speed))
-            written.append(span.text)
-        pause = max(pause, span.pause_seconds)
-    if not any(part.phonemes or is_speakable(part.text) for part in parts):
-        return Sentence("", (SpeechPart("", pause_seconds=pause),), pause) if pause else None
-    pause = min(pause or SENTENCE_PAUSE_SECONDS, MAX_PAUSE_SECONDS)
-    return Sentence(" ".join("".join(written).split()), tuple(parts), pause)
+        for words in (span.text,) if span.phonemes else _chunks(spoken(span)):
+            if sum(map(_size, parts)) + len(words) + len(span.phonemes) > _MAX_SPOKEN_CHARACTERS:
+                yield from _finished(parts, written, _JOINT_PAUSE_SECONDS)
+                parts, written = [], []
+            if span.phonemes or is_speakable(words) or (parts and words.strip()):
+                parts.append(SpeechPart(words.strip(), span.phonemes, span.speed))
+        written.append(span.text)
+    pause = max((span.pause_seconds for span in group), default=0.0)
+    if any(part.phonemes or is_speakable(part.text) for part in parts):
+        yield from _finished(parts, written, min(pause or SENTENCE_PAUSE_SECONDS, MAX_PAUSE_SECONDS))
+    elif pause:
+        yield Sentence("", (SpeechPart("", pause_seconds=pause),), pause)
+
+
+def _finished(parts: list[SpeechPart], written: list[str], pause: float) -> Iterator[Sentence]:
+    if parts:
+        yield Sentence(" ".join("".join(written).split()), tuple(parts), pause)
+
+
+def _size(part: SpeechPart) -> int:
+    return len(part.text) + len(part.phonemes)
+
+
+def _chunks(words: str) -> Iterator[str]:
+    """Cuts what takes very many words, such as hundreds of figures, between two of them."""
+    while len(words) > _MAX_CHUNK_CHARACTERS:
+        end = words.rfind(" ", 1, _MAX_CHUNK_CHARACTERS) + 1 or _MAX_CHUNK_CHARACTERS
+        yield words[:end]
+        words = words[end:]
+    yield words

@@ -1,4 +1,4 @@
-"""Spans: pieces of what a caller wrote, with the way in which each is spoken."""
+"""Spans: pieces of the request's text, each with its way of speaking."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAX_PAUSE_SECONDS = 10.0
 
 
 class SayAs(enum.Enum):
-    """What a span is, where its letters and figures alone do not tell."""
+    """Interpretation of a span, as SSML's ``say-as`` gives it."""
 
     TEXT = "text"
     CARDINAL = "cardinal"
@@ -27,7 +27,7 @@ class SayAs(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of what is spoken.
+    """One piece of the request's text.
 
     Attributes:
         text: what was written.

@@ -1,4 +1,4 @@
-"""Reads SSML 1.1 (W3C) as spans.
+"""Reader of SSML 1.1 (W3C).
 
 ``speak``, ``p``, ``s``, ``break``, ``prosody`` with ``rate``, ``say-as``, ``sub`` and ``phoneme`` are obeyed. Of other
 elements the content is spoken, as the standard has it for what a processor does not know; ``metadata``, ``meta``,
@@ -50,7 +50,7 @@ _INTERPRETATIONS = {
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """How text is spoken at a place of the document; ``replaces`` says that what was written there is not."""
+    """State of the reader inside an element; ``replaces``: the element's own text is not spoken."""
 
     speed: float = 1.0
     say_as: SayAs = SayAs.TEXT

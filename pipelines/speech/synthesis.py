@@ -1,4 +1,4 @@
-"""Has sentences spoken, one after the other, and encodes what is heard."""
+"""Synthesis of sentences, one after the other, and encoding of the audio."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from pipelines.audio.encoding import SpeechEncoder
 from pipelines.errors import InvalidInputError
 from pipelines.models.contracts import TTS
-from pipelines.models.ports import DEFAULT_VOICE, SPEECH_RATE_HZ
+from pipelines.models.synthesis_port import DEFAULT_VOICE, SPEECH_RATE_HZ
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pipelines.audio.encoding import SpeechFormat
     from pipelines.load.bulk import BulkGate
-    from pipelines.models.ports import Synthesizer
+    from pipelines.models.synthesis_port import Synthesizer
     from pipelines.speech.sentences import Sentence
 
 VOICES = (DEFAULT_VOICE,)
@@ -35,7 +35,7 @@ MAX_PIECE_BYTES = 32 << 10
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Where a sentence begins in the audio.
+    """Start of a sentence in the audio.
 
     Attributes:
         text: the sentence.
@@ -72,7 +72,7 @@ def check_voice(name: str, field: str) -> str:
 
 
 class Speech:
-    """What is spoken of one text.
+    """Speech of one text.
 
     Args:
         model: speaks.
@@ -116,7 +116,7 @@ class Speech:
                 yield piece, None
 
     async def _sentence_behind_replies(self, sentence: Sentence, bulk: BulkGate) -> list[npt.NDArray[np.float32]]:
-        """Returns a whole sentence: a caller who reads slowly must not hold up what others wait for."""
+        """Return a whole sentence: the gate must not stay held while a slow caller reads."""
         async with bulk.piece(TTS):
             return [piece async for piece in self._model.speak(sentence.parts, self._voice, self._seed)]
 

@@ -36,16 +36,16 @@ class StageRunner:
         self._on_event, self._on_failure = on_event, on_failure
         self._tasks: dict[tuple[int, int, str], asyncio.Task[None]] = {}
 
-    def start(self, stage: Stage, turn: int, guess: int, request: StageRequest, models: TurnModels) -> None:
-        """Starts a stage for a guess of a turn's text."""
-        key = (turn, guess, stage.name)
-        task = asyncio.create_task(self._run(stage, turn, guess, request, models), name=f"{stage.name}-{turn}")
+    def start(self, stage: Stage, turn: int, speculation: int, request: StageRequest, models: TurnModels) -> None:
+        """Starts a stage for a speculation of a turn's text."""
+        key = (turn, speculation, stage.name)
+        task = asyncio.create_task(self._run(stage, turn, speculation, request, models), name=f"{stage.name}-{turn}")
         self._tasks[key] = task
         task.add_done_callback(partial(self._forget, key))
 
-    def cancel(self, turn: int, guess: int, stage: str) -> None:
+    def cancel(self, turn: int, speculation: int, stage: str) -> None:
         """Cancels a stage, which may be over already. Its models answer all the same, up to the deadline."""
-        task = self._tasks.get((turn, guess, stage))
+        task = self._tasks.get((turn, speculation, stage))
         if task is not None and task is not asyncio.current_task():
             task.cancel()
 
@@ -59,17 +59,17 @@ class StageRunner:
         if self._tasks:
             await asyncio.wait(tuple(self._tasks.values()))
 
-    async def _run(self, stage: Stage, turn: int, guess: int, request: StageRequest, models: TurnModels) -> None:
+    async def _run(self, stage: Stage, turn: int, speculation: int, request: StageRequest, models: TurnModels) -> None:
         has_output = False
         try:
             async for output in stage.run(request, models):
                 has_output = True
-                self._on_event(events.StageYielded(turn, guess, stage.name, output))
+                self._on_event(events.StageYielded(turn, speculation, stage.name, output))
         except ModelError as error:
-            self._on_failure(error, events.StageFailed(turn, guess, stage.name, str(error)))
+            self._on_failure(error, events.StageFailed(turn, speculation, stage.name, str(error)))
         else:
             assert has_output, f"stage {stage.name} ended without an output"
-            self._on_event(events.StageFinished(turn, guess, stage.name))
+            self._on_event(events.StageFinished(turn, speculation, stage.name))
 
     def _forget(self, key: tuple[int, int, str], task: asyncio.Task[None]) -> None:
         del self._tasks[key]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pipelines.turns.turn import Turn
 
 
-def guessing_seconds(settings: TurnSettings) -> float:
+def speculation_seconds(settings: TurnSettings) -> float:
     """Returns the silence left for working a reply out once the recognizer was asked for all it has."""
     return max(0.0, settings.endpointing.stop_window_seconds - SPECULATION_WINDOWS * WINDOW_SECONDS)
 
@@ -35,4 +35,4 @@ def _due(settings: TurnSettings, turn: Turn | None, now: float) -> float | None:
         return turn.ended_at + settings.budget_seconds
     if not settings.endpointing.enabled:
         return None
-    return now + guessing_seconds(settings) + settings.budget_seconds
+    return now + speculation_seconds(settings) + settings.budget_seconds

@@ -50,7 +50,7 @@ class RunStage:
     """Run a stage on ``text``, with the results of the stages that it needs."""
 
     turn: int
-    guess: int
+    speculation: int
     stage: str
     text: str
     inputs: Mapping[str, StageOutput] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class CancelStage:
     """Give up a stage that runs: nobody waits for it any more."""
 
     turn: int
-    guess: int
+    speculation: int
     stage: str
 
 
@@ -80,8 +80,8 @@ class Emit:
     message: Message
 
 
-class GuessFate(enum.Enum):
-    """What became of a guess: the text of an utterance, taken for the whole of it while it was not over yet."""
+class SpeculationFate(enum.Enum):
+    """What became of a speculation: the text of an utterance, taken for the whole of it while it was not over yet."""
 
     MADE = "made"
     HIT = "hit"
@@ -93,10 +93,10 @@ class GuessFate(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class CountGuess:
-    """Count what became of a guess."""
+class CountSpeculation:
+    """Count what became of a speculation."""
 
-    fate: GuessFate
+    fate: SpeculationFate
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ Effect = (
     | CancelStage
     | SetDeadline
     | Emit
-    | CountGuess
+    | CountSpeculation
     | Finish
 )
 

@@ -67,29 +67,29 @@ class RecognitionFailed:
 
 @dataclass(frozen=True, slots=True)
 class StageYielded:
-    """A stage brought an output for a guess of a turn's text; the last one is its result."""
+    """A stage brought an output for a speculation of a turn's text; the last one is its result."""
 
     turn: int
-    guess: int
+    speculation: int
     stage: str
     output: StageOutput
 
 
 @dataclass(frozen=True, slots=True)
 class StageFinished:
-    """A stage came to its end for a guess of a turn's text."""
+    """A stage came to its end for a speculation of a turn's text."""
 
     turn: int
-    guess: int
+    speculation: int
     stage: str
 
 
 @dataclass(frozen=True, slots=True)
 class StageFailed:
-    """A stage failed for a guess of a turn's text; ``message`` says why."""
+    """A stage failed for a speculation of a turn's text; ``message`` says why."""
 
     turn: int
-    guess: int
+    speculation: int
     stage: str
     message: str
 

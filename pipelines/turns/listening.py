@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.messages import EndReason, Notice, NoticeCode, SpeechBegan, SpeechEnded
 from pipelines.turns import replying
-from pipelines.turns.effects import AbandonSegment, CloseSegment, Emit, GuessFate, OpenSegment, SendAudio
+from pipelines.turns.effects import AbandonSegment, CloseSegment, Emit, OpenSegment, SendAudio, SpeculationFate
+from pipelines.turns.speculating import count_speculation
 from pipelines.turns.state import QuietPoint, State
 from pipelines.turns.turn import Segment, Turn
 from pipelines.vad.endpointing import Boundary
@@ -171,8 +172,8 @@ def _feed(state: State, probability: float, *, speech: bool) -> Step:
     if segment is None:
         if not speech:
             return state, ()
-        dropped = _dropped_guess(state)
-        state = replace(state, speaking=replace(state.speaking, guess=None, guessed_early=False))
+        dropped = _dropped_speculation(state)
+        state = replace(state, speaking=replace(state.speaking, speculation=None, is_speculative=False))
         state, opening = _open_segment(state, max(state.heard_to - WINDOW_SAMPLES - PREROLL, state.floor))
         return state, opening + dropped
     long_enough = state.heard_to - segment.start >= SOFT_LIMIT
@@ -193,17 +194,17 @@ def _send(state: State, segment: Segment, *, pausing: bool) -> Step:
         SendAudio(segment.number, segment.sent_to, state.heard_to, decode=pausing and state.settings.speculates),
     )
     if not pausing:
-        effects += _dropped_guess(state)
+        effects += _dropped_speculation(state)
     turn = state.speaking.with_segment(replace(segment, sent_to=state.heard_to))
     if not pausing:
-        # Whatever was guessed in a pause was not the whole of it.
-        turn = replace(turn, guess=None, guessed_early=False, end_is_likely=False)
+        # A speculation of the pause was not the whole of it.
+        turn = replace(turn, speculation=None, is_speculative=False, end_is_likely=False)
     return replace(state, speaking=turn, withholding=pausing), effects
 
 
-def _dropped_guess(state: State) -> tuple[Effect, ...]:
+def _dropped_speculation(state: State) -> tuple[Effect, ...]:
     assert state.speaking is not None
-    return replying.count_guess(state, GuessFate.RESUMED) if state.speaking.guessed_early else ()
+    return count_speculation(state, SpeculationFate.RESUMED) if state.speaking.is_speculative else ()
 
 
 def _quieter(state: State, segment: Segment, probability: float) -> QuietPoint | None:
@@ -224,8 +225,8 @@ def _cut(state: State, segment: Segment) -> Step:
         state.next_segment, segment.start, at, text=segment.text, covered_to=at, closing=True, told=segment.told
     )
     kept = tuple(other for other in state.speaking.segments if other.number != segment.number)
-    dropped = _dropped_guess(state)
-    turn = replace(state.speaking, segments=(*kept, head), guess=None, guessed_early=False)
+    dropped = _dropped_speculation(state)
+    turn = replace(state.speaking, segments=(*kept, head), speculation=None, is_speculative=False)
     state = replace(state, speaking=turn, next_segment=head.number + 1, floor=at)
     state, opening = _open_segment(state, at)
     effects: tuple[Effect, ...] = (

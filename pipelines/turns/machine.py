@@ -67,7 +67,7 @@ def _given_up(before: State, after: State, event: events.Event) -> tuple[Effect,
         return ()
     kept = after.running_stages
     if isinstance(event, events.StageFinished | events.StageFailed):
-        kept.append((event.turn, event.guess, event.stage))
+        kept.append((event.turn, event.speculation, event.stage))
     return tuple(CancelStage(*stage) for stage in before.running_stages if stage not in kept)
 
 

@@ -69,7 +69,7 @@ class State(Struct, frozen=True):
         ending: turns whose utterance is over and whose transcript or reply is outstanding, oldest first.
         next_turn: number of the next turn.
         next_segment: number of the next segment.
-        next_guess: number of the next guess.
+        next_speculation: number of the next speculation.
         half_closed: whether the caller will send nothing more.
         finished: whether the conversation is over.
     """
@@ -86,7 +86,7 @@ class State(Struct, frozen=True):
     ending: tuple[Turn, ...] = ()
     next_turn: int = 1
     next_segment: int = 1
-    next_guess: int = 1
+    next_speculation: int = 1
     half_closed: bool = False
     finished: bool = False
 
@@ -110,13 +110,13 @@ class State(Struct, frozen=True):
         turn = self.speaking
         if turn is None or not self.withholding or not self.settings.speculates or turn.asr_failed:
             return False
-        return turn.guess is None or bool(turn.guess.missing)
+        return turn.speculation is None or bool(turn.speculation.missing)
 
     @property
     def running_stages(self) -> list[tuple[int, int, str]]:
-        """The stages that run and are waited for, as turn, guess and name."""
-        waiting = ((turn.number, turn.guess) for turn in self.turns if turn.guess and not turn.replied)
-        return [(turn, guess.number, stage) for turn, guess in waiting for stage in guess.running]
+        """The stages that run and are waited for, as turn, speculation and name."""
+        waiting = ((turn.number, turn.speculation) for turn in self.turns if turn.speculation and not turn.replied)
+        return [(turn, speculation.number, stage) for turn, speculation in waiting for stage in speculation.running]
 
     @property
     def phase(self) -> str:
@@ -128,6 +128,16 @@ class State(Struct, frozen=True):
         if self.ending:
             return "replying" if self.ending[0].text_is_final else "finalizing"
         return "idle"
+
+    def turn(self, number: int) -> Turn:
+        """Returns the turn with this number, which is not done."""
+        return next(turn for turn in self.turns if turn.number == number)
+
+    def with_turn(self, turn: Turn) -> State:
+        """Returns the state with ``turn`` where it belongs: speaking, or ending."""
+        if self.speaking is not None and self.speaking.number == turn.number:
+            return replace(self, speaking=turn)
+        return self.with_ending(turn)
 
     def with_ending(self, turn: Turn) -> State:
         """Returns the state with ``turn`` among those that end, in the place of its former self if it was there."""

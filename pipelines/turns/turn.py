@@ -69,7 +69,7 @@ class Segment(Struct, frozen=True):
         return self.settled_to >= self.sent_to
 
 
-class Guess(Struct, frozen=True):
+class Speculation(Struct, frozen=True):
     """A text of a turn that stages work on; the final text if it turns out to be right.
 
     Attributes:
@@ -80,7 +80,7 @@ class Guess(Struct, frozen=True):
         started: the stages that were started.
         finished: the stages whose output is their result.
         failures: the stages that failed, with the reason of each.
-        sent_to: one past the last sample of the utterance that had been sent when the guess was made; 0 if typed.
+        sent_to: one past the last sample of the utterance that had been sent when the speculation was made; 0 if typed.
         is_fragment: whether words are missing in the text: what it seems to ask for may be the opposite of what was
             said, so no stage works on it.
     """
@@ -142,8 +142,8 @@ class Turn(Struct, frozen=True):
         ended_at: when the utterance was over, in seconds; None while it goes on.
         reason: what ended it.
         request_id: the caller's name for the typed turn, or for the request that ended the utterance; "" if none did.
-        guess: the text that is being understood.
-        guessed_early: whether the guess was made while the utterance went on.
+        speculation: the text that is being understood.
+        is_speculative: whether the speculation was made while the utterance went on.
         asr_timing: what the last decoding cost.
         asr_failed: whether the recognizer gave a segment up.
         end_is_likely: whether the end was found to be likely, and the caller was not told what was said until then.
@@ -162,8 +162,8 @@ class Turn(Struct, frozen=True):
     ended_at: float | None = None
     reason: EndReason | None = None
     request_id: str = ""
-    guess: Guess | None = None
-    guessed_early: bool = False
+    speculation: Speculation | None = None
+    is_speculative: bool = False
     asr_timing: Timing | None = None
     asr_failed: bool = False
     end_is_likely: bool = False

@@ -27,7 +27,7 @@ _INAUDIBLE_DB = -60.0
 """The hiss of a muted microphone. Steady sound that is quieter is not judged while nobody speaks."""
 
 _STANDS_OUT_DB = 6.0
-_LEAST_GAIN_DB = 1.0
+_MIN_GAIN_DB = 1.0
 
 
 class LevelGain:
@@ -57,7 +57,7 @@ class LevelGain:
             inaudible.append(level < _INAUDIBLE_DB and level < self._floor_db + _STANDS_OUT_DB)
             self._adapt(level)
             gain = min(FLOOR_TARGET_DB - self._floor_db, SPEECH_LIMIT_DB - self._speech_db, MAX_GAIN_DB)
-            gains.append(10 ** (gain / 20) if gain > _LEAST_GAIN_DB else 1.0)
+            gains.append(10 ** (gain / 20) if gain > _MIN_GAIN_DB else 1.0)
         return gains, inaudible
 
     def _adapt(self, level: float) -> None:

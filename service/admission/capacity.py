@@ -9,7 +9,7 @@ increase and multiplicative decrease (Chiu and Jain, "Analysis of the increase a
 avoidance in computer networks", Computer Networks and ISDN Systems 17, 1989), with what Netflix's concurrency-limits
 (https://github.com/Netflix/concurrency-limits, 2018) adds to it: a limit that is not used does not grow, for nothing
 was learned about it. Nor is it used by those who have just come: replies were easy before they did. Between the signs
-of ease and those of strain nothing changes.
+of ease and those of overload nothing changes.
 """
 
 from __future__ import annotations
@@ -56,30 +56,30 @@ class Evidence:
     """What a while has shown.
 
     Attributes:
-        strain: how much of the time that there was for their replies the slowest twentieth needed, 1 for all of it;
+        utilization: share of the time for their replies that the slowest twentieth needed, 1 for all of it;
             None when there were too few to tell.
         busy: the share of the while in which the busiest model computed, 0 to 1.
         demand: speakers now.
-        carried: the least of them in all the time that the strain was measured in: what is known to be carried.
+        carried: the least of them in all the time that the utilization was measured in: what is known to be carried.
     """
 
-    strain: float | None
+    utilization: float | None
     busy: float
     demand: float
     carried: float
 
     @property
-    def strained(self) -> bool:
+    def overloaded(self) -> bool:
         """Whether replies are about to be late."""
-        return self.strain is not None and self.strain > _STRAINED
+        return self.utilization is not None and self.utilization > _OVERLOADED
 
     @property
     def easy(self) -> bool:
         """Whether there is room for more. Where too few were replied to, nobody knows yet."""
-        return self.strain is not None and self.strain < _EASY and self.busy < _BUSY
+        return self.utilization is not None and self.utilization < _EASY and self.busy < _BUSY
 
 
-_STRAINED, _EASY = 0.85, 0.5
+_OVERLOADED, _EASY = 0.85, 0.5
 _BUSY = 0.8
 _STEADY_SECONDS = 4.0
 _USED = 0.85
@@ -116,7 +116,7 @@ class AdaptiveLimit:
         if now < self._changed_at + _STEADY_SECONDS:
             return False
         wanted = self.speakers
-        if evidence.strained:
+        if evidence.overloaded:
             # From what is there now: a limit far above it would have to shrink many times before it was felt.
             wanted = _DECREASE * min(self.speakers, evidence.demand)
         elif evidence.easy:
@@ -140,11 +140,11 @@ def safe_part(alone_seconds: float) -> float:
     return min(_START, max(_LOWEST, 1 - alone_seconds / _REPLY_SECONDS))
 
 
-def slowest_twentieth(strains: Sequence[float], least: int = 5) -> float | None:
+def slowest_twentieth(utilizations: Sequence[float], least: int = 5) -> float | None:
     """Returns the 95th percentile (nearest rank); None of fewer than ``least``."""
-    if len(strains) < least:
+    if len(utilizations) < least:
         return None
-    return sorted(strains)[math.ceil(0.95 * len(strains)) - 1]
+    return sorted(utilizations)[math.ceil(0.95 * len(utilizations)) - 1]
 
 
 class Shortage:
@@ -155,9 +155,9 @@ class Shortage:
 
     def update(self, evidence: Evidence) -> bool:
         """Takes in what was measured; returns whether the machine is short of time now."""
-        strain = evidence.strain or 0.0
-        if strain > 0.7 or evidence.busy > 0.85:
+        utilization = evidence.utilization or 0.0
+        if utilization > 0.7 or evidence.busy > 0.85:
             self.short = True
-        elif strain < 0.5 and evidence.busy < 0.6:
+        elif utilization < 0.5 and evidence.busy < 0.6:
             self.short = False
         return self.short

@@ -29,7 +29,7 @@ UNMEASURED_SPEAKERS = 4
 """Speakers that any machine is trusted with."""
 
 _PERIOD_SECONDS = 1.0
-_STRAIN_SECONDS = 10.0
+_UTILIZATION_SECONDS = 10.0
 _BUSY_PERIODS = 3
 
 
@@ -59,9 +59,11 @@ class CapacityWatch:
         self._limit: AdaptiveLimit | None = None
         self._unmeasured = speakers
         self._shortage = Shortage()
-        self._strained = False
-        self._strains: collections.deque[tuple[float, float]] = collections.deque()
-        self._demands: collections.deque[float] = collections.deque(maxlen=round(_STRAIN_SECONDS / _PERIOD_SECONDS))
+        self._overloaded = False
+        self._utilizations: collections.deque[tuple[float, float]] = collections.deque()
+        self._demands: collections.deque[float] = collections.deque(
+            maxlen=round(_UTILIZATION_SECONDS / _PERIOD_SECONDS)
+        )
         self._busy: collections.deque[float] = collections.deque(maxlen=_BUSY_PERIODS)
 
     @property
@@ -76,7 +78,7 @@ class CapacityWatch:
 
     def refusal(self, conversations: int, typed_turns: int, retry_seconds: float) -> ServiceError | None:
         """Returns why there is no time for so many, with the one at the door; None: there is."""
-        if self._strained:
+        if self._overloaded:
             return LateRepliesError(retry_seconds)
         if self._open.speakers(conversations + typed_turns) > self.limit:
             return TooManySpeakersError(self.limit, retry_seconds)
@@ -100,16 +102,16 @@ class CapacityWatch:
             at, before = now, after
 
     def _take_in(self, now: float) -> None:
-        self._strains.extend((now, strain) for strain in self._utilization.take())
-        while self._strains and self._strains[0][0] < now - _STRAIN_SECONDS:
-            self._strains.popleft()
-        strain = slowest_twentieth([strain for _, strain in self._strains])
+        self._utilizations.extend((now, utilization) for utilization in self._utilization.take())
+        while self._utilizations and self._utilizations[0][0] < now - _UTILIZATION_SECONDS:
+            self._utilizations.popleft()
+        utilization = slowest_twentieth([utilization for _, utilization in self._utilizations])
         busy = sum(self._busy) / len(self._busy)
         self._demands.append(self._open.speakers(0))
-        evidence = Evidence(strain, busy, demand=self._demands[-1], carried=min(self._demands))
+        evidence = Evidence(utilization, busy, demand=self._demands[-1], carried=min(self._demands))
         was_short = self._workload.short
         self._workload.short = self._shortage.update(evidence)
-        self._strained = evidence.strained
+        self._overloaded = evidence.overloaded
         # Everybody's part of what the machine carries: one long file on an idle machine has all of it.
         self._workload.share = max(1.0, self.limit / max(1, self._open.active()))
         changed = self._limit is not None and self._limit.update(evidence, now)
@@ -118,7 +120,7 @@ class CapacityWatch:
                 "capacity: %.1f speakers, %.1f there; replies need %.0f %% of their time, the busiest model %.0f %%%s",
                 self.limit,
                 evidence.demand,
-                100 * (evidence.strain or 0.0),
+                100 * (evidence.utilization or 0.0),
                 100 * evidence.busy,
                 "; short of time" if self._workload.short else "",
             )

@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from pipelines.session.observer import TurnObserver
-from pipelines.turns.effects import GuessFate
+from pipelines.turns.effects import SpeculationFate
 
 if TYPE_CHECKING:
     from pipelines.messages import Reply
@@ -20,14 +20,14 @@ class TurnLog(TurnObserver):
     """Logs the replies of conversations that have a name, and counts speculations by their fate."""
 
     def __init__(self) -> None:
-        self._fates: collections.Counter[GuessFate] = collections.Counter()
+        self._fates: collections.Counter[SpeculationFate] = collections.Counter()
 
     @property
     def speculations(self) -> str:
         """How many speculations had which fate, as text."""
-        return ", ".join(f"{self._fates[fate]} {fate.value}" for fate in GuessFate)
+        return ", ".join(f"{self._fates[fate]} {fate.value}" for fate in SpeculationFate)
 
-    def speculated(self, conversation: str, fate: GuessFate) -> None:  # noqa: ARG002
+    def speculated(self, conversation: str, fate: SpeculationFate) -> None:  # noqa: ARG002
         """See :class:`TurnObserver`."""
         self._fates[fate] += 1
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-_MOST_THREADS = 1024
-_MOST_ROWS = 4096
-_MOST_DELAY_MICROSECONDS = 1_000_000
+_MAX_THREADS = 1024
+_MAX_ROWS = 4096
+_MAX_DELAY_MICROSECONDS = 1_000_000
 _LONGEST_INTERVAL_SECONDS = 30.0
 
 
@@ -144,7 +144,7 @@ def _boolean(value: object) -> bool:
 
 
 def _sizes(value: object) -> bool:
-    return isinstance(value, list) and all(_whole(1, _MOST_ROWS)(size) for size in value)
+    return isinstance(value, list) and all(_whole(1, _MAX_ROWS)(size) for size in value)
 
 
 def _interval(value: object) -> bool:
@@ -153,17 +153,17 @@ def _interval(value: object) -> bool:
 
 
 _KEYS: Mapping[str, tuple[Callable[[object], bool], str]] = {
-    "instances": (_whole(1, _MOST_THREADS), f"a number from 1 to {_MOST_THREADS}"),
-    "max_batch_size": (_whole(1, _MOST_ROWS), f"a number from 1 to {_MOST_ROWS}"),
+    "instances": (_whole(1, _MAX_THREADS), f"a number from 1 to {_MAX_THREADS}"),
+    "max_batch_size": (_whole(1, _MAX_ROWS), f"a number from 1 to {_MAX_ROWS}"),
     "dynamic_batching": (_boolean, "true or false"),
-    "preferred_batch_sizes": (_sizes, f"a list of numbers from 1 to {_MOST_ROWS}, such as [4, 8]"),
+    "preferred_batch_sizes": (_sizes, f"a list of numbers from 1 to {_MAX_ROWS}, such as [4, 8]"),
     "queue_delay_microseconds": (
-        _whole(0, _MOST_DELAY_MICROSECONDS),
-        f"a number from 0 to {_MOST_DELAY_MICROSECONDS}",
+        _whole(0, _MAX_DELAY_MICROSECONDS),
+        f"a number from 0 to {_MAX_DELAY_MICROSECONDS}",
     ),
     "strategy": (lambda value: value in ("direct", "oldest"), '"direct" or "oldest"'),
-    "workers": (_whole(1, _MOST_THREADS), f"a number from 1 to {_MOST_THREADS}"),
-    "threads": (_whole(1, _MOST_THREADS), f"a number from 1 to {_MOST_THREADS}"),
+    "workers": (_whole(1, _MAX_THREADS), f"a number from 1 to {_MAX_THREADS}"),
+    "threads": (_whole(1, _MAX_THREADS), f"a number from 1 to {_MAX_THREADS}"),
     "partial_interval_seconds": (_interval, f"seconds, above 0 and up to {_LONGEST_INTERVAL_SECONDS:g}"),
     "speculative_decoding": (_boolean, "true or false"),
 }

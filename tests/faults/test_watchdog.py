@@ -73,6 +73,7 @@ async def until_lost(process: psutil.Process, seconds: float) -> None:
         ("qa_bert", signal.SIGSTOP),
         ("intent_slot_tokenize", signal.SIGKILL),
         ("punctuation", signal.SIGKILL),
+        ("tts", signal.SIGKILL),
     ],
 )
 async def test_what_hangs_or_ends_while_nobody_talks_is_mended(
@@ -99,6 +100,23 @@ async def test_an_utterance_for_a_model_that_hangs_is_not_lost_without_a_word(
             notices = [event.code for event in heard if isinstance(event, vivavoce.Notice)]
             assert vivavoce.NoticeCode.STAGE_FAILED in notices
     await until_it_answers(address, 20)
+
+
+async def test_a_text_for_a_voice_that_hangs_fails_and_the_next_is_spoken(
+    service: tuple[subprocess.Popen[str], str], address: str
+):
+    async with vivavoce.connect(address) as client, asyncio.timeout(60):
+        assert [chunk async for chunk in client.say("Good morning.")]
+        stub(service[0], "tts").suspend()
+        with pytest.raises(vivavoce.ServerUnavailable):
+            async for _ in client.say("Good morning."):
+                pass
+        await until_it_answers(address, 20)
+        while True:
+            with contextlib.suppress(vivavoce.VivavoceError):
+                assert [chunk async for chunk in client.say("Good morning.")]
+                return
+            await asyncio.sleep(0.2)
 
 
 async def test_what_somebody_unloads_is_loaded_again(service: tuple[subprocess.Popen[str], str], address: str):

@@ -15,6 +15,8 @@ async def _converse(address: str) -> vivavoce.Reply:
     utterance = next(one for one in utterances() if one.kind == "question")
     recording = vivavoce.read_audio(utterance.path)
     async with vivavoce.connect(address) as client:
+        spoken = [chunk async for chunk in client.say("It is 9:30, said Xanthippocles.")]
+        assert spoken
         events = client.converse(recording.chunks(), audio=recording.format, documents=utterance.documents())
         return [event async for event in events if isinstance(event, vivavoce.Reply)][-1]
 

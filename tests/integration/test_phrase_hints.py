@@ -17,8 +17,8 @@ from tritonclient.utils import InferenceServerException
 
 import vivavoce
 from engines.asr.moonshine.model import MoonshineRecognizer
-from engines.asr.search.hints import Hint
 from engines.asr.search.spelling import spell
+from engines.asr.serving.recognizer import Hint
 from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
 from modelkit.moonshine import TARGET
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 ASR = "nvidia.riva.asr.RivaSpeechRecognition"
 NLP = "nvidia.riva.nlp.RivaLanguageUnderstanding"
+TTS = "nvidia.riva.tts.RivaSpeechSynthesis"
 OURS = "vivavoce.v1.ConversationService"
 CHUNK_BYTES = 6_400
 BY_NAME = {utterance.path.stem: utterance for utterance in utterances()}
@@ -44,13 +45,14 @@ def _base64(audio: bytes) -> str:
 def test_all_services_are_listed(client: ReflectionClient) -> None:
     health, reflection = "grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"
 
-    assert {ASR, NLP, OURS, health, reflection} <= set(client.services())
+    assert {ASR, NLP, TTS, OURS, health, reflection} <= set(client.services())
 
 
 def test_methods_are_described(client: ReflectionClient) -> None:
     assert {"Recognize", "StreamingRecognize", "GetRivaSpeechRecognitionConfig"} <= set(client.methods(ASR))
     assert {"AnalyzeIntent", "NaturalQuery", "ClassifyText", "ClassifyTokens"} <= set(client.methods(NLP))
-    assert client.methods(OURS) == ["Converse", "Ask"]
+    assert client.methods(TTS) == ["Synthesize", "SynthesizeOnline", "GetRivaSynthesisConfig"]
+    assert client.methods(OURS) == ["Converse", "Ask", "Say"]
 
 
 def test_riva_s_models_are_told(client: ReflectionClient) -> None:

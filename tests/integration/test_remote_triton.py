@@ -15,7 +15,7 @@ import pytest
 
 from pipelines.errors import ModelError
 from pipelines.models.shipped import SHIPPED
-from pipelines.models.triton import TritonClient, TritonIntents, client
+from pipelines.models.triton import TritonClient, TritonIntents, client, control
 from service.processes.child_process import SERVE, listening
 from tests.fake_triton import FakeTriton, serving
 
@@ -85,6 +85,7 @@ async def test_a_clock_that_is_off_makes_no_request_late(
     """What stands for a Triton with another clock is a service with another clock."""
     other = SimpleNamespace(time=lambda: time.time() - ahead, monotonic=time.monotonic)
     monkeypatch.setattr(client, "time", other)
+    monkeypatch.setattr(control, "time", other)
     triton = TritonClient(triton_address)
     intents = TritonIntents(triton)
     loop = asyncio.get_running_loop()

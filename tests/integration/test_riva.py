@@ -13,8 +13,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import vivavoce
 from demo.manifest import utterances
-from service.api.riva.handlers import SERVICE_NAMES
-from service.api.riva.proto import riva_asr_pb2, riva_asr_pb2_grpc, riva_audio_pb2
+from service.api.riva.proto import riva_asr_pb2, riva_asr_pb2_grpc, riva_audio_pb2, riva_nlp_pb2, riva_tts_pb2
 
 if TYPE_CHECKING:
     from tests.integration.conftest import Triton
@@ -88,6 +87,11 @@ async def test_streams_that_are_dropped_leave_no_sequence_open(server_address: s
 async def test_the_health_of_each_service_is_told(server_address: str):
     async with grpc.aio.insecure_channel(server_address) as channel:
         health = health_pb2_grpc.HealthStub(channel)
-        for name in SERVICE_NAMES:
+        for service in (
+            riva_asr_pb2.DESCRIPTOR.services_by_name["RivaSpeechRecognition"],
+            riva_nlp_pb2.DESCRIPTOR.services_by_name["RivaLanguageUnderstanding"],
+            riva_tts_pb2.DESCRIPTOR.services_by_name["RivaSpeechSynthesis"],
+        ):
+            name = service.full_name
             answer = await health.Check(health_pb2.HealthCheckRequest(service=name))
             assert answer.status == health_pb2.HealthCheckResponse.SERVING

@@ -283,6 +283,30 @@ async def test_punctuation_is_replaced_too(running: Running, tmp_path: Path):
     assert ("punctuation", loaded.version, "ACTIVE") not in await running.settled()
 
 
+async def test_the_voice_is_replaced_while_it_speaks(running: Running, tmp_path: Path):
+    engine(tmp_path / "another", "tts")
+    (tmp_path / "another" / "smoke.jsonl").write_text(json.dumps({"text": "The ferry leaves at nine.", "seconds": 1.3}))
+    code = tmp_path / "another" / "triton" / "tts" / "1" / "model.py"
+    content = code.read_text()
+    code.unlink()
+    code.write_text(content.replace("seed = _read(request)", "seed = _read(request)\n        seed += 1"))
+    text = "The ferry leaves at nine. " * 40
+    async with vivavoce.connect(running.address) as client, vivavoce.ModelAdmin(running.address) as models:
+
+        async def say(text: str = "Good morning.") -> bytes:
+            return b"".join([chunk.audio async for chunk in client.say(text)])
+
+        before = await say()
+        speaking = asyncio.create_task(say(text))
+        loaded = await models.load(tmp_path / "another")
+        assert (loaded.name, loaded.state) == ("tts", ModelState.ACTIVE)
+        assert len(await speaking) > 40 * 24_000
+        assert len(await say()) == len(before)
+        assert await say() != before
+        await models.roll_back("tts")
+        assert await say() == before
+
+
 async def test_what_cannot_be_done_is_refused(running: Running, tmp_path: Path):
     active = await running.active()
     intents(tmp_path / "one", "one")

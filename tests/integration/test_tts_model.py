@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pipelines.errors import ModelError
-from pipelines.models.ports import DEFAULT_VOICE, SPEECH_RATE_HZ, SpeechPart
+from pipelines.models.synthesis_port import DEFAULT_VOICE, SPEECH_RATE_HZ, SpeechPart
 from pipelines.models.triton import TritonClient, TritonSynthesizer
 
 if TYPE_CHECKING:

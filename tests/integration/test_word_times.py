@@ -136,8 +136,13 @@ def test_a_recording_has_the_times_that_a_stream_has(stub: riva_asr_pb2_grpc.Riv
     audio = np.concatenate([read("lights"), read("vacuum")])
     request = riva_asr_pb2.RecognizeRequest(config=CONFIG, audio=audio.tobytes())
     results = stub.Recognize(request, timeout=60).results
-    assert words_of(results) == streamed(stub, audio)
-    assert len(words_of(results)) > 10
+    found, live = words_of(results), streamed(stub, audio)
+    assert [word.text for word in found] == [word.text for word in live]
+    # A recording is cut at other pauses, and a word may end a frame of the encoder or two later.
+    starts, ends = errors(found, live).T
+    assert max(np.abs(starts)) <= 0.1
+    assert max(np.abs(ends)) <= 0.1
+    assert len(found) > 10
 
 
 def test_times_that_nobody_asked_for_are_not_told(stub: riva_asr_pb2_grpc.RivaSpeechRecognitionStub):

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _NUMBERS = {1, 4, 5}  # Columns that are aligned on the right.
-_MOST_VERSIONS = 2**31 - 1
+_MAX_VERSIONS = 2**31 - 1
 _C = TypeVar("_C", bound="Callable[..., Any]")
-_NAME = click.Choice(["asr", "intent_slot", "qa", "punctuation"])
 
 
 def admin_option(command: _C) -> _C:
@@ -86,8 +85,8 @@ def load(directory: Path, *, server: str, as_json: bool) -> None:
 
 
 @models.command()
-@click.argument("name", type=_NAME)
-@click.argument("version", type=click.IntRange(min=1, max=_MOST_VERSIONS))
+@click.argument("name")
+@click.argument("version", type=click.IntRange(min=1, max=_MAX_VERSIONS))
 @admin_option
 def unload(name: str, version: int, *, server: str) -> None:
     """Unload VERSION of NAME as soon as no turn uses it, or forget one that failed. The active one stays."""
@@ -100,7 +99,7 @@ def unload(name: str, version: int, *, server: str) -> None:
 
 
 @models.command()
-@click.argument("name", type=_NAME)
+@click.argument("name")
 @admin_option
 @json_option
 def rollback(name: str, *, server: str, as_json: bool) -> None:

@@ -28,7 +28,7 @@ _MAX_STDIN_BYTES = 1 << 20
 
 @dataclass
 class _Spoken:
-    """What came of a text."""
+    """Result of a synthesis."""
 
     bytes: int = 0
     first_audio_seconds: float | None = None

@@ -11,7 +11,8 @@ background thread; they may be used from any thread, and from several at once.
 """
 
 from vivavoce._client import DEFAULT_TARGET
-from vivavoce.sync._client import Client, Conversation, connect, pace
+from vivavoce.sync._client import Client, Conversation, connect
 from vivavoce.sync._models import ModelAdmin
+from vivavoce.sync._pace import pace
 
 __all__ = ["DEFAULT_TARGET", "Client", "Conversation", "ModelAdmin", "connect", "pace"]

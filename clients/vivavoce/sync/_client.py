@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 import weakref
 from collections.abc import AsyncIterable, Iterator
 from concurrent.futures import CancelledError
@@ -14,10 +13,10 @@ from vivavoce._checks import check_source
 from vivavoce._client import DEFAULT_TARGET
 from vivavoce._client import connect as connect_async
 from vivavoce._config import AudioFormat, Document, Endpointing, PhraseHints
-from vivavoce._recording import check_pace
 from vivavoce._speech import SPEECH_AUDIO, Pronunciation, SpeechChunk
 from vivavoce.sync._background import background
 from vivavoce.sync._exchange import Exchange
+from vivavoce.sync._speech import chunks
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, TypeVar
 
-    import numpy as np
-    from numpy.typing import NDArray
     from typing_extensions import Self
 
     from vivavoce._client import Client as AsyncClient
@@ -153,7 +150,7 @@ class Client:
     def __aexit__(self, *_error: object) -> NoReturn:
         raise TypeError("This client is not asynchronous: write `with`.")
 
-    def converse(  # noqa: PLR0913 - one keyword for each field of the config
+    def converse(  # noqa: D417, PLR0913 - one keyword for each field of the config
         self,
         audio_chunks: Iterable[Utterable] | AsyncIterable[Utterable] | None = None,
         *,
@@ -178,18 +175,9 @@ class Client:
                 for it may block, as a microphone does; a generator is closed on that thread. None: `Conversation.send`
                 says it, and `Conversation.finish` ends it.
             audio: Format of the audio; None when only typed turns are sent.
-            interim_results: Whether transcripts that may still change are wanted.
-            endpointing: When an utterance begins and ends; None leaves it to the server.
-            documents: Texts that answers are looked for in, at most 32.
-            phrase_hints: Words that are likely to be said.
-            reply_budget_seconds: Time within which a reply is sent, 0.02 to 60; None leaves it to the server (0.3).
-            max_alternatives: How many texts final transcripts tell that may have been said, 0 to 10.
-            reconnect_seconds: How long a lost connection is tried to be made anew; 0 for not at all.
-            variants: The engine of a role by its name, where the server has several: `{"intent_slot": "bar"}`.
-            max_intents: How many intents `Intent.candidates` tells, 0 to 10.
-            time_zone: IANA name of the time zone in which "tomorrow at seven" is resolved; "" for that of the server.
-            current_time: What the clock shows there; None leaves it to the server.
-            ignore_engine_hints: Whether recognition does without the phrase hints that the engine for intents brings.
+            interim_results, endpointing, documents, phrase_hints, reply_budget_seconds, max_alternatives,
+                reconnect_seconds, variants, max_intents, time_zone, current_time, ignore_engine_hints: As
+                `vivavoce.Client.converse` takes them.
 
         Returns:
             The conversation, which has begun.
@@ -288,17 +276,7 @@ class Client:
         async def begin() -> AsyncGenerator[SpeechChunk, None]:
             return self._client.say(text, ssml=ssml, voice=voice, audio=audio, speed=speed, seed=seed, lexicon=lexicon)
 
-        return self._chunks(self._run(begin))
-
-    def _chunks(self, speech: AsyncGenerator[SpeechChunk, None]) -> Generator[SpeechChunk, None, None]:
-        async def following() -> SpeechChunk | None:
-            return await anext(speech, None)
-
-        try:
-            while (chunk := self._run(following)) is not None:
-                yield chunk
-        finally:
-            background.run(speech.aclose())
+        return chunks(self._run(begin), self._run)
 
     def _run(self, work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
         if not self._open:
@@ -307,26 +285,3 @@ class Client:
             return background.run(work())
         except CancelledError:
             raise RuntimeError("The client was closed while it waited for the server.") from None
-
-
-def pace(chunks: Iterable[NDArray[np.float32]], sample_rate_hz: int) -> Iterator[NDArray[np.float32]]:
-    """Yields chunks at the pace of speech, as `vivavoce.pace` does.
-
-    Args:
-        chunks: Samples, as arrays of shape [n] or [n, channels].
-        sample_rate_hz: Samples a second and channel.
-
-    Raises:
-        TypeError: `chunks` is no iterable of chunks.
-        InvalidRequest: There are no such sample rates.
-    """
-    check_pace(chunks, sample_rate_hz)
-    return _paced(chunks, sample_rate_hz)
-
-
-def _paced(chunks: Iterable[NDArray[np.float32]], sample_rate_hz: int) -> Iterator[NDArray[np.float32]]:
-    start, sample_count = time.monotonic(), 0
-    for chunk in chunks:
-        sample_count += len(chunk)
-        time.sleep(max(0.0, start + sample_count / sample_rate_hz - time.monotonic()))
-        yield chunk

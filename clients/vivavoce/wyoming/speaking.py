@@ -1,4 +1,4 @@
-"""Texts as speech: whole, or sentence by sentence while the text still comes."""
+"""Speech synthesis for Wyoming: of a whole text, or of one that still arrives."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def speak(client: vivavoce.Client, text: object, text_format: object, send
 
 
 class Speaking:
-    """Speaks a text while it comes.
+    """Synthesis of a text that still arrives, sentence by sentence.
 
     Args:
         client: The service.
@@ -72,7 +72,7 @@ class Speaking:
         self._work = tasks.create_task(self._speak())
 
     async def add(self, text: object) -> None:
-        """Takes the next piece of the text; waits while the service is behind.
+        """Add the next piece of the text; waits while the service is behind.
 
         Raises:
             RefusedError: It is no text, or too much of it came without the end of a sentence.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from engines.asr.moonshine.decoder import EncodedBatch
 
-MOST_ROWS = 2
+MAX_ROWS = 2
 """With more rows in a batch a pass through the exact weights serves so many that drafting them first costs time."""
 
 _STEPS = 12

@@ -14,21 +14,22 @@ from concurrent.futures import wait
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-import onnxruntime as ort
 
-from engines.asr.moonshine import features
 from engines.asr.moonshine.alignment import attention
 from engines.asr.moonshine.decoder import BeamBatch, DecoderBatch, EncodedBatch, cross_queries
 from engines.asr.moonshine.decoding import decode_greedily
-from engines.asr.moonshine.drafting import MOST_ROWS, Drafter, drafting_pays
+from engines.asr.moonshine.drafting import MAX_ROWS, Drafter, drafting_pays
+from engines.asr.moonshine.encoder import Encoder, frames_of, load_session
 from engines.asr.moonshine.marks import without_doubled_marks, without_open_end
 from engines.asr.moonshine.repetition import find_repetitions, without_loops
 from engines.asr.moonshine.tokenizer import END_TOKEN, START_TOKEN, load_tokenizer
 from engines.asr.moonshine.word_times import time_words, with_tidy_marks
+from engines.asr.search.alternatives import rank_texts
 from engines.asr.search.beams import search
-from engines.asr.search.hints import HINTS_SECONDS, BiasCache
+from engines.asr.search.hints import BiasCache
 from engines.asr.search.ports import NOTHING, SearchTask
 from engines.asr.serving.batching import group_by_length
+from engines.asr.serving.recognizer import HINTS_SECONDS
 from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
 
 if TYPE_CHECKING:
@@ -38,9 +39,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from engines.asr.moonshine.word_times import TimedWord
-    from engines.asr.search.hints import Hint, PhraseBias
-    from engines.asr.search.ports import Alternative
+    from engines.asr.search.hints import PhraseBias
+    from engines.asr.serving.recognizer import Alternative, Hint, ScoredText, TimedWord
 
 _T = TypeVar("_T")
 
@@ -55,21 +55,17 @@ _OPEN_TOKENS = 6
 # Speech has fewer tokens than this; more are a sign of a loop (the bound that Moonshine's authors recommend).
 _TOKENS_PER_SECOND = 6.5
 _EXTRA_TOKENS = 6
-# Bounds of one batch. The encoder gains little from batches, so that it pays only without padding; the
-# cross attention takes 14 kB a frame, and the logits 131 kB a drafted token.
-_MAX_FRONT_END_SAMPLES = 30 * SAMPLE_RATE
-_MAX_ENCODER_FRAMES = 700
-_MAX_ENCODER_PADDING = 0.1
+# Bounds of one batch: the cross attention takes 14 kB a frame, and the logits 131 kB a drafted token.
 _MAX_DECODER_FRAMES = 4096
 _MAX_DRAFTED_TOKENS = 512
 # Less new speech has so few tokens that the exact decoder is as fast by itself.
-_LEAST_DRAFTED_SAMPLES = round(0.7 * SAMPLE_RATE)
+_MIN_DRAFTED_SAMPLES = round(0.7 * SAMPLE_RATE)
 _TRIAL_SECONDS = 4
 _LOOP_PASSES = 3
 
 
 class MoonshineRecognizer:
-    """Transcribes English utterances, many at a time (``engines.asr.serving.engine.Recognizer``)."""
+    """Transcribes English utterances, many at a time (``engines.asr.serving.recognizer.Recognizer``)."""
 
     def __init__(self, folder: Path, threads: int = 1, *, speculative: bool = True) -> None:
         """Loads the model.
@@ -90,10 +86,15 @@ class MoonshineRecognizer:
         self._speculative = speculative
         self._biases = BiasCache(self._tokenizer.vocabulary())
         self._no_bias = self._biases.get(()).result()
-        self._front_end, self._encoder, self._decoder = (
-            _load(folder / f"{name}.onnx", threads) for name in ("front_end", "encoder", "decoder")
+        front_end, encoder, self._decoder = (
+            load_session(folder / f"{name}.onnx", threads) for name in ("front_end", "encoder", "decoder")
         )
+        self._encoder = Encoder(front_end, encoder)
         self._drafter = self._load_drafter(folder / "draft_decoder.onnx", threads) if speculative else None
+
+    def rank(self, alternatives: Sequence[Alternative], wanted: int) -> tuple[ScoredText, ...]:
+        """Returns the texts of alternatives, each once; those that differ in case or punctuation alone are one."""
+        return rank_texts([(self.text(found.tokens), found) for found in alternatives], wanted)
 
     def text(self, tokens: Sequence[int]) -> str:
         """Returns the text of ``tokens``."""
@@ -143,29 +144,17 @@ class MoonshineRecognizer:
         """Decodes utterances in groups that fit into one decoder batch; those too short for a word are ``silence``."""
         results = [silence for _ in utterances]
         audible = [i for i, utterance in enumerate(utterances) if len(utterance) >= MIN_SAMPLES]
-        self._extend_features([utterances[i] for i in audible])
+        self._encoder.extend([utterances[i] for i in audible])
         for batch in _decoder_batches([utterances[i] for i in audible]):
             rows = [audible[i] for i in batch]
             for row, result in zip(rows, decode([utterances[i] for i in rows]), strict=True):
                 results[row] = result
         return results
 
-    def _extend_features(self, utterances: Sequence[Utterance]) -> None:
-        """Runs the front end over the audio that it has not seen."""
-        audio = [utterance.audio[utterance.features.next_sample :] for utterance in utterances]
-        sizes = [len(samples) for samples in audio]
-        for group in group_by_length(sizes, _MAX_FRONT_END_SAMPLES, max_padding=0.5):
-            padded = np.zeros((len(group), max(sizes[group[0]], features.MIN_SAMPLES)), np.float32)
-            for row, i in zip(padded, group, strict=True):
-                row[: sizes[i]] = audio[i]
-            outputs = self._front_end.run(None, {"audio": padded})
-            for i, *row_outputs in zip(group, *outputs, strict=True):
-                utterances[i].features.extend(sizes[i], *row_outputs)
-
     def _transcribe_batch(self, utterances: Sequence[Utterance]) -> list[list[int]]:
         """Transcribes utterances that fit into one decoder batch."""
         limits = [token_limit(len(utterance)) for utterance in utterances]
-        encoded = self._encode(utterances)
+        encoded = self._encoder.encode(utterances)
         drafts = self._drafts(utterances, encoded, limits)
         predictor = DecoderBatch(self._decoder, encoded, max(limits) + 1)
         hypotheses = decode_greedily(predictor, drafts, limits)
@@ -189,11 +178,11 @@ class MoonshineRecognizer:
         return kept
 
     def _load_drafter(self, path: Path, threads: int) -> Drafter | None:
-        session = _load(path, threads)
+        session = load_session(path, threads)
         trial = Utterance()
         trial.append(np.zeros(_TRIAL_SECONDS * SAMPLE_RATE, np.float32))
-        self._extend_features([trial])
-        return Drafter(session) if drafting_pays(session, self._decoder, self._encode([trial])) else None
+        self._encoder.extend([trial])
+        return Drafter(session) if drafting_pays(session, self._decoder, self._encoder.encode([trial])) else None
 
     def _drafts(
         self, utterances: Sequence[Utterance], encoded: EncodedBatch, limits: Sequence[int]
@@ -201,7 +190,7 @@ class MoonshineRecognizer:
         """Returns what each utterance probably says."""
         known = [utterance.tokens if self._speculative else [] for utterance in utterances]
         news = max(len(utterance) - utterance.decoded_samples for utterance in utterances)
-        if self._drafter is None or len(utterances) > MOST_ROWS or news < _LEAST_DRAFTED_SAMPLES:
+        if self._drafter is None or len(utterances) > MAX_ROWS or news < _MIN_DRAFTED_SAMPLES:
             return known
         return self._drafter.draft(encoded, known, limits)
 
@@ -217,7 +206,7 @@ class MoonshineRecognizer:
             for utterance in utterances
         ]
         capacity = max(task.limit for task in tasks) + 1
-        found = search(BeamBatch(self._decoder, self._encode(utterances), capacity, width), tasks, width)
+        found = search(BeamBatch(self._decoder, self._encoder.encode(utterances), capacity, width), tasks, width)
         rows = [(utterance, text) for utterance, texts in zip(utterances, found, strict=True) for text in texts]
         kept = iter(self._without_loops([utterance for utterance, _ in rows], [text.tokens for _, text in rows]))
         return [[dataclasses.replace(text, tokens=tuple(next(kept))) for text in texts] for texts in found]
@@ -237,7 +226,7 @@ class MoonshineRecognizer:
 
     def _attention(self, utterances: Sequence[Utterance], texts: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
         """Returns how much each token of texts, one an utterance, and their ends looked at each frame."""
-        encoded = self._encode(utterances)
+        encoded = self._encoder.encode(utterances)
         lengths = np.array([len(tokens) + 1 for tokens in texts], np.int32)
         padded = np.full((len(texts), lengths.max()), END_TOKEN, np.int64)
         padded[:, 0] = START_TOKEN
@@ -248,26 +237,8 @@ class MoonshineRecognizer:
             attention(
                 [query[row, : lengths[row]] for query in queries], [key[row] for key in encoded.cross[::2]], frames
             )
-            for row, frames in enumerate(_frames(utterances))
+            for row, frames in enumerate(frames_of(utterances))
         ]
-
-    def _encode(self, utterances: Sequence[Utterance]) -> EncodedBatch:
-        """Encodes utterances, those of similar length together."""
-        groups = group_by_length(_frames(utterances), _MAX_ENCODER_FRAMES, _MAX_ENCODER_PADDING)
-        encoded = [(group, self._encode_group([utterances[i] for i in group])) for group in groups]
-        if len(encoded) == 1 and groups[0] == sorted(groups[0]):
-            return encoded[0][1]
-        return EncodedBatch.merged(encoded)
-
-    def _encode_group(self, utterances: Sequence[Utterance]) -> EncodedBatch:
-        counts = np.array([utterance.features.frames for utterance in utterances], np.int64)
-        padded = np.zeros((len(utterances), features.CHANNELS, counts.max()), np.float32)
-        for row, utterance in zip(padded, utterances, strict=True):
-            row[:, : utterance.features.frames] = utterance.features.features
-        means, deviations = np.array([utterance.features.statistics() for utterance in utterances], np.float32).T
-        inputs = {"features": padded, "feature_counts": counts, "means": means, "deviations": deviations}
-        *cross, mask = self._encoder.run(None, inputs)
-        return EncodedBatch(cross, mask)
 
 
 def token_limit(samples: int) -> int:
@@ -275,25 +246,9 @@ def token_limit(samples: int) -> int:
     return math.ceil(samples / SAMPLE_RATE * _TOKENS_PER_SECOND) + _EXTRA_TOKENS
 
 
-def _frames(utterances: Sequence[Utterance]) -> list[int]:
-    return [features.encoder_frames(utterance.features.frames) for utterance in utterances]
-
-
 def _decoder_batches(utterances: Sequence[Utterance]) -> Iterator[list[int]]:
     """Yields indices of utterances that are decoded together."""
-    for group in group_by_length(_frames(utterances), _MAX_DECODER_FRAMES, max_padding=1.0):
+    for group in group_by_length(frames_of(utterances), _MAX_DECODER_FRAMES, max_padding=1.0):
         steps = [len(utterances[i].tokens) + 1 for i in group]
         for part in group_by_length(steps, _MAX_DRAFTED_TOKENS, max_padding=1.0):
             yield sorted(group[i] for i in part)
-
-
-def _load(path: Path, threads: int) -> ort.InferenceSession:
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    # Idle threads must sleep: the other models share the cores.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    # Every batch has another shape; an arena or a memory plan for each would only grow.
-    options.enable_cpu_mem_arena = False
-    options.enable_mem_pattern = False
-    return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

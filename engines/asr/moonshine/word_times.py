@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from engines.asr.moonshine.alignment import warp
 from engines.asr.moonshine.features import SAMPLES_PER_ENCODER_FRAME, SAMPLES_SEEN_BY_ENCODER_FRAME
 from engines.asr.moonshine.marks import without_doubled_marks, without_open_end
+from engines.asr.serving.recognizer import TimedWord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,21 +25,6 @@ _WINDOW = 160
 _QUIET_DECIBELS = 35.0
 # Speech has silence in it, too: the closure before a "p" or a "t" is shorter.
 _SHORTEST_PAUSE = 8
-
-
-@dataclass(frozen=True, slots=True)
-class TimedWord:
-    """When one word was said.
-
-    Attributes:
-        text: The word, with the punctuation around it.
-        start: First sample of it in the utterance.
-        end: One past its last sample.
-    """
-
-    text: str
-    start: int
-    end: int
 
 
 def time_words(

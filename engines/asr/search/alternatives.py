@@ -3,39 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engines.asr.errors import InvalidHintsError
 from engines.asr.search.spelling import spell
+from engines.asr.serving.recognizer import ScoredText
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engines.asr.search.ports import Alternative
-
-MAX_ALTERNATIVES = 10
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredText:
-    """One text that may have been said.
-
-    Attributes:
-        text: the text.
-        log_probability: natural logarithm of its probability by the model alone, without what hints give.
-        confidence: 0 to 1; how probable it is, hints included, among the texts that the search found.
-    """
-
-    text: str
-    log_probability: float
-    confidence: float
-
-
-def check_alternatives(wanted: int) -> None:
-    """Raises InvalidHintsError if so many alternatives are not served."""
-    if not 1 <= wanted <= MAX_ALTERNATIVES:
-        raise InvalidHintsError(f"ALTERNATIVES is {wanted}; ask for 1 to {MAX_ALTERNATIVES}.")
+    from engines.asr.serving.recognizer import Alternative
 
 
 def rank_texts(found: Sequence[tuple[str, Alternative]], wanted: int) -> tuple[ScoredText, ...]:

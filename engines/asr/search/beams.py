@@ -20,7 +20,8 @@ import numpy as np
 
 from engines.asr.moonshine.decoding import find_loop, trim_loop
 from engines.asr.moonshine.tokenizer import END_TOKEN, START_TOKEN
-from engines.asr.search.ports import Alternative, S
+from engines.asr.search.ports import S
+from engines.asr.serving.recognizer import Alternative
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

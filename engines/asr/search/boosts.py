@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from engines.asr.search.ports import Boosted
     from engines.asr.search.vocabulary import Vocabulary
 
-MOST_BOOSTED = 500_000
+MAX_BOOSTED = 500_000
 """Tokens with their bonuses that are remembered of all states together: 6 MB."""
 
 # Beginnings of tokens from which on the walk is remembered. States share little of the shorter ones, and beyond the
 # longer ones there is little to walk through.
 _SHARED_LETTERS = range(2, 5)
-_MOST_SHARED = 20_000
+_MAX_SHARED = 20_000
 # Sums of bonuses are out by less: what earns no more earns nothing.
-_LEAST_BONUS = 1e-6
+_MIN_BONUS = 1e-6
 _NOTHING = np.zeros(0, np.int64), np.zeros(0)
 
 
@@ -46,7 +46,7 @@ class BoostFinder:
         if found is None:
             found = self._find(state)
             self._held += len(found[0])
-            if self._held > MOST_BOOSTED:
+            if self._held > MAX_BOOSTED:
                 self._boosted.clear()
                 self._held = len(found[0])
             self._boosted[state] = found
@@ -55,7 +55,7 @@ class BoostFinder:
     def _find(self, state: BiasState) -> Boosted:
         tokens, gains = self._walk(state, b"")
         bonuses = gains + self._automaton.pending(state)
-        earning = bonuses > _LEAST_BONUS
+        earning = bonuses > _MIN_BONUS
         return tokens[earning], bonuses[earning].astype(np.float32)
 
     def _walk(self, state: BiasState, spelling: bytes) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -77,6 +77,6 @@ class BoostFinder:
                     tokens.append(further)
                     gains.append(gain + more)
         found = (np.concatenate(tokens), np.concatenate(gains)) if tokens else _NOTHING
-        if len(spelling) in _SHARED_LETTERS and len(self._shared) < _MOST_SHARED:
+        if len(spelling) in _SHARED_LETTERS and len(self._shared) < _MAX_SHARED:
             self._shared[state, spelling] = found
         return found

@@ -11,7 +11,6 @@ import logging
 import math
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from engines.asr.search.biasing import BiasAutomaton, Pattern
 from engines.asr.search.boosts import BoostFinder
 from engines.asr.search.spelling import SPACE, words
 from engines.asr.search.vocabulary import Spelling
+from engines.asr.serving.recognizer import DEFAULT_BOOST, Hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,8 +38,6 @@ MAX_CHARACTERS = 60_000
 MAX_WORD = 50
 """Characters between spaces: five more than the longest word of a dictionary."""
 MAX_BOOST = 100.0
-DEFAULT_BOOST = -1.0
-"""Stands for the boost that suits the kind of hint."""
 
 PHRASE_BOOST = 11.0
 """What a phrase gets whose boost is left open …"""
@@ -53,30 +51,14 @@ be heard in anything that begins like it."""
 PAIR_SHARE = 0.5
 """Share of a phrase's boost that the pairs of words in it get."""
 
-HINTS_SECONDS = 0.3
-"""A final text waits so long, counted from START, for hints that are not ready, and is then searched without them."""
-MOST_NODES = 300_000
+MAX_NODES = 300_000
 """Of the automata of all sets of hints that are kept: some 100 MB. A set of 60,000 characters has up to 150,000."""
 
 # Steps of an automaton that are remembered: some megabytes.
-_MOST_STEPS = 20_000
+_MAX_STEPS = 20_000
 _NATS_PER_DECIBEL = math.log(10) / 10
 # Stands before the first word of a text: sentences also tell how they begin.
 _BEGINNING = Spelling(b"\n", 0.0, (0.0,), 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """Something that is likely to be said.
-
-    Attributes:
-        text: its words; case and punctuation do not matter.
-        boost: 0 to 100 decibels, or ``DEFAULT_BOOST``: 10 makes each piece that a word is spelled in ten times as
-            likely, 20 a hundred times.
-    """
-
-    text: str
-    boost: float = DEFAULT_BOOST
 
 
 def check_hints(texts: Sequence[str], boosts: Sequence[float]) -> tuple[Hint, ...]:
@@ -150,7 +132,7 @@ class PhraseBias:
         """Returns the state after ``token`` and what the token earns; negative when it gives a bonus back."""
         step = self._steps.get((state, token))
         if step is None:
-            if len(self._steps) >= _MOST_STEPS:
+            if len(self._steps) >= _MAX_STEPS:
                 self._steps.clear()
             step = self._automaton.advance(state, self._vocabulary.spelling(token))
             self._steps[state, token] = step
@@ -210,7 +192,7 @@ class BiasCache:
 
     def _make_room(self) -> None:
         """Forgets what was used longest ago; what was used last stays, whatever its size."""
-        while len(self._biases) > 1 and (len(self._biases) > self._capacity or sum(self._nodes.values()) > MOST_NODES):
+        while len(self._biases) > 1 and (len(self._biases) > self._capacity or sum(self._nodes.values()) > MAX_NODES):
             hints, _ = self._biases.popitem(last=False)
             self._nodes.pop(hints, None)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
+from engines.asr.serving.recognizer import Alternative
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
@@ -77,21 +79,6 @@ class CandidateScorer(Protocol):
 
     def retire(self, utterance: int) -> None:
         """Drops the rows of an utterance; those of the last utterance take their place."""
-
-
-@dataclass(frozen=True, slots=True)
-class Alternative:
-    """One text that an utterance may be.
-
-    Attributes:
-        tokens: without start and end token.
-        log_probability: by the model alone, the end token included.
-        score: with what the hints give; what alternatives are ordered by.
-    """
-
-    tokens: tuple[int, ...]
-    log_probability: float
-    score: float
 
 
 NOTHING = Alternative((), 0.0, 0.0)

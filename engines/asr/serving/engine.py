@@ -7,54 +7,21 @@ import itertools
 import threading
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from engines.asr.errors import AsrError
-from engines.asr.search.alternatives import check_alternatives, rank_texts
-from engines.asr.search.hints import HINTS_SECONDS
 from engines.asr.serving.partial_scheduling import PartialTexts, Wish
+from engines.asr.serving.recognizer import HINTS_SECONDS, check_alternatives
 from engines.asr.serving.requests import AsrRequest, AsrResult, AsrSettings
 from engines.asr.serving.sequences import SequenceStore
 from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from concurrent.futures import Future
 
-    from engines.asr.moonshine.word_times import TimedWord
-    from engines.asr.search.alternatives import ScoredText
-    from engines.asr.search.hints import Hint, PhraseBias
-    from engines.asr.search.ports import Alternative
+    from engines.asr.serving.recognizer import Recognizer, TimedWord
 
 _LIMIT_MARGIN_SECONDS = 1.0
-
-
-class Recognizer(Protocol):
-    """A model that transcribes whole utterances."""
-
-    def transcribe(self, utterances: Sequence[Utterance]) -> list[list[int]]:
-        """Returns the tokens of each utterance, from all its audio.
-
-        The hypothesis and the features that an utterance brings along make it faster and change nothing else.
-        """
-
-    def search(
-        self, utterances: Sequence[Utterance], *, thorough: bool, hints_seconds: float
-    ) -> list[list[Alternative]]:
-        """Returns what each utterance may be, the best first, by its bias and the number of alternatives wanted.
-
-        Without ``thorough`` only the best is wanted, and an approximation will do. Biases that are not ready are waited
-        for, ``hints_seconds`` in all, and then left out.
-        """
-
-    def bias(self, hints: tuple[Hint, ...]) -> Future[PhraseBias]:
-        """Returns what ``hints`` make of a search, which may not be ready yet."""
-
-    def time_words(self, utterances: Sequence[Utterance]) -> list[tuple[TimedWord, ...]]:
-        """Returns when the words of each utterance's hypothesis were said."""
-
-    def text(self, tokens: Sequence[int]) -> str:
-        """Returns the text of ``tokens``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,17 +229,13 @@ class AsrEngine:
         for utterance, alternatives in zip(utterances, found, strict=True):
             self._note(utterance, list(alternatives[0].tokens))
             utterance.approximate = not thorough
-            utterance.alternatives = self._texts(alternatives, utterance.wanted) if thorough else ()
+            utterance.alternatives = self._recognizer.rank(alternatives, utterance.wanted) if thorough else ()
 
     def _note(self, utterance: Utterance, tokens: list[int]) -> None:
         utterance.tokens = tokens
         utterance.transcript = self._recognizer.text(tokens)
         utterance.decoded_samples = len(utterance)
         utterance.decoded_at_seconds = self._clock()
-
-    def _texts(self, alternatives: Sequence[Alternative], wanted: int) -> tuple[ScoredText, ...]:
-        texts = [(self._recognizer.text(found.tokens), found) for found in alternatives]
-        return rank_texts(texts, wanted)
 
 
 def _split_at_repeats(requests: Iterable[AsrRequest]) -> list[tuple[int, list[AsrRequest]]]:

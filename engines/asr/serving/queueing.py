@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from engines.asr.errors import AsrError
     from engines.asr.serving.requests import AsrRequest, AsrResult
 
-MOST_TEXTS = 4
+MAX_TEXTS = 4
 """Texts that one worker works out at a time. More take less time a text by a few hundredths, and all wait for all."""
 
 NEEDED_SECONDS = 0.2
 """What a text takes on a busy machine, with what is made of it: with less than that left it is late already."""
 
-MOST_LATE_SECONDS = 3.0
+MAX_LATE_SECONDS = 3.0
 """So long after its deadline a text goes behind others; then nobody who comes later passes it: each has its turn."""
 
 
@@ -78,11 +78,11 @@ class RequestQueue:
         """Returns what a worker does next, which it hands to :meth:`done` afterwards.
 
         That is all that waits, since to take in audio costs little, but of the texts that are asked for only this
-        worker's share, ``MOST_TEXTS`` at most: the others shall find something to do when they are free. A sequence
+        worker's share, ``MAX_TEXTS`` at most: the others shall find something to do when they are free. A sequence
         that another worker is busy with waits for it. Texts that come too late are left for last.
         """
         free = [ticket for ticket in self._waiting if ticket.request.sequence_id not in self._in_work]
-        share = min(-(-sum(ticket.request.is_asked for ticket in free) // self._workers), MOST_TEXTS)
+        share = min(-(-sum(ticket.request.is_asked for ticket in free) // self._workers), MAX_TEXTS)
         now = self._clock()
         late = {ticket.request.sequence_id for ticket in self._waiting if _is_late(ticket.request, now)}
         self._waiting.sort(key=lambda ticket: ticket.request.sequence_id in late)
@@ -109,4 +109,4 @@ class RequestQueue:
 def _is_late(request: AsrRequest, now: float) -> bool:
     """Whether a text will come after its deadline, which was not long ago."""
     deadline = request.deadline_seconds
-    return request.is_asked and deadline is not None and deadline - NEEDED_SECONDS < now < deadline + MOST_LATE_SECONDS
+    return request.is_asked and deadline is not None and deadline - NEEDED_SECONDS < now < deadline + MAX_LATE_SECONDS

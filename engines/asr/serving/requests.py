@@ -11,9 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engines.asr.errors import AsrError
-    from engines.asr.moonshine.word_times import TimedWord
-    from engines.asr.search.alternatives import ScoredText
-    from engines.asr.search.hints import Hint
+    from engines.asr.serving.recognizer import Hint, ScoredText, TimedWord
 
 
 LONGEST_UTTERANCE_SECONDS = 48.0

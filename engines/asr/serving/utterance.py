@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from engines.asr.moonshine.features import FeatureCache
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from numpy.typing import NDArray
 
-    from engines.asr.search.alternatives import ScoredText
-    from engines.asr.search.hints import PhraseBias
+    from engines.asr.serving.recognizer import ScoredText
 
 SAMPLE_RATE = 16_000
 """Samples per second of all audio."""
@@ -37,11 +34,11 @@ class Utterance:
         decoded_at_seconds: The clock when they were, or when the utterance began.
         approximate: Whether they were decoded in a way that does for a text which may still change.
         alternatives: What they may be, the best first, where that was looked for.
-        features: The recognizer's cache.
+        state: The recognizer's own, such as what it has computed of the audio so far; None until it saw the utterance.
     """
 
     last_used_seconds: float = 0.0
-    bias: Future[PhraseBias] | None = None
+    bias: Future[Any] | None = None
     hints_due_seconds: float = 0.0
     wanted: int = 1
     timed: bool = False
@@ -51,7 +48,7 @@ class Utterance:
     decoded_at_seconds: float = 0.0
     approximate: bool = False
     alternatives: tuple[ScoredText, ...] = ()
-    features: FeatureCache = field(default_factory=FeatureCache)
+    state: Any = None
     _buffer: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
     _size: int = 0
 

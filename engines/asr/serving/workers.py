@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 WAIT_SECONDS = 0.05
 """How long whoever hands requests over waits for a worker to be free."""
 
-MOST_WAITING = MAX_SEQUENCES
+MAX_WAITING = MAX_SEQUENCES
 """Requests that wait for a worker before no more are taken: one of every sequence that can be open."""
 
 
@@ -66,7 +66,7 @@ class Workers:
             self._queue.put(tickets)
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._working < len(self._threads), WAIT_SECONDS)
-            self._changed.wait_for(lambda: len(self._queue) <= MOST_WAITING)
+            self._changed.wait_for(lambda: len(self._queue) <= MAX_WAITING)
 
     def close(self) -> None:
         """Answers all that was submitted, and ends the threads."""

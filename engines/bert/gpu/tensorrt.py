@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from engines.bert.session import Provider
 
-_MOST_ROWS, _MOST_TOKENS = 256, 512
+_MAX_ROWS, _MAX_TOKENS = 256, 512
 _USUAL_ROWS, _USUAL_TOKENS = 32, 128
 _GROUP_TOKENS = 16384
 
@@ -64,6 +64,6 @@ def tensorrt_providers(inputs: Collection[str], cache: Path, available: Collecti
         "trt_engine_cache_path": str(cache),
         "trt_profile_min_shapes": shapes(1, 1),
         "trt_profile_opt_shapes": shapes(_USUAL_ROWS, _USUAL_TOKENS),
-        "trt_profile_max_shapes": shapes(_MOST_ROWS, _MOST_TOKENS),
+        "trt_profile_max_shapes": shapes(_MAX_ROWS, _MAX_TOKENS),
     }
     return [("TensorrtExecutionProvider", options), "CUDAExecutionProvider", "CPUExecutionProvider"]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from engines.asr.search.hints import Hint
+    from engines.asr.serving.recognizer import Hint
 
 
 logger = logging.getLogger(__name__)

@@ -1,43 +1,37 @@
-"""The connection to one Triton: requests to its models, and the control of which models it holds."""
+"""Requests to the models of one Triton."""
 
 from __future__ import annotations
 
 import asyncio
-import collections
 import logging
 import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import tritonclient.grpc.aio as triton
 from tritonclient.utils import InferenceServerException
 
 from pipelines.errors import ModelDeadError, ModelError, ModelUnavailableError
-from pipelines.models.triton.channel import channel_options
-from pipelines.models.triton.clock import TritonClock
-from pipelines.models.triton.failures import LATE, UNREACHABLE, control_error, model_error, tells_of_dead_model
+from pipelines.models.triton.control import TritonControl
+from pipelines.models.triton.failures import LATE, UNREACHABLE, model_error, tells_of_dead_model
 from pipelines.models.triton.streaming import StreamedResponses
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
-    from tritonclient.grpc import model_config_pb2
+    import tritonclient.grpc.aio as triton
+
 
 logger = logging.getLogger(__name__)
 
 _AnswerT = TypeVar("_AnswerT")
 
 _REQUEST_TIMEOUT_SECONDS = 30.0
-_LOAD_TIMEOUT_SECONDS = 120.0
-_UNLOAD_TIMEOUT_SECONDS = 30.0
-_PROBE_TIMEOUT_SECONDS = 2.0
-_UNLOADED_POLL_SECONDS = 0.1
 _FAREWELL_SECONDS = 5.0
 _MAX_ABANDONED = 256
 """Requests that nobody waits for any more and Triton has not answered yet; beyond that new ones wait."""
 
 
-class TritonClient:
-    """Talks to one Triton.
+class TritonClient(TritonControl):
+    """Sends requests to the models of one Triton, and controls them.
 
     Args:
         address: ``host:port`` or ``unix:path`` of its gRPC endpoint.
@@ -51,11 +45,9 @@ class TritonClient:
 
     def __init__(self, address: str, on_dead_model: Callable[[str], bool] = lambda _: False) -> None:
         self._on_dead_model = on_dead_model
-        self._client = triton.InferenceServerClient(address, channel_args=channel_options(address))
+        super().__init__(address)
         self._abandoned: set[asyncio.Task[Any]] = set()
-        self._instances: dict[str, int] = {}
         self._answered_at: dict[str, float] = {}
-        self.clock = TritonClock()
         self.open_sequences: set[int] = set()
 
     async def close(self) -> None:
@@ -64,88 +56,9 @@ class TritonClient:
             await asyncio.wait(self._abandoned, timeout=_FAREWELL_SECONDS)
         await self._client.close()
 
-    async def missing(self, names: Sequence[str]) -> Sequence[str]:
-        """Returns those of ``names`` that are not ready; all of them when Triton cannot be reached."""
-        try:
-            return await self.unloaded(names)
-        except ModelUnavailableError:
-            return names
-
-    async def unloaded(self, names: Sequence[str]) -> Sequence[str]:
-        """Returns those of ``names`` that are not ready.
-
-        Raises:
-            ModelUnavailableError: Triton cannot be reached, or did not answer in time.
-        """
-        calls = (self._client.is_model_ready(name, client_timeout=_PROBE_TIMEOUT_SECONDS) for name in names)
-        answers = await asyncio.gather(*calls, return_exceptions=True)
-        for answer in answers:
-            if isinstance(answer, InferenceServerException):
-                raise ModelUnavailableError("the model server cannot be reached: try again soon") from answer
-            if isinstance(answer, BaseException):
-                raise answer
-        return [name for name, is_ready in zip(names, answers, strict=True) if not is_ready]
-
     def answered_at(self, model: str) -> float | None:
         """Returns when a model answered last, on the running loop's clock; None if it never has since it was lost."""
         return self._answered_at.get(model)
-
-    async def tensors(self, model: str) -> frozenset[str]:
-        """Names the inputs and outputs of a model.
-
-        Raises:
-            ModelUnavailableError: Triton cannot be reached, or did not answer in time.
-            ModelError: there is no such model.
-        """
-        try:
-            found = await self._client.get_model_metadata(model, client_timeout=_PROBE_TIMEOUT_SECONDS)
-        except InferenceServerException as error:
-            raise model_error(model, error) from error
-        return frozenset(tensor.name for tensor in (*found.inputs, *found.outputs))
-
-    async def compare_clocks(self, model: str, ask: Callable[[], Awaitable[object]]) -> None:
-        """Finds out how far Triton's clock is from ours: it tells when it was asked last.
-
-        Raises:
-            ModelError: ``ask``, which asks the model something, is not answered.
-        """
-        sent = time.time()
-        await ask()
-        try:
-            found = await self._client.get_inference_statistics(model, client_timeout=_PROBE_TIMEOUT_SECONDS)
-        except InferenceServerException as error:
-            raise model_error(model, error) from error
-        received = time.time()
-        told = max((statistics.last_inference for statistics in found.model_stats), default=0)
-        if told:
-            self.clock.compare(sent, told / 1e3, received)
-
-    async def max_batch_size(self, model: str) -> int:
-        """Returns how many rows one request to a model may have; 0 if it takes no batches.
-
-        Raises:
-            ModelUnavailableError: Triton cannot be reached, or did not answer in time.
-            ModelError: there is no such model.
-        """
-        try:
-            answer = await self._client.get_model_config(model, client_timeout=_PROBE_TIMEOUT_SECONDS)
-        except InferenceServerException as error:
-            raise model_error(model, error) from error
-        return int(answer.config.max_batch_size)
-
-    async def parameter(self, model: str, key: str) -> str:
-        """Returns a parameter of a model's configuration; "" where it has none of that name.
-
-        Raises:
-            ModelUnavailableError: Triton cannot be reached, or did not answer in time.
-            ModelError: there is no such model.
-        """
-        try:
-            answer = await self._client.get_model_config(model, client_timeout=_PROBE_TIMEOUT_SECONDS)
-        except InferenceServerException as error:
-            raise model_error(model, error) from error
-        parameters = answer.config.parameters
-        return str(parameters[key].string_value) if key in parameters else ""
 
     async def infer(
         self,
@@ -277,69 +190,3 @@ class TritonClient:
         self._abandoned.discard(call)
         if not call.cancelled():
             call.exception()  # Nobody is left to be told of it.
-
-    async def busy_seconds(self) -> Mapping[str, float]:
-        """Returns for how long each model has computed since it was loaded, on average of its instances.
-
-        Raises:
-            ModelUnavailableError: Triton cannot be reached, or did not answer in time.
-        """
-        busy: collections.Counter[str] = collections.Counter()
-        try:
-            statistics = await self._client.get_inference_statistics(client_timeout=_PROBE_TIMEOUT_SECONDS)
-            for model in statistics.model_stats:
-                # By executions: the counters by request would count a batch as often as it holds requests.
-                busy[model.name] += sum(batch.compute_infer.ns for batch in model.batch_stats)
-            return {name: ns / 1e9 / await self._count_instances(name) for name, ns in busy.items()}
-        except InferenceServerException as error:
-            # When it is back, its models may have other settings.
-            self._instances.clear()
-            raise ModelUnavailableError("the model server cannot be reached for its statistics") from error
-
-    async def _count_instances(self, model: str) -> int:
-        if model not in self._instances:
-            answer = await self._client.get_model_config(model, client_timeout=_PROBE_TIMEOUT_SECONDS)
-            self._instances[model] = _instances(answer.config)
-        return self._instances[model]
-
-    async def load(self, model: str) -> None:
-        """Loads a model of the repository, and waits until it is ready.
-
-        Raises:
-            ModelUnavailableError: Triton cannot be reached, or took too long.
-            ModelControlError: it cannot be loaded; the message holds Triton's reason.
-        """
-        try:
-            await self._client.load_model(model, client_timeout=_LOAD_TIMEOUT_SECONDS)
-        except InferenceServerException as error:
-            raise control_error(f"Triton cannot load {model}", error) from error
-
-    async def unload(self, models: Sequence[str]) -> None:
-        """Unloads models, and waits until their processes have ended. What is not there is unloaded already.
-
-        Raises:
-            ModelUnavailableError: Triton cannot be reached, or took too long.
-            ModelControlError: Triton will not unload models.
-        """
-        names = ", ".join(models)
-        try:
-            async with asyncio.timeout(_UNLOAD_TIMEOUT_SECONDS):
-                for model in models:
-                    await self._client.unload_model(model, client_timeout=_UNLOAD_TIMEOUT_SECONDS)
-                while await self._holds_any(models):  # noqa: ASYNC110 - Triton's index can only be asked
-                    await asyncio.sleep(_UNLOADED_POLL_SECONDS)
-        except InferenceServerException as error:
-            raise control_error(f"Triton cannot unload {names}", error) from error
-        except TimeoutError:
-            raise ModelUnavailableError(f"Triton does not come to the end of unloading {names}") from None
-
-    async def _holds_any(self, models: Sequence[str]) -> bool:
-        """Whether Triton still holds one of the models in some state; its index keeps the names of unloaded ones."""
-        index = await self._client.get_model_repository_index(client_timeout=_PROBE_TIMEOUT_SECONDS)
-        return any(entry.name in models and entry.state not in {"", "UNAVAILABLE"} for entry in index.models)
-
-
-def _instances(config: model_config_pb2.ModelConfig) -> int:
-    """Counts the instances of a model; a group has its count on each of the GPUs that it names."""
-    groups = ((int(group.count), len(group.gpus)) for group in config.instance_group)
-    return max(1, sum(max(1, count) * max(1, gpus) for count, gpus in groups))

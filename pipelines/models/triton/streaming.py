@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class StreamedResponses:
-    """Keeps responses until they are taken; as many as one request has, so that a slow reader holds nobody up.
+    """Queue of the responses to one request; unbounded, since a request bounds its responses.
 
     Args:
         client: the connection.
@@ -34,7 +34,7 @@ class StreamedResponses:
         self._discards = False
 
     async def receive(self, timeout_seconds: float) -> None:
-        """Receives all responses, also when nobody takes them any more.
+        """Receive all responses, including those discarded.
 
         Raises:
             InferenceServerException: Triton refuses, fails or cannot be reached.
@@ -52,7 +52,7 @@ class StreamedResponses:
             self._responses.put_nowait(None)
 
     def discard(self) -> None:
-        """Says that nobody takes responses any more."""
+        """Discard all further responses."""
         self._discards = True
 
     async def __aiter__(self) -> AsyncIterator[triton.InferResult]:

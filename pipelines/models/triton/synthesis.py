@@ -1,4 +1,4 @@
-"""What speech synthesis takes and gives, as tensors of its Triton model."""
+"""Client of the Triton model ``tts``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from pipelines.models.ports import SpeechPart
+    from pipelines.models.synthesis_port import SpeechPart
     from pipelines.models.triton.client import TritonClient
 
 

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
         PunctuationModel,
         RecognitionOptions,
         Recognizer,
-        SpeechPart,
         SpeechSequence,
-        Synthesizer,
     )
+    from pipelines.models.synthesis_port import SpeechPart, Synthesizer
 
 ModelT = TypeVar("ModelT")
 

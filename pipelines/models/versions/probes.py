@@ -13,7 +13,7 @@ import numpy as np
 
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import ModelError
-from pipelines.models.ports import DEFAULT_VOICE, SPEECH_RATE_HZ, SpeechPart
+from pipelines.models.synthesis_port import DEFAULT_VOICE, SPEECH_RATE_HZ, SpeechPart
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
         PunctuationModel,
         Recognizer,
         SpeechSequence,
-        Synthesizer,
     )
+    from pipelines.models.synthesis_port import Synthesizer
 
 ModelT_contra = TypeVar("ModelT_contra", contravariant=True)
 

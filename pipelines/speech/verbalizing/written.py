@@ -12,8 +12,8 @@ from pipelines.speech.verbalizing.tables import ABBREVIATIONS, CURRENCIES, SYMBO
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_WHOLE = r"\d{1,3}(?:,\d{3}){1,5}|\d{1,40}"
-_NUMBER = rf"(?:(?:{_WHOLE})(?:\.\d{{1,20}})?|\.\d{{1,20}})"
+_WHOLE = r"\d{1,3}(?:,\d{3}){1,5}|\d{1,300}"
+_NUMBER = rf"(?:(?:{_WHOLE})(?:\.\d{{1,300}})?|\.\d{{1,300}})"
 _SIGNED = rf"(?:(?<![\w.,-])[-−+])?{_NUMBER}"
 _MONTH = (
     "(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
@@ -165,7 +165,7 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(rf"{_HOUR}(?P<minute>)(?P<second>)\s?{_HALF}"), _time),
     (re.compile(r"(?<![\w/-])(\d{4})-(\d\d)-(\d\d)(?![\w/-])"), _iso_date),
     (re.compile(r"(?<![\w/])(\d{1,2})/(\d{1,2})/(\d{4}|\d\d)(?![\w/])"), _american_date),
-    (re.compile(rf"\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?\b(?![\d:.%/])(?:,? (\d{{4}})\b)?"), _month_day),
+    (re.compile(rf"\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?\b(?![\d:%/]|\.\d)(?:,? (\d{{4}})\b)?"), _month_day),
     (re.compile(rf"\b([Tt]he )?(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH})\b\.?(?:,? (\d{{4}})\b)?"), _day_month),
     (
         re.compile(
@@ -192,7 +192,7 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(rf"(?<![\w.])({_WHOLE})(?:st|nd|rd|th)\b"), lambda found: ordinal(found[1])),
     (re.compile(r"(?<![\w.])\d{1,5}(?:\.\d{1,5}){2,5}(?![\w]|\.\d)"), _version),
     (
-        re.compile(r"(?<=[A-Za-z])-?\d{1,20}(?![\d.,]\d)|(?<![\w.,])\d{1,20}(?=[A-Za-z])"),
+        re.compile(r"(?<=[A-Za-z])-?\d{1,300}(?![\d.,]\d)|(?<![\w.,])\d{1,300}(?=[A-Za-z])"),
         lambda found: _letters_and_figures(_bare(found)),
     ),
     (

@@ -12,6 +12,7 @@ from pipelines.errors import InvalidInputError
 from pipelines.messages import AwayReason
 from pipelines.session.typed_turn import answer_typed
 from service.api.vivavoce import converters
+from service.api.vivavoce.replies import to_reply
 from service.grpc_server.deserializers import refuse_malformed
 from service.grpc_server.errors import reported_to
 from service.grpc_server.writing import write
@@ -78,7 +79,7 @@ class ConversationServicer:
             )
             with host.admission.typed_turn():
                 reply = await answer_typed(config, request.text, host.models, host.workload.bulk, host.stages)
-            return pb.AskResponse(reply=converters.to_reply(reply, loop.time()))
+            return pb.AskResponse(reply=to_reply(reply, loop.time()))
 
     async def _first_config(self, requests: AsyncIterator[pb.ConverseRequest]) -> pb.ConversationConfig:
         """Reads the first request; a stream that sends none must not be held for ever."""

@@ -14,18 +14,16 @@ from pipelines.models.ports import RecognitionOptions
 from pipelines.recognition.phrase_hints import check_alternatives, read_hints
 from pipelines.session.conversation import ConversationConfig
 from pipelines.stages.answering import Document, check_documents
-from pipelines.stages.registry import ASR, NLU, QA
 from pipelines.turns.state import TurnSettings
 from pipelines.vad.endpointing import EndpointingConfig
-from service.api.vivavoce.understood import to_intent, to_reading, to_slot, to_understanding_options, to_value
+from service.api.vivavoce.replies import to_duration, to_reply
+from service.api.vivavoce.understood import to_understanding_options
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-    from pipelines.models.ports import Timing
-    from pipelines.stages.answering import Answer
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["ConversationService"].full_name
 
@@ -44,16 +42,6 @@ _ENCODINGS = {
     pb.AUDIO_ENCODING_FLAC: Encoding.FLAC,
     pb.AUDIO_ENCODING_OGGOPUS: Encoding.OGGOPUS,
     pb.AUDIO_ENCODING_CONTAINER: Encoding.CONTAINER,
-}
-_STAGES = {
-    ASR: reply_pb2.STAGE_ASR,
-    NLU: reply_pb2.STAGE_NLU,
-    QA: reply_pb2.STAGE_QA,
-}
-_STATUSES = {
-    messages.Status.COMPLETE: reply_pb2.REPLY_STATUS_COMPLETE,
-    messages.Status.PARTIAL: reply_pb2.REPLY_STATUS_PARTIAL,
-    messages.Status.DEGRADED: reply_pb2.REPLY_STATUS_DEGRADED,
 }
 _REASONS = {
     messages.EndReason.SILENCE: pb.END_REASON_SILENCE,
@@ -193,29 +181,8 @@ def to_response(message: messages.Message, now_seconds: float) -> pb.ConverseRes
             notice = pb.Notice(code=code, message=message.message, turn=message.turn, request_id=request_id)
             return pb.ConverseResponse(notice=notice)
         case messages.GoingAway():
-            away = pb.GoingAway(reason=_AWAY[message.reason], grace=_duration(message.grace_seconds))
+            away = pb.GoingAway(reason=_AWAY[message.reason], grace=to_duration(message.grace_seconds))
             return pb.ConverseResponse(going_away=away)
-
-
-def to_reply(reply: messages.Reply, now_seconds: float) -> reply_pb2.Reply:
-    """Writes a reply; its latency runs from the end of the utterance to ``now_seconds``."""
-    understanding = reply.understanding
-    return reply_pb2.Reply(
-        turn=reply.turn,
-        transcript=reply.transcript,
-        intent=to_intent(understanding),
-        slots=[to_slot(slot, reply.transcript) for slot in understanding.slots] if understanding else [],
-        answer=_answer(reply.answer),
-        status=_STATUSES[reply.status],
-        overran=[_STAGES[stage] for stage in reply.overran if stage in _STAGES],
-        overran_stages=reply.overran,
-        latency=_latency(now_seconds - reply.ended_at_seconds, reply.timings),
-        speculated=reply.speculated,
-        model_versions=reply.model_versions,
-        request_id=reply.request_id,
-        readings=[to_reading(part, reply.transcript) for part in understanding.readings] if understanding else [],
-        values=[to_value(value, reply.transcript) for value in understanding.values] if understanding else [],
-    )
 
 
 def _to_audio_format(audio: pb.AudioConfig) -> AudioFormat:
@@ -263,37 +230,8 @@ def _transcript(transcript: messages.Transcript) -> pb.Transcript:
     )
 
 
-def _answer(answer: Answer | None) -> reply_pb2.Answer | None:
-    if answer is None:
-        return None
-    return reply_pb2.Answer(
-        text=answer.text, score=answer.score, start=answer.start, end=answer.end, document_id=answer.document_id
-    )
-
-
-def _latency(total_seconds: float, timings: Mapping[str, Timing]) -> reply_pb2.Latency:
-    return reply_pb2.Latency(
-        total=_duration(max(0.0, total_seconds)),
-        stages=[
-            reply_pb2.StageLatency(
-                stage=_STAGES.get(stage, reply_pb2.STAGE_UNSPECIFIED),
-                queue=_duration(timing.queue_seconds),
-                compute=_duration(timing.compute_seconds),
-                name=stage,
-            )
-            for stage, timing in timings.items()
-        ],
-    )
-
-
 def _seconds(duration: duration_pb2.Duration) -> float:
     return duration.seconds + duration.nanos / 1e9
-
-
-def _duration(seconds: float) -> duration_pb2.Duration:
-    duration = duration_pb2.Duration()
-    duration.FromNanoseconds(round(seconds * 1e9))
-    return duration
 
 
 def _offset(sample: int) -> duration_pb2.Duration:

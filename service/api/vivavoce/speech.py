@@ -1,4 +1,4 @@
-"""Speaks texts for callers of ``vivavoce.v1``."""
+"""Servicer of ``Say`` in ``vivavoce.v1``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipelines.audio.encoding import SpeechFormat
 from pipelines.audio.formats import Encoding
 from pipelines.errors import InvalidInputError
 from pipelines.models.contracts import TTS
-from pipelines.models.ports import SPEECH_RATE_HZ
+from pipelines.models.synthesis_port import SPEECH_RATE_HZ
 from pipelines.speech.lexicon import Lexicon, LexiconEntry
 from pipelines.speech.script import check_speed, sentences_of_ssml, sentences_of_text
 from pipelines.speech.synthesis import Speech, check_voice
@@ -38,7 +38,7 @@ class SpeechServicer:
         self._host = host
 
     async def Say(self, request: pb.SayRequest, context: Context) -> None:  # noqa: N802 - named by the contract
-        """Speaks a text; see the contract. A caller who does not read is given up, as in conversations."""
+        """Speaks a text; see the contract. The call ends with SLOW_READER when the caller stops reading."""
         host = self._host
         async with reported_to(context):
             refuse_malformed(request)

@@ -33,7 +33,7 @@ class FakeRecognizer:
 
     def transcribe(self, utterances: Sequence[Utterance]) -> list[list[int]]:
         if self._speculative:
-            assert len(utterances) <= moonshine.MOST_ROWS
+            assert len(utterances) <= moonshine.MAX_ROWS
         Clock.seconds += SECONDS[self._speculative] * len(utterances)
         wrong = len(SPOKEN[-1]) if self._speculative else -1
         return [[0] if len(utterance) == wrong else [len(utterance)] for utterance in utterances]
@@ -45,11 +45,11 @@ def test_both_recognizers_hear_the_same_and_texts_that_differ_are_told(
     monkeypatch.setattr(drafting, "MoonshineRecognizer", FakeRecognizer)
     monkeypatch.setattr(drafting, "_utterances", lambda folder: SPOKEN)
     monkeypatch.setattr(drafting.time, "perf_counter", lambda: Clock.seconds)
-    before = moonshine.MOST_ROWS
+    before = moonshine.MAX_ROWS
     result = CliRunner().invoke(drafting.main, ["--rounds", "2", "--json", str(tmp_path / "found.json")])
     assert result.exit_code == 0, result.output
     assert "| 8 | 20 | 10 | 2.00 | 90.0% |" in result.output
     found = json.loads((tmp_path / "found.json").read_text())
     assert [row["batch"] for row in found["batches"]] == [1, 2, 4, 8]
     assert {row["same_texts"] for row in found["batches"]} == {0.9}
-    assert before == moonshine.MOST_ROWS
+    assert before == moonshine.MAX_ROWS

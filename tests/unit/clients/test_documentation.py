@@ -36,6 +36,19 @@ def test_a_program_of_the_introduction_runs(number: int, tmp_path: Path) -> None
     assert done.stdout
 
 
+def test_the_program_that_speaks_runs(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "speech.md").read_text(encoding="utf-8")
+    [program] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    with serving() as service:
+        command = [sys.executable, "-c", program.replace(ADDRESS, service.address)]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    [request] = service.said
+    assert request.text == "Your train leaves at 9:30 from platform 4."
+    assert (tmp_path / "reply.ogg").stat().st_size > 0
+
+
 def test_there_are_programs() -> None:
     assert len(PROGRAMS) >= 3
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engines.asr.moonshine.word_times import TimedWord
-from engines.asr.search.ports import Alternative
+from engines.asr.search.alternatives import rank_texts
+from engines.asr.serving.recognizer import Alternative, ScoredText, TimedWord
 from engines.asr.serving.requests import AsrRequest, AsrResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engines.asr.errors import AsrError
-    from engines.asr.search.hints import Hint
     from engines.asr.serving.engine import AsrEngine
+    from engines.asr.serving.recognizer import Hint
     from engines.asr.serving.utterance import Utterance
 
 
@@ -63,6 +63,9 @@ class CountingRecognizer:
         self.log.append("time_words")
         self.timed.append([len(utterance) for utterance in utterances])
         return [(TimedWord(str(len(utterance)), 0, len(utterance)),) for utterance in utterances]
+
+    def rank(self, alternatives: Sequence[Alternative], wanted: int) -> tuple[ScoredText, ...]:
+        return rank_texts([(self.text(found.tokens), found) for found in alternatives], wanted)
 
     def text(self, tokens: Sequence[int]) -> str:
         return f"{tokens[0]} samples"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engines.asr.search.alternatives import rank_texts
-from engines.asr.search.ports import Alternative
+from engines.asr.serving.recognizer import Alternative
 
 FIRST, SECOND, THIRD = (Alternative((token,), -0.5 * token, -0.5 * token) for token in (1, 2, 3))
 

@@ -21,7 +21,8 @@ from engines.asr.search.ports import Candidates, SearchTask
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engines.asr.search.ports import Alternative, Boosted
+    from engines.asr.search.ports import Boosted
+    from engines.asr.serving.recognizer import Alternative
 
 TOKENS = (3, 4, 5)
 LIMIT = 4

@@ -170,7 +170,7 @@ def test_what_goes_on_with_a_large_set_is_walked_through_once_and_not_for_every_
 
 
 def test_what_is_remembered_of_boosted_tokens_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boosts, "MOST_BOOSTED", 20)
+    monkeypatch.setattr(boosts, "MAX_BOOSTED", 20)
     bias = phrases("iced latte", "a latte iced", "tea ice")
     state = bias.initial
     seen = {}
@@ -265,7 +265,7 @@ def test_equal_hints_are_compiled_once_and_old_ones_are_forgotten() -> None:
 
 def test_large_sets_make_room_for_one_another(monkeypatch: pytest.MonkeyPatch) -> None:
     size = len(phrases(*LARGE[0]))
-    monkeypatch.setattr(hints, "MOST_NODES", 3 * size + size // 2)
+    monkeypatch.setattr(hints, "MAX_NODES", 3 * size + size // 2)
     cache = BiasCache(VOCABULARY)
     sets = [tuple(Hint(text, DECIBELS) for text in texts) for texts in LARGE]
     made = [cache.get(one) for one in sets]
@@ -276,7 +276,7 @@ def test_large_sets_make_room_for_one_another(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_newest_set_is_kept_whatever_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hints, "MOST_NODES", 1)
+    monkeypatch.setattr(hints, "MAX_NODES", 1)
     cache = BiasCache(VOCABULARY)
     made = [cache.get((Hint(text),)) for text in ("iced", "latte")]
     newest = made[1].result(timeout=10)

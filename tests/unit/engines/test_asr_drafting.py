@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engines.asr.moonshine import drafting
-from engines.asr.moonshine.drafting import MOST_ROWS, drafting_pays
+from engines.asr.moonshine.drafting import MAX_ROWS, drafting_pays
 from engines.asr.moonshine.model import MoonshineRecognizer
 from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
 
@@ -88,7 +88,7 @@ def test_few_rows_with_much_to_decode_are_drafted() -> None:
 
 @pytest.mark.parametrize(
     ("rows", "decoded_seconds"),
-    [pytest.param(MOST_ROWS + 1, 0, id="many"), pytest.param(1, 2.5, id="little is new")],
+    [pytest.param(MAX_ROWS + 1, 0, id="many"), pytest.param(1, 2.5, id="little is new")],
 )
 def test_what_was_decoded_last_is_the_draft_where_another_would_cost_more(rows: int, decoded_seconds: float) -> None:
     made = recognizer(speculative=True)

@@ -10,7 +10,7 @@ from engines.asr.errors import (
     InvalidHintsError,
     UnknownSequenceError,
 )
-from engines.asr.search.hints import Hint
+from engines.asr.serving.recognizer import Hint
 from engines.asr.serving.requests import AsrRequest, AsrResult
 from tests.unit.engines.counting_recognizer import answers, ask, request
 

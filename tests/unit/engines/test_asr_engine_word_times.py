@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engines.asr.moonshine.word_times import TimedWord
+from engines.asr.serving.recognizer import TimedWord
 from engines.asr.serving.requests import AsrResult
 from tests.unit.engines.counting_recognizer import answers, ask, request
 

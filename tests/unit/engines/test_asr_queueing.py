@@ -6,12 +6,12 @@ import dataclasses
 
 import pytest
 
-from engines.asr.serving.queueing import MOST_LATE_SECONDS, MOST_TEXTS, NEEDED_SECONDS, RequestQueue, Ticket
+from engines.asr.serving.queueing import MAX_LATE_SECONDS, MAX_TEXTS, NEEDED_SECONDS, RequestQueue, Ticket
 from tests.unit.engines.counting_recognizer import request
 
 NOW = 1e9
 SOON, PASSED = NEEDED_SECONDS / 2, -1.0
-IN_TIME, LONG_PASSED = 2 * NEEDED_SECONDS, -MOST_LATE_SECONDS - 1
+IN_TIME, LONG_PASSED = 2 * NEEDED_SECONDS, -MAX_LATE_SECONDS - 1
 
 
 def tickets(*wanted: str) -> list[Ticket]:
@@ -103,4 +103,4 @@ def test_a_late_sequence_stays_in_order(queue: RequestQueue):
 
 def test_a_rush_is_worked_off_in_batches_of_a_few(queue: RequestQueue):
     queue.put(tickets(*(f"{number}d" for number in range(1, 21))))
-    assert len(queue.take()) == MOST_TEXTS
+    assert len(queue.take()) == MAX_TEXTS

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from engines.asr.moonshine.tokenizer import TokenizedWord
-from engines.asr.moonshine.word_times import TimedWord, time_words
+from engines.asr.moonshine.word_times import time_words
+from engines.asr.serving.recognizer import TimedWord
 
 FRAME, BOUNDARY = 384, 255
 WORDS = [TokenizedWord("It", 0, 1), TokenizedWord("wasn't.", 1, 3)]

@@ -98,7 +98,7 @@ def test_texts_that_are_asked_for_together_are_shared(engine: HeldEngine, start:
 def test_no_more_requests_wait_than_have_room(
     engine: HeldEngine, start: Callable[..., Workers], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("engines.asr.serving.workers.MOST_WAITING", 0)
+    monkeypatch.setattr("engines.asr.serving.workers.MAX_WAITING", 0)
     workers = start(count=1)
     workers.submit(ask(1, decode=True)[0])
     assert engine.begun[1].acquire(timeout=PATIENCE_SECONDS)

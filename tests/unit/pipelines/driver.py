@@ -19,8 +19,11 @@ FOUND = AnswerSearch(Answer("Paris", 0.9, 0, 5, ""), COST)
 
 
 def finished(of: effects.RunStage, stage: str, output: object) -> list[events.Event]:
-    """A stage brings its one output for the guess that ``of`` names, and ends."""
-    return [events.StageYielded(of.turn, of.guess, stage, output), events.StageFinished(of.turn, of.guess, stage)]
+    """A stage brings its one output for the speculation that ``of`` names, and ends."""
+    return [
+        events.StageYielded(of.turn, of.speculation, stage, output),
+        events.StageFinished(of.turn, of.speculation, stage),
+    ]
 
 
 class Driver:
@@ -62,7 +65,7 @@ class Driver:
         return self(events.Transcribed(self.segment, hypothesis))
 
     def understand(self) -> list[effects.Effect]:
-        """Both stages finish for the newest guess."""
+        """Both stages finish for the newest speculation."""
         wanted = self.of(effects.RunStage)[-1]
         return self(*finished(wanted, NLU, UNDERSTANDING), *finished(wanted, QA, FOUND))
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from pipelines.models.ports import RecognitionOptions, SpeechPart
+    from pipelines.models.ports import RecognitionOptions
+    from pipelines.models.synthesis_port import SpeechPart
 
 INSTANT = Timing(0.0, 0.001)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from pipelines.turns import events
-from pipelines.turns.deadlines import guessing_seconds, stages_due, text_due
+from pipelines.turns.deadlines import speculation_seconds, stages_due, text_due
 from pipelines.turns.state import TurnSettings
 from pipelines.vad.endpointing import EndpointingConfig
 from tests.unit.pipelines.driver import Driver
 
 
-def test_a_guess_is_of_use_until_the_silence_and_the_budget_are_over():
+def test_a_speculation_is_of_use_until_the_silence_and_the_budget_are_over():
     driver = Driver(budget_seconds=0.25)
     driver.speak(1)
     driver.pause(0.2)
@@ -47,4 +47,4 @@ def test_nobody_waits_for_the_text_of_a_segment_that_is_gone():
 
 
 def test_a_stop_window_shorter_than_the_pause_leaves_no_silence_to_work_in():
-    assert guessing_seconds(TurnSettings(endpointing=EndpointingConfig(stop_window_seconds=0.128))) == 0
+    assert speculation_seconds(TurnSettings(endpointing=EndpointingConfig(stop_window_seconds=0.128))) == 0

@@ -51,8 +51,8 @@ def test_a_final_text_that_fails_leaves_nothing_of_what_was_worked_out_in_the_si
     reply = said(driver)
     assert (reply.status, reply.speculated) == (Status.DEGRADED, False)
     assert_nothing_is_made_of(reply)
-    fates = [effect.fate for effect in driver.of(effects.CountGuess)]
-    assert fates == [effects.GuessFate.MADE, effects.GuessFate.DIFFERED]
+    fates = [effect.fate for effect in driver.of(effects.CountSpeculation)]
+    assert fates == [effects.SpeculationFate.MADE, effects.SpeculationFate.DIFFERED]
 
 
 def test_what_a_stage_finds_after_the_failure_does_not_count():
@@ -66,7 +66,7 @@ def test_what_a_stage_finds_after_the_failure_does_not_count():
     assert_nothing_is_made_of(said(driver))
 
 
-def test_a_guess_from_before_the_last_words_is_no_part_of_a_reply_that_comes_without_them():
+def test_a_speculation_from_before_the_last_words_is_no_part_of_a_reply_that_comes_without_them():
     driver = Driver(endpointing=PATIENT)
     driver.speak(1)
     driver.pause(0.2)

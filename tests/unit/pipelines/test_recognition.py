@@ -11,7 +11,7 @@ import pytest
 from pipelines.models.ports import NO_OPTIONS, Hypothesis
 from pipelines.recognition.segments import (
     FIRST_REQUEST_SAMPLES,
-    MOST_REQUEST_SAMPLES,
+    MAX_REQUEST_SAMPLES,
     REQUEST_SAMPLES,
     SECOND_REQUEST_SAMPLES,
     SegmentStream,
@@ -89,10 +89,10 @@ def test_a_recognizer_without_time_is_troubled_less_and_less():
     async def scene(recognizer: Recognizer, segment: SegmentStream) -> None:
         await speak(segment, 6.0)
         assert recognizer.sent == [FIRST_REQUEST_SAMPLES, *(REQUEST_SAMPLES * count for count in (1, 2, 3, 4))]
-        assert max(recognizer.sent) == MOST_REQUEST_SAMPLES
+        assert max(recognizer.sent) == MAX_REQUEST_SAMPLES
         recognizer.has_time = True
         await speak(segment, 2.4)
-        assert recognizer.sent[5:] == [MOST_REQUEST_SAMPLES, *[REQUEST_SAMPLES] * 5]
+        assert recognizer.sent[5:] == [MAX_REQUEST_SAMPLES, *[REQUEST_SAMPLES] * 5]
 
     recognize(scene, has_time=False)
 

@@ -44,7 +44,7 @@ def test_typed_turns_are_answered_by_their_names():
     driver.understand()
     wanted = driver.of(effects.RunStage)[0]
     driver(
-        *(events.StageFailed(wanted.turn, wanted.guess, stage, "out of order") for stage in (NLU, QA)),
+        *(events.StageFailed(wanted.turn, wanted.speculation, stage, "out of order") for stage in (NLU, QA)),
     )
 
     assert [(reply.turn, reply.request_id) for reply in driver.said(Reply)] == [(2, "a"), (3, "b")]

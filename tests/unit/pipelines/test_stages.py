@@ -79,9 +79,9 @@ def test_a_stage_runs_with_the_results_of_those_that_it_needs():
     driver = Driver(stages=CHAIN)
     assert started(typed(driver)) == ["first"]
     run = driver.of(effects.RunStage)[-1]
-    assert driver(events.StageYielded(1, run.guess, "first", Output("half"))) == []
+    assert driver(events.StageYielded(1, run.speculation, "first", Output("half"))) == []
     (second,) = driver(*finished(run, "first", Output("whole")))
-    assert second == effects.RunStage(1, run.guess, "second", "hello", {"first": Output("whole")})
+    assert second == effects.RunStage(1, run.speculation, "second", "hello", {"first": Output("whole")})
     assert started(driver(*finished(run, "second", Output("two")))) == ["third"]
     (reply,) = emitted(driver(*finished(run, "third", Output("three"))), Reply)
     assert {name: output.text for name, output in reply.results.items()} == {
@@ -96,7 +96,7 @@ def test_a_stage_that_fails_takes_those_that_need_it_with_it_and_nobody_waits():
     driver = Driver(stages=CHAIN)
     typed(driver)
     run = driver.of(effects.RunStage)[-1]
-    (reply,) = emitted(driver(events.StageFailed(1, run.guess, "first", "out of order")), Reply)
+    (reply,) = emitted(driver(events.StageFailed(1, run.speculation, "first", "out of order")), Reply)
     assert (reply.status, reply.overran, reply.results) == (Status.DEGRADED, (), {})
 
 
@@ -109,7 +109,7 @@ def test_what_runs_at_the_deadline_is_cancelled_and_told():
     (reply,) = emitted(fresh, Reply)
     assert (reply.status, reply.overran) == (Status.PARTIAL, ("second", "third"))
     assert [effect for effect in fresh if isinstance(effect, effects.CancelStage)] == [
-        effects.CancelStage(1, run.guess, "second")
+        effects.CancelStage(1, run.speculation, "second")
     ]
 
 
@@ -120,7 +120,7 @@ def test_what_ran_for_a_text_that_goes_on_is_cancelled():
     driver.recognize("turn on")
     run = driver.of(effects.RunStage)[-1]
     fresh = driver.speak(0.5)
-    assert effects.CancelStage(1, run.guess, "first") in fresh
+    assert effects.CancelStage(1, run.speculation, "first") in fresh
 
 
 def test_no_stage_works_on_no_text():

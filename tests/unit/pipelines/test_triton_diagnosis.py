@@ -179,6 +179,18 @@ async def test_deadlines_are_those_of_tritons_clock():
     assert abs((after - before) / 1e6 - 3_600) < 5
 
 
+async def test_an_answer_that_comes_before_it_is_counted_tells_no_wrong_clock():
+    fake = FakeTriton()
+    async with serving(fake) as address:
+        client = TritonClient(address)
+        await client.compare_clocks("qa", lambda: client.infer("qa", []))
+        await asyncio.sleep(0.5)
+        fake.late_readings = 3
+        await client.compare_clocks("qa", lambda: client.infer("qa", []))
+        assert client.clock.ahead_seconds == pytest.approx(0, abs=0.1)
+        await client.close()
+
+
 def test_a_clock_that_may_be_right_is_left_alone():
     clock = TritonClock()
     clock.compare(sent=100.0, told=100.2, received=100.5)

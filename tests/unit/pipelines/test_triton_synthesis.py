@@ -12,7 +12,7 @@ import pytest
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
 from pipelines.errors import ModelError, ModelUnavailableError
-from pipelines.models.ports import SpeechPart
+from pipelines.models.synthesis_port import SpeechPart
 from pipelines.models.triton import TritonSynthesizer
 from pipelines.models.triton.client import TritonClient
 

@@ -145,7 +145,7 @@ def test_a_stage_that_fails_does_not_hold_the_other_up():
     driver(events.EndRequested(driver.state.heard_to, 5.0))
     driver.recognize("turn on the lights", final=True)
     run = driver.of(effects.RunStage)[-1]
-    fresh = driver(events.StageFailed(1, run.guess, NLU, "out of order"), *finished(run, QA, FOUND))
+    fresh = driver(events.StageFailed(1, run.speculation, NLU, "out of order"), *finished(run, QA, FOUND))
     assert emitted(fresh, Notice)[0].turn == 1
     (reply,) = emitted(fresh, Reply)
     assert (reply.status, reply.understanding, reply.answer) == (Status.DEGRADED, None, FOUND.answer)

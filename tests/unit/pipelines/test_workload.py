@@ -18,8 +18,8 @@ from pipelines.models.ports import AnswerSpan, IntentPrediction, Timing
 from pipelines.session.conversation import Conversation, ConversationConfig
 from pipelines.session.observer import TurnObserver
 from pipelines.stages.answering import Document
-from pipelines.turns.deadlines import guessing_seconds
-from pipelines.turns.effects import GuessFate
+from pipelines.turns.deadlines import speculation_seconds
+from pipelines.turns.effects import SpeculationFate
 from pipelines.turns.state import TurnSettings
 from pipelines.vad.endpointing import EndpointingConfig
 from tests import virtual_time
@@ -81,8 +81,8 @@ def reply(seconds: float, *, status: Status = Status.COMPLETE, speculated: bool 
         (reply(0.6), 2.0),
     ],
 )
-def test_strain_is_the_part_of_the_time_that_a_reply_needed(found: Reply, expected: float):
-    silence = guessing_seconds(SETTINGS)
+def test_utilization_is_the_part_of_the_time_that_a_reply_needed(found: Reply, expected: float):
+    silence = speculation_seconds(SETTINGS)
     assert utilization(found, 100.0, SETTINGS, silence) == pytest.approx(expected, abs=0.001)
 
 
@@ -219,13 +219,13 @@ def test_what_is_not_ready_at_the_deadline_is_given_up():
     virtual_time.run(main())
 
 
-def test_what_was_guessed_is_given_up_when_speech_goes_on():
+def test_what_was_speculated_is_given_up_when_speech_goes_on():
     async def main() -> None:
         models, fates = CountingModels(understanding_seconds=0.6, answering_seconds=0.6), Fates()
         workload = Workload(observer=fates)
         await hold(with_document(models, workload, (0.5, 0), (1, 1), (0.5, 0), (1, 1), (9, 0)), [TENTH] * 60, pace=0.1)
         assert sorted(models.given_up) == ["nlu", "qa"]
-        assert fates.counted == {GuessFate.MADE: 2, GuessFate.RESUMED: 1, GuessFate.HIT: 1}
+        assert fates.counted == {SpeculationFate.MADE: 2, SpeculationFate.RESUMED: 1, SpeculationFate.HIT: 1}
 
     virtual_time.run(main())
 
@@ -234,9 +234,9 @@ class Fates(TurnObserver):
     """Counts speculations by their fate."""
 
     def __init__(self) -> None:
-        self.counted: collections.Counter[GuessFate] = collections.Counter()
+        self.counted: collections.Counter[SpeculationFate] = collections.Counter()
 
-    def speculated(self, conversation: str, fate: GuessFate) -> None:
+    def speculated(self, conversation: str, fate: SpeculationFate) -> None:
         self.counted[fate] += 1
 
 

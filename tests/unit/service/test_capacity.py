@@ -15,12 +15,12 @@ from service.admission.capacity import (
 )
 
 
-def steady(strain: float | None, busy: float, demand: float) -> Evidence:
-    return Evidence(strain, busy, demand, carried=demand)
+def steady(utilization: float | None, busy: float, demand: float) -> Evidence:
+    return Evidence(utilization, busy, demand, carried=demand)
 
 
-EASE = steady(strain=0.2, busy=0.4, demand=5.0)
-STRAIN = steady(strain=1.2, busy=0.95, demand=5.0)
+EASE = steady(utilization=0.2, busy=0.4, demand=5.0)
+OVERLOAD = steady(utilization=1.2, busy=0.95, demand=5.0)
 
 
 def heard(pattern: list[float], seconds: int) -> SpeechShare:
@@ -103,7 +103,7 @@ def test_it_never_grows_beyond_what_the_machine_carried():
 
 def test_it_shrinks_from_what_is_there_when_replies_are_about_to_be_late():
     limit = AdaptiveLimit(20)
-    assert limit.update(STRAIN, 0)
+    assert limit.update(OVERLOAD, 0)
     assert limit.speakers == pytest.approx(0.85 * 5)
 
 
@@ -121,19 +121,19 @@ def test_what_a_change_brings_about_is_waited_for():
 
 
 @pytest.mark.parametrize("evidence", [steady(0.7, 0.5, 9.9), steady(0.2, 0.85, 9.9), steady(None, 0.1, 9.9)])
-def test_between_ease_and_strain_nothing_changes(evidence: Evidence):
+def test_between_ease_and_utilization_nothing_changes(evidence: Evidence):
     limit = AdaptiveLimit(20)
     assert not any(limit.update(evidence, second) for second in range(60))
 
 
 def test_it_settles_below_what_a_machine_really_carries():
-    """A machine that carries 12 where 20 were measured: the strain of its replies grows with what is said."""
+    """A machine that carries 12 where 20 were measured: the utilization of its replies grows with what is said."""
     limit, demand, late = AdaptiveLimit(20), 0.0, 0
     for second in range(600):
         demand = min(limit.speakers, demand + 1) if demand < limit.speakers else demand - 0.3
-        strain = 0.3 + 0.7 * (demand / 12) ** 4
-        late += second > 120 and strain > 1
-        limit.update(steady(strain, min(1.0, demand / 13), demand), second)
+        utilization = 0.3 + 0.7 * (demand / 12) ** 4
+        late += second > 120 and utilization > 1
+        limit.update(steady(utilization, min(1.0, demand / 13), demand), second)
     assert 8 < limit.speakers < 12
     assert late == 0
 

@@ -65,13 +65,15 @@ class Service:
         self.open = OpenConversations(self.workload)
         self.watch = CapacityWatch(self.open, self.workload, self.utilization, self.machine.busy_seconds)
 
-    async def talk(self, seconds: float, *conversations: FakeConversation, share: float = 1.0, strain: float = 0.1):
+    async def talk(
+        self, seconds: float, *conversations: FakeConversation, share: float = 1.0, utilization: float = 0.1
+    ):
         """Lets time pass in which so much is said and replied to."""
         for _ in range(round(seconds)):
             await asyncio.sleep(1)
             for conversation in conversations:
                 conversation.recognized_samples += round(share * 16_000)
-                self.utilization.add(strain)
+                self.utilization.add(utilization)
 
 
 @contextlib.asynccontextmanager
@@ -137,7 +139,7 @@ def test_nobody_comes_in_while_replies_are_late_and_somebody_does_afterwards():
                 await held.enter_async_context(service.open.holding(speaker))
             await service.talk(3, *speakers)
             assert service.watch.refusal(7, 0, 2.0) is None
-            await service.talk(3, *speakers, strain=1.1)
+            await service.talk(3, *speakers, utilization=1.1)
             assert service.watch.refusal(7, 0, 2.0) is not None
             assert service.watch.limit < 6
             assert service.workload.short

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from service.api.riva.asr.settings import RecognitionSettings
     from service.api.riva.asr.voice import ObservedVoice
 
-_MOST_STABLE = 0.99
+_MAX_STABLE = 0.99
 """Of transcripts that may go on: 1 says that the utterance is probably over."""
 
-_MOST_WINDOWS = 1_000
+_MAX_WINDOWS = 1_000
 """Half a minute of probabilities in one result."""
 
 
@@ -62,7 +62,7 @@ class ResultWriter:
     @property
     def owes_states(self) -> bool:
         """Whether so much was heard since the last result that one should come, though its audio goes on."""
-        return self._voice.untold_windows >= _MOST_WINDOWS
+        return self._voice.untold_windows >= _MAX_WINDOWS
 
     def states(self) -> pb.StreamingRecognitionResult:
         """Writes how far the channel was heard, without a transcript."""
@@ -141,4 +141,4 @@ class ResultWriter:
             return 1.0
         agreed = next((at for at, pair in enumerate(zip(words, before, strict=False)) if pair[0] != pair[1]), None)
         agreed = min(len(words), len(before)) if agreed is None else agreed
-        return min(agreed / max(len(words), len(before)), _MOST_STABLE)
+        return min(agreed / max(len(words), len(before)), _MAX_STABLE)

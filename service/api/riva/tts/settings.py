@@ -1,4 +1,4 @@
-"""Reads what Riva's clients want spoken. Every field is honoured, or refused by its name."""
+"""Reader of Riva's synthesis requests. Every field is honoured, or refused by its name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pipelines.audio.encoding import SpeechFormat
 from pipelines.audio.formats import Encoding
 from pipelines.errors import InvalidInputError
-from pipelines.models.ports import DEFAULT_VOICE, SPEECH_RATE_HZ
+from pipelines.models.synthesis_port import DEFAULT_VOICE, SPEECH_RATE_HZ
 from pipelines.speech.lexicon import Lexicon, LexiconEntry
 from pipelines.speech.phonemes import to_ipa
 from pipelines.speech.script import sentences_of_ssml, sentences_of_text
@@ -32,7 +32,7 @@ _ENCODINGS = {
     riva_audio_pb2.ALAW: Encoding.ALAW,
 }
 _AMERICAN = re.compile(r"(?:^|[.\-_])(?:english[-_]us|en[-_]us)(?:[.\-_]|$)", re.IGNORECASE)
-"""What NVIDIA's names of American voices have among their parts: "Magpie-Multilingual.EN-US.Aria"."""
+"""Part of NVIDIA's names of American English voices, such as "Magpie-Multilingual.EN-US.Aria"."""
 _MAX_NAME_CHARACTERS = 100
 _ENTRY = re.compile(r"\s*(\S(?:.*?\S)?)\s{2,}(\S.*?)\s*", re.DOTALL)
 _SEED = 0
@@ -41,7 +41,7 @@ _SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class SynthesisSettings:
-    """What is spoken, and how.
+    """Settings of one synthesis request.
 
     Attributes:
         sentences: what is spoken.

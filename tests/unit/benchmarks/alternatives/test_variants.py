@@ -22,7 +22,7 @@ def test_with_flags_off_no_model_of_a_conversation_waits_for_company_or_guesses(
 def test_every_variant_is_another():
     variants = all_variants(Path("nlu"), Path("qa"))
     assert len({variant.name for variant in variants}) == len({variant.arguments for variant in variants}) == 3
-    ours, flags_off, afternoon = variants
+    ours, flags_off, naive = variants
     assert flags_off.arguments[: len(ours.arguments)] == ours.arguments
-    assert afternoon.arguments[-4:] == ("--nlu-engine", "nlu", "--qa-engine", "qa")
+    assert naive.arguments[-4:] == ("--nlu-engine", "nlu", "--qa-engine", "qa")
     assert [variant.keeps_budget for variant in variants] == [True, True, False]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.tuning.outcome import held
-from benchmarks.tuning.search import MOST_STREAMS, Search
+from benchmarks.tuning.search import MAX_STREAMS, Search
 from benchmarks.tuning.space import DEFAULT, Candidate
 from tests.unit.benchmarks.tuning.fakes import DELAY, INSTANCES, INTERVAL, MORE_THREADS, MOVES, THREADS, FakeMachine
 
@@ -79,14 +79,14 @@ def test_candidates_meet_at_the_load_that_the_default_just_does_not_carry():
 
 def test_a_machine_that_carries_everything_is_loaded_with_what_is_admitted():
     found = search(FakeMachine(holds=10_000)).run()
-    assert found.streams == max(point.streams for point in found.points) == MOST_STREAMS
+    assert found.streams == max(point.streams for point in found.points) == MAX_STREAMS
 
 
 @pytest.mark.parametrize("minutes", [15, 20, 30])
 @pytest.mark.parametrize("holds", [21, 28, 30, 62])
 def test_no_load_above_one_that_failed_is_tried_for_the_default(holds: int, minutes: int):
     found = search(FakeMachine(holds=holds), 60.0 * minutes).run()
-    failed = MOST_STREAMS
+    failed = MAX_STREAMS
     for candidate, streams, outcome in found.points:
         if candidate == DEFAULT:
             assert streams <= failed

@@ -220,7 +220,7 @@ def test_a_member_that_is_no_text_is_named_as_in_the_archive(members, tmp_path):
 
 
 def test_a_member_too_long_for_a_text_is_not_read(members, tmp_path, monkeypatch):
-    monkeypatch.setattr(nemo_archive, "_MOST_TEXT", 10)
+    monkeypatch.setattr(nemo_archive, "_MAX_TEXT", 10)
     refused(
         pack(tmp_path / "model.nemo", members), tmp_path / "engine", r"model\.nemo: model_config\.yaml has more than"
     )

@@ -12,7 +12,7 @@ from pipelines.errors import ModelError
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from pipelines.models.ports import SpeechPart
+    from pipelines.models.synthesis_port import SpeechPart
 
 PART_SAMPLES = 2_400
 

@@ -29,6 +29,7 @@ from pipelines.speech.verbalizing.written import in_words
         ("on 10/12/2019", "on October twelfth, twenty nineteen"),
         ("on 31/12/99", "on December thirty first, nineteen ninety nine"),
         ("on 2024-03-01", "on March first, twenty twenty four"),
+        ("It is on July 17.", "It is on July seventeenth."),
         ("Jan 5, 2024", "January fifth, twenty twenty four"),
         ("the 3rd of March 2024", "the third of March, twenty twenty four"),
         ("on 5 January", "on the fifth of January"),

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import itertools
+import re
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -17,6 +19,9 @@ from pipelines.speech.script import (
     sentences_of_text,
 )
 from pipelines.speech.sentences import PARAGRAPH_PAUSE_SECONDS, SENTENCE_PAUSE_SECONDS
+
+if TYPE_CHECKING:
+    from pipelines.speech.sentences import Sentence
 
 NO_LEXICON = Lexicon()
 
@@ -62,6 +67,14 @@ def test_a_long_first_sentence_begins_with_its_first_clause():
 def test_very_long_sentences_are_cut():
     for text in ("word " * 400, "x" * 2_000, "a, " * 700):
         assert max(len(sentence.text) for sentence in sentences_of_text(text, NO_LEXICON)) <= 240
+
+
+@pytest.mark.parametrize("filler", [". ", " ", "\n", "*", "[", "|", "_a", "- ", "! ? ", "`", "\"'"])
+def test_nothing_takes_long_to_read(filler: str):
+    text = ("a" + filler * 10_000)[:9_999] + "a"
+    began = time.process_time()
+    list(sentences_of_text(text, NO_LEXICON))
+    assert time.process_time() - began < 0.25
 
 
 def test_sentences_are_read_when_they_are_asked_for():
@@ -145,12 +158,36 @@ def test_a_speed_out_of_range_is_refused(speed: float):
     assert check_speed(0, "speed") == 1
 
 
+def test_aliases_do_not_make_a_text_endless():
+    lexicon = Lexicon([LexiconEntry("a", alias="and so on " * 10)])
+    with pytest.raises(InvalidInputError, match="with its aliases"):
+        sentences_of_text("a " * 4_000, lexicon)
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ('<speak><say-as interpret-as="characters">' + "1" * 900 + "</say-as></speak>", 900),
+        ('<speak><say-as interpret-as="digits">' + "1" * 900 + "</say-as></speak>", 900),
+        ("<speak>" + "1" * 900 + "</speak>", 900),
+        ("<speak>" + ('<phoneme ph="' + "wʌn " * 50 + '">x</phoneme> one ') * 40 + "</speak>", 40),
+    ],
+)
+def test_nothing_of_a_long_text_is_lost(document: str, words: int):
+    sentences = list(sentences_of_ssml(document, NO_LEXICON))
+    assert sum(len(re.findall(r"\bone\b", part.text)) for one in sentences for part in one.parts) == words
+    _assert_taken(sentences)
+
+
 @given(st.text(max_size=400))
 def test_parts_are_what_the_model_takes(text: str):
     try:
-        sentences = list(itertools.islice(sentences_of_text(text, NO_LEXICON), 100))
+        _assert_taken(list(itertools.islice(sentences_of_text(text, NO_LEXICON), 100)))
     except InvalidInputError:
         return
+
+
+def _assert_taken(sentences: list[Sentence]) -> None:
     for sentence in sentences:
         assert 1 <= len(sentence.parts) <= 256
         assert sum(len(part.text) + len(part.phonemes) for part in sentence.parts) <= 2_000

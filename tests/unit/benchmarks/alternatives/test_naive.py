@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from benchmarks.alternatives.afternoon import Utterance
+from benchmarks.alternatives.naive import Utterance
 
 AUDIO = np.zeros(160, np.float32)
 
 
 class Models:
-    """What an afternoon's models are to an utterance, computing by hand: each piece of work waits to be let go."""
+    """What the naive models are to an utterance, computing by hand: each piece of work waits to be let go."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()

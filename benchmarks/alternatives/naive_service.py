@@ -1,6 +1,6 @@
-"""Serves the afternoon version behind the contract of the service.
+"""Serves the naive baseline behind the contract of the service.
 
-``python -m benchmarks.alternatives.afternoon_service`` prints its address when it is ready, as ``vivavoce serve`` does.
+``python -m benchmarks.alternatives.naive_service`` prints its address when it is ready, as ``vivavoce serve`` does.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 import grpc
 
-from benchmarks.alternatives.afternoon import AfternoonModels
+from benchmarks.alternatives.naive import NaiveModels
 from modelkit.recover import recover
 from modelkit.triton_models import MODEL_REPOSITORY, NLU_MODELS, QA_MODELS
 from pipelines.models.contracts import ASR, INTENT_SLOT, QA
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-_MOST_CONVERSATIONS = 512
+_MAX_CONVERSATIONS = 512
 """As many as the others are started with (``benchmarks.alternatives.variants.UNGUARDED``)."""
 
 
@@ -44,9 +44,9 @@ _MOST_CONVERSATIONS = 512
 )
 @click.option("--qa-engine", type=_FOLDER, help="Likewise for answers.")
 def main(port: int, nlu_engine: Path | None, qa_engine: Path | None) -> None:
-    """Serve the afternoon version until interrupted."""
+    """Serve the naive baseline until interrupted."""
     with _engine(nlu_engine, NLU_MODELS) as intents, _engine(qa_engine, QA_MODELS) as answers:
-        models = AfternoonModels(intents, answers)
+        models = NaiveModels(intents, answers)
     asyncio.run(_serve(models, port))
 
 
@@ -56,18 +56,18 @@ def _engine(given: Path | None, names: Sequence[str]) -> Iterator[Path]:
     if given is not None:
         yield given
         return
-    with tempfile.TemporaryDirectory(prefix="vivavoce-afternoon-") as directory:
+    with tempfile.TemporaryDirectory(prefix="vivavoce-naive-") as directory:
         recover(MODEL_REPOSITORY, names, Path(directory, "engine"))
         yield Path(directory, "engine")
 
 
-async def _serve(models: AfternoonModels, port: int) -> None:
+async def _serve(models: NaiveModels, port: int) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     for role, model in ((ASR, models.recognizer), (INTENT_SLOT, models.intents), (QA, models.answers)):
         await warm_up(SHIPPED[role], model)
-    admission = Admission(_MOST_CONVERSATIONS)
+    admission = Admission(_MAX_CONVERSATIONS)
     servicer = ConversationServicer(SessionHost(models, SileroModel(), admission, speculates=False))
     server = grpc.aio.server()
     server.add_generic_rpc_handlers((conversation_handler(servicer),))

@@ -1,4 +1,4 @@
-"""The models of the afternoon version: moonshine-voice's transcriber, and PyTorch networks in float32, run eagerly."""
+"""The models of the naive baseline: moonshine-voice's transcriber, and PyTorch networks in float32, run eagerly."""
 
 from __future__ import annotations
 

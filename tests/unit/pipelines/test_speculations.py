@@ -68,17 +68,17 @@ def test_a_failure_after_the_text_is_final_costs_the_reply_nothing():
 
 
 def failed_to_understand(text: str) -> tuple[Driver, int]:
-    """A pause in which a text was guessed and not understood, of which nothing is told yet; and the guess's number."""
+    """A pause in which a speculation was not understood, of which nothing is told yet; and its number."""
     driver = Driver()
     driver.speak(1)
     driver.pause(0.2)
     driver.recognize(text, settled=True)
-    guess = driver.of(effects.RunStage)[-1].guess
-    assert driver(events.StageFailed(1, guess, NLU, "out of order")) == []
-    return driver, guess
+    speculation = driver.of(effects.RunStage)[-1].speculation
+    assert driver(events.StageFailed(1, speculation, NLU, "out of order")) == []
+    return driver, speculation
 
 
-def test_a_failed_guess_that_more_speech_replaces_is_not_told():
+def test_a_failed_speculation_that_more_speech_replaces_is_not_told():
     driver, _ = failed_to_understand("turn on")
     driver.speak(0.5)
     driver.pause(0.2)
@@ -90,8 +90,8 @@ def test_a_failed_guess_that_more_speech_replaces_is_not_told():
     assert driver.said(Notice) == []
 
 
-def test_a_failed_guess_that_becomes_the_reply_is_told_before_it():
-    driver, _guess = failed_to_understand("turn on the lights")
+def test_a_failed_speculation_that_becomes_the_reply_is_told_before_it():
+    driver, _speculation = failed_to_understand("turn on the lights")
     driver(*finished(driver.of(effects.RunStage)[-1], QA, AnswerSearch()))
     ended = driver.pause(0.5)
     told = [each.message for each in ended if isinstance(each, effects.Emit)]
@@ -100,7 +100,7 @@ def test_a_failed_guess_that_becomes_the_reply_is_told_before_it():
     assert told[-1].status is Status.DEGRADED
 
 
-def test_a_better_text_of_the_same_pause_is_guessed_in_the_place_of_the_first():
+def test_a_better_text_of_the_same_pause_is_speculated_in_the_place_of_the_first():
     driver = Driver()
     driver.speak(1)
     driver.pause(0.2)
@@ -108,17 +108,17 @@ def test_a_better_text_of_the_same_pause_is_guessed_in_the_place_of_the_first():
     first = driver.of(effects.RunStage)[-1]
     driver.recognize("turn on the lights", settled=True)
     second = driver.of(effects.RunStage)[-1]
-    assert (second.text, second.guess) == ("turn on the lights", first.guess + 1)
+    assert (second.text, second.speculation) == ("turn on the lights", first.speculation + 1)
     assert driver(*finished(first, NLU, UNDERSTANDING)) == [], "nobody waits for the first any more"
     driver.understand()
     (reply,) = emitted(driver.pause(0.5), Reply)
     assert (reply.transcript, reply.speculated) == ("turn on the lights", True)
-    fates = [count.fate for count in driver.of(effects.CountGuess)]
-    made, differed, hit = effects.GuessFate.MADE, effects.GuessFate.DIFFERED, effects.GuessFate.HIT
+    fates = [count.fate for count in driver.of(effects.CountSpeculation)]
+    made, differed, hit = effects.SpeculationFate.MADE, effects.SpeculationFate.DIFFERED, effects.SpeculationFate.HIT
     assert fates == [made, differed, made, hit]
 
 
-def test_the_same_text_again_is_not_guessed_again():
+def test_the_same_text_again_is_not_speculated_again():
     driver = Driver()
     driver.speak(1)
     driver.pause(0.2)
@@ -127,14 +127,14 @@ def test_the_same_text_again_is_not_guessed_again():
     assert [run.stage for run in driver.of(effects.RunStage)] == [NLU, QA]
 
 
-def test_a_guess_is_dropped_when_speech_resumes():
+def test_a_speculation_is_dropped_when_speech_resumes():
     driver = Driver()
     driver.speak(1)
     driver.pause(0.3)
     driver.recognize("turn on")
-    guess = driver.of(effects.RunStage)[-1]
+    speculation = driver.of(effects.RunStage)[-1]
     driver.speak(0.5)
-    driver(*finished(guess, NLU, UNDERSTANDING))
+    driver(*finished(speculation, NLU, UNDERSTANDING))
     driver.pause(0.3)
     driver.recognize("turn on the lights")
     driver.understand()
@@ -145,7 +145,7 @@ def test_a_guess_is_dropped_when_speech_resumes():
     assert reply.speculated
 
 
-def test_a_wrong_guess_is_made_good_after_the_end():
+def test_a_wrong_speculation_is_made_good_after_the_end():
     driver = Driver()
     driver.speak(1)
     driver.pause(0.3)
@@ -160,26 +160,26 @@ def test_a_wrong_guess_is_made_good_after_the_end():
 
 
 @pytest.mark.parametrize(
-    ("guess", "resumes", "fate"),
+    ("speculation", "resumes", "fate"),
     [
-        ("turn on the lights", False, effects.GuessFate.HIT),
-        ("turn on the light", False, effects.GuessFate.DIFFERED),
-        ("turn on", True, effects.GuessFate.RESUMED),
+        ("turn on the lights", False, effects.SpeculationFate.HIT),
+        ("turn on the light", False, effects.SpeculationFate.DIFFERED),
+        ("turn on", True, effects.SpeculationFate.RESUMED),
     ],
 )
-def test_what_becomes_of_a_guess_is_counted(guess: str, resumes: bool, fate: effects.GuessFate):
+def test_what_becomes_of_a_speculation_is_counted(speculation: str, resumes: bool, fate: effects.SpeculationFate):
     driver = Driver()
     driver.speak(1)
     driver.pause(0.3)
-    driver.recognize(guess)
+    driver.recognize(speculation)
     if resumes:
         driver.speak(1)
     driver.pause(0.7)
     driver.recognize("turn on the lights", final=True)
-    assert [effect.fate for effect in driver.of(effects.CountGuess)] == [effects.GuessFate.MADE, fate]
+    assert [effect.fate for effect in driver.of(effects.CountSpeculation)] == [effects.SpeculationFate.MADE, fate]
 
 
-def test_where_nothing_is_replied_no_guess_is_counted():
+def test_where_nothing_is_replied_no_speculation_is_counted():
     driver = Driver(replies=False)
     driver.speak(1)
     driver.pause(0.3)
@@ -187,7 +187,7 @@ def test_where_nothing_is_replied_no_guess_is_counted():
     driver.speak(1)
     driver.pause(0.7)
     driver.recognize("turn on the lights", final=True)
-    assert driver.of(effects.CountGuess) == []
+    assert driver.of(effects.CountSpeculation) == []
 
 
 def test_without_speculation_nothing_is_understood_before_the_end():

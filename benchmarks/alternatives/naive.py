@@ -1,8 +1,8 @@
-"""What an engineer would write in an afternoon: the same models in one process, one utterance after another.
+"""The naive baseline: the same models in one process, one utterance after another.
 
 Recognition is moonshine-voice's own ``Transcriber``, understanding and answering are PyTorch networks in float32, run
 eagerly. An utterance is recognized when it is over, and nothing else is computed until it is understood and answered.
-It stands behind the service's own contract and endpointing (:mod:`benchmarks.alternatives.afternoon_service`), so that
+It stands behind the service's own contract and endpointing (:mod:`benchmarks.alternatives.naive_service`), so that
 the same callers can talk to it.
 """
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
-from benchmarks.alternatives.afternoon_engines import Answerer, Transcriber, Understander
+from benchmarks.alternatives.naive_engines import Answerer, Transcriber, Understander
 from pipelines.models.ports import NO_OPTIONS, AnswerSpan, Hypothesis, IntentPrediction, Timing
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _NOTHING = Timing(0.0, 0.0)
 
 
-class AfternoonModels:
+class NaiveModels:
     """The port ``pipelines.models.ports.Models``, with one thread that computes and one lock that an utterance takes.
 
     Args:
@@ -79,7 +79,7 @@ class AfternoonModels:
 class Utterance:
     """All the models, for one utterance: from its end until its release no other one is computed."""
 
-    def __init__(self, models: AfternoonModels) -> None:
+    def __init__(self, models: NaiveModels) -> None:
         self._models = models
         self._taking: asyncio.Future[Literal[True]] | None = None
         self._released = False

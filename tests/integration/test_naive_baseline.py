@@ -1,4 +1,4 @@
-"""The afternoon version of the service, which benchmarks compare ours with, says what ours says."""
+"""The naive baseline, which benchmarks compare the service with, says what ours says."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ PATIENT_SECONDS = 30.0
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    log = tmp_path_factory.mktemp("afternoon") / "log.txt"
-    with listening(["-m", "benchmarks.alternatives.afternoon_service"], log) as (_, address):
+    log = tmp_path_factory.mktemp("naive") / "log.txt"
+    with listening(["-m", "benchmarks.alternatives.naive_service"], log) as (_, address):
         yield address
 
 
 @pytest.mark.parametrize("name", ["lights", "moon_date"])
-async def test_the_afternoon_version_says_what_was_meant(address, name):
+async def test_the_naive_baseline_says_what_was_meant(address, name):
     utterance = BY_NAME[name]
     recording = vivavoce.read_audio(utterance.path)
     async with vivavoce.connect(address) as client:

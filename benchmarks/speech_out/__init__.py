@@ -1,0 +1,1 @@
+"""Speech out: how soon it is heard, what it costs, and whether it is understood."""

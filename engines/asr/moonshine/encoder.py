@@ -1,0 +1,87 @@
+"""Moonshine's front end and encoder on onnxruntime, in batches of utterances of similar length."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnxruntime as ort
+
+from engines.asr.moonshine.decoder import EncodedBatch
+from engines.asr.moonshine.features import CHANNELS, MIN_SAMPLES, FeatureCache, encoder_frames
+from engines.asr.serving.batching import group_by_length
+from engines.asr.serving.utterance import SAMPLE_RATE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from engines.asr.serving.utterance import Utterance
+
+# Bounds of one batch. The encoder gains little from batches, so that they pay only without padding.
+_MAX_FRONT_END_SAMPLES = 30 * SAMPLE_RATE
+_MAX_ENCODER_FRAMES = 700
+_MAX_ENCODER_PADDING = 0.1
+
+
+class Encoder:
+    """Keeps the features of each utterance in its state, and encodes utterances from them.
+
+    Args:
+        front_end: audio to features.
+        encoder: features to what the decoder attends to.
+    """
+
+    def __init__(self, front_end: ort.InferenceSession, encoder: ort.InferenceSession) -> None:
+        self._front_end, self._encoder = front_end, encoder
+
+    def extend(self, utterances: Sequence[Utterance]) -> None:
+        """Runs the front end over the audio that it has not seen."""
+        for utterance in utterances:
+            if utterance.state is None:
+                utterance.state = FeatureCache()
+        audio = [utterance.audio[utterance.state.next_sample :] for utterance in utterances]
+        sizes = [len(samples) for samples in audio]
+        for group in group_by_length(sizes, _MAX_FRONT_END_SAMPLES, max_padding=0.5):
+            padded = np.zeros((len(group), max(sizes[group[0]], MIN_SAMPLES)), np.float32)
+            for row, i in zip(padded, group, strict=True):
+                row[: sizes[i]] = audio[i]
+            outputs = self._front_end.run(None, {"audio": padded})
+            for i, *row_outputs in zip(group, *outputs, strict=True):
+                utterances[i].state.extend(sizes[i], *row_outputs)
+
+    def encode(self, utterances: Sequence[Utterance]) -> EncodedBatch:
+        """Encodes utterances, those of similar length together."""
+        groups = group_by_length(frames_of(utterances), _MAX_ENCODER_FRAMES, _MAX_ENCODER_PADDING)
+        encoded = [(group, self._encode_group([utterances[i] for i in group])) for group in groups]
+        if len(encoded) == 1 and groups[0] == sorted(groups[0]):
+            return encoded[0][1]
+        return EncodedBatch.merged(encoded)
+
+    def _encode_group(self, utterances: Sequence[Utterance]) -> EncodedBatch:
+        counts = np.array([utterance.state.frames for utterance in utterances], np.int64)
+        padded = np.zeros((len(utterances), CHANNELS, counts.max()), np.float32)
+        for row, utterance in zip(padded, utterances, strict=True):
+            row[:, : utterance.state.frames] = utterance.state.features
+        means, deviations = np.array([utterance.state.statistics() for utterance in utterances], np.float32).T
+        inputs = {"features": padded, "feature_counts": counts, "means": means, "deviations": deviations}
+        *cross, mask = self._encoder.run(None, inputs)
+        return EncodedBatch(cross, mask)
+
+
+def frames_of(utterances: Sequence[Utterance]) -> list[int]:
+    """Returns how many encoder frames each utterance has."""
+    return [encoder_frames(utterance.state.frames) for utterance in utterances]
+
+
+def load_session(path: Path, threads: int) -> ort.InferenceSession:
+    """Loads a graph that works on one batch with so many threads."""
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # Idle threads must sleep: the other models share the cores.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # Every batch has another shape; an arena or a memory plan for each would only grow.
+    options.enable_cpu_mem_arena = False
+    options.enable_mem_pattern = False
+    return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

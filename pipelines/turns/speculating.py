@@ -1,0 +1,80 @@
+"""Speculations: texts of a turn that stages work on, begun before the utterance is known to be over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from pipelines.turns.effects import CountSpeculation, RunStage, SpeculationFate
+from pipelines.turns.turn import Speculation, Turn
+
+if TYPE_CHECKING:
+    from pipelines.stages.registry import PlannedStage
+    from pipelines.turns.effects import Effect
+    from pipelines.turns.state import State
+
+    Step = tuple[State, tuple[Effect, ...]]
+
+
+def count_speculation(state: State, fate: SpeculationFate) -> tuple[Effect, ...]:
+    """Counts what became of a speculation, where speculating saves any work."""
+    return (CountSpeculation(fate),) if state.settings.replies else ()
+
+
+def take_text(state: State, turn: Turn, text: str) -> Step:
+    """Takes ``text`` for what is meant, and starts the stages on it; no stage works on no text."""
+    number = state.next_speculation
+    speculation = Speculation(number, text, sent_to=turn.sent_to, is_fragment=turn.asr_failed)
+    effects: tuple[Effect, ...] = ()
+    if not speculation.is_fragment and text and not turn.replied and state.settings.replies:
+        speculation, effects = start_stages(turn.number, replace(speculation, stages=state.settings.stages))
+    elif not speculation.is_fragment:
+        speculation = replace(speculation, **_of_no_text(state.settings.stages))
+    turn = replace(turn, speculation=speculation)
+    return replace(state, next_speculation=number + 1).with_turn(turn), effects
+
+
+def meant(state: State, turn: Turn) -> Speculation:
+    """Returns the speculation that a reply is made of: one at a text that covers all that was said."""
+    if turn.speculation and (turn.text_is_final or turn.speculation.sent_to >= turn.sent_to):
+        return turn.speculation
+    return Speculation(0, turn.text, () if turn.asr_failed else state.settings.stages, is_fragment=turn.asr_failed)
+
+
+def start_stages(turn: int, speculation: Speculation) -> tuple[Speculation, tuple[Effect, ...]]:
+    """Starts the stages of a speculation that have all that they need."""
+    ready = speculation.runnable
+    if not ready:
+        return speculation, ()
+    effects = tuple(
+        RunStage(
+            turn,
+            speculation.number,
+            stage.name,
+            speculation.text,
+            {name: speculation.outputs[name] for name in stage.after},
+        )
+        for stage in ready
+    )
+    return replace(speculation, started=(*speculation.started, *(stage.name for stage in ready))), effects
+
+
+def _of_no_text(stages: tuple[PlannedStage, ...]) -> dict[str, Any]:
+    """Returns the fields of a speculation in which nothing was said: the results of stages that have one for it."""
+    known = tuple(stage for stage in stages if stage.of_no_text is not None)
+    names = tuple(stage.name for stage in known)
+    return {"stages": known, "outputs": {it.name: it.of_no_text for it in known}, "started": names, "finished": names}
+
+
+def find_speculation(state: State, turn: int, speculation: int) -> tuple[Turn, Speculation] | None:
+    """Finds a turn that still holds this speculation; None when it was dropped, or answered without it."""
+    candidates = (held for held in state.turns if held.number == turn and not held.replied)
+    return next(
+        (
+            (held, held.speculation)
+            for held in candidates
+            if held.speculation and held.speculation.number == speculation
+        ),
+        None,
+    )
