@@ -236,7 +236,7 @@ class Client:
                 them.
             ssml: SSML 1.1 in place of a text.
             voice: Name of the voice; "" for the default one.
-            audio: Format that the audio comes in, on one channel: any encoding but FLAC, 8,000 to 48,000 Hz.
+            audio: Format that the audio comes in, on one channel, 8,000 to 48,000 Hz; neither FLAC nor CONTAINER.
             speed: How fast it is spoken, 0.5 to 2.
             seed: The same seed, text and settings give the same audio.
             lexicon: How words are pronounced, at most 200.

@@ -57,7 +57,7 @@ class Recording:
 
 
 def read_audio(source: str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO) -> Recording:
-    """Opens a recording in any format that libsndfile reads: WAV, FLAC, Ogg (Vorbis, Opus), MP3, AIFF and more.
+    """Opens a recording in any format that libsndfile or PyAV reads: WAV, FLAC, Ogg, MP3, AIFF, WebM, MP4 and more.
 
     Args:
         source: Path of the file, its content, or a binary file object, which is read to its end. The sample rate must

@@ -1,15 +1,19 @@
-"""Sound files, read from beginning to end. Loads a native library, libsndfile: import it only where a file is read."""
+"""Sound files, read from beginning to end. Loads a native library, libsndfile: import it only where a file is read.
+
+What libsndfile cannot read is read by PyAV where that is installed.
+"""
 
 from __future__ import annotations
 
 import io
 import os
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from vivavoce._errors import NotAudio
+from vivavoce._mending import HEAD_BYTES, TAIL_BYTES, needs_mending, parts, wav_end
 
 try:
     import soundfile
@@ -58,20 +62,92 @@ class SoundFile(soundfile.SoundFile):  # type: ignore[misc]  # soundfile has no 
         return counted + sum(map(len, blocks))
 
 
+class Sound(Protocol):
+    """A file that is open."""
+
+    @property
+    def samplerate(self) -> int:
+        """Samples a second."""
+
+    def mono_blocks(self, sample_count: int) -> Iterator[NDArray[np.float32]]:
+        """Yields what is left; see `SoundFile`."""
+
+    def count_samples(self) -> int:
+        """Returns the number of samples; see `SoundFile`."""
+
+
+class _Sequence:
+    """Files that follow one another."""
+
+    def __init__(self, files: list[SoundFile]) -> None:
+        self._files = files
+        self.samplerate = int(files[0].samplerate)
+
+    def mono_blocks(self, sample_count: int) -> Iterator[NDArray[np.float32]]:
+        for file in self._files:
+            yield from file.mono_blocks(sample_count)
+
+    def count_samples(self) -> int:
+        return sum(file.count_samples() for file in self._files)
+
+
 @contextmanager
-def open_sound(source: Path | bytes) -> Iterator[SoundFile]:
+def open_sound(source: Path | bytes) -> Iterator[Sound]:
     """Opens a file, or the content of one, and closes it at the end.
 
     Raises:
         NotAudio: It cannot be read, now or later on.
     """
+    with ExitStack() as stack:
+        try:
+            yield _opened(source, stack)
+        except soundfile.LibsndfileError as error:
+            raise _not_audio(source, error.error_string.rstrip("."), "") from error
+
+
+def _opened(source: Path | bytes, stack: ExitStack) -> Sound:
+    """Opens a file with the library that reads it."""
+    if needs_mending(*_ends(source)):
+        whole = source if isinstance(source, bytes) else source.read_bytes()
+        files = [stack.enter_context(SoundFile(io.BytesIO(part))) for part in parts(whole)]
+        if len({file.samplerate for file in files}) > 1:
+            raise _not_audio(source, "files of several sample rates follow one another", "")
+        return _Sequence(files)
     try:
-        with SoundFile(io.BytesIO(source) if isinstance(source, bytes) else _name(source)) as file:
-            yield file
+        file: SoundFile = stack.enter_context(SoundFile(_sndfile_source(source)))
     except soundfile.LibsndfileError as error:
-        reason = error.error_string.rstrip(".")
-        told = "The audio" if isinstance(source, bytes) else source
-        raise NotAudio(f"{told} cannot be read as audio ({reason}); choose a WAV, FLAC, Ogg or MP3 file.") from error
+        return _opened_with_libav(source, error.error_string.rstrip("."), stack)
+    return file
+
+
+def _opened_with_libav(source: Path | bytes, reason: str, stack: ExitStack) -> Sound:
+    try:
+        from vivavoce._libav_file import open_with_libav  # noqa: PLC0415 - loads PyAV, which few files need
+
+        return stack.enter_context(open_with_libav(source))
+    except ModuleNotFoundError as error:
+        raise _not_audio(source, reason, ", or install PyAV for WebM, MP4 and AAC: `pip install av`") from error
+    except ValueError as error:
+        raise _not_audio(source, reason, "") from error
+
+
+def _not_audio(source: Path | bytes, reason: str, cure: str) -> NotAudio:
+    told = "The audio" if isinstance(source, bytes) else source
+    return NotAudio(f"{told} cannot be read as audio ({reason}); choose a WAV, FLAC, Ogg, MP3 or MP4 file{cure}.")
+
+
+def _sndfile_source(source: Path | bytes) -> io.BytesIO | str | bytes:
+    return io.BytesIO(source) if isinstance(source, bytes) else _name(source)
+
+
+def _ends(source: Path | bytes) -> tuple[bytes, bytes, bytes]:
+    """Returns the parts of a file that tell whether it must be mended."""
+    with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+        file.seek(wav_end(head))
+        behind = file.read(HEAD_BYTES)
+        file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
+        return head, behind, file.read()
 
 
 def _name(path: Path) -> str | bytes:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from pipelines.audio.aiff import AiffDecoder
 from pipelines.audio.caf import CafDecoder
 from pipelines.audio.flac import FlacDecoder
@@ -22,7 +24,6 @@ from pipelines.errors import UndecodableAudioError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    import numpy as np
     import numpy.typing as npt
 
     from pipelines.audio.sample_decoder import SampleDecoder
@@ -84,10 +85,9 @@ class DetectingDecoder:
                 return NO_BLOCK
             self._choose(whole=True)
             assert self._decoder is not None
-            # So little is one block at most, and at the end of it nothing more is held.
-            blocks = list(self._decoder.decode(self._taken()))
-            rest = self._decoder.flush()
-            return blocks[0] if blocks else rest
+            blocks = [*self._decoder.decode(self._taken()), self._decoder.flush()]
+            filled = [block for block in blocks if len(block)]
+            return np.concatenate(filled) if filled else NO_BLOCK
         return self._decoder.flush()
 
     def take_damage(self) -> list[str]:

@@ -23,6 +23,7 @@ MAX_HELD_BYTES: Final = 16 << 20
 """What is held of a file whose index comes last: half an hour of AAC at 64 kbit/s."""
 
 _MAX_INDEX_BYTES = 8 << 20
+_MAX_EMPTY_PACKETS = 10_000
 _BOX_HEAD_BYTES = 8
 _LONG_BOX_HEAD_BYTES = 16
 _ENDLESS = 1 << 62
@@ -52,6 +53,7 @@ class Mp4Decoder(PacketDecoder):
         self._track: Track | None = None
         self._runs: deque[Iterator[Place]] = deque()
         self._next: Place | None = None
+        self._empty = 0
 
     def decode_piece(self, piece: bytes) -> Iterator[npt.NDArray[np.float32]]:
         """Yields the packets that ``piece`` completes, float32 ``[samples, channels]`` each."""
@@ -125,7 +127,16 @@ class Mp4Decoder(PacketDecoder):
             self._next = next(self._runs[0], None)
             if self._next is None:
                 self._runs.popleft()
+            elif not self._next.size:
+                self._pass_empty()
         return self._next
+
+    def _pass_empty(self) -> None:
+        """Passes over a packet without content; millions of them would only keep the service busy."""
+        self._next = None
+        self._empty += 1
+        if self._empty > _MAX_EMPTY_PACKETS:
+            raise UndecodableAudioError("the MP4 file is damaged: its index tells of many packets without content")
 
     def _decode_held(self) -> Iterator[npt.NDArray[np.float32]]:
         while (place := self._place()) is not None:

@@ -106,9 +106,8 @@ def indexed_places(table: dict[bytes, bytes]) -> Iterator[Place]:
         offset = start
         for _ in range(min(int(runs[run][1]), count - packet)):
             size = constant or int(each[packet])
+            yield Place(offset, size)
             packet += 1
-            if size:
-                yield Place(offset, size)
             offset += size
 
 
@@ -127,8 +126,7 @@ def fragment_places(fragment: bytes, begin: int, track: Track) -> Iterator[Place
             if part == b"trun" and len(body) >= 8:
                 offset, sizes = _run(body, base, end, default_size)
                 for size in sizes:
-                    if size:
-                        yield Place(offset, size)
+                    yield Place(offset, size)
                     offset += size
                 end = offset
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pipelines.audio.mpeg_frames import HEADER_BYTES, FrameHeader, read_frame_header
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
     from pipelines.audio.formats import AudioFormat
 
+_BEGINNING = re.compile(rb"\xff(?:[\xf0\xf1\xf8\xf9]|[\xe0-\xff][\x10-\xef])|TAG|ID3")
+"""Of a frame or a tag."""
+_BEGINNING_BYTES = 3
 _DAMAGED = "a part of the audio is damaged and was left out"
 _CUT = "the audio breaks off inside a frame: what came before it is heard"
 
@@ -87,7 +91,9 @@ class FramesDecoder(PacketDecoder):
         if self._held[0]:
             self.note_damage(_DAMAGED)
         self._lost = True
-        found = self._held.find(b"\xff", 1)
-        tag = self._held.find(b"TAG", 1, found if found >= 0 else None)
-        places = [place for place in (found, tag) if place >= 0]
-        del self._held[: min(places, default=len(self._held))]
+        found = _BEGINNING.search(self._held, 1)
+        if found is not None:
+            del self._held[: found.start()]
+            return
+        # The last bytes may be the beginning of one.
+        del self._held[: max(1, len(self._held) - _BEGINNING_BYTES + 1)]

@@ -8,6 +8,7 @@ import av
 import av.error
 import numpy as np
 
+from pipelines.audio.formats import MAX_CHANNELS
 from pipelines.audio.headers import check_header
 from pipelines.audio.sample_decoder import PieceDecoder
 from pipelines.errors import UndecodableAudioError
@@ -83,26 +84,32 @@ class PacketDecoder(PieceDecoder):
         if self._silent_packets > _MAX_SILENT_PACKETS:
             raise UndecodableAudioError("the audio is damaged: many packets in a row hold none; encode it again")
         for frame in frames:
-            samples = self._accepted(to_float(frame), frame.sample_rate)
-            if samples is not None:
-                yield samples
+            if self._accepts(frame.sample_rate, frame.layout.nb_channels):
+                yield self._as_before(to_float(frame))
 
-    def _accepted(self, samples: npt.NDArray[np.float32], rate_hz: int) -> npt.NDArray[np.float32] | None:
-        """Returns samples as the first ones were: rate and number of channels of a stream never change."""
-        channels = samples.shape[1]
+    def _accepts(self, rate_hz: int, channels: int) -> bool:
+        """Whether a frame is as those before: the rate of a stream never changes.
+
+        Damaged AAC decodes to dozens of channels, and PyAV reads beyond its memory where there are more than eight: no
+        samples are taken from such a frame.
+        """
         if not self._channels:
             check_header(self._promised, rate_hz, channels)
             self.sample_rate_hz, self._channels = rate_hz, channels
-        if rate_hz != self.sample_rate_hz or not 1 <= channels <= 2:
-            self.note_damage(f"a part of the audio has {rate_hz} Hz and {channels} channel(s) and was left out")
-            return None
-        if channels == self._channels:
+        if rate_hz == self.sample_rate_hz and 1 <= channels <= MAX_CHANNELS:
+            return True
+        self.note_damage("a part of the audio has another sample rate or number of channels and was left out")
+        return False
+
+    def _as_before(self, samples: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Returns samples on as many channels as the first ones."""
+        if samples.shape[1] == self._channels:
             return samples
         return samples.mean(axis=1, keepdims=True) if self._channels == 1 else np.repeat(samples, 2, axis=1)
 
 
 def to_float(frame: av.AudioFrame) -> npt.NDArray[np.float32]:
-    """Returns a frame as float32 ``[samples, channels]``."""
+    """Returns a frame on at most two channels as float32 ``[samples, channels]``."""
     samples, channels = frame.to_ndarray(), frame.layout.nb_channels
     rows = samples.T if frame.format.is_planar else samples.reshape(-1, channels)
     scale = _SCALES[rows.dtype.str[1:]]

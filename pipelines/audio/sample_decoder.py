@@ -10,7 +10,7 @@ import numpy as np
 from pipelines.errors import UndecodableAudioError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
     import numpy.typing as npt
 
@@ -41,10 +41,11 @@ class SampleDecoder(Protocol):
         """Rate of the samples; known once there are any."""
 
     def decode(self, data: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Yields what ``data`` completes in blocks, float32 ``[samples, channels]``, each with at least one sample.
+        """Yields what ``data`` completes in blocks, float32 ``[samples, channels]``.
 
         A block is decoded when it is asked for: what is held does not grow with what ``data`` unpacks to, and who
-        works on one block before he asks for the next can let others work in between.
+        works on one block before he asks for the next can let others work in between. In place of a piece without
+        samples, such as metadata, there may be an empty block.
 
         Raises:
             UndecodableAudioError: ``data`` is not in the promised encoding, or unpacks to too much.
@@ -70,7 +71,10 @@ class PieceDecoder(abc.ABC):
         """Decodes ``data`` piece by piece; see :class:`SampleDecoder`."""
         whole = memoryview(data)
         for start in range(0, len(data), PIECE_BYTES):
-            yield from self._blocks(bytes(whole[start : start + PIECE_BYTES]))
+            has_samples = yield from self._blocks(bytes(whole[start : start + PIECE_BYTES]))
+            if not has_samples and start + PIECE_BYTES < len(data):
+                # Others are served also while metadata is skipped.
+                yield NO_BLOCK
 
     @abc.abstractmethod
     def decode_piece(self, piece: bytes) -> Iterable[npt.NDArray[np.float32]]:
@@ -100,8 +104,8 @@ class PieceDecoder(abc.ABC):
         """Returns how many pieces the next one may complete: more than one where a decoder holds some back."""
         return 1
 
-    def _blocks(self, piece: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Yields what ``piece`` completes in blocks that are worth their overhead."""
+    def _blocks(self, piece: bytes) -> Generator[npt.NDArray[np.float32], None, bool]:
+        """Yields what ``piece`` completes in blocks that are worth their overhead; returns whether there were any."""
         waiting: list[npt.NDArray[np.float32]] = []
         samples = total = 0
         limit_seconds = MAX_PIECE_SECONDS * self._pieces_at_once()
@@ -119,3 +123,4 @@ class PieceDecoder(abc.ABC):
                 waiting, samples = [], 0
         if samples:
             yield waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
+        return total > 0

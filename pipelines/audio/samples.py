@@ -42,7 +42,7 @@ class SampleLayout:
                 return table[np.frombuffer(data, np.uint8)]
             case "float":
                 # A double beyond the range of float32 becomes infinity, which the resampler refuses.
-                with np.errstate(over="ignore"):
+                with np.errstate(over="ignore", invalid="ignore"):
                     return np.frombuffer(data, f"{order}f{self.size}").astype(np.float32)
             case "unsigned":
                 return (np.frombuffer(data, np.uint8).astype(np.float32) - 128) / 128

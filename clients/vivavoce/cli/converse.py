@@ -65,7 +65,7 @@ def converse(
 ) -> None:
     """Speak recordings, at the pace of speech, and show what is understood.
 
-    Each FILE is one conversation: WAV, FLAC, Ogg, MP3, or whatever else libsndfile reads.
+    Each FILE is one conversation: WAV, FLAC, Ogg, MP3, WebM, MP4, or whatever else libsndfile or PyAV reads.
     """
     documents = read_documents(contexts, context_files)
     phrase_hints = read_hints(hints, hint_files, boost)

@@ -5,7 +5,11 @@ import pytest
 
 from pipelines.audio.formats import AudioFormat, Encoding
 from pipelines.errors import UndecodableAudioError
+from pipelines.messages import Notice, NoticeCode
+from pipelines.session.conversation import Conversation, ConversationConfig
+from tests import virtual_time
 from tests.unit.pipelines.container_audio import melody, recording
+from tests.unit.pipelines.fakes import FakeModels, ScriptedVoice
 from tests.unit.pipelines.test_containers import decoded, likeness
 
 OPUS = AudioFormat(Encoding.OGGOPUS)
@@ -98,3 +102,30 @@ def test_packets_of_which_nothing_can_be_decoded_are_no_audio():
     damaged = b"OggS\0\0" + bytes(8) + first[14:18] + bytes(8) + b"\xff" + b"\x02" * 255 + b"\x03\x00" * 255
     with pytest.raises(UndecodableAudioError, match="many packets in a row hold none"):
         decoded(first + second + damaged, OPUS)
+
+
+async def notices_of(data: bytes, told: AudioFormat) -> list[Notice]:
+    """What a conversation tells of audio without speech."""
+    conversation = Conversation(ConversationConfig(told), FakeModels(), ScriptedVoice((100, 0)))
+    await conversation.add_audio(b"")
+    for start in range(0, len(data), 1_000):
+        await conversation.add_audio(data[start : start + 1_000])
+    await conversation.half_close()
+    messages = [message async for message in conversation.outbox]
+    await conversation.close()
+    return [message for message in messages if isinstance(message, Notice)]
+
+
+def test_a_conversation_tells_of_damage_and_goes_on():
+    found = virtual_time.run(notices_of(recording("Ogg Opus")[:-300], OPUS))
+    assert found == [Notice(NoticeCode.AUDIO_DAMAGED, OGG_CUT)]
+
+
+def test_a_conversation_tells_of_a_part_of_a_sample_at_its_end():
+    found = virtual_time.run(notices_of(bytes(32_001), AudioFormat(Encoding.LINEAR_PCM, 16_000)))
+    assert [notice.code for notice in found] == [NoticeCode.AUDIO_DAMAGED]
+    assert "ends inside a sample" in found[0].message
+
+
+def test_a_conversation_tells_nothing_of_sound_audio():
+    assert virtual_time.run(notices_of(recording("Ogg Opus"), OPUS)) == []
