@@ -190,7 +190,7 @@ async def test_clients_that_vanish_mid_utterance_leave_no_sequence_open(server_a
 async def test_a_call_that_is_refused_mid_utterance_leaves_no_sequence_open(server_address: str, triton: Triton):
     recording = vivavoce.read_audio(BY_NAME["lights"].path)
     chunks = list(recording.chunks())
-    for bad in (b"", b"\0"):
+    for bad in (vivavoce.TypedTurn(""), vivavoce.TypedTurn("x" * 2_001)):
         async with vivavoce.connect(server_address) as client:
             with pytest.raises(vivavoce.InvalidRequest):
                 async for _ in client.converse([*chunks[:15], bad], audio=recording.format):

@@ -138,10 +138,10 @@ def test_a_recording_has_the_times_that_a_stream_has(stub: riva_asr_pb2_grpc.Riv
     results = stub.Recognize(request, timeout=60).results
     found, live = words_of(results), streamed(stub, audio)
     assert [word.text for word in found] == [word.text for word in live]
-    # A recording is cut at other pauses, and a word may end a frame of the encoder or two later.
+    # A recording is cut at other pauses, and its words may end some frames of the encoder later.
     starts, ends = errors(found, live).T
-    assert max(np.abs(starts)) <= 0.1
-    assert max(np.abs(ends)) <= 0.1
+    assert max(np.abs(starts)) <= 0.2
+    assert max(np.abs(ends)) <= 0.2
     assert len(found) > 10
 
 
