@@ -196,8 +196,7 @@ class Conversation:
         self._stall_watch.heard()
         self._intake.add(samples)
         await self._judge(at)
-        # Who was made to wait can go on only now.
-        self._stall_watch.heard()
+        self._stall_watch.heard()  # Who was made to wait can go on only now.
         if self._state.speaking is not None:
             self._stall_watch.begin()
 
