@@ -38,7 +38,7 @@ async def conversed(address: str, recordings: list[Path]) -> dict[str, str]:
             events = [event async for event in client.converse(recording.chunks(), audio=recording.format)]
         finals = [event for event in events if isinstance(event, vivavoce.Transcript) and event.is_final]
         # Sent as fast as it goes, a short turn may be done before the one that was said first; its number tells.
-        return " ".join(final.text for final in sorted(finals, key=lambda final: final.turn))
+        return " ".join(final.text for final in sorted(finals, key=lambda final: final.turn) if final.text)
 
     texts = await asyncio.gather(*map(transcribe, recordings))
     return {path.name: text for path, text in zip(recordings, texts, strict=True)}
