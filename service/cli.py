@@ -124,10 +124,7 @@ def serve(context: click.Context, /, config_file: Path | None, **options: Any) -
     with extra("serve", "The server"):
         from service.config import ConfigError, load_config  # noqa: PLC0415 - needs the extra
     try:
-        flags = {name: _absolute(options[name]) for name in given}
-        if "variants" in flags:
-            flags["variants"] = _variants(options["variants"])
-        config = load_config(flags, path=config_file)
+        config = load_config({name: options[name] for name in given}, path=config_file)
     except ConfigError as error:
         raise click.UsageError(str(error)) from error
     invocation = context.find_object(Invocation)
@@ -136,15 +133,3 @@ def serve(context: click.Context, /, config_file: Path | None, **options: Any) -
     with extra("serve", "The server"):
         from service.app import run  # noqa: PLC0415 - needs the extra
     return run(config)
-
-
-def _absolute(value: object) -> object:
-    """Returns paths from where the command was called; the service may work elsewhere."""
-    if isinstance(value, tuple):
-        return tuple(_absolute(one) for one in value)
-    return value.absolute() if isinstance(value, Path) else value
-
-
-def _variants(values: tuple[str, ...]) -> dict[str, Path]:
-    pairs = [value.partition("=") for value in values]
-    return {name: Path(path).absolute() for name, _, path in pairs}

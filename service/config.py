@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Meta
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 PREFIX = "VIVAVOCE_"
 
@@ -92,7 +92,9 @@ def load_config(
         if text := environment.get(PREFIX + key.upper()):
             values[key] = _value(key, _split(key, text), f"environment variable {PREFIX}{key.upper()}")
     for key, value in flags.items():
-        values[key] = _value(key, value, f"--{key.replace('_', '-')}")
+        given = _pairs(value) if key == "variants" and not isinstance(value, dict) else value
+        # From where the command was called; the service may work elsewhere.
+        values[key] = _beside(Path.cwd(), _value(key, given, f"--{key.replace('_', '-')}"))
     config = ServiceConfig(**values)
     _check_together(config)
     return config
@@ -126,13 +128,13 @@ def _split(key: str, text: str) -> object:
     if key == "engines":
         return text.split(os.pathsep)
     if key == "variants":
-        return dict(_pair(part) for part in text.split(os.pathsep))
+        return _pairs(text.split(os.pathsep))
     return text.upper() if key == "log_level" else text
 
 
-def _pair(text: str) -> tuple[str, str]:
-    name, _, path = text.partition("=")
-    return name, path
+def _pairs(texts: Iterable[str]) -> dict[str, str]:
+    """Reads ``NAME=DIR`` pairs."""
+    return {name: path for name, _, path in (text.partition("=") for text in texts)}
 
 
 def _value(key: str, value: object, source: str) -> object:

@@ -19,7 +19,7 @@ from service.sessions.stream_session import StreamSession
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from pipelines.messages import AwayReason, Message
+    from pipelines.messages import Message
     from service.api.riva.asr.recognizing import Recognition
     from service.grpc_server.errors import Context
     from service.sessions.lifetime import Limits
@@ -28,7 +28,7 @@ _FIELDS = {"audio": "audio_content", "config.audio.channel_count": "streaming_co
 
 
 class RecognitionStream:
-    """Recognizes one stream; it is the input of its session.
+    """Recognizes one stream.
 
     Args:
         recognition: recognizes the audio.
@@ -55,30 +55,10 @@ class RecognitionStream:
             ModelError: the recognizer failed.
             ServiceError: see :class:`StreamSession`.
         """
-        session = StreamSession(self, self._channels.conversations, self._limits, self._hand_on, self._tell)
-        await session.run(requests)
-
-    @property
-    def phase(self) -> str:
-        """See :class:`Channels`."""
-        return self._channels.phase
-
-    def announce_end(self, reason: AwayReason, grace_seconds: float) -> None:
-        """See :class:`Channels`."""
-        self._channels.announce_end(reason, grace_seconds)
-
-    def finish(self) -> None:
-        """See :class:`Channels`."""
-        self._channels.finish()
-
-    def fail(self, error: Exception) -> None:
-        """See :class:`Channels`."""
-        self._channels.fail(error)
-
-    async def half_close(self) -> None:
-        """See :class:`Channels`; an error names the fields of this contract."""
+        channels = self._channels
+        session = StreamSession(channels, channels.conversations, self._limits, self._hand_on, self._tell)
         with renamed(_FIELDS):
-            await self._channels.half_close()
+            await session.run(requests)
 
     async def _tell(self, channel: int, message: Message) -> None:
         """Writes what one channel says that this contract has words for."""
@@ -91,10 +71,6 @@ class RecognitionStream:
 
     async def _hand_on(self, request: pb.StreamingRecognizeRequest) -> None:
         refuse_malformed(request)
-        with renamed(_FIELDS):
-            await self._take_in(request)
-
-    async def _take_in(self, request: pb.StreamingRecognizeRequest) -> None:
         if request.WhichOneof("streaming_request") == "streaming_config":
             message = "a config came a second time: open another stream to change it"
             raise InvalidInputError("streaming_config", "SECOND_CONFIG", message)
