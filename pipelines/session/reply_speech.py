@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MAX_LEAD_SECONDS = 1.0
+MAX_LEAD_SECONDS = 0.7
 """Audio that the caller has beyond what is played. It bridges what the network delays, and a backchannel."""
 
 _PIECE_SAMPLES = round(0.16 * SPEECH_RATE_HZ)

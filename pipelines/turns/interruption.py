@@ -13,12 +13,14 @@ from pipelines.vad.voice_activity import WINDOW_SECONDS
 if TYPE_CHECKING:
     from pipelines.turns.turn import Turn
 
+_HUMS = tuple(f"{first} {second}" for first in ("m", "mm", "um", "am", "i'm", "and") for second in ("hm", "hmm", "him"))
+
 BACKCHANNELS = (
-    "mhm", "mm", "mmm", "mm hmm", "mmhmm", "m hm", "hm", "hmm", "uh huh", "aha", "ah", "oh", "uh", "um", "huh",
-    "yeah", "yep", "yup", "yes", "ya", "okay", "ok", "alright", "all right", "right", "sure", "i see", "got it",
-    "hmm hmm", "good", "great", "nice", "cool", "fine", "wow", "of course", "exactly", "true", "really",
+    "mhm", "mm", "mmm", "mmhmm", "hm", "hmm", "him", *_HUMS, "uh huh", "aha", "ah", "oh", "uh", "um", "huh",
+    "yeah", "yep", "yup", "yes", "ya", "yah", "okay", "ok", "alright", "all right", "right", "sure", "i see", "got it",
+    "good", "great", "nice", "cool", "fine", "wow", "of course", "exactly", "true", "really",
 )  # fmt: skip
-"""What listeners say to show that they listen, in lower case and without punctuation."""
+"""What listeners say to show that they listen, in lower case and without punctuation; hums as they are recognized."""
 
 MAX_BACKCHANNELS = 100
 MAX_BACKCHANNEL_CHARACTERS = 50
@@ -26,7 +28,11 @@ MAX_SHORTEST_SPEECH_SECONDS = 5.0
 DEFAULT_SHORTEST_SPEECH_SECONDS = 0.2
 
 LONG_SPEECH_SECONDS = 0.7
-"""Speech of this length is no backchannel, unless its words so far are."""
+"""Speech of this length is no backchannel if it has several words so far that are none."""
+MIN_LONG_SPEECH_WORDS = 3
+"""So many, of which the last may be cut off: the first words of speech that goes on are often misheard."""
+LONGER_SPEECH_SECONDS = 1.2
+"""Speech of this length is none, unless all of its words so far are."""
 LONGEST_BACKCHANNEL_SECONDS = 1.6
 """Longer speech interrupts, whatever its words seem to be."""
 
@@ -99,7 +105,10 @@ def verdict(config: InterruptionConfig, turn: Turn, *, pauses: bool, is_noise: b
     if is_over or pauses:
         is_empty = is_noise or not _words(turn.text)
         return spared if not turn.asr_failed and (is_empty or is_spared) else Verdict.INTERRUPT
-    return Verdict.INTERRUPT if seconds >= LONG_SPEECH_SECONDS and not is_spared else Verdict.HOLD
+    words = _words(turn.text)
+    is_clear = len(words) >= MIN_LONG_SPEECH_WORDS and not is_backchannel(" ".join(words[:-1]), config.backchannels)
+    is_long = seconds >= (LONG_SPEECH_SECONDS if is_clear else LONGER_SPEECH_SECONDS)
+    return Verdict.INTERRUPT if is_long and not is_spared else Verdict.HOLD
 
 
 def is_backchannel(text: str, backchannels: tuple[str, ...]) -> bool:

@@ -2,8 +2,8 @@
 
 A text that may become the reply is synthesized in the pause already. When the reply has gone out, its audio follows;
 replies that come meanwhile wait behind it. Speech over it holds the audio from its first 0.1 s on, until it is known
-whether it is an interruption: see ``pipelines.turns.interruption``. The caller still has up to a second to play, so
-that a backchannel leaves no gap. Whoever has half-closed can interrupt nothing, and gets the rest at once.
+whether it is an interruption: see ``pipelines.turns.interruption``. The caller still has 0.7 s to play, so that a
+short backchannel leaves no gap. Whoever has half-closed can interrupt nothing, and gets the rest at once.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def test_speech_stops_the_reply_at_once() -> None:
             first, last = session.audio()[0][0], session.audio()[-1][0]
             assert last - SPEECH_BEGINS <= 0.25
             (at,) = session.when(Interrupted)
-            assert at - SPEECH_BEGINS < 1.0
+            assert at - SPEECH_BEGINS < 1.4
             # The caller went on playing what it had.
             assert told.heard_seconds == pytest.approx(min(at - first, session.heard()), abs=0.05)
             assert told.heard_text

@@ -22,7 +22,19 @@ def speech(seconds: float, text: str = "", *, is_over: bool = False, failed: boo
 
 
 @pytest.mark.parametrize(
-    "text", ["Mhm.", "mm-hmm", "Yeah, okay.", "OKAY", "Uh-huh!", "right", "All right, I see.", "Yeah yeah yeah"]
+    "text",
+    [
+        "Mhm.",
+        "mm-hmm",
+        "Yeah, okay.",
+        "OKAY",
+        "Uh-huh!",
+        "right",
+        "All right, I see.",
+        "Yeah yeah yeah",
+        "I'm him.",
+        "And him",
+    ],
 )
 def test_what_listeners_say_is_a_backchannel(text: str) -> None:
     assert is_backchannel(text, BACKCHANNELS)
@@ -39,8 +51,12 @@ def test_what_means_more_is_none(text: str) -> None:
         (speech(0.3), False, Verdict.HOLD),
         (speech(0.5, "turn the"), False, Verdict.HOLD),
         (speech(0.8, "turn the lights"), False, Verdict.INTERRUPT),
-        (speech(0.8, ""), False, Verdict.INTERRUPT),
-        (speech(0.8, "okay, right"), False, Verdict.HOLD),
+        (speech(0.8, ""), False, Verdict.HOLD),
+        (speech(0.8, "yah o"), False, Verdict.HOLD),
+        (speech(1.3, ""), False, Verdict.INTERRUPT),
+        (speech(0.8, "yeah okay rig"), False, Verdict.HOLD),
+        (speech(1.3, "yeah okay rig"), False, Verdict.INTERRUPT),
+        (speech(1.4, "okay, right"), False, Verdict.HOLD),
         (speech(1.7, "okay, right"), False, Verdict.INTERRUPT),
         (speech(0.4, "Yeah."), True, Verdict.GO_ON),
         (speech(0.4, ""), True, Verdict.GO_ON),
