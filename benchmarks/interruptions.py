@@ -133,7 +133,10 @@ async def _measure(address: str, count: int) -> tuple[list[Trial], list[Trial]]:
         interruptions = [*recordings, *await _spoken(client, SHORT, count - len(recordings))]
         gate = asyncio.Semaphore(AT_ONCE)
         found = await asyncio.gather(
-            *(_try(client, gate, clip, number) for number, clip in enumerate([*backchannels, *interruptions]))
+            *(
+                _try_until_let_in(client, gate, clip, number)
+                for number, clip in enumerate([*backchannels, *interruptions])
+            )
         )
     return found[: len(backchannels)], found[len(backchannels) :]
 
@@ -188,7 +191,17 @@ def _read(path: Path, text: str) -> Clip:
     return Clip(text, samples * (0.5 / np.abs(samples).max()))
 
 
-async def _try(client: vivavoce.Client, gate: asyncio.Semaphore, clip: Clip, number: int) -> Trial:
+async def _try_until_let_in(client: vivavoce.Client, gate: asyncio.Semaphore, clip: Clip, number: int) -> Trial:
+    """Tries a clip, again where the machine is busy with something else."""
+    async with gate:
+        while True:
+            try:
+                return await _try(client, clip, number)
+            except vivavoce.Overloaded as error:
+                await asyncio.sleep(error.retry_after_seconds or 1.0)
+
+
+async def _try(client: vivavoce.Client, clip: Clip, number: int) -> Trial:
     """Says a clip over a reply, between 1 and 2 s after its first audio."""
     trial, begun = Trial(clip.text), asyncio.Event()
     wait = 1.0 + number % 10 / 10
@@ -211,27 +224,26 @@ async def _try(client: vivavoce.Client, gate: asyncio.Semaphore, clip: Clip, num
             yield chunk
 
     began_at = [0.0]
-    async with gate:
-        conversation = client.converse(
-            said(), documents=[DOCUMENT], reply_audio=vivavoce.ReplyVoice(), reply_budget_seconds=1.0
-        )
-        async with conversation:
-            async for event in conversation:
-                now = time.monotonic()
-                match event:
-                    case vivavoce.ReplyAudio(turn=1, is_last=is_last):
-                        if not begun.is_set():
-                            began_at[0] = asyncio.get_running_loop().time()
-                            begun.set()
-                        trial.last_audio_at = now
-                        if is_last and trial.transcript:
-                            trial.has_ended = True
-                    case vivavoce.Interrupted(turn=1):
-                        trial.interrupted_at = now
-                    case vivavoce.Transcript(is_final=True):
-                        trial.transcript = event.text
-                    case vivavoce.Reply(turn=turn) if turn > 1:
-                        break
+    conversation = client.converse(
+        said(), documents=[DOCUMENT], reply_audio=vivavoce.ReplyVoice(), reply_budget_seconds=1.0
+    )
+    async with conversation:
+        async for event in conversation:
+            now = time.monotonic()
+            match event:
+                case vivavoce.ReplyAudio(turn=1, is_last=is_last):
+                    if not begun.is_set():
+                        began_at[0] = asyncio.get_running_loop().time()
+                        begun.set()
+                    trial.last_audio_at = now
+                    if is_last and trial.transcript:
+                        trial.has_ended = True
+                case vivavoce.Interrupted(turn=1):
+                    trial.interrupted_at = now
+                case vivavoce.Transcript(is_final=True):
+                    trial.transcript = event.text
+                case vivavoce.Reply(turn=turn) if turn > 1:
+                    break
     return trial
 
 

@@ -38,6 +38,9 @@ logger = logging.getLogger(__name__)
 MAX_LEAD_SECONDS = 0.7
 """Audio that the caller has beyond what is played. It bridges what the network delays, and a backchannel."""
 
+_NOTHING_SECONDS = 1e-3
+"""What remains of a wait after rounding, and is too short for a clock to tell."""
+
 _PIECE_SAMPLES = round(0.16 * SPEECH_RATE_HZ)
 
 
@@ -235,7 +238,7 @@ class ReplySpeech:
             lead = self._buffered_until - self._loop.time() - MAX_LEAD_SECONDS
             if self._outbox.is_waiting:
                 await self._outbox.emptied()
-            elif lead > 0 and not self._hurried.is_set():
+            elif lead > _NOTHING_SECONDS and not self._hurried.is_set():
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(lead):
                         await self._hurried.wait()
