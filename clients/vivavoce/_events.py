@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Any, TypeAlias
 
 from vivavoce._reply import Reply
+from vivavoce._spoken import Interrupted, ReplyAudio
 
 
 class EndReason(Enum):
@@ -197,7 +198,18 @@ class Reconnected:
         return {"event": "reconnected", "lost_s": lost_s, "replayed_s": replayed_s}
 
 
-Event: TypeAlias = Started | SpeechBegan | Transcript | SpeechEnded | Reply | Notice | GoingAway | Reconnected
+Event: TypeAlias = (
+    Started
+    | SpeechBegan
+    | Transcript
+    | SpeechEnded
+    | Reply
+    | Notice
+    | GoingAway
+    | Reconnected
+    | ReplyAudio
+    | Interrupted
+)
 """Everything that a conversation tells its caller."""
 
 

@@ -14,6 +14,7 @@ from vivavoce._errors import Incompatible, InvalidRequest
 from vivavoce._events import EndReason, Event, Notice, NoticeCode, Reconnected, SpeechBegan, SpeechEnded, Transcript
 from vivavoce._reply import Reply
 from vivavoce._requests import MAX_AUDIO_MESSAGE_BYTES
+from vivavoce._spoken import Interrupted, ReplyAudio
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
@@ -84,14 +85,25 @@ class LookBack:
         """Whether the server is known to owe a reply."""
         return bool(self._marks) or any(not one.answered for one in self._utterances)
 
-    def sent(self, request: pb.ConverseRequest) -> None:
-        """Keeps what was sent. Of too much audio the oldest is dropped."""
-        if not request.HasField("audio"):
-            self._marks.append(_Mark(self._end, request))
-            return
-        self._audio += request.audio
-        if len(self._audio) > self._max_bytes:
-            self._drop_to(self._end - self._max_bytes)
+    def sent(self, request: pb.ConverseRequest) -> pb.ConverseRequest | None:
+        """Keeps what is sent and will be answered. Of too much audio the oldest is dropped.
+
+        Returns:
+            The request, for the present stream; None where it concerns a turn of an earlier one.
+        """
+        match request.WhichOneof("request"):
+            case "audio":
+                self._audio += request.audio
+                if len(self._audio) > self._max_bytes:
+                    self._drop_to(self._end - self._max_bytes)
+            case "playback" | "cancel_reply" as kind:
+                control = getattr(request, kind)
+                if control.turn:
+                    control.turn -= self._earlier_turns
+                    return request if control.turn > 0 else None
+            case _:
+                self._marks.append(_Mark(self._end, request))
+        return request
 
     def heard(self, event: Event) -> None:
         """Drops what `event` answers; its position and its turn are those of the present stream.
@@ -123,7 +135,7 @@ class LookBack:
                 return replace(event, turn=event.turn + turns, start_seconds=start_seconds, end_seconds=end_seconds)
             case SpeechEnded():
                 return replace(event, turn=event.turn + turns, end_seconds=event.end_seconds + seconds)
-            case Reply():
+            case Reply() | ReplyAudio() | Interrupted():
                 return replace(event, turn=event.turn + turns)
             case Notice(turn=int(turn)):
                 return replace(event, turn=turn + turns)

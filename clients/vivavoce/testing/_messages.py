@@ -22,6 +22,7 @@ from vivavoce._errors import (
 )
 from vivavoce._events import GoingAway, Notice, SpeechBegan, SpeechEnded, Started, Transcript
 from vivavoce._reply import Reply
+from vivavoce._spoken import Interrupted, ReplyAudio
 from vivavoce._status import ERROR_DOMAIN
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
@@ -73,6 +74,15 @@ def response_of(event: Event) -> pb.ConverseResponse:
         case GoingAway():
             away = _name("GOING_AWAY_REASON_", event.reason)
             response = pb.ConverseResponse(going_away=pb.GoingAway(reason=away, grace=duration(event.grace_seconds)))
+        case ReplyAudio():
+            start = duration(event.start_seconds)
+            piece = pb.ReplyAudio(turn=event.turn, audio=event.audio, start=start, last=event.is_last)
+            response = pb.ConverseResponse(reply_audio=piece)
+        case Interrupted():
+            reason = _name("INTERRUPTION_REASON_", event.reason)
+            heard, text = duration(event.heard_seconds), event.heard_text
+            stopped = pb.Interrupted(turn=event.turn, heard=heard, heard_text=text, reason=reason)
+            response = pb.ConverseResponse(interrupted=stopped)
         case _:
             raise TypeError(f"A server does not tell {type(event).__name__}: the client makes it.")
     return response
@@ -90,6 +100,7 @@ def reply_of(reply: Reply) -> reply_pb2.Reply:
         speculated=reply.speculated,
         model_versions=reply.model_versions,
         request_id=reply.request_id,
+        speech_text=reply.speech_text,
     )
     for slot in reply.slots:
         message.slots.add(name=slot.name, value=slot.value, text=slot.text, start=slot.start, end=slot.end)
