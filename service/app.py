@@ -34,6 +34,8 @@ from service.api.vivavoce.models import ModelServicer
 from service.grpc_server.doors import Doors
 from service.processes.scheduling import run_ahead, run_in_real_time
 from service.refusals import SHUTTING_DOWN
+from service.security.authentication import authenticator
+from service.security.tls import server_credentials
 from service.sessions.host import SessionHost
 from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations
@@ -190,7 +192,8 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
             _until_exit(cleanup, tasks.create_task(watching, name="triton"))
         cleanup.push_async_callback(rollout.close)
         _until_exit(cleanup, tasks.create_task(prepare(), name="transcript styles"))
-        doors = Doors(config.host, config.port)
+        credentials = server_credentials(config.tls) if config.tls else None
+        doors = Doors(config.host, config.port, authenticator(config), credentials)
         cleanup.push_async_callback(_stop, doors, open_conversations, admission, health_servicer)
         await doors.open_to_callers(handlers, health_servicer)
         if config.recordings_port is not None:

@@ -125,6 +125,11 @@ class Conversation:
             await self._listen(samples, at)
         self.outbox.tell_damage(self._decoder.take_damage())
 
+    @property
+    def audio_seconds(self) -> float:
+        """Seconds of audio that came."""
+        return self._intake.end / MODEL_RATE_HZ
+
     async def add_samples(self, samples: npt.NDArray[np.float32]) -> None:
         """Takes decoded audio in, float32 ``[samples]`` at 16 kHz; waits as :meth:`add_audio` does."""
         await self._listen(samples, self._loop.time())

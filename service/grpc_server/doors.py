@@ -12,9 +12,11 @@ from grpc_reflection.v1alpha import reflection
 
 from service.api.riva.handlers import MAX_RECORDING_BYTES
 from service.grpc_server.admin_socket import default_path, listen_for_admin
+from service.grpc_server.caller_check import CallerCheck
 from service.grpc_server.first_messages import FirstMessages
 from service.grpc_server.listening import defer_silent_connections, listen, raise_file_limit, server_options
 from service.grpc_server.message_gate import MessageGate
+from service.security.authentication import Authenticator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,15 +38,25 @@ class Doors:
     Args:
         host: address to listen on, or ``unix:/path``.
         port: port to listen on; 0 for one that the kernel chooses.
+        authenticator: decides who calls; None: everybody may.
+        credentials: for TLS; None for none. Those who manage models have a socket that is theirs alone.
 
     Attributes:
         address: what callers on this machine can connect to.
         port: the callers' port; 0 where they come over a Unix socket.
     """
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        authenticator: Authenticator | None = None,
+        credentials: grpc.ServerCredentials | None = None,
+    ) -> None:
         self.address, self.port = host, port
         self._host = host
+        self._check = CallerCheck(authenticator or Authenticator())
+        self._credentials = credentials
         self._servers: list[grpc.aio.Server] = []
         self._connections = raise_file_limit()
 
@@ -57,9 +69,9 @@ class Doors:
             ListenError: it cannot be listened on the address.
         """
         options = server_options(self._connections)
-        server = self._server(options, MessageGate(FirstMessages()))
+        server = self._server(options, self._check, MessageGate(FirstMessages()))
         _add(server, handlers, health_servicer)
-        self.address, self.port = listen(server, self._host, self.port)
+        self.address, self.port = listen(server, self._host, self.port, self._credentials)
         await server.start()
         if self.port:
             defer_silent_connections(self.port)
@@ -75,9 +87,9 @@ class Doors:
         """
         one_at_a_time = FirstMessages(limit=1, share=1, protected_seconds=_PROTECTED_SECONDS)
         options = server_options(min(_RECORDING_CONNECTIONS, self._connections), MAX_RECORDING_BYTES)
-        server = self._server(options, MessageGate(one_at_a_time, _RECORDING_SECONDS))
+        server = self._server(options, self._check, MessageGate(one_at_a_time, _RECORDING_SECONDS))
         _add(server, handlers)
-        address, port = listen(server, self._host, port)
+        address, port = listen(server, self._host, port, self._credentials)
         await server.start()
         defer_silent_connections(port)
         logger.info("recordings of up to %d MiB: %s", MAX_RECORDING_BYTES >> 20, address)
