@@ -87,16 +87,51 @@ class Transcript:
 
 
 @dataclass(frozen=True, slots=True)
-class SpeechEnded:
-    """The utterance is over; its last speech ends at sample ``end`` (16 kHz).
+class SpeechPaused:
+    """Speech pauses, and the pause was judged. Told again where the judgement or the text changes.
 
-    ``request_id`` is the caller's name for the request that ended it; "" if none did.
+    Attributes:
+        turn: number of the turn.
+        text: everything that was said in it so far.
+        probability: how probable it is that the turn is over, 0 to 1.
+        start: first sample of the utterance (16 kHz).
+        end: one past its last sample of speech.
+        silence: samples of silence since then.
+    """
+
+    turn: int
+    text: str
+    probability: float
+    start: int
+    end: int
+    silence: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechResumed:
+    """Speech goes on at sample ``start`` (16 kHz), after a pause of which the caller was told."""
+
+    turn: int
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechEnded:
+    """The utterance is over.
+
+    Attributes:
+        turn: number of the turn.
+        end: one past its last sample of speech (16 kHz).
+        reason: what ended it.
+        request_id: the caller's name for the request that ended it; "" if none did.
+        silence: samples of silence since ``end`` that ended it; 0 where something else did.
     """
 
     turn: int
     end: int
     reason: EndReason
     request_id: str = ""
+    silence: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,4 +199,4 @@ class GoingAway:
     grace_seconds: float
 
 
-Message = SpeechBegan | Transcript | SpeechEnded | Reply | Notice | GoingAway
+Message = SpeechBegan | Transcript | SpeechPaused | SpeechResumed | SpeechEnded | Reply | Notice | GoingAway

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pipelines.vad.endpointing import Endpointer, EndpointingConfig
+from pipelines.vad.turn_end import EndpointingMode
 
 if TYPE_CHECKING:
     from pipelines.stages.registry import PlannedStage
@@ -45,6 +46,11 @@ class TurnSettings:
     alternatives: int = 0
     join_samples: int = 0
 
+    @property
+    def judges(self) -> bool:
+        """Whether a model judges pauses; it needs the text that is recognized for speculations."""
+        return self.speculates and self.endpointing.enabled and self.endpointing.mode is EndpointingMode.MODEL
+
 
 class QuietPoint(Struct, frozen=True):
     """The quietest place of a segment so far: where it is cut if it must be."""
@@ -70,6 +76,7 @@ class State(Struct, frozen=True):
         next_turn: number of the next turn.
         next_segment: number of the next segment.
         next_speculation: number of the next speculation.
+        next_pause: number of the next pause.
         half_closed: whether the caller will send nothing more.
         finished: whether the conversation is over.
     """
@@ -87,6 +94,7 @@ class State(Struct, frozen=True):
     next_turn: int = 1
     next_segment: int = 1
     next_speculation: int = 1
+    next_pause: int = 1
     half_closed: bool = False
     finished: bool = False
 
@@ -110,7 +118,15 @@ class State(Struct, frozen=True):
         turn = self.speaking
         if turn is None or not self.withholding or not self.settings.speculates or turn.asr_failed:
             return False
-        return turn.speculation is None or bool(turn.speculation.missing)
+        return turn.speculation is None or bool(turn.speculation.missing) or self.awaits_judgement
+
+    @property
+    def awaits_judgement(self) -> bool:
+        """Whether a model is waited for that judges a pause, or for the text that it judges first."""
+        turn = self.speaking
+        if turn is None or turn.pause is None:
+            return False
+        return turn.pause.awaited or not (turn.pause.asked or turn.decoded or turn.asr_failed)
 
     @property
     def running_stages(self) -> list[tuple[int, int, str]]:
