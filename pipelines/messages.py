@@ -72,6 +72,8 @@ class Transcript:
         confidence: how probable ``text`` is among what was found, 0 to 1; 0 where nothing else was looked for.
         words: when the words were said, in samples of the conversation, where the recognizer tells it.
         request_id: of a final one: the caller's name for the request that ended the utterance; "" if none did.
+        end_probability: of one that is not final: how probable it is that the utterance is over, 0 to 1; 0 where that
+            was not judged.
     """
 
     turn: int
@@ -84,6 +86,7 @@ class Transcript:
     confidence: float = 0.0
     words: tuple[TimedWord, ...] = ()
     request_id: str = ""
+    end_probability: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,11 @@ class SpeechPaused:
     start: int
     end: int
     silence: int
+
+    def transcript(self) -> Transcript:
+        """Returns the pause as a transcript that is not final."""
+        heard_to = self.end + self.silence
+        return Transcript(self.turn, self.text, False, self.start, heard_to, end_probability=self.probability)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,10 +28,13 @@ from vivavoce._client import DEFAULT_TARGET, Client, connect
 from vivavoce._config import (
     DEFAULT_STOP_WINDOW_SECONDS,
     AudioFormat,
+    ConversationUpdate,
     Document,
     Encoding,
     EndOfUtterance,
     Endpointing,
+    EndpointingMode,
+    Patience,
     PhraseHints,
     TypedTurn,
 )
@@ -64,6 +67,7 @@ from vivavoce._events import (
     Transcript,
 )
 from vivavoce._models import ModelAdmin, ModelState, ModelVersion
+from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._recording import Recording, pace, read_audio
 from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
 from vivavoce._requests import AudioChunk, Utterable
@@ -82,11 +86,13 @@ __all__ = [
     "AudioFormat",
     "Client",
     "Conversation",
+    "ConversationUpdate",
     "Document",
     "Encoding",
     "EndOfUtterance",
     "EndReason",
     "Endpointing",
+    "EndpointingMode",
     "Event",
     "GoingAway",
     "GoingAwayReason",
@@ -103,6 +109,7 @@ __all__ = [
     "Notice",
     "NoticeCode",
     "Overloaded",
+    "Patience",
     "PhraseHints",
     "Pronunciation",
     "Reading",
@@ -118,6 +125,8 @@ __all__ = [
     "SpeechBegan",
     "SpeechChunk",
     "SpeechEnded",
+    "SpeechPaused",
+    "SpeechResumed",
     "SpokenSentence",
     "Stage",
     "StageLatency",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TextIO
 
-from vivavoce import Event, GoingAway, Notice, Reconnected, Reply, Transcript
+from vivavoce import Event, GoingAway, Notice, Reconnected, Reply, SpeechPaused, Transcript
 from vivavoce.cli._rows import printable, reconnection, reply_rows
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ class PlainView(AbstractContextManager["PlainView"]):
         match event:
             case Transcript():
                 self._transcript(event)
+            case SpeechPaused():
+                self._words = event.text
+                self._write(f"  {printable(event.text)} ... over with {event.probability:.0%}")
             case Reply():
                 self._reply(event)
             case Notice():

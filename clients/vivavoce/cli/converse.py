@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 import vivavoce
+from vivavoce.cli._turn_taking import endpointing_options, read_endpointing
 from vivavoce.cli.extras import extra
 from vivavoce.cli.options import (
     budget_option,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 @context_options
 @click.option("--no-realtime", is_flag=True, help="Send the audio as fast as the server takes it.")
 @click.option("--one-utterance", is_flag=True, help="The whole file is one turn, as with push-to-talk.")
+@endpointing_options
 @budget_option
 @hint_options
 @variant_option
@@ -52,6 +54,10 @@ def converse(
     context_files: Sequence[Path],
     no_realtime: bool,
     one_utterance: bool,
+    endpointing: str | None,
+    patience: str | None,
+    shortest_silence_ms: int | None,
+    longest_silence_ms: int | None,
     budget_ms: int | None,
     variants: Mapping[str, str],
     hints: Sequence[str],
@@ -71,7 +77,10 @@ def converse(
     phrase_hints = read_hints(hints, hint_files, boost)
     with extra("files", "Reading recordings"):
         recordings = [vivavoce.read_audio(path) for path in files]
-    endpointing = vivavoce.Endpointing(disabled=True) if one_utterance else None
+    chosen = read_endpointing(endpointing, patience, shortest_silence_ms, longest_silence_ms)
+    if one_utterance and chosen is not None:
+        raise click.UsageError("With --one-utterance nothing ends a turn before the file ends: leave the others out.")
+    chosen = vivavoce.Endpointing(disabled=True) if one_utterance else chosen
 
     async def work(view: View) -> None:
         async with vivavoce.connect(server) as client:
@@ -80,7 +89,7 @@ def converse(
                     _speech(recording, realtime=not no_realtime),
                     audio=recording.format,
                     interim_results=True,
-                    endpointing=endpointing,
+                    endpointing=chosen,
                     documents=documents,
                     phrase_hints=phrase_hints,
                     reply_budget_seconds=seconds(budget_ms),

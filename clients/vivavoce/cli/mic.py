@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 import vivavoce
+from vivavoce.cli._turn_taking import endpointing_options, read_endpointing
 from vivavoce.cli.converse import show_conversation
 from vivavoce.cli.extras import extra
 from vivavoce.cli.options import (
@@ -41,6 +42,7 @@ _RECONNECT_SECONDS = 30.0
 @click.option("--list-devices", "wants_list", is_flag=True, help="List the input devices and exit.")
 @server_option
 @context_options
+@endpointing_options
 @budget_option
 @hint_options
 @variant_option
@@ -54,6 +56,10 @@ def mic(
     server: str,
     contexts: Sequence[str],
     context_files: Sequence[Path],
+    endpointing: str | None,
+    patience: str | None,
+    shortest_silence_ms: int | None,
+    longest_silence_ms: int | None,
     budget_ms: int | None,
     variants: Mapping[str, str],
     hints: Sequence[str],
@@ -84,6 +90,7 @@ def mic(
                     microphone,
                     audio=microphone.format,
                     interim_results=True,
+                    endpointing=read_endpointing(endpointing, patience, shortest_silence_ms, longest_silence_ms),
                     documents=documents,
                     phrase_hints=phrase_hints,
                     reply_budget_seconds=seconds(budget_ms),

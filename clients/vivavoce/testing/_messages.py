@@ -21,6 +21,7 @@ from vivavoce._errors import (
     VivavoceError,
 )
 from vivavoce._events import GoingAway, Notice, SpeechBegan, SpeechEnded, Started, Transcript
+from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._reply import Reply
 from vivavoce._status import ERROR_DOMAIN
 from vivavoce.v1 import conversation_pb2 as pb
@@ -59,10 +60,17 @@ def response_of(event: Event) -> pb.ConverseResponse:
             response = pb.ConverseResponse(speech_began=began)
         case Transcript():
             response = pb.ConverseResponse(transcript=_transcript(event))
+        case SpeechPaused():
+            response = pb.ConverseResponse(speech_paused=_paused(event))
+        case SpeechResumed():
+            resumed = pb.SpeechResumed(turn=event.turn, start=duration(event.start_seconds))
+            response = pb.ConverseResponse(speech_resumed=resumed)
         case SpeechEnded():
             reason = _name("END_REASON_", event.reason)
             end = duration(event.end_seconds)
             ended = pb.SpeechEnded(turn=event.turn, end=end, reason=reason, request_id=event.request_id)
+            if event.silence_seconds is not None:
+                ended.silence.CopyFrom(duration(event.silence_seconds))
             response = pb.ConverseResponse(speech_ended=ended)
         case Reply():
             response = pb.ConverseResponse(reply=reply_of(event))
@@ -148,6 +156,17 @@ def _transcript(transcript: Transcript) -> pb.Transcript:
         alternatives=[pb.Alternative(text=one.text, confidence=one.confidence) for one in transcript.alternatives],
         confidence=transcript.confidence or 0.0,
         request_id=transcript.request_id,
+    )
+
+
+def _paused(paused: SpeechPaused) -> pb.SpeechPaused:
+    return pb.SpeechPaused(
+        turn=paused.turn,
+        text=paused.text,
+        probability=paused.probability,
+        start=duration(paused.start_seconds),
+        end=duration(paused.end_seconds),
+        silence=duration(paused.silence_seconds),
     )
 
 
