@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from pipelines.stages.registry import NLU, QA
+from pipelines.stages.registry import NLU, QA, SPEECH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pipelines.models.ports import Alternative, TimedWord, Timing
     from pipelines.stages.answering import Answer, AnswerSearch
     from pipelines.stages.registry import StageOutput
+    from pipelines.stages.speaking import SpokenText
     from pipelines.stages.understanding import Understanding
 
 
@@ -181,6 +182,12 @@ class Reply:
         search = cast("AnswerSearch | None", self.results.get(QA))
         return search.answer if search else None
 
+    @property
+    def speech_text(self) -> str:
+        """What is spoken of the reply; "" where nothing is."""
+        spoken = cast("SpokenText | None", self.results.get(SPEECH))
+        return spoken.text if spoken else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Notice:
@@ -207,4 +214,57 @@ class GoingAway:
     grace_seconds: float
 
 
-Message = SpeechBegan | Transcript | SpeechPaused | SpeechResumed | SpeechEnded | Reply | Notice | GoingAway
+class InterruptionReason(enum.Enum):
+    """What stopped a spoken reply."""
+
+    SPEECH = "SPEECH"
+    TYPED = "TYPED"
+    CANCELLED = "CANCELLED"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyAudio:
+    """The next piece of a spoken reply.
+
+    Attributes:
+        turn: number of the turn.
+        audio: encoded as the conversation's config has it.
+        start_seconds: where the piece begins in the reply's audio.
+        is_last: whether nothing follows.
+    """
+
+    turn: int
+    audio: bytes
+    start_seconds: float
+    is_last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """A spoken reply was stopped.
+
+    Attributes:
+        turn: number of the turn whose reply was spoken.
+        heard_seconds: how much of its audio was heard.
+        heard_text: what of its text was heard, about.
+        reason: what stopped it.
+    """
+
+    turn: int
+    heard_seconds: float
+    heard_text: str
+    reason: InterruptionReason
+
+
+Message = (
+    SpeechBegan
+    | Transcript
+    | SpeechPaused
+    | SpeechResumed
+    | SpeechEnded
+    | Reply
+    | Notice
+    | GoingAway
+    | ReplyAudio
+    | Interrupted
+)

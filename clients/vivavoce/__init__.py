@@ -71,7 +71,9 @@ from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._recording import Recording, pace, read_audio
 from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
 from vivavoce._requests import AudioChunk, Utterable
-from vivavoce._speech import SPEECH_AUDIO, Pronunciation, SpeechChunk, SpokenSentence
+from vivavoce._speech import SpeechChunk, SpokenSentence
+from vivavoce._speech_types import SPEECH_AUDIO, Pronunciation
+from vivavoce._spoken import Interrupted, Interruption, InterruptionReason, ReplyAudio, ReplyVoice
 from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value, ValueKind
 from vivavoce._version import __version__
 
@@ -99,6 +101,9 @@ __all__ = [
     "Incompatible",
     "Intent",
     "IntentCandidate",
+    "Interrupted",
+    "Interruption",
+    "InterruptionReason",
     "InvalidRequest",
     "Latency",
     "MicrophoneUnavailable",
@@ -116,7 +121,9 @@ __all__ = [
     "Reconnected",
     "Recording",
     "Reply",
+    "ReplyAudio",
     "ReplyStatus",
+    "ReplyVoice",
     "ResponseOverdue",
     "ServerError",
     "ServerFailed",

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._reply import Reply
+from vivavoce._spoken import Interrupted, ReplyAudio
 
 
 class EndReason(Enum):
@@ -212,6 +213,8 @@ Event: TypeAlias = (
     | Notice
     | GoingAway
     | Reconnected
+    | ReplyAudio
+    | Interrupted
 )
 """Everything that a conversation tells its caller."""
 

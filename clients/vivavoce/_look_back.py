@@ -15,6 +15,7 @@ from vivavoce._events import EndReason, Event, Notice, NoticeCode, Reconnected, 
 from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._reply import Reply
 from vivavoce._requests import MAX_AUDIO_MESSAGE_BYTES
+from vivavoce._spoken import Interrupted, ReplyAudio
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
@@ -87,17 +88,27 @@ class LookBack:
         """Whether the server is known to owe a reply."""
         return bool(self._marks) or any(not one.answered for one in self._utterances)
 
-    def sent(self, request: pb.ConverseRequest) -> None:
-        """Keeps what was sent. Of too much audio the oldest is dropped."""
-        if request.HasField("update"):
-            self._note_update(request.update)
-            return
-        if not request.HasField("audio"):
-            self._marks.append(_Mark(self._end, request))
-            return
-        self._audio += request.audio
-        if len(self._audio) > self._max_bytes:
-            self._drop_to(self._end - self._max_bytes)
+    def sent(self, request: pb.ConverseRequest) -> pb.ConverseRequest | None:
+        """Keeps what is sent and will be answered. Of too much audio the oldest is dropped.
+
+        Returns:
+            The request, for the present stream; None where it concerns a turn of an earlier one.
+        """
+        match request.WhichOneof("request"):
+            case "audio":
+                self._audio += request.audio
+                if len(self._audio) > self._max_bytes:
+                    self._drop_to(self._end - self._max_bytes)
+            case "update":
+                self._note_update(request.update)
+            case "playback" | "cancel_reply" as kind:
+                control = getattr(request, kind)
+                if control.turn:
+                    control.turn -= self._earlier_turns
+                    return request if control.turn > 0 else None
+            case _:
+                self._marks.append(_Mark(self._end, request))
+        return request
 
     def heard(self, event: Event) -> None:
         """Drops what `event` answers; its position and its turn are those of the present stream.
@@ -127,7 +138,7 @@ class LookBack:
                     name: getattr(event, name) + seconds for name in _PLACES if hasattr(event, name)
                 }
                 return replace(event, turn=event.turn + turns, **places)
-            case Reply():
+            case Reply() | ReplyAudio() | Interrupted():
                 return replace(event, turn=event.turn + turns)
             case Notice(turn=int(turn)):
                 return replace(event, turn=turn + turns)

@@ -5,7 +5,6 @@ What the messages cannot even hold is refused here, as the server would; everyth
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from datetime import timezone
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -33,12 +32,16 @@ from vivavoce._config import (
     TypedTurn,
 )
 from vivavoce._errors import InvalidRequest
+from vivavoce._refusing import refusing
+from vivavoce._spoken_requests import add_interruption, add_reply_audio
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
+
+    from vivavoce._spoken import Interruption, ReplyVoice
 
 AudioChunk: TypeAlias = bytes | bytearray | memoryview | NDArray[np.floating[Any]] | NDArray[np.int16]
 """Audio: bytes in the encoding of the conversation, or samples as an array of shape [n] or [n, channels].
@@ -69,6 +72,8 @@ def conversation_config(  # noqa: PLR0913 - one keyword for each field of the co
     time_zone: str = "",
     current_time: datetime | None = None,
     ignore_engine_hints: bool = False,
+    reply_audio: ReplyVoice | None = None,
+    interruption: Interruption | None = None,
 ) -> pb.ConversationConfig:
     """Makes the first message of a conversation.
 
@@ -87,6 +92,8 @@ def conversation_config(  # noqa: PLR0913 - one keyword for each field of the co
     with refusing("config.variants"):
         config.variants.update(check_variants(variants))
     config.ignore_engine_hints = ignore_engine_hints
+    add_reply_audio(config, reply_audio)
+    add_interruption(config, interruption)
     _add_understanding(config, "config.", max_intents, time_zone, current_time)
     if audio is not None:
         with refusing("config.audio"):
@@ -274,18 +281,3 @@ def _duration(seconds: float) -> duration_pb2.Duration:
     duration = duration_pb2.Duration()
     duration.FromNanoseconds(round(seconds * 1_000_000_000))
     return duration
-
-
-@contextmanager
-def refusing(field: str) -> Iterator[None]:
-    """Turns what protobuf says about a value that it cannot hold into a sentence that names the field."""
-    try:
-        yield
-    except UnicodeEncodeError as error:
-        raise InvalidRequest(
-            "The text is not valid Unicode; send text that can be encoded as UTF-8.", field=field
-        ) from error
-    except TypeError as error:
-        raise TypeError(f"{field} holds a value of another type ({error}); correct it.") from error
-    except (ValueError, OverflowError) as error:
-        raise InvalidRequest(f"{field} holds a number that is out of range; correct it.", field=field) from error

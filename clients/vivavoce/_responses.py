@@ -20,6 +20,7 @@ from vivavoce._events import (
 )
 from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
+from vivavoce._spoken import Interrupted, InterruptionReason, ReplyAudio
 from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value, ValueKind
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
@@ -55,6 +56,7 @@ def reply_event(reply: reply_pb2.Reply) -> Reply:
         request_id=reply.request_id,
         readings=tuple(Reading(_intent(r.intent), tuple(map(_slot, r.slots)), r.start, r.end) for r in reply.readings),
         values=tuple(map(_value, reply.values)),
+        speech_text=reply.speech_text,
     )
 
 
@@ -110,6 +112,15 @@ def _going_away(going_away: pb.GoingAway) -> GoingAway:
     return GoingAway(reason, _seconds(going_away.grace))
 
 
+def _reply_audio(audio: pb.ReplyAudio) -> ReplyAudio:
+    return ReplyAudio(audio.turn, audio.audio, _seconds(audio.start), audio.last)
+
+
+def _interrupted(interrupted: pb.Interrupted) -> Interrupted:
+    reason = _enum(InterruptionReason, pb.InterruptionReason, interrupted.reason, "INTERRUPTION_REASON_")
+    return Interrupted(interrupted.turn, _seconds(interrupted.heard), interrupted.heard_text, reason)
+
+
 def _intent(intent: reply_pb2.Intent) -> Intent:
     kind = _enum(UtteranceKind, reply_pb2.UtteranceKind, intent.kind, "UTTERANCE_KIND_")
     candidates = tuple(IntentCandidate(one.name, one.confidence) for one in intent.candidates)
@@ -159,4 +170,6 @@ _EVENTS: Mapping[str, Callable[[Any], Event]] = {
     "reply": reply_event,
     "notice": _notice,
     "going_away": _going_away,
+    "reply_audio": _reply_audio,
+    "interrupted": _interrupted,
 }

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from pipelines.audio.formats import AudioFormat
     from pipelines.models.ports import PhraseHint, RecognitionOptions
+    from pipelines.speech.reply_voice import ReplyVoice
     from pipelines.stages.answering import Document
 
 
@@ -33,6 +34,7 @@ class ConversationConfig:
         is_bulk: whether nobody waits for single turns, as in a recording: the recognizer is asked for little at a time,
             and after those for whom somebody waits.
         variants: which engine of a role serves it, where several do.
+        reply_voice: how replies are spoken; None: they are not.
     """
 
     audio_format: AudioFormat | None = None
@@ -43,6 +45,7 @@ class ConversationConfig:
     understanding: UnderstandingOptions = dataclasses.field(default_factory=UnderstandingOptions)
     is_bulk: bool = False
     variants: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    reply_voice: ReplyVoice | None = None
 
     def __post_init__(self) -> None:
         check_documents(self.documents, "config.documents")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pipelines.audio.decoding import AudioDecoder
 from pipelines.errors import InvalidInputError
 from pipelines.load.workload import Workload
-from pipelines.messages import AwayReason, GoingAway, Notice, NoticeCode, Reply, SpeechBegan, Transcript
+from pipelines.messages import AwayReason, GoingAway, Reply, SpeechBegan, Transcript
 from pipelines.recognition.phrase_hints import with_engine_hints
 from pipelines.recognition.segments import Segments
 from pipelines.session.config import ConversationConfig
@@ -18,12 +18,13 @@ from pipelines.session.hearing import Hearing
 from pipelines.session.intake import Intake
 from pipelines.session.judging import PauseJudge
 from pipelines.session.outbox import Outbox
+from pipelines.session.reply_speech import ReplySpeech
 from pipelines.session.turn_models import ModelsByTurn
 from pipelines.session.turn_timers import TurnTimers
 from pipelines.stages.registry import ASR, StageRequest
 from pipelines.stages.runner import StageRunner
 from pipelines.stages.shipped import SHIPPED_STAGES
-from pipelines.turns import deadlines, effects, events
+from pipelines.turns import deadlines, effects, events, speech_effects
 from pipelines.turns.machine import step
 from pipelines.turns.state import State
 
@@ -59,6 +60,7 @@ class Conversation:
         outbox: what it has to say.
         last_failure: why a stage failed last; None while none has.
         recognized_samples: audio that it has sent to the recognizer so far, 16 kHz.
+        speech: its spoken replies.
     """
 
     def __init__(
@@ -104,7 +106,9 @@ class Conversation:
         self._running = StageRunner(self._dispatch, self._stage_failed)
         self._pause_judge = PauseJudge(self._dispatch, partial(self._workload.observer.judged, name))
         self._loop = asyncio.get_running_loop()
-        self._timers = TurnTimers(self._pass_deadline)
+        self._timers = TurnTimers(lambda turn: self._dispatch(events.DeadlinePassed(turn)))
+        bulk = self._workload.bulk
+        self.speech = ReplySpeech(config, models, bulk, self.outbox, lambda: self._state, self._dispatch, self._failed)
 
     @property
     def phase(self) -> str:
@@ -122,7 +126,7 @@ class Conversation:
             raise InvalidInputError("audio", "NO_AUDIO_CONFIG", "audio came, but the config names no audio format")
         for samples in self._decoder.decode(data):
             await self._hearing.listen(samples, at)
-        self._tell_damage(self._decoder)
+        self.outbox.tell_damage(self._decoder.take_damage())
 
     async def add_samples(self, samples: npt.NDArray[np.float32]) -> None:
         """Takes decoded audio in, float32 ``[samples]`` at 16 kHz; waits as :meth:`add_audio` does."""
@@ -156,7 +160,7 @@ class Conversation:
         at = self._loop.time()
         if self._decoder is not None:
             self._intake.add(self._decoder.flush())
-            self._tell_damage(self._decoder)
+            self.outbox.tell_damage(self._decoder.take_damage())
             await self._hearing.judge(at)
         self._dispatch(events.HalfClosed(self._intake.end, at))
 
@@ -179,6 +183,7 @@ class Conversation:
         self._hearing.cancel()
         self._running.cancel_all()
         self._pause_judge.cancel()
+        self.speech.cancel_all()
         self.outbox.finish()
         self._told()
 
@@ -191,12 +196,8 @@ class Conversation:
         self.abandon()
         await self._running.wait()
         await self._pause_judge.wait()
+        await self.speech.wait()
         await self._segments.wait()
-
-    def _tell_damage(self, decoder: AudioDecoder) -> None:
-        """Tells what of the audio was left out."""
-        for sentence in decoder.take_damage():
-            self.outbox.put(Notice(NoticeCode.AUDIO_DAMAGED, sentence))
 
     def _hear(self, probabilities: Sequence[float], at: float) -> int:
         """Lets the machine act on windows of audio until a pause has to be judged; returns how many it took."""
@@ -228,7 +229,7 @@ class Conversation:
             self._workload.bulk.note(self, reply_is_due=self._state.reply_is_due, speaks=speaks)
         self._hearing.progressed()
 
-    def _perform(self, effect: effects.Effect) -> None:
+    def _perform(self, effect: effects.Effect) -> None:  # noqa: PLR0912 - one an effect
         match effect:
             case effects.OpenSegment(turn, segment):
                 self._segments.open(segment, self._models.of(turn).recognizer, self._recognition_options())
@@ -256,6 +257,8 @@ class Conversation:
                 self._workload.observer.speculated(self.name, fate)
             case effects.Finish():
                 self.outbox.finish()
+            case speech_effects.SpeechEffect():
+                self.speech.perform(effect)
 
     def _emit(self, message: Message) -> None:
         if isinstance(message, Reply):
@@ -270,9 +273,6 @@ class Conversation:
 
     def _told(self) -> None:
         self._precedence.end(self)
-
-    def _pass_deadline(self, turn: int) -> None:
-        self._dispatch(events.DeadlinePassed(turn))
 
     def _recognition_options(self) -> RecognitionOptions:
         """Returns what is asked of recognition, with the hints of the engine for intents that serves now."""

@@ -6,6 +6,8 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pipelines.turns.speech_effects import SpeechEffect
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -133,6 +135,7 @@ Effect = (
     | Emit
     | CountSpeculation
     | Finish
+    | SpeechEffect
 )
 
 

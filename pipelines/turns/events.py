@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pipelines.models.ports import Hypothesis
+    from pipelines.speech.synthesis import Mark
     from pipelines.stages.registry import PlannedStage, StageOutput
     from pipelines.vad.endpointing import EndpointingConfig
 
@@ -125,6 +126,45 @@ class Abandoned:
     """The caller is gone, or the conversation must end at once."""
 
 
+@dataclass(frozen=True, slots=True)
+class SpeechSent:
+    """A piece of a spoken reply went out: ``seconds`` of audio, and the sentences that were begun in it."""
+
+    turn: int
+    seconds: float
+    at: float
+    marks: tuple[Mark, ...] = ()
+    is_last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechFailed:
+    """A reply cannot be spoken, or not to its end; ``message`` says why."""
+
+    turn: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlaybackReported:
+    """The caller told how far a spoken reply was played."""
+
+    turn: int
+    seconds: float
+    is_finished: bool
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequested:
+    """The caller wants nothing more of a turn's speech; turn 0: of what is spoken now."""
+
+    turn: int
+    at: float
+
+
+SpeechEvent = SpeechSent | SpeechFailed | PlaybackReported | CancelRequested
+
 Event = (
     Heard
     | EndRequested
@@ -140,4 +180,5 @@ Event = (
     | Updated
     | DeadlinePassed
     | Abandoned
+    | SpeechEvent
 )

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 from google.protobuf import duration_pb2
 
 from pipelines import messages
-from pipelines.audio.formats import MODEL_RATE_HZ, AudioFormat, Encoding
+from pipelines.audio.formats import MODEL_RATE_HZ, AudioFormat
 from pipelines.errors import InvalidInputError
 from pipelines.models.ports import PhraseHint, RecognitionOptions
 from pipelines.recognition.phrase_hints import check_alternatives, read_hints
 from pipelines.session.conversation import ConversationConfig
 from pipelines.stages.answering import Document, check_documents
 from pipelines.turns.state import TurnSettings
+from service.api.vivavoce.encodings import to_encoding
 from service.api.vivavoce.endpointing import seconds, to_endpointing
 from service.api.vivavoce.replies import to_duration, to_reply
+from service.api.vivavoce.spoken_replies import to_interrupted, to_interruption, to_reply_audio, to_reply_voice
 from service.api.vivavoce.understood import to_understanding_options
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
@@ -33,15 +35,6 @@ DEFAULT_BUDGET_SECONDS = 0.3
 MAX_TEXT_CHARACTERS = 2_000
 MAX_AUDIO_BYTES = 1 << 20
 
-_ENCODINGS = {
-    pb.AUDIO_ENCODING_LINEAR_PCM: Encoding.LINEAR_PCM,
-    pb.AUDIO_ENCODING_LINEAR_PCM_FLOAT32: Encoding.LINEAR_PCM_FLOAT32,
-    pb.AUDIO_ENCODING_MULAW: Encoding.MULAW,
-    pb.AUDIO_ENCODING_ALAW: Encoding.ALAW,
-    pb.AUDIO_ENCODING_FLAC: Encoding.FLAC,
-    pb.AUDIO_ENCODING_OGGOPUS: Encoding.OGGOPUS,
-    pb.AUDIO_ENCODING_CONTAINER: Encoding.CONTAINER,
-}
 _REASONS = {
     messages.EndReason.SILENCE: pb.END_REASON_SILENCE,
     messages.EndReason.REQUESTED: pb.END_REASON_REQUESTED,
@@ -72,6 +65,7 @@ def to_config(config: pb.ConversationConfig) -> ConversationConfig:
             endpointing=to_endpointing(config.endpointing),
             interim_results=config.interim_results,
             budget_seconds=to_budget(config, "config.reply_budget"),
+            interruption=to_interruption(config.interruption),
         ),
         documents=to_documents(config.documents),
         recognition=RecognitionOptions(
@@ -80,6 +74,7 @@ def to_config(config: pb.ConversationConfig) -> ConversationConfig:
         ),
         engine_hints=not config.ignore_engine_hints,
         understanding=to_understanding_options(config, "config."),
+        reply_voice=to_reply_voice(config),
     )
 
 
@@ -162,9 +157,7 @@ def to_budget(holder: pb.ConversationConfig | pb.AskRequest, field: str) -> floa
     return budget
 
 
-def to_response(  # noqa: PLR0911 - a line a message
-    message: messages.Message, now_seconds: float
-) -> pb.ConverseResponse:
+def to_response(message: messages.Message, now_seconds: float) -> pb.ConverseResponse:  # noqa: PLR0911 - one a message
     """Writes what a conversation says; ``now_seconds`` is its clock, from which a reply's latency is told."""
     match message:
         case messages.SpeechBegan():
@@ -188,20 +181,14 @@ def to_response(  # noqa: PLR0911 - a line a message
         case messages.GoingAway():
             away = pb.GoingAway(reason=_AWAY[message.reason], grace=to_duration(message.grace_seconds))
             return pb.ConverseResponse(going_away=away)
+        case messages.ReplyAudio():
+            return to_reply_audio(message)
+        case messages.Interrupted():
+            return to_interrupted(message)
 
 
 def _to_audio_format(audio: pb.AudioConfig) -> AudioFormat:
     return AudioFormat(to_encoding(audio.encoding, "config.audio.encoding"), audio.sample_rate_hz, audio.channel_count)
-
-
-def to_encoding(number: pb.AudioEncoding, field: str) -> Encoding:
-    """Reads an encoding; raises InvalidInputError where it is missing or unknown."""
-    if (encoding := _ENCODINGS.get(number)) is None:
-        known = ", ".join(encoding.value for encoding in Encoding)
-        raise InvalidInputError(
-            field, "UNKNOWN_ENCODING", f"the audio encoding is missing or unknown: choose one of {known}"
-        )
-    return encoding
 
 
 def _paused(paused: messages.SpeechPaused) -> pb.SpeechPaused:
