@@ -47,6 +47,7 @@ from vivavoce._errors import (
     ServerError,
     ServerFailed,
     ServerUnavailable,
+    SpeakerUnavailable,
     VivavoceError,
 )
 from vivavoce._events import (
@@ -122,6 +123,7 @@ __all__ = [
     "ServerFailed",
     "ServerUnavailable",
     "Slot",
+    "SpeakerUnavailable",
     "SpeechBegan",
     "SpeechChunk",
     "SpeechEnded",

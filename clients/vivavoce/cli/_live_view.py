@@ -10,8 +10,8 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from vivavoce import Event, GoingAway, Notice, Reconnected, Reply, SpeechBegan, Transcript
-from vivavoce.cli._rows import Row, printable, reconnection, reply_rows
+from vivavoce import Event, GoingAway, Interrupted, Notice, Reconnected, Reply, SpeechBegan, Transcript
+from vivavoce.cli._rows import Row, interruption, printable, reconnection, reply_rows
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -70,6 +70,8 @@ class LiveView(AbstractContextManager["LiveView"]):
             case GoingAway():
                 warning = f"The server ends the conversation in {event.grace_seconds:.0f} s."
                 self._console.print(Text(warning, style="yellow"))
+            case Interrupted():
+                self._console.print(Text(interruption(event), style="yellow"))
             case Reconnected():
                 self._clear_words()
                 self._console.print(Text(reconnection(event), style="yellow"))
