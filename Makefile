@@ -22,7 +22,7 @@ setup: $(READY) ## make .venv with everything installed and built; the others ca
 # The client and the server, both editable.
 PACKAGES := --editable './clients[mic,wyoming]' --editable
 
-$(READY): pyproject.toml clients/pyproject.toml $(CONSTRAINTS) $(wildcard modelkit/moonshine*.py)
+$(READY): pyproject.toml clients/pyproject.toml $(CONSTRAINTS) $(wildcard modelkit/moonshine*.py) modelkit/smart_turn.py
 	@echo "==> making $(VENV) (about a minute)"
 	@$(PYTHON) --version | grep -q 'Python 3\.11\.' || { echo "Python 3.11 is needed: set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
@@ -31,6 +31,8 @@ $(READY): pyproject.toml clients/pyproject.toml $(CONSTRAINTS) $(wildcard modelk
 	$(BIN)/uv pip install --python $(BIN)/python --constraint $(CONSTRAINTS) $(PACKAGES) '.[serve,dev]'
 	@echo "==> building the speech recognition model"
 	$(BIN)/python -m modelkit.moonshine
+	@echo "==> building the model of the end of a turn"
+	$(BIN)/python -m modelkit.smart_turn
 	@touch $@
 
 .PHONY: setup-train
@@ -124,4 +126,4 @@ constraints: ## choose the versions of all dependencies anew
 
 .PHONY: clean
 clean: ## remove what setup made
-	rm -rf $(VENV) site model_repository/asr/1/moonshine-tiny-en
+	rm -rf $(VENV) site model_repository/asr/1/moonshine-tiny-en model_repository/end_of_turn/1/smart-turn

@@ -19,6 +19,7 @@ INTENT_SLOT = "intent_slot"
 QA = "qa"
 PUNCTUATION = "punctuation"
 TTS = "tts"
+END_OF_TURN = "end_of_turn"
 
 ModelT = TypeVar("ModelT")
 

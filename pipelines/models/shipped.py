@@ -6,12 +6,43 @@ import numpy as np
 from numpy import typing as npt
 
 from pipelines.audio.formats import MODEL_RATE_HZ
-from pipelines.models.contracts import ASR, INTENT_SLOT, PUNCTUATION, QA, TTS, EngineContract, EngineRegistry
+from pipelines.models.contracts import (
+    ASR,
+    END_OF_TURN,
+    INTENT_SLOT,
+    PUNCTUATION,
+    QA,
+    TTS,
+    EngineContract,
+    EngineRegistry,
+)
 from pipelines.models.triton.engines import TritonAnswers, TritonIntents, TritonPunctuation, TritonRecognizer
 from pipelines.models.triton.synthesis import TritonSynthesizer
-from pipelines.models.versions.held import HeldAnswers, HeldIntents, HeldPunctuation, HeldRecognizer, HeldSynthesizer
-from pipelines.models.versions.probes import AnswerProbe, IntentProbe, PunctuationProbe, SpeechProbe, SynthesisProbe
-from pipelines.models.versions.smoke_file import read_intent, read_punctuated, read_question, read_speech, read_spoken
+from pipelines.models.triton.turn_end import TritonEndOfTurn
+from pipelines.models.versions.held import (
+    HeldAnswers,
+    HeldEndOfTurn,
+    HeldIntents,
+    HeldPunctuation,
+    HeldRecognizer,
+    HeldSynthesizer,
+)
+from pipelines.models.versions.probes import (
+    AnswerProbe,
+    IntentProbe,
+    PauseProbe,
+    PunctuationProbe,
+    SpeechProbe,
+    SynthesisProbe,
+)
+from pipelines.models.versions.smoke_file import (
+    read_intent,
+    read_pause,
+    read_punctuated,
+    read_question,
+    read_speech,
+    read_spoken,
+)
 
 _DOCUMENT = (
     "The lighthouse on the northern cape was built in 1848 and stands forty metres high. Its lamp was lit by oil until "
@@ -89,6 +120,20 @@ SHIPPED = EngineRegistry(
         probes=(SynthesisProbe("Yes."), SynthesisProbe("The ferry leaves at nine, and comes back in the evening.")),
         heartbeat=SynthesisProbe("Yes."),
         read_example=read_spoken,
+        is_required=False,
+    ),
+    EngineContract(
+        role=END_OF_TURN,
+        tensors=frozenset(("AUDIO", "TEXT", "PROBABILITY", "COMPUTE_MS")),
+        client=TritonEndOfTurn,
+        held=HeldEndOfTurn,
+        probes=(
+            PauseProbe(_murmur(1.0), ""),
+            PauseProbe(_murmur(3.0), "turn on the lights in the kitchen"),
+            PauseProbe(_murmur(9.0), "turn on the lights in the"),
+        ),
+        heartbeat=PauseProbe(_murmur(0.3), ""),
+        read_example=read_pause,
         is_required=False,
     ),
 )

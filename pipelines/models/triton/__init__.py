@@ -10,6 +10,7 @@ from pipelines.models.triton.diagnosis import Diagnosis, diagnose
 from pipelines.models.triton.engines import TritonAnswers, TritonIntents, TritonPunctuation, TritonRecognizer
 from pipelines.models.triton.settings import ModelSettings, SettingError, adjusted
 from pipelines.models.triton.synthesis import TritonSynthesizer
+from pipelines.models.triton.turn_end import TritonEndOfTurn
 
 __all__ = [
     "BadConfigError",
@@ -18,6 +19,7 @@ __all__ = [
     "SettingError",
     "TritonAnswers",
     "TritonClient",
+    "TritonEndOfTurn",
     "TritonIntents",
     "TritonPunctuation",
     "TritonRecognizer",

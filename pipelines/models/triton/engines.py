@@ -22,9 +22,8 @@ from pipelines.models.ports import (
     IntentPrediction,
     SlotSpan,
     TimedWord,
-    Timing,
 )
-from pipelines.models.triton.packing import tensor
+from pipelines.models.triton.packing import tensor, timing
 from pipelines.recognition.phrase_hints import read_hints
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ class TritonSequence:
             text=result.as_numpy("TRANSCRIPT")[0, 0].decode(),
             covered_samples=int(result.as_numpy("DECODED_SAMPLES")[0, 0]),
             is_final=bool(result.as_numpy("IS_FINAL")[0, 0]),
-            timing=_timing(began, result),
+            timing=timing(began, result),
             alternatives=_alternatives(result),
             words=_words(result),
             # What DECODE brought, END brings again, and only with END the times of the words come.
@@ -124,7 +123,7 @@ class TritonIntents:
                 SlotSpan(name.decode(), int(start), int(end), value.decode())
                 for name, (start, end), value in zip(*columns, strict=True)
             ),
-            timing=_timing(began, result),
+            timing=timing(began, result),
             **_kind(result),
         )
 
@@ -153,8 +152,8 @@ class TritonAnswers:
         result = await self._client.infer(self._model, inputs, due=due)
         start, end = (int(position) for position in result.as_numpy("ANSWER_SPAN").reshape(-1))
         score = float(result.as_numpy("SCORE").reshape(-1)[0])
-        timing = _timing(began, result)
-        return AnswerSpan(None, None, score, timing) if start < 0 else AnswerSpan(start, end, score, timing)
+        took = timing(began, result)
+        return AnswerSpan(None, None, score, took) if start < 0 else AnswerSpan(start, end, score, took)
 
 
 class TritonPunctuation:
@@ -221,10 +220,3 @@ def _words(result: triton.InferResult) -> tuple[TimedWord, ...]:
 def _text(name: str, text: str, *, batched: bool = False) -> triton.InferInput:
     values = np.array([text.encode()], np.object_)
     return tensor(name, values.reshape(1, 1) if batched else values, "BYTES")
-
-
-def _timing(began: float, result: triton.InferResult) -> Timing:
-    """Splits the time since ``began`` into the engine's own work and all the rest."""
-    total = time.monotonic() - began
-    compute = min(total, float(result.as_numpy("COMPUTE_MS").reshape(-1)[0]) / 1000)
-    return Timing(total - compute, compute)

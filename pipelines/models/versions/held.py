@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         SpeechSequence,
     )
     from pipelines.models.synthesis_port import SpeechPart, Synthesizer
+    from pipelines.models.turn_end_port import EndOfTurnModel, TurnEnd
 
 ModelT = TypeVar("ModelT")
 
@@ -164,3 +165,15 @@ class HeldSynthesizer:
             async with contextlib.aclosing(model.speak(parts, voice, seed)) as speech:
                 async for samples in speech:
                     yield samples
+
+
+class HeldEndOfTurn:
+    """Detection of the end of a turn whose version is held by every request."""
+
+    def __init__(self, version: ServedVersion[EndOfTurnModel]) -> None:
+        self._version = version
+
+    async def judge(self, samples: npt.NDArray[np.float32], text: str, due: float | None = None) -> TurnEnd:
+        """Judges a pause; see ``pipelines.models.turn_end_port.EndOfTurnModel``."""
+        with self._version.held() as model:
+            return await model.judge(samples, text, due)

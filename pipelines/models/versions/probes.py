@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         SpeechSequence,
     )
     from pipelines.models.synthesis_port import Synthesizer
+    from pipelines.models.turn_end_port import EndOfTurnModel
 
 ModelT_contra = TypeVar("ModelT_contra", contravariant=True)
 
@@ -33,6 +34,7 @@ _SAME_WORDS = 0.75
 _SAME_SECONDS = 0.25
 _CHUNK_SAMPLES = round(0.4 * MODEL_RATE_HZ)
 _END_SECONDS = 5.0
+_EVEN = 0.5
 
 
 class MalformedAnswerError(ValueError):
@@ -184,6 +186,28 @@ class SynthesisProbe:
         if not spoken:
             raise MalformedAnswerError("a text is not spoken at all")
         return self.seconds is None or abs(spoken - self.seconds) <= _SAME_SECONDS * self.seconds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PauseProbe:
+    """A pause.
+
+    Attributes:
+        audio: sound up to now, the pause included, float32 ``[samples]`` at 16 kHz.
+        text: recognized words so far.
+        is_over: whether the turn is over; None when any judgement will do.
+    """
+
+    audio: npt.NDArray[np.float32]
+    text: str
+    is_over: bool | None = None
+
+    async def ask(self, model: EndOfTurnModel) -> bool:
+        """See :class:`Probe`."""
+        found = await model.judge(self.audio, self.text)
+        if not 0 <= found.probability <= 1:
+            raise MalformedAnswerError("the end of a turn has a score that is no probability")
+        return self.is_over in {None, found.probability >= _EVEN}
 
 
 async def _end(sequence: SpeechSequence) -> None:

@@ -9,11 +9,21 @@ import soundfile
 
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
-from pipelines.models.versions.probes import AnswerProbe, IntentProbe, PunctuationProbe, SpeechProbe, SynthesisProbe
+from pipelines.models.versions.probes import (
+    AnswerProbe,
+    IntentProbe,
+    PauseProbe,
+    PunctuationProbe,
+    SpeechProbe,
+    SynthesisProbe,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    import numpy as np
+    import numpy.typing as npt
 
     from pipelines.models.versions.probes import Probe
 
@@ -79,11 +89,25 @@ def read_spoken(fields: Mapping[str, Any], _: Path) -> SynthesisProbe:
 
 def read_speech(fields: Mapping[str, Any], folder: Path) -> SpeechProbe:
     """Reads the name of a recording in ``folder`` with what is said in it."""
+    return SpeechProbe(_recording(fields, folder), _str(fields, "text"))
+
+
+def read_pause(fields: Mapping[str, Any], folder: Path) -> PauseProbe:
+    """Reads the name of a recording in ``folder`` that ends in a pause, with its words and whether the turn is over."""
+    if not isinstance(fields["text"], str):
+        raise TypeError("text")
+    if not isinstance(fields["is_over"], bool):
+        raise TypeError("is_over")
+    return PauseProbe(_recording(fields, folder), fields["text"], fields["is_over"])
+
+
+def _recording(fields: Mapping[str, Any], folder: Path) -> npt.NDArray[np.float32]:
     name = _str(fields, "audio")
     audio, rate = soundfile.read(folder / name, dtype="float32")
     if rate != MODEL_RATE_HZ or audio.ndim != 1:
         raise ValueError(f"{name} is not 16 kHz mono")
-    return SpeechProbe(audio, _str(fields, "text"))
+    recording: npt.NDArray[np.float32] = audio
+    return recording
 
 
 def _str(fields: Mapping[str, Any], name: str) -> str:

@@ -7,7 +7,8 @@ slots too where they are given. ``qa``: ``{"question", "document", "answer"}``, 
 when one of the answers, expected and given, holds the other, or both are none. ``asr``: ``{"audio", "text"}`` with the
 name of a file beside it (16 kHz mono); right when three quarters of the words are the same.
 ``punctuation``: ``{"text", "punctuated"}``; right when the text is written so, mark for mark. ``tts``: ``{"text",
-"seconds"}``; right when speaking it takes that long, within a quarter.
+"seconds"}``; right when speaking it takes that long, within a quarter. ``end_of_turn``: ``{"audio", "text",
+"is_over"}``, the recording ending in a pause; right when the probability lies on that side of a half.
 
 Without such a file a few examples without labels are tried: what comes back must have the right form. In both cases
 the median answer must come within the budget of a reply, or, where the machine is too busy for that, take at most

@@ -17,6 +17,7 @@ from pipelines.models.ports import (
     SlotSpan,
     Timing,
 )
+from pipelines.models.turn_end_port import TurnEnd
 from tests.unit.pipelines.speech.fake_synthesizer import FakeSynthesizer
 
 if TYPE_CHECKING:
@@ -37,10 +38,13 @@ class FakeModels:
 
     Attributes:
         recognition_seconds, understanding_seconds, answering_seconds: how long each model takes.
-        fail: names of the models that refuse: ``asr``, ``nlu``, ``qa``, ``punctuation``.
+        fail: names of the models that refuse: ``asr``, ``nlu``, ``qa``, ``punctuation``, ``end_of_turn``.
         sequences: every sequence that was opened.
         words: what is recognized in all audio, if it is not one word a second.
         answers_anything: whether documents hold answers.
+        judging_seconds: how long judging a pause takes.
+        judgements: probabilities that the turn is over, one a pause that is judged; the last lasts for ever.
+        judged: samples and text of every pause that was judged.
     """
 
     recognition_seconds: float = 0.05
@@ -54,6 +58,9 @@ class FakeModels:
     synthesizer: FakeSynthesizer = field(default_factory=FakeSynthesizer)
     words: str = ""
     answers_anything: bool = True
+    judging_seconds: float = 0.03
+    judgements: list[float] = field(default_factory=lambda: [0.5])
+    judged: list[tuple[int, str]] = field(default_factory=list)
     turns_begun: int = 0
     turns_released: int = 0
 
@@ -111,6 +118,14 @@ class FakeModels:
 
     def speak(self, parts: Sequence[SpeechPart], voice: str, seed: int) -> AsyncGenerator[np.ndarray, None]:
         return self.synthesizer.speak(parts, voice, seed)
+
+    async def judge(self, samples: npt.NDArray[np.float32], text: str, due: float | None = None) -> TurnEnd:
+        self.judged.append((len(samples), text))
+        probability = self.judgements.pop(0) if len(self.judgements) > 1 else self.judgements[0]
+        await asyncio.sleep(self.judging_seconds)
+        if "end_of_turn" in self.fail:
+            raise self.error
+        return TurnEnd(probability, INSTANT)
 
     async def punctuate(self, texts: Sequence[str]) -> list[str]:
         self.punctuated.append(list(texts))

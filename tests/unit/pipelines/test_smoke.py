@@ -17,6 +17,7 @@ from pipelines.models.versions.probes import (
     AnswerProbe,
     IntentProbe,
     MalformedAnswerError,
+    PauseProbe,
     PunctuationProbe,
     SpeechProbe,
 )
@@ -106,6 +107,20 @@ async def test_punctuation_may_change_all_but_the_words(written: list[str]):
 async def test_punctuation_that_changes_the_words_has_the_wrong_form(written: list[str]):
     with pytest.raises(MalformedAnswerError):
         await PunctuationProbe("when does it leave").ask(Saying(written))
+
+
+@pytest.mark.parametrize(("is_over", "right"), [(None, True), (True, True), (False, False)])
+async def test_a_judgement_is_right_on_its_side_of_a_half(is_over: bool | None, right: bool):
+    model = FakeModels(judging_seconds=0, judgements=[0.5])
+    assert await PauseProbe(np.zeros(1600, np.float32), "hello", is_over).ask(model) is right
+    assert model.judged == [(1600, "hello")]
+
+
+@pytest.mark.parametrize("probability", [-0.1, 1.1, float("nan")])
+async def test_a_judgement_is_a_probability(probability: float):
+    model = FakeModels(judging_seconds=0, judgements=[probability])
+    with pytest.raises(MalformedAnswerError):
+        await PauseProbe(np.zeros(1600, np.float32), "hello").ask(model)
 
 
 async def test_speech_is_right_when_most_words_are():

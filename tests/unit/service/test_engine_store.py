@@ -178,7 +178,7 @@ async def test_an_optional_engine_is_held_where_the_service_begins_with_one(tmp_
     (repository / "punctuation").unlink()
     without = EngineStore(repository)
     assert not without.holds("punctuation")
-    with pytest.raises(InvalidInputError, match="must hold one of asr, intent_slot, qa, tts, but"):
+    with pytest.raises(InvalidInputError, match="must hold one of asr, intent_slot, qa, tts, end_of_turn, but"):
         await without.check(tmp_path / "engine")
 
 

@@ -1,0 +1,147 @@
+"""Builds the sound part of the ``end_of_turn`` model: ``python -m modelkit.smart_turn``.
+
+Smart Turn v3.2 (Daily, BSD 2-Clause licence) comes inside the wheel of ``pipecat-ai``. The wheel is downloaded, not
+installed: nothing else of it is needed. Wheel and network are checked against the sums below. The graph is that of the
+package with two more outputs, from which our own part judges. Running it again does nothing unless the sums or this
+file have changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+import onnx
+
+PACKAGE = "pipecat-ai==1.14.0"
+WHEEL_SHA256 = "0352f504b44e78bdf524e45af4bc759601c835b9b7dc195efe5e03384b974a44"
+MEMBER = "pipecat/audio/turn/smart_turn/data/smart-turn-v3.2-cpu.onnx"
+NETWORK_SHA256 = "2bb026316b14a660486a75b1733cd3fbab8c2fd0314dc9af7be49f8cca967e4f"
+TARGET = Path(__file__).resolve().parent.parent / "model_repository" / "end_of_turn" / "1" / "smart-turn" / "sound.onnx"
+
+_TAPPED = {"linear_28": "logit", "layer_norm_8": "frames", "sum_1": "summary"}
+"""Inner tensors of the network, and what they are called as outputs."""
+
+
+class SmartTurnError(RuntimeError):
+    """The network cannot be had, or is not the expected one; the message says what to do."""
+
+
+def download(folder: Path) -> Path:
+    """Downloads the wheel into a folder, with the package sources that pip is configured for.
+
+    Raises:
+        SmartTurnError: there is no such wheel, or it is another one.
+    """
+    wanted = folder / "requirements.txt"
+    wanted.write_text(f"{PACKAGE} --hash=sha256:{WHEEL_SHA256}\n")
+    command = ["download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:"]
+    arguments = [*command, "--require-hashes", "--dest", str(folder), "--requirement", str(wanted)]
+    done = subprocess.run(  # noqa: S603 - arguments of our own
+        [sys.executable, "-m", "pip", *arguments], check=False, capture_output=True, text=True
+    )
+    wheels = sorted(folder.glob("*.whl"))
+    if done.returncode or not wheels:
+        raise SmartTurnError(
+            f"{PACKAGE} cannot be downloaded: check the network and pip's package index, or name the wheel with "
+            f"--wheel\n{done.stderr.strip()}"
+        )
+    return wheels[0]
+
+
+def read_network(wheel: Path) -> bytes:
+    """Reads the network out of the wheel.
+
+    Raises:
+        SmartTurnError: it is not there, or another one.
+    """
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            network = archive.read(MEMBER)
+    except (OSError, KeyError, zipfile.BadZipFile) as error:
+        raise SmartTurnError(f"{wheel} holds no Smart Turn: download {PACKAGE} ({error})") from error
+    if hashlib.sha256(network).hexdigest() != NETWORK_SHA256:
+        raise SmartTurnError(f"{wheel} holds another Smart Turn than that of {PACKAGE}: download that version")
+    return network
+
+
+def tapped(network: bytes) -> onnx.ModelProto:
+    """Returns the graph with its inner judgement as outputs.
+
+    The input is ``input_features`` float32 ``[pauses, 80, 800]``. Outputs are ``logit`` ``[pauses, 1]``, positive where
+    the turn is over, ``frames`` ``[pauses, 400, 384]``, 20 ms each, and ``summary`` ``[pauses, 384]``, their mean with
+    the weights that the network gives them.
+    """
+    model = onnx.load_from_string(network)
+    del model.graph.output[:]
+    for inner, name in _TAPPED.items():
+        model.graph.node.append(onnx.helper.make_node("Identity", [inner], [name]))
+        model.graph.output.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None))
+    _drop_unused(model.graph)
+    return model
+
+
+def _drop_unused(graph: onnx.GraphProto) -> None:
+    """Drops nodes and weights that no output needs."""
+    wanted = {output.name for output in graph.output}
+    kept = []
+    for node in reversed(graph.node):
+        if wanted & set(node.output):
+            wanted |= set(node.input)
+            kept.append(node)
+    del graph.node[:]
+    graph.node.extend(reversed(kept))
+    read = [tensor for tensor in graph.initializer if tensor.name in wanted]
+    del graph.initializer[:]
+    graph.initializer.extend(read)
+
+
+def build(target: Path, wheel: Path | None = None) -> bool:
+    """Writes the graph, unless it is there.
+
+    Args:
+        target: the file.
+        wheel: the wheel of the package; None to download it.
+
+    Returns:
+        Whether anything was written.
+
+    Raises:
+        SmartTurnError: the network cannot be had.
+    """
+    mark = target.with_suffix(".built")
+    fingerprint = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+    if target.exists() and mark.exists() and mark.read_text() == fingerprint:
+        return False
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".building-") as folder:
+        network = read_network(wheel or download(Path(folder)))
+        built = Path(folder, target.name)
+        built.write_bytes(tapped(network).SerializeToString())
+        built.rename(target)
+    mark.write_text(fingerprint)
+    return True
+
+
+def main() -> int:
+    """Builds the network and says what was done; returns the exit status."""
+    parser = argparse.ArgumentParser(description=f"Build the sound part of end_of_turn from the wheel of {PACKAGE}.")
+    parser.add_argument("--target", type=Path, default=TARGET, help="file to write (default: %(default)s)")
+    parser.add_argument("--wheel", type=Path, help="the wheel, where it need not be downloaded")
+    options = parser.parse_args()
+    try:
+        written = build(options.target, options.wheel)
+    except SmartTurnError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"{'Built' if written else 'Up to date:'} {options.target}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
