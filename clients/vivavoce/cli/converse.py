@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 import vivavoce
-from vivavoce.cli._speech_file import SpeechFile
 from vivavoce.cli.extras import extra
 from vivavoce.cli.options import (
     FileToWrite,
@@ -27,6 +26,7 @@ from vivavoce.cli.options import (
     variant_option,
     voice_option,
 )
+from vivavoce.cli.speech_file import SpeechFile
 from vivavoce.cli.views import View, choose_view
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import soundfile
 import vivavoce
 from tests.virtual_time import Clock
 from vivavoce.cli import run
-from vivavoce.cli._speech_file import SpeechFile
+from vivavoce.cli.speech_file import SpeechFile
 from vivavoce.testing import Turn, scripted
 
 if TYPE_CHECKING:
