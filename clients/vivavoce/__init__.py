@@ -28,10 +28,13 @@ from vivavoce._client import DEFAULT_TARGET, Client, connect
 from vivavoce._config import (
     DEFAULT_STOP_WINDOW_SECONDS,
     AudioFormat,
+    ConversationUpdate,
     Document,
     Encoding,
     EndOfUtterance,
     Endpointing,
+    EndpointingMode,
+    Patience,
     PhraseHints,
     TypedTurn,
 )
@@ -47,6 +50,7 @@ from vivavoce._errors import (
     ServerError,
     ServerFailed,
     ServerUnavailable,
+    SpeakerUnavailable,
     VivavoceError,
 )
 from vivavoce._events import (
@@ -64,6 +68,7 @@ from vivavoce._events import (
     Transcript,
 )
 from vivavoce._models import ModelAdmin, ModelState, ModelVersion
+from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._recording import Recording, pace, read_audio
 from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
 from vivavoce._requests import AudioChunk, Utterable
@@ -84,11 +89,13 @@ __all__ = [
     "AudioFormat",
     "Client",
     "Conversation",
+    "ConversationUpdate",
     "Document",
     "Encoding",
     "EndOfUtterance",
     "EndReason",
     "Endpointing",
+    "EndpointingMode",
     "Event",
     "GoingAway",
     "GoingAwayReason",
@@ -108,6 +115,7 @@ __all__ = [
     "Notice",
     "NoticeCode",
     "Overloaded",
+    "Patience",
     "PhraseHints",
     "Pronunciation",
     "Reading",
@@ -122,9 +130,12 @@ __all__ = [
     "ServerFailed",
     "ServerUnavailable",
     "Slot",
+    "SpeakerUnavailable",
     "SpeechBegan",
     "SpeechChunk",
     "SpeechEnded",
+    "SpeechPaused",
+    "SpeechResumed",
     "SpokenSentence",
     "Stage",
     "StageLatency",

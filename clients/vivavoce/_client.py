@@ -120,7 +120,8 @@ class Client:
 
         Args:
             audio_chunks: What is said, chunk by chunk: bytes in the encoding of `audio`, or arrays of floats (-1 to 1)
-                or int16 of shape [n] (mono) or [n, channels]; among them `EndOfUtterance()` and `TypedTurn(text)`. An
+                or int16 of shape [n] (mono) or [n, channels]; among them `EndOfUtterance()`, `TypedTurn(text)` and
+                `ConversationUpdate(...)`. An
                 asynchronous iterator is asked for more than was sent yet, up to a bound, and an asynchronous
                 generator is closed when the conversation ends.
             audio: Format of the audio; None when only typed turns are sent.

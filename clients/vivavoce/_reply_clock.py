@@ -5,9 +5,9 @@ message that is depends on what ended the utterance:
 
 - `EndOfUtterance` and typed turns: that message itself, which the reply names (not by a server of before 0.2);
 - the end of the audio: the half-close;
-- silence: the audio chunk that completes the stop window, counted from where the server heard the last speech end. It
-  is known only where bytes tell durations (not for FLAC, OGGOPUS and CONTAINER), and not when the server, having
-  forgiven some noise, ended the utterance before that chunk was sent.
+- silence: the audio chunk that completes the silence that the server tells (an older one does not: its stop window),
+  counted from where it heard the last speech end. It is known only where bytes tell durations (not for FLAC, OGGOPUS
+  and CONTAINER), and not when the server, having forgiven some noise, ended the utterance before that chunk was sent.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ class ReplyClock:
             case EndReason.HALF_CLOSE:
                 return self._half_closed
             case EndReason.SILENCE:
-                return self._moment_of(ended.end_seconds + self._stop_window_seconds)
+                told = ended.silence_seconds
+                return self._moment_of(ended.end_seconds + (self._stop_window_seconds if told is None else told))
             case _:  # The reply names the request that ended it.
                 return None
 

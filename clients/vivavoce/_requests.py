@@ -21,7 +21,16 @@ from vivavoce._checks import (
     check_text,
     check_variants,
 )
-from vivavoce._config import AudioFormat, Document, Encoding, EndOfUtterance, Endpointing, PhraseHints, TypedTurn
+from vivavoce._config import (
+    AudioFormat,
+    ConversationUpdate,
+    Document,
+    Encoding,
+    EndOfUtterance,
+    Endpointing,
+    PhraseHints,
+    TypedTurn,
+)
 from vivavoce._errors import InvalidRequest
 from vivavoce._refusing import refusing
 from vivavoce._spoken_requests import add_interruption, add_reply_audio
@@ -39,7 +48,7 @@ AudioChunk: TypeAlias = bytes | bytearray | memoryview | NDArray[np.floating[Any
 
 Floats lie between -1 and 1."""
 
-Utterable: TypeAlias = AudioChunk | EndOfUtterance | TypedTurn
+Utterable: TypeAlias = AudioChunk | EndOfUtterance | TypedTurn | ConversationUpdate
 """Everything that a caller may put among the audio chunks."""
 
 # Far below the server's limit of 1 MiB, so that a bounded number of messages is a bounded amount of memory. Every
@@ -77,7 +86,7 @@ def conversation_config(  # noqa: PLR0913 - one keyword for each field of the co
     listed, hints = check_documents(documents), check_hints(phrase_hints)
     with refusing("config"):
         config = pb.ConversationConfig(interim_results=interim_results, documents=_documents(listed))
-        config.phrase_hints.extend(pb.PhraseHints(phrases=h.phrases, boost=h.boost) for h in hints)
+        config.phrase_hints.extend(map(_hints, hints))
     with refusing("config.max_alternatives"):
         config.max_alternatives = max_alternatives
     with refusing("config.variants"):
@@ -170,8 +179,31 @@ def utterance_requests(
             with refusing("text"):
                 request = pb.ConverseRequest(text=text)
             yield _named(request, request_id or made_up_id)
+        case ConversationUpdate():
+            yield pb.ConverseRequest(update=_update(said))
         case _:
             yield from _audio_requests(_encode(said, audio or AudioFormat()))
+
+
+def _update(update: ConversationUpdate) -> pb.ConversationUpdate:
+    check_endpointing(update.endpointing)
+    message = pb.ConversationUpdate()
+    if update.endpointing is not None:
+        with refusing("update.endpointing"):
+            message.endpointing.CopyFrom(_endpointing(update.endpointing))
+    if update.documents is not None:
+        listed = check_documents(update.documents)
+        with refusing("update.documents"):
+            message.documents.CopyFrom(pb.DocumentList(documents=_documents(listed)))
+    if update.phrase_hints is not None:
+        hints = check_hints(update.phrase_hints)
+        with refusing("update.phrase_hints"):
+            message.phrase_hints.CopyFrom(pb.PhraseHintsList(groups=map(_hints, hints)))
+    return message
+
+
+def _hints(hints: PhraseHints) -> pb.PhraseHints:
+    return pb.PhraseHints(phrases=hints.phrases, boost=hints.boost)
 
 
 def _named(request: pb.ConverseRequest, request_id: str) -> pb.ConverseRequest:
@@ -230,11 +262,18 @@ def _endpointing(endpointing: Endpointing) -> pb.EndpointingConfig:
         disabled=endpointing.disabled,
         start_threshold=endpointing.start_threshold,
         stop_threshold=endpointing.stop_threshold,
+        mode=None if endpointing.mode is None else endpointing.mode.value,
+        patience=None if endpointing.patience is None else endpointing.patience.value,
     )
-    if endpointing.start_window_seconds is not None:
-        config.start_window.CopyFrom(_duration(endpointing.start_window_seconds))
-    if endpointing.stop_window_seconds is not None:
-        config.stop_window.CopyFrom(_duration(endpointing.stop_window_seconds))
+    durations = {
+        "start_window": endpointing.start_window_seconds,
+        "stop_window": endpointing.stop_window_seconds,
+        "shortest_silence": endpointing.shortest_silence_seconds,
+        "longest_silence": endpointing.longest_silence_seconds,
+    }
+    for name, seconds in durations.items():
+        if seconds is not None:
+            getattr(config, name).CopyFrom(_duration(seconds))
     return config
 
 

@@ -18,6 +18,7 @@ from vivavoce._events import (
     Started,
     Transcript,
 )
+from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
 from vivavoce._spoken import Interrupted, InterruptionReason, ReplyAudio
 from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value, ValueKind
@@ -82,7 +83,23 @@ def _transcript(transcript: pb.Transcript) -> Transcript:
 
 def _speech_ended(ended: pb.SpeechEnded) -> SpeechEnded:
     reason = _enum(EndReason, pb.EndReason, ended.reason, "END_REASON_")
-    return SpeechEnded(ended.turn, _seconds(ended.end), reason, ended.request_id)
+    silence_seconds = _seconds(ended.silence) if ended.HasField("silence") else None
+    return SpeechEnded(ended.turn, _seconds(ended.end), reason, ended.request_id, silence_seconds)
+
+
+def _speech_paused(paused: pb.SpeechPaused) -> SpeechPaused:
+    return SpeechPaused(
+        turn=paused.turn,
+        text=paused.text,
+        probability=paused.probability,
+        start_seconds=_seconds(paused.start),
+        end_seconds=_seconds(paused.end),
+        silence_seconds=_seconds(paused.silence),
+    )
+
+
+def _speech_resumed(resumed: pb.SpeechResumed) -> SpeechResumed:
+    return SpeechResumed(resumed.turn, _seconds(resumed.start))
 
 
 def _notice(notice: pb.Notice) -> Notice:
@@ -147,6 +164,8 @@ _EVENTS: Mapping[str, Callable[[Any], Event]] = {
     "started": _started,
     "speech_began": _speech_began,
     "transcript": _transcript,
+    "speech_paused": _speech_paused,
+    "speech_resumed": _speech_resumed,
     "speech_ended": _speech_ended,
     "reply": reply_event,
     "notice": _notice,

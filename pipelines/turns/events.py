@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pipelines.models.ports import Hypothesis
     from pipelines.speech.synthesis import Mark
-    from pipelines.stages.registry import StageOutput
+    from pipelines.stages.registry import PlannedStage, StageOutput
+    from pipelines.vad.endpointing import EndpointingConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,24 @@ class StageFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class PauseJudged:
+    """The model has judged a pause; ``probability`` is that of the turn being over, None where it did not answer."""
+
+    turn: int
+    pause: int
+    probability: float | None
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """The caller holds the conversation differently from now on; what is None stays as it is."""
+
+    endpointing: EndpointingConfig | None = None
+    stages: tuple[PlannedStage, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class DeadlinePassed:
     """The budget of a turn's reply is used up."""
 
@@ -157,6 +176,8 @@ Event = (
     | StageYielded
     | StageFinished
     | StageFailed
+    | PauseJudged
+    | Updated
     | DeadlinePassed
     | Abandoned
     | SpeechEvent

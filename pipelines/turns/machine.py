@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.turns import events, listening, replying, speaking
+from pipelines.turns import events, listening, pausing, replying, speaking
 from pipelines.turns.effects import AbandonSegment, CancelStage, Finish
 
 if TYPE_CHECKING:
@@ -63,12 +64,24 @@ def _dispatch(state: State, event: events.Event) -> tuple[State, tuple[Effect, .
             return replying.stage_finished(state, event)
         case events.StageFailed():
             return replying.stage_failed(state, event)
+        case events.PauseJudged():
+            return listening.pause_judged(state, event)
+        case events.Updated():
+            return _updated(state, event), ()
         case events.DeadlinePassed():
             return replying.deadline_passed(state, event)
         case events.Abandoned():
             return _abandon(state)
         case events.SpeechSent() | events.SpeechFailed() | events.PlaybackReported() | events.CancelRequested():
             return speaking.take(state, event)
+
+
+def _updated(state: State, event: events.Updated) -> State:
+    """Changes what the caller chose; a pause under way is judged by it as well."""
+    endpointing = event.endpointing or state.settings.endpointing
+    stages = state.settings.stages if event.stages is None else event.stages
+    settings = dataclasses.replace(state.settings, endpointing=endpointing, stages=stages)
+    return replace(state, settings=settings, endpointer=replace(state.endpointer, config=endpointing))
 
 
 def _given_up(before: State, after: State, event: events.Event) -> tuple[Effect, ...]:
@@ -83,6 +96,7 @@ def _given_up(before: State, after: State, event: events.Event) -> tuple[Effect,
 
 def _abandon(state: State) -> tuple[State, tuple[Effect, ...]]:
     """Gives up everything under way, so that no sequence is left open."""
+    judging = pausing.give_up(state.speaking) if state.speaking else ()
     unfinished = [segment.number for turn in state.turns for segment in turn.segments if not segment.final]
     finished = replace(state, speaking=None, ending=(), voicing=(), finished=True)
-    return finished, tuple(AbandonSegment(number) for number in unfinished)
+    return finished, (*judging, *(AbandonSegment(number) for number in unfinished))

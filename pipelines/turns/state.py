@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from pipelines.stages.registry import SPEECH
 from pipelines.turns.interruption import InterruptionConfig
 from pipelines.vad.endpointing import Endpointer, EndpointingConfig
+from pipelines.vad.turn_end import EndpointingMode
 
 if TYPE_CHECKING:
     from pipelines.stages.registry import PlannedStage
@@ -55,6 +56,11 @@ class TurnSettings:
         """Whether replies are spoken."""
         return any(stage.name == SPEECH for stage in self.stages)
 
+    @property
+    def judges(self) -> bool:
+        """Whether a model judges pauses; it needs the text that is recognized for speculations."""
+        return self.speculates and self.endpointing.enabled and self.endpointing.mode is EndpointingMode.MODEL
+
 
 class QuietPoint(Struct, frozen=True):
     """The quietest place of a segment so far: where it is cut if it must be."""
@@ -80,6 +86,7 @@ class State(Struct, frozen=True):
         next_turn: number of the next turn.
         next_segment: number of the next segment.
         next_speculation: number of the next speculation.
+        next_pause: number of the next pause.
         half_closed: whether the caller will send nothing more.
         finished: whether the conversation is over.
         voicing: the reply that is spoken, until it was played, and those that wait behind it.
@@ -99,6 +106,7 @@ class State(Struct, frozen=True):
     next_turn: int = 1
     next_segment: int = 1
     next_speculation: int = 1
+    next_pause: int = 1
     half_closed: bool = False
     finished: bool = False
     voicing: tuple[Voicing, ...] = ()
@@ -124,7 +132,15 @@ class State(Struct, frozen=True):
         turn = self.speaking
         if turn is None or not self.withholding or not self.settings.speculates or turn.asr_failed:
             return False
-        return turn.speculation is None or bool(turn.speculation.missing)
+        return turn.speculation is None or bool(turn.speculation.missing) or self.awaits_judgement
+
+    @property
+    def awaits_judgement(self) -> bool:
+        """Whether a model is waited for that judges a pause, or for the text that it judges first."""
+        turn = self.speaking
+        if turn is None or turn.pause is None:
+            return False
+        return turn.pause.awaited or not (turn.pause.asked or turn.decoded or turn.asr_failed)
 
     @property
     def running_stages(self) -> list[tuple[int, int, str]]:

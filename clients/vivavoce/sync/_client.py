@@ -94,7 +94,9 @@ class Conversation(Iterator["Event"]):
         return self._exchange.ended
 
     def send(self, said: Utterable) -> None:
-        """Says something: audio, `EndOfUtterance()` or `TypedTurn(text)`. Waits while too much is not sent yet.
+        """Says something: audio, `EndOfUtterance()`, `TypedTurn(text)` or `ConversationUpdate(...)`.
+
+        Waits while too much is not sent yet.
 
         Raises:
             RuntimeError: Everything was said, or the conversation has ended; iterating tells why.

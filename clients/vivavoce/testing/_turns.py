@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from vivavoce._config import AudioFormat, Encoding
 from vivavoce._events import EndReason, Event, Notice, NoticeCode, SpeechBegan, SpeechEnded, Started, Transcript
+from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage
 from vivavoce._spoken import Interrupted, InterruptionReason, ReplyAudio
 from vivavoce.testing._messages import abort, reply_of, response_of
@@ -38,6 +39,9 @@ class Turn:
     """The final transcript; of a typed turn, the text that is answered so."""
     partials: tuple[str, ...] = ()
     """Transcripts that are told before, if `interim_results` are wanted."""
+    pauses: tuple[tuple[str, float], ...] = ()
+    """Pauses that are told before, each as the text so far and the probability that the turn is over. Speech goes on
+    after each whose text is not the final transcript."""
     intent: Intent | None = _NO_INTENT
     """Intent of the reply."""
     slots: tuple[Slot, ...] = ()
@@ -202,9 +206,16 @@ class _Conversation:
             yield Notice(NoticeCode.NO_SPEECH, "nobody has spoken: send audio first", None, request_id)
             return
         number, text = self._spoken_number, turn.transcript
+        yield from self._pauses(turn, number)
         yield SpeechEnded(number, self._position, reason, request_id)
         yield Transcript(number, text, True, self._began, self._position, request_id=request_id)
         yield from self._replied(turn, number, text, request_id)
+
+    def _pauses(self, turn: Turn, number: int) -> Iterator[Event]:
+        for text, probability in turn.pauses:
+            yield SpeechPaused(number, text, probability, self._began, self._position, 0.0)
+            if text != turn.transcript:
+                yield SpeechResumed(number, self._position)
 
     def _replied(self, turn: Turn, number: int, text: str, request_id: str) -> Iterator[Event]:
         time.sleep(turn.delay_seconds)

@@ -64,6 +64,23 @@ DICTS = [
         {"event": "speech_ended", "turn": 1, "end_s": 1.5, "reason": "SILENCE"},
     ),
     (
+        vivavoce.SpeechEnded(1, 1.5, vivavoce.EndReason.SILENCE, silence_seconds=0.2561),
+        {"event": "speech_ended", "turn": 1, "end_s": 1.5, "reason": "SILENCE", "silence_s": 0.256},
+    ),
+    (
+        vivavoce.SpeechPaused(1, "turn on", 0.31416, 0.25, 1.5, 0.2241),
+        {
+            "event": "speech_paused",
+            "turn": 1,
+            "text": "turn on",
+            "probability": 0.3142,
+            "start_s": 0.25,
+            "end_s": 1.5,
+            "silence_s": 0.224,
+        },
+    ),
+    (vivavoce.SpeechResumed(1, 2.5), {"event": "speech_resumed", "turn": 1, "start_s": 2.5}),
+    (
         vivavoce.SpeechEnded(1, 1.5, vivavoce.EndReason.REQUESTED, "a"),
         {"event": "speech_ended", "turn": 1, "end_s": 1.5, "reason": "REQUESTED", "request_id": "a"},
     ),
