@@ -135,6 +135,14 @@ def _restart_without_grpc_log() -> None:
 @click.option("--jwt-issuer", metavar="NAME", help="The issuer that a JWT must name.")
 @click.option("--jwt-audience", metavar="NAME", help="The audience that a JWT must be for.")
 @click.option(
+    "--limit",
+    "limits",
+    metavar="NAME=N",
+    multiple=True,
+    help="What a principal may have whose token says nothing else: conversations, audio_seconds_per_minute, "
+    "typed_turns_per_second or recording_bytes. May be repeated.",
+)
+@click.option(
     "--insecure",
     is_flag=True,
     help="Listen beyond this machine without TLS, or to everybody.",

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta
 
 from service.security.principal import NO_LIMITS, PrincipalLimits
-from service.security.tls import TlsFiles
+from service.security.tls_files import TlsFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -100,6 +100,9 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 KEYS = ServiceConfig.__struct_fields__
 
+_PAIRS = frozenset(("variants", "limits"))
+"""Keys whose value is a table, and ``NAME=VALUE`` pairs on the command line and in the environment."""
+
 _TYPES = get_type_hints(ServiceConfig, include_extras=True)
 
 
@@ -121,7 +124,7 @@ def load_config(
         if text := environment.get(PREFIX + key.upper()):
             values[key] = _value(key, _split(key, text), f"environment variable {PREFIX}{key.upper()}")
     for key, value in flags.items():
-        given = _pairs(value) if key == "variants" and not isinstance(value, dict) else value
+        given = _pairs(value) if key in _PAIRS and not isinstance(value, dict) else value
         # From where the command was called; the service may work elsewhere.
         values[key] = _beside(Path.cwd(), _value(key, given, f"--{key.replace('_', '-')}"))
     config = ServiceConfig(**values)
@@ -156,13 +159,13 @@ def _split(key: str, text: str) -> object:
     """Makes of text what the key takes: a list of paths, or a level in capitals."""
     if key == "engines":
         return text.split(os.pathsep)
-    if key == "variants":
+    if key in _PAIRS:
         return _pairs(text.split(os.pathsep))
     return text.upper() if key == "log_level" else text
 
 
 def _pairs(texts: Iterable[str]) -> dict[str, str]:
-    """Reads ``NAME=DIR`` pairs."""
+    """Reads ``NAME=VALUE`` pairs."""
     return {name: path for name, _, path in (text.partition("=") for text in texts)}
 
 

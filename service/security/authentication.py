@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Protocol
 from pipelines.errors import ErrorKind
 from service.refusals import ServiceError
 from service.security.jwt import JwtVerifier, looks_like_jwt
-from service.security.principal import ANONYMOUS, Principal, PrincipalLimits
+from service.security.principal import Principal, PrincipalLimits
 from service.security.tokens import TokenFile
 
 if TYPE_CHECKING:
     from service.config import ServiceConfig
 
-MAX_TOKEN_LENGTH = 8192
+MAX_TOKEN_LENGTH = 4096
+"""gRPC itself takes headers of 8 KiB together."""
 _SCHEME = "bearer "
 
 
@@ -96,7 +97,7 @@ def authenticator(config: ServiceConfig) -> Authenticator:
 
     Raises:
         OSError: a file cannot be read.
-        ValueError: one cannot be used.
+        UnusableFileError: one cannot be used.
     """
     limits = config.limits
     jwts = None
@@ -104,6 +105,3 @@ def authenticator(config: ServiceConfig) -> Authenticator:
         jwts = JwtVerifier(config.jwt_keys, str(config.jwt_issuer), str(config.jwt_audience), limits)
     tokens = TokenFile(config.tokens) if config.tokens is not None else None
     return Authenticator(tokens, jwts, certificates=config.client_ca is not None, limits=limits)
-
-
-__all__ = ["ANONYMOUS", "Authenticator", "UnauthenticatedError", "authenticator"]

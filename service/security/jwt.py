@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import jwt
 
 from service.security.principal import Principal, PrincipalLimits
-from service.security.watched_file import WatchedFiles
+from service.security.watched_file import UnusableFileError, WatchedFiles
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +39,7 @@ class JwtVerifier:
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it holds no key that can be used.
+        UnusableFileError: it holds no key that can be used.
     """
 
     def __init__(self, keys: Path, issuer: str, audience: str, limits: PrincipalLimits) -> None:
@@ -86,13 +86,13 @@ def _read_keys(path: Path) -> list[jwt.PyJWK]:
     """Returns the public keys of a JWKS file.
 
     Raises:
-        ValueError: there is none.
+        UnusableFileError: there is none.
     """
     try:
         found = jwt.PyJWKSet.from_json(path.read_text(encoding="utf-8")).keys
     except (jwt.PyJWTError, ValueError, AttributeError, TypeError) as error:
-        raise ValueError(f"{path} is no JWKS file: {error}") from error
+        raise UnusableFileError(f"{path} is no JWKS file: {error}") from error
     keys = [key for key in found if key.algorithm_name in ALGORITHMS]
     if not keys:
-        raise ValueError(f"{path} has no public key for one of {', '.join(ALGORITHMS)}: add one")
+        raise UnusableFileError(f"{path} has no public key for one of {', '.join(ALGORITHMS)}: add one")
     return keys

@@ -3,40 +3,24 @@
 from __future__ import annotations
 
 import ssl
-from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import grpc
 
-from service.security.watched_file import WatchedFiles
+from service.security.watched_file import UnusableFileError, WatchedFiles
 
-
-@dataclass(frozen=True, slots=True)
-class TlsFiles:
-    """Where certificate and key lie.
-
-    Attributes:
-        cert: the service's certificate and those above it, PEM.
-        key: its private key, PEM, not encrypted.
-        client_ca: certificates of those who sign callers' certificates, PEM; None where callers need none.
-    """
-
-    cert: Path
-    key: Path
-    client_ca: Path | None = None
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        """All files."""
-        return (self.cert, self.key) if self.client_ca is None else (self.cert, self.key, self.client_ca)
+if TYPE_CHECKING:
+    from service.security.tls_files import TlsFiles
 
 
 def server_credentials(files: TlsFiles) -> grpc.ServerCredentials:
-    """Returns the credentials of a server. Handshakes after a change of the files have the new ones.
+    """Returns the credentials of one server: gRPC gives the first certificates to the server that asks first.
+
+    Handshakes after a change of the files have the new ones.
 
     Raises:
         OSError: a file cannot be read.
-        ValueError: certificate and key do not go together, or are none.
+        UnusableFileError: certificate and key do not go together, or are none.
     """
     watched = WatchedFiles(files.paths, lambda: _read(files))
     last = first = watched.get()
@@ -63,7 +47,7 @@ def _read(files: TlsFiles) -> grpc.ServerCertificateConfiguration:
     try:
         context.load_cert_chain(files.cert, files.key, password=_no_password)
     except ssl.SSLError as error:
-        raise ValueError(
+        raise UnusableFileError(
             f"{files.cert} and {files.key} are no certificate and its key in PEM ({error.reason}): check both files"
         ) from error
     authorities = None
@@ -71,7 +55,9 @@ def _read(files: TlsFiles) -> grpc.ServerCertificateConfiguration:
         try:
             context.load_verify_locations(files.client_ca)
         except ssl.SSLError as error:
-            raise ValueError(f"{files.client_ca} holds no certificate in PEM ({error.reason}): check it") from error
+            raise UnusableFileError(
+                f"{files.client_ca} holds no certificate in PEM ({error.reason}): check it"
+            ) from error
         authorities = files.client_ca.read_bytes()
     pair = (files.key.read_bytes(), files.cert.read_bytes())
     return grpc.ssl_server_certificate_configuration([pair], root_certificates=authorities)

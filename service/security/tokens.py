@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from service.security.principal import NO_LIMITS, Principal, PrincipalLimits
-from service.security.watched_file import WatchedFiles
+from service.security.watched_file import UnusableFileError, WatchedFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +63,7 @@ class TokenFile:
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is no list of tokens; the message names the place and the cure.
+        UnusableFileError: it is no list of tokens; the message names the place and the cure.
     """
 
     def __init__(self, path: Path, now: Callable[[], dt.datetime] | None = None) -> None:
@@ -85,15 +85,15 @@ def read_tokens(path: Path) -> dict[str, TokenEntry]:
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it is no list of tokens.
+        UnusableFileError: it is no list of tokens.
     """
     try:
         found = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _TokenList)
     except (msgspec.ValidationError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is no token file: {error}; `vivavoce token NAME` writes an entry") from error
+        raise UnusableFileError(f"{path} is no token file: {error}; `vivavoce token NAME` writes an entry") from error
     entries = {entry.sha256: entry for entry in found.token}
     if len(entries) < len(found.token):
-        raise ValueError(f"{path} has the same token twice: make another one with `vivavoce token`")
+        raise UnusableFileError(f"{path} has the same token twice: make another one with `vivavoce token`")
     return entries
 
 

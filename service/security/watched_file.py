@@ -18,6 +18,10 @@ CHECK_SECONDS = 1.0
 """How often at most the file system is asked whether files have changed."""
 
 
+class UnusableFileError(ValueError):
+    """What stands in a file cannot be used; the message names the file and the cure."""
+
+
 class WatchedFiles(Generic[_T]):
     """What files hold. Where a change cannot be used, what was there before counts on, and the log says why.
 
@@ -25,12 +29,12 @@ class WatchedFiles(Generic[_T]):
 
     Args:
         paths: the files.
-        read: makes their value; raises OSError or ValueError where that cannot be done.
+        read: makes their value; raises OSError or UnusableFileError where that cannot be done.
         clock: monotonic, in seconds.
 
     Raises:
         OSError: a file cannot be read.
-        ValueError: what stands in one cannot be used.
+        UnusableFileError: what stands in one cannot be used.
     """
 
     def __init__(
@@ -57,7 +61,7 @@ class WatchedFiles(Generic[_T]):
                 return
             self._seen = states
             self._value = self._read()
-        except (OSError, ValueError) as error:
+        except (OSError, UnusableFileError) as error:
             logger.warning("%s changed and cannot be used, so what was there before counts on: %s", self._names, error)
         else:
             logger.info("%s changed and was read anew", self._names)
