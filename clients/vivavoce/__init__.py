@@ -50,6 +50,7 @@ from vivavoce._errors import (
     ServerError,
     ServerFailed,
     ServerUnavailable,
+    SpeakerUnavailable,
     VivavoceError,
 )
 from vivavoce._events import (
@@ -129,6 +130,7 @@ __all__ = [
     "ServerFailed",
     "ServerUnavailable",
     "Slot",
+    "SpeakerUnavailable",
     "SpeechBegan",
     "SpeechChunk",
     "SpeechEnded",

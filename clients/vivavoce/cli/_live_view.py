@@ -13,6 +13,7 @@ from rich.text import Text
 from vivavoce import (
     Event,
     GoingAway,
+    Interrupted,
     Notice,
     Reconnected,
     Reply,
@@ -21,7 +22,7 @@ from vivavoce import (
     SpeechResumed,
     Transcript,
 )
-from vivavoce.cli._rows import Row, printable, reconnection, reply_rows
+from vivavoce.cli._rows import Row, interruption, printable, reconnection, reply_rows
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -84,6 +85,8 @@ class LiveView(AbstractContextManager["LiveView"]):
             case GoingAway():
                 warning = f"The server ends the conversation in {event.grace_seconds:.0f} s."
                 self._console.print(Text(warning, style="yellow"))
+            case Interrupted():
+                self._console.print(Text(interruption(event), style="yellow"))
             case Reconnected():
                 self._clear_words()
                 self._console.print(Text(reconnection(event), style="yellow"))
