@@ -5,18 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from engines.turn.sound import SoundNetwork
+from engines.turn.judge import Judge
+from engines.turn.sound import SoundNetwork, silence_seconds
+from engines.turn.words import WordNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    import numpy as np
     import numpy.typing as npt
 
-SOUND = "smart-turn/sound.onnx"
-"""The network for sound, from the folder of the model's version."""
+SOUND = "smart-turn/recent.onnx"
+"""The network for sound, from the folder of the model's version; the other files lie in that folder."""
+WORDS, TOKENIZER, JUDGE = "words.int8.onnx", "tokenizer.json", "judge.npz"
 
 
 class DetectorFilesError(RuntimeError):
@@ -45,6 +47,7 @@ class Detector:
 
     Raises:
         DetectorFilesError: a file is missing.
+        JudgeFileError: the file of weights is damaged.
     """
 
     def __init__(self, folder: Path, threads: int = 1) -> None:
@@ -53,7 +56,14 @@ class Detector:
                 f"{folder / SOUND} is missing: run `make setup`, or `python -m modelkit.smart_turn`, and start again"
             )
         self._sound = SoundNetwork(folder / SOUND, threads)
+        self._words = WordNetwork(folder / WORDS, folder / TOKENIZER, threads)
+        self._judge = Judge.load(folder / JUDGE)
 
     def judge(self, pauses: Sequence[Pause]) -> list[float]:
         """Returns for each pause the probability that the turn is over."""
-        return [1 / (1 + np.exp(-self._sound.hear(pause.samples).logit)) for pause in pauses]
+        read = self._words.read([pause.text for pause in pauses])
+        return [self._judge_one(pause, logit) for pause, logit in zip(pauses, read, strict=True)]
+
+    def _judge_one(self, pause: Pause, word_logit: float | None) -> float:
+        silence = silence_seconds(pause.samples)
+        return self._judge.probability(self._sound.hear(pause.samples), silence, word_logit)

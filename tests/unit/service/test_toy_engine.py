@@ -238,7 +238,9 @@ async def test_an_engine_directory_of_the_toy_becomes_a_version(tmp_path: Path):
         await store.add(files, 2)
         assert 'name: "toy_mood.2"' in (repository / f"{MOOD}.2" / "config.pbtxt").read_text()
         shutil.rmtree(folder / "triton")
-        with pytest.raises(InvalidInputError, match=f"one of asr, intent_slot, qa, punctuation, tts, end_of_turn, {MOOD}"):
+        with pytest.raises(
+            InvalidInputError, match=f"one of asr, intent_slot, qa, punctuation, tts, end_of_turn, {MOOD}"
+        ):
             await store.check(folder)
 
 
