@@ -21,8 +21,9 @@ from rich.console import Console
 from rich.table import Table
 
 import vivavoce
-from demo.manifest import Utterance, utterances
+from demo.manifest import FOLDER, Utterance, utterances
 from demo.server import ServerError, running_server
+from demo.spoken import NAME, SpokenConversation
 from modelkit.moonshine import AssetsError, find_assets
 from vivavoce.cli.converse import show_conversation
 from vivavoce.cli.views import DEFAULT_BUDGET_SECONDS, View, choose_view, milliseconds
@@ -45,6 +46,8 @@ class Tally:
     """Every reply."""
     failed: list[str] = field(default_factory=list)
     """The recordings that got no reply, or one in which a stage had failed."""
+    kept: list[Path] = field(default_factory=list)
+    """The files that were written."""
 
 
 async def demonstrate(console: Console, log: Path) -> Tally:
@@ -77,6 +80,11 @@ async def _converse_all(client: vivavoce.Client, view: View, tally: Tally) -> No
     novel = vivavoce.read_audio(find_assets().parent / "two_cities.wav")
     name = f"a human voice: the first {NOVEL_SECONDS:g} s of two_cities.wav"
     await _speak(client, view, tally, name, novel, _beginning(novel), [])
+    spoken = SpokenConversation(client, FOLDER)
+    tally.replies += await spoken.hold(view)
+    tally.kept += (spoken.sound, spoken.picture)
+    if not spoken.interrupted:
+        tally.failed.append(NAME)
 
 
 async def _speak(
@@ -154,6 +162,8 @@ def main() -> int:
         except KeyboardInterrupt:
             return 130
     _show_table(console, tally)
+    for path in tally.kept:
+        console.print(f"The spoken conversation is kept in {path}.", markup=False, soft_wrap=True)
     for name in tally.failed:
         console.print(f"No whole reply came to the {name}.", markup=False)
     return 1 if tally.failed else 0

@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from pipelines.stages.registry import NLU, QA
+from pipelines.stages.registry import NLU, QA, SPEECH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pipelines.models.ports import Alternative, TimedWord, Timing
     from pipelines.stages.answering import Answer, AnswerSearch
     from pipelines.stages.registry import StageOutput
+    from pipelines.stages.speaking import SpokenText
     from pipelines.stages.understanding import Understanding
 
 
@@ -72,6 +73,8 @@ class Transcript:
         confidence: how probable ``text`` is among what was found, 0 to 1; 0 where nothing else was looked for.
         words: when the words were said, in samples of the conversation, where the recognizer tells it.
         request_id: of a final one: the caller's name for the request that ended the utterance; "" if none did.
+        end_probability: of one that is not final: how probable it is that the utterance is over, 0 to 1; 0 where that
+            was not judged.
     """
 
     turn: int
@@ -84,19 +87,60 @@ class Transcript:
     confidence: float = 0.0
     words: tuple[TimedWord, ...] = ()
     request_id: str = ""
+    end_probability: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechPaused:
+    """Speech pauses, and the pause was judged. Told again where the judgement or the text changes.
+
+    Attributes:
+        turn: number of the turn.
+        text: everything that was said in it so far.
+        probability: how probable it is that the turn is over, 0 to 1.
+        start: first sample of the utterance (16 kHz).
+        end: one past its last sample of speech.
+        silence: samples of silence since then.
+    """
+
+    turn: int
+    text: str
+    probability: float
+    start: int
+    end: int
+    silence: int
+
+    def transcript(self) -> Transcript:
+        """Returns the pause as a transcript that is not final."""
+        heard_to = self.end + self.silence
+        return Transcript(self.turn, self.text, False, self.start, heard_to, end_probability=self.probability)
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechResumed:
+    """Speech goes on at sample ``start`` (16 kHz), after a pause of which the caller was told."""
+
+    turn: int
+    start: int
 
 
 @dataclass(frozen=True, slots=True)
 class SpeechEnded:
-    """The utterance is over; its last speech ends at sample ``end`` (16 kHz).
+    """The utterance is over.
 
-    ``request_id`` is the caller's name for the request that ended it; "" if none did.
+    Attributes:
+        turn: number of the turn.
+        end: one past its last sample of speech (16 kHz).
+        reason: what ended it.
+        request_id: the caller's name for the request that ended it; "" if none did.
+        silence: samples of silence since ``end`` that ended it; 0 where something else did.
     """
 
     turn: int
     end: int
     reason: EndReason
     request_id: str = ""
+    silence: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +182,12 @@ class Reply:
         search = cast("AnswerSearch | None", self.results.get(QA))
         return search.answer if search else None
 
+    @property
+    def speech_text(self) -> str:
+        """What is spoken of the reply; "" where nothing is."""
+        spoken = cast("SpokenText | None", self.results.get(SPEECH))
+        return spoken.text if spoken else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Notice:
@@ -164,4 +214,57 @@ class GoingAway:
     grace_seconds: float
 
 
-Message = SpeechBegan | Transcript | SpeechEnded | Reply | Notice | GoingAway
+class InterruptionReason(enum.Enum):
+    """What stopped a spoken reply."""
+
+    SPEECH = "SPEECH"
+    TYPED = "TYPED"
+    CANCELLED = "CANCELLED"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyAudio:
+    """The next piece of a spoken reply.
+
+    Attributes:
+        turn: number of the turn.
+        audio: encoded as the conversation's config has it.
+        start_seconds: where the piece begins in the reply's audio.
+        is_last: whether nothing follows.
+    """
+
+    turn: int
+    audio: bytes
+    start_seconds: float
+    is_last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """A spoken reply was stopped.
+
+    Attributes:
+        turn: number of the turn whose reply was spoken.
+        heard_seconds: how much of its audio was heard.
+        heard_text: what of its text was heard, about.
+        reason: what stopped it.
+    """
+
+    turn: int
+    heard_seconds: float
+    heard_text: str
+    reason: InterruptionReason
+
+
+Message = (
+    SpeechBegan
+    | Transcript
+    | SpeechPaused
+    | SpeechResumed
+    | SpeechEnded
+    | Reply
+    | Notice
+    | GoingAway
+    | ReplyAudio
+    | Interrupted
+)

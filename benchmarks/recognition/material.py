@@ -13,7 +13,8 @@ from benchmarks.conversation import TWO_CITIES
 from benchmarks.sla.material import DEMONSTRATION, RATE_HZ, read_items
 from benchmarks.sla.material import samples as read_samples
 from modelkit.moonshine import find_assets
-from pipelines.turns.listening import PREROLL, SOFT_LIMIT, SOFT_PAUSE, SPECULATION_WINDOWS
+from pipelines.turns.listening import PREROLL, SOFT_LIMIT, SOFT_PAUSE
+from pipelines.turns.pausing import SPECULATION_WINDOWS
 from pipelines.vad.endpointing import Boundary, Endpointer, EndpointingConfig
 from pipelines.vad.voice_activity import WINDOW_SAMPLES, SileroModel, is_speech
 

@@ -28,10 +28,13 @@ from vivavoce._client import DEFAULT_TARGET, Client, connect
 from vivavoce._config import (
     DEFAULT_STOP_WINDOW_SECONDS,
     AudioFormat,
+    ConversationUpdate,
     Document,
     Encoding,
     EndOfUtterance,
     Endpointing,
+    EndpointingMode,
+    Patience,
     PhraseHints,
     TypedTurn,
 )
@@ -47,6 +50,7 @@ from vivavoce._errors import (
     ServerError,
     ServerFailed,
     ServerUnavailable,
+    SpeakerUnavailable,
     VivavoceError,
 )
 from vivavoce._events import (
@@ -64,10 +68,13 @@ from vivavoce._events import (
     Transcript,
 )
 from vivavoce._models import ModelAdmin, ModelState, ModelVersion
+from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._recording import Recording, pace, read_audio
 from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
 from vivavoce._requests import AudioChunk, Utterable
-from vivavoce._speech import SPEECH_AUDIO, Pronunciation, SpeechChunk, SpokenSentence
+from vivavoce._speech import SpeechChunk, SpokenSentence
+from vivavoce._speech_types import SPEECH_AUDIO, Pronunciation
+from vivavoce._spoken import Interrupted, Interruption, InterruptionReason, ReplyAudio, ReplyVoice
 from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value, ValueKind
 from vivavoce._version import __version__
 
@@ -82,17 +89,22 @@ __all__ = [
     "AudioFormat",
     "Client",
     "Conversation",
+    "ConversationUpdate",
     "Document",
     "Encoding",
     "EndOfUtterance",
     "EndReason",
     "Endpointing",
+    "EndpointingMode",
     "Event",
     "GoingAway",
     "GoingAwayReason",
     "Incompatible",
     "Intent",
     "IntentCandidate",
+    "Interrupted",
+    "Interruption",
+    "InterruptionReason",
     "InvalidRequest",
     "Latency",
     "MicrophoneUnavailable",
@@ -103,21 +115,27 @@ __all__ = [
     "Notice",
     "NoticeCode",
     "Overloaded",
+    "Patience",
     "PhraseHints",
     "Pronunciation",
     "Reading",
     "Reconnected",
     "Recording",
     "Reply",
+    "ReplyAudio",
     "ReplyStatus",
+    "ReplyVoice",
     "ResponseOverdue",
     "ServerError",
     "ServerFailed",
     "ServerUnavailable",
     "Slot",
+    "SpeakerUnavailable",
     "SpeechBegan",
     "SpeechChunk",
     "SpeechEnded",
+    "SpeechPaused",
+    "SpeechResumed",
     "SpokenSentence",
     "Stage",
     "StageLatency",

@@ -14,7 +14,18 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from vivavoce._config import AudioFormat, Document, Encoding, EndOfUtterance, Endpointing, PhraseHints, TypedTurn
+from vivavoce._config import (
+    AudioFormat,
+    ConversationUpdate,
+    Document,
+    Encoding,
+    EndOfUtterance,
+    Endpointing,
+    EndpointingMode,
+    Patience,
+    PhraseHints,
+    TypedTurn,
+)
 from vivavoce._errors import InvalidRequest
 from vivavoce._recording import Recording
 
@@ -73,7 +84,7 @@ def check_source(source: _T, audio: AudioFormat | None) -> _T:
             cure = "put it into a list: `[audio]`, or `list(audio)` if each of its rows is a chunk"
         case bytes() | bytearray() | memoryview() | np.ndarray():
             cure = "put it into a list: `[audio]`"
-        case EndOfUtterance() | TypedTurn():
+        case EndOfUtterance() | TypedTurn() | ConversationUpdate():
             cure = "put it into a list: `[turn]`"
         case io.TextIOBase():
             cure = "open the file with mode 'rb'"
@@ -109,6 +120,12 @@ def check_endpointing(endpointing: Endpointing | None) -> None:
     """
     if endpointing is not None and not isinstance(endpointing, Endpointing):
         raise TypeError(f"endpointing is `vivavoce.Endpointing(...)` or None, not {_kind(endpointing)}.")
+    if endpointing is not None and not isinstance(endpointing.mode, EndpointingMode | None):
+        kind = _kind(endpointing.mode)
+        raise TypeError(f"Endpointing.mode is a `vivavoce.EndpointingMode`, such as EndpointingMode.MODEL, not {kind}.")
+    if endpointing is not None and not isinstance(endpointing.patience, Patience | None):
+        kind = _kind(endpointing.patience)
+        raise TypeError(f"Endpointing.patience is a `vivavoce.Patience`, such as Patience.EAGER, not {kind}.")
 
 
 def check_hints(phrase_hints: Iterable[PhraseHints]) -> list[PhraseHints]:

@@ -14,7 +14,8 @@ from vivavoce._connection import open_channel, reach, stub
 from vivavoce._conversation import Conversation
 from vivavoce._requests import Utterable, ask_request, conversation_config
 from vivavoce._responses import reply_event
-from vivavoce._speech import SPEECH_AUDIO, Pronunciation, SpeechChunk, say_request, speech
+from vivavoce._speech import SpeechChunk, say_request, speech
+from vivavoce._speech_types import SPEECH_AUDIO, Pronunciation
 from vivavoce._status import error_from_rpc
 from vivavoce._stream import Server
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from vivavoce._reply import Reply
+    from vivavoce._spoken import Interruption, ReplyVoice
 
 DEFAULT_TARGET = "localhost:50051"
 _DEFAULT_AUDIO = AudioFormat()
@@ -108,6 +110,8 @@ class Client:
         time_zone: str = "",
         current_time: datetime | None = None,
         ignore_engine_hints: bool = False,
+        reply_audio: ReplyVoice | None = None,
+        interruption: Interruption | None = None,
     ) -> Conversation:
         """Holds a conversation: `async for event in client.converse(...)`.
 
@@ -116,7 +120,8 @@ class Client:
 
         Args:
             audio_chunks: What is said, chunk by chunk: bytes in the encoding of `audio`, or arrays of floats (-1 to 1)
-                or int16 of shape [n] (mono) or [n, channels]; among them `EndOfUtterance()` and `TypedTurn(text)`. An
+                or int16 of shape [n] (mono) or [n, channels]; among them `EndOfUtterance()`, `TypedTurn(text)` and
+                `ConversationUpdate(...)`. An
                 asynchronous iterator is asked for more than was sent yet, up to a bound, and an asynchronous
                 generator is closed when the conversation ends.
             audio: Format of the audio; None when only typed turns are sent.
@@ -136,6 +141,8 @@ class Client:
             time_zone: IANA name of the time zone in which "tomorrow at seven" is resolved; "" for that of the server.
             current_time: What the clock shows there; None leaves it to the server.
             ignore_engine_hints: Whether recognition does without the phrase hints that the engine for intents brings.
+            reply_audio: How replies are spoken; None: they are not. The audio comes as `ReplyAudio`.
+            interruption: What interrupts a spoken reply; None leaves it to the server.
 
         Returns:
             The events, as they arrive.
@@ -158,6 +165,8 @@ class Client:
             time_zone=time_zone,
             current_time=current_time,
             ignore_engine_hints=ignore_engine_hints,
+            reply_audio=reply_audio,
+            interruption=interruption,
         )
         stop_window_seconds = None if endpointing is None else endpointing.stop_window_seconds
         if stop_window_seconds is None:

@@ -47,6 +47,26 @@ class AudioFormat:
         return byte_count / frame_bytes if frame_bytes > 0 else None
 
 
+class EndpointingMode(Enum):
+    """What decides whether a pause is the end of an utterance."""
+
+    MODEL = pb.ENDPOINTING_MODE_MODEL
+    """A model that hears the last seconds and reads the words so far; silence alone where it does not answer."""
+    SILENCE = pb.ENDPOINTING_MODE_SILENCE
+    """A silence of `Endpointing.stop_window_seconds`."""
+
+
+class Patience(Enum):
+    """How long a speaker may think before an utterance is taken for over."""
+
+    EAGER = pb.PATIENCE_EAGER
+    """Answers soonest, and cuts people off more often: for commands."""
+    NORMAL = pb.PATIENCE_NORMAL
+    """For most conversations."""
+    PATIENT = pb.PATIENCE_PATIENT
+    """Waits longest: for people who search for words, or dictate."""
+
+
 @dataclass(frozen=True, slots=True)
 class Endpointing:
     """When an utterance begins and ends. What is None is left to the server."""
@@ -61,10 +81,18 @@ class Endpointing:
     """Length of the window that ends an utterance, 0.128 to 10."""
     stop_threshold: float | None = None
     """The utterance ends when no more than this share of the stop window is speech, 0 to below 1."""
+    mode: EndpointingMode | None = None
+    """What decides. None: SILENCE if a stop window or threshold is set and none of the following is, else MODEL."""
+    patience: Patience | None = None
+    """How long a speaker may think, in the mode MODEL."""
+    shortest_silence_seconds: float | None = None
+    """Silence before which no utterance ends, in the mode MODEL, 0.128 to 10."""
+    longest_silence_seconds: float | None = None
+    """Silence that ends every utterance, in the mode MODEL, 0.128 to 10."""
 
 
 DEFAULT_STOP_WINDOW_SECONDS = 0.608
-"""What the server uses where `Endpointing.stop_window_seconds` is None (protos/vivavoce/v1/conversation.proto)."""
+"""The silence rule's window where `Endpointing.stop_window_seconds` is None (protos/vivavoce/v1/conversation.proto)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +132,15 @@ class TypedTurn:
     """The question or command, at most 2,000 code points."""
     request_id: str = ""
     """Name of this request, at most 64 characters; the events that answer it carry it. "": the client makes one up."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationUpdate:
+    """Put among the audio chunks: the conversation is held differently from there on. What is None stays as it is."""
+
+    endpointing: Endpointing | None = None
+    """`mode`, `patience` and the two bounds; the other fields hold for a whole conversation. Holds in a pause, too."""
+    documents: tuple[Document | str, ...] | None = None
+    """Texts that answers are looked for in, in place of all earlier ones; () for none."""
+    phrase_hints: tuple[PhraseHints, ...] | None = None
+    """Words that are likely to be said, in place of all earlier ones, from the next utterance on."""

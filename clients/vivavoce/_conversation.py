@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import grpc
 
 from vivavoce._connection import reach
+from vivavoce._controls import Controls
 from vivavoce._errors import Overloaded, ResponseOverdue, ServerUnavailable, VivavoceError
 from vivavoce._look_back import LookBack
 from vivavoce._outage import Outage, has_gone, retry_after_seconds, unavailable
@@ -51,7 +52,7 @@ class _ClosedError(Exception):
     """The conversation was closed while somebody waited for its next event."""
 
 
-class Conversation:
+class Conversation(Controls):
     """One conversation. Iterate over it, once, to hold it; leaving the iteration, `async with` or `aclose` ends it."""
 
     def __init__(
@@ -71,7 +72,7 @@ class Conversation:
         self._stop_window_seconds = stop_window_seconds
         self._look_back = LookBack(audio) if reconnect_seconds > 0 else None
         self._outage = Outage(reconnect_seconds)
-        self._backlog: asyncio.Queue[pb.ConverseRequest | None] = asyncio.Queue(BACKLOG_MESSAGES)
+        super().__init__(asyncio.Queue(BACKLOG_MESSAGES))
         self._numbers = itertools.count(1)
         self._all_taken = False
         self._begun = False
@@ -134,8 +135,8 @@ class Conversation:
         async with aclosing(each(self._said)) as said:
             async for something in said:
                 for request in utterance_requests(something, self._audio, f"request-{next(self._numbers)}"):
-                    await self._backlog.put(request)
-        await self._backlog.put(None)
+                    await self.backlog.put(request)
+        await self.backlog.put(None)
 
     async def _open(self) -> Stream:
         """Opens a stream and sends the config; what follows waits for `Stream.go_on_with`."""
@@ -163,12 +164,12 @@ class Conversation:
 
     async def _take(self) -> pb.ConverseRequest | None:
         """Takes the next request out of the backlog, into what is looked back at; None when everything was said."""
-        if self._all_taken:
-            return None
-        request = await self._backlog.get()
-        self._all_taken = request is None
-        if request is not None and self._look_back is not None:
-            self._look_back.sent(request)
+        request = None
+        while request is None and not self._all_taken:
+            request = self.urgent.popleft() if self.urgent else await self.backlog.get()
+            self._all_taken = request is None
+            if request is not None and self._look_back is not None:
+                request = self._look_back.sent(request)
         return request
 
     async def _events(self) -> list[Event]:

@@ -10,7 +10,8 @@
      │    ├── Incompatible     the server does not offer this: it is another version, or another service
      │    └── ServerFailed     the server has a fault of its own
      ├── NotAudio              a file that holds no audio that can be streamed
-     └── MicrophoneUnavailable no device, or none that records
+     ├── MicrophoneUnavailable no device, or none that records
+     └── SpeakerUnavailable    no device, or none that plays
 
 The text of every error is a sentence for people that says what to do. `retryable` tells programs whether the same
 request may succeed later; it is decided where the error is made, never by looking at its type.
@@ -109,3 +110,7 @@ class NotAudio(VivavoceError):
 
 class MicrophoneUnavailable(VivavoceError):
     """There is no such microphone, or it cannot be opened, or it has stopped."""
+
+
+class SpeakerUnavailable(VivavoceError):
+    """There is no such loudspeaker, or it cannot be opened."""

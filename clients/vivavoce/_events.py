@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
 
+from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._reply import Reply
+from vivavoce._spoken import Interrupted, ReplyAudio
 
 
 class EndReason(Enum):
@@ -19,7 +21,7 @@ class EndReason(Enum):
     UNKNOWN = "UNKNOWN"
     """Something that this version of the package does not know."""
     SILENCE = "SILENCE"
-    """The trailing silence was long enough."""
+    """The trailing silence was long enough, for what the server thinks of it or by itself."""
     REQUESTED = "REQUESTED"
     """The caller said so with `EndOfUtterance`."""
     HALF_CLOSE = "HALF_CLOSE"
@@ -137,12 +139,15 @@ class SpeechEnded:
     """What ended it."""
     request_id: str = ""
     """Name of the `EndOfUtterance` that ended it; "" if none did."""
+    silence_seconds: float | None = None
+    """Silence after `end_seconds` that ended it; None where something else did, or an older server does not tell."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the event as a line of the command's `--json` has it."""
         end_s, reason = _rounded(self.end_seconds), self.reason.value
         told = {"event": "speech_ended", "turn": self.turn, "end_s": end_s, "reason": reason}
-        return told | _named(self.request_id)
+        silence = {} if self.silence_seconds is None else {"silence_s": _rounded(self.silence_seconds)}
+        return told | _named(self.request_id) | silence
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +202,20 @@ class Reconnected:
         return {"event": "reconnected", "lost_s": lost_s, "replayed_s": replayed_s}
 
 
-Event: TypeAlias = Started | SpeechBegan | Transcript | SpeechEnded | Reply | Notice | GoingAway | Reconnected
+Event: TypeAlias = (
+    Started
+    | SpeechBegan
+    | Transcript
+    | SpeechPaused
+    | SpeechResumed
+    | SpeechEnded
+    | Reply
+    | Notice
+    | GoingAway
+    | Reconnected
+    | ReplyAudio
+    | Interrupted
+)
 """Everything that a conversation tells its caller."""
 
 

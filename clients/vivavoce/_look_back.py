@@ -7,13 +7,15 @@ Positions are in bytes of audio from the start of the present stream, and turns 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vivavoce._config import Encoding
 from vivavoce._errors import Incompatible, InvalidRequest
 from vivavoce._events import EndReason, Event, Notice, NoticeCode, Reconnected, SpeechBegan, SpeechEnded, Transcript
+from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._reply import Reply
 from vivavoce._requests import MAX_AUDIO_MESSAGE_BYTES
+from vivavoce._spoken import Interrupted, ReplyAudio
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from vivavoce._config import AudioFormat
 
 MAX_SECONDS = 30.0
+_PLACES = ("start_seconds", "end_seconds")
 MAX_BYTES = 8 * 1024 * 1024
 
 _SILENCE = {
@@ -69,6 +72,7 @@ class LookBack:
         self._audio = bytearray()
         self._kept_from = 0
         self._marks: list[_Mark] = []
+        self._update = pb.ConversationUpdate()
         self._utterances: list[_Utterance] = []
         self._last_answered = 0
         self._earlier_bytes = 0
@@ -84,14 +88,27 @@ class LookBack:
         """Whether the server is known to owe a reply."""
         return bool(self._marks) or any(not one.answered for one in self._utterances)
 
-    def sent(self, request: pb.ConverseRequest) -> None:
-        """Keeps what was sent. Of too much audio the oldest is dropped."""
-        if not request.HasField("audio"):
-            self._marks.append(_Mark(self._end, request))
-            return
-        self._audio += request.audio
-        if len(self._audio) > self._max_bytes:
-            self._drop_to(self._end - self._max_bytes)
+    def sent(self, request: pb.ConverseRequest) -> pb.ConverseRequest | None:
+        """Keeps what is sent and will be answered. Of too much audio the oldest is dropped.
+
+        Returns:
+            The request, for the present stream; None where it concerns a turn of an earlier one.
+        """
+        match request.WhichOneof("request"):
+            case "audio":
+                self._audio += request.audio
+                if len(self._audio) > self._max_bytes:
+                    self._drop_to(self._end - self._max_bytes)
+            case "update":
+                self._note_update(request.update)
+            case "playback" | "cancel_reply" as kind:
+                control = getattr(request, kind)
+                if control.turn:
+                    control.turn -= self._earlier_turns
+                    return request if control.turn > 0 else None
+            case _:
+                self._marks.append(_Mark(self._end, request))
+        return request
 
     def heard(self, event: Event) -> None:
         """Drops what `event` answers; its position and its turn are those of the present stream.
@@ -116,14 +133,12 @@ class LookBack:
         """Returns `event` of the present stream with its position and its turn in the whole conversation."""
         seconds, turns = self._earlier_bytes / self._bytes_per_second, self._earlier_turns
         match event:
-            case SpeechBegan():
-                return replace(event, turn=event.turn + turns, start_seconds=event.start_seconds + seconds)
-            case Transcript():
-                start_seconds, end_seconds = event.start_seconds + seconds, event.end_seconds + seconds
-                return replace(event, turn=event.turn + turns, start_seconds=start_seconds, end_seconds=end_seconds)
-            case SpeechEnded():
-                return replace(event, turn=event.turn + turns, end_seconds=event.end_seconds + seconds)
-            case Reply():
+            case SpeechBegan() | Transcript() | SpeechPaused() | SpeechResumed() | SpeechEnded():
+                places: dict[str, Any] = {
+                    name: getattr(event, name) + seconds for name in _PLACES if hasattr(event, name)
+                }
+                return replace(event, turn=event.turn + turns, **places)
+            case Reply() | ReplyAudio() | Interrupted():
                 return replace(event, turn=event.turn + turns)
             case Notice(turn=int(turn)):
                 return replace(event, turn=turn + turns)
@@ -200,8 +215,19 @@ class LookBack:
         if last > first:
             self._audio[first:last] = self._silence * (last - first)
 
+    def _note_update(self, update: pb.ConversationUpdate) -> None:
+        """Keeps what holds now: a new stream begins with the config, and then this."""
+        if update.HasField("endpointing"):
+            self._update.endpointing.MergeFrom(update.endpointing)
+        if update.HasField("documents"):
+            self._update.documents.CopyFrom(update.documents)
+        if update.HasField("phrase_hints"):
+            self._update.phrase_hints.CopyFrom(update.phrase_hints)
+
     def _requests(self) -> Iterator[pb.ConverseRequest]:
         sent = 0
+        if self._update.ListFields():
+            yield pb.ConverseRequest(update=self._update)
         for mark in self._marks:
             upto = max(sent, mark.position - self._kept_from)
             yield from self._audio_requests(sent, upto)

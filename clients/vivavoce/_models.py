@@ -14,7 +14,7 @@ from vivavoce._checks import check_target
 from vivavoce._client import DEFAULT_TARGET
 from vivavoce._connection import open_channel, reach
 from vivavoce._errors import Incompatible
-from vivavoce._requests import refusing
+from vivavoce._refusing import refusing
 from vivavoce._status import error_from_rpc
 from vivavoce.v1 import models_pb2 as pb
 from vivavoce.v1.models_pb2_grpc import ModelServiceStub

@@ -156,6 +156,8 @@ class Reply:
     """What each part of the utterance asks for, in the order of the text; `intent` and `slots` are of the whole."""
     values: tuple[Value, ...] = ()
     """The dates, times, durations, amounts and numbers of the utterance, in the order of the text."""
+    speech_text: str = ""
+    """What is spoken of the reply, if `reply_audio` asked for speech; "" where nothing is."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the reply as a line of the command's `--json` has it; times are in milliseconds."""
@@ -176,7 +178,7 @@ class Reply:
             told["client_ms"] = _milliseconds(self.client_latency_seconds)
         if self.request_id:
             told["request_id"] = self.request_id
-        return told | understood(self)
+        return told | understood(self) | ({"speech_text": self.speech_text} if self.speech_text else {})
 
 
 def _answer_dict(answer: Answer) -> dict[str, Any]:

@@ -5,9 +5,9 @@ message that is depends on what ended the utterance:
 
 - `EndOfUtterance` and typed turns: that message itself, which the reply names (not by a server of before 0.2);
 - the end of the audio: the half-close;
-- silence: the audio chunk that completes the stop window, counted from where the server heard the last speech end. It
-  is known only where bytes tell durations (not for FLAC, OGGOPUS and CONTAINER), and not when the server, having
-  forgiven some noise, ended the utterance before that chunk was sent.
+- silence: the audio chunk that completes the silence that the server tells (an older one does not: its stop window),
+  counted from where it heard the last speech end. It is known only where bytes tell durations (not for FLAC, OGGOPUS
+  and CONTAINER), and not when the server, having forgiven some noise, ended the utterance before that chunk was sent.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from vivavoce._events import EndReason, Notice, NoticeCode, SpeechEnded
 
 if TYPE_CHECKING:
     from vivavoce._reply import Reply
+    from vivavoce._spoken import ReplyAudio
 
 # How much is remembered: chunks that were sent, and turns that were asked for and not yet answered.
 _MEMORY = 4096
@@ -40,6 +41,7 @@ class ReplyClock:
         self._requests: dict[str, float] = {}
         self._half_closed: float | None = None
         self._completed: dict[int, float | None] = {}
+        self._last_sounds: dict[int, float | None] = {}
 
     def audio_sent(self, duration_seconds: float, moment: float) -> None:
         """Notes that another `duration_seconds` of audio went out."""
@@ -64,20 +66,38 @@ class ReplyClock:
     def speech_ended(self, ended: SpeechEnded) -> None:
         """Works out which moment completed the utterance."""
         self._completed[ended.turn] = self._completion(ended)
+        self._note_last_sound(ended.turn, self._moment_of(ended.end_seconds))
 
     def latency_seconds(self, reply: Reply, moment: float) -> float | None:
         """Returns how long `reply`, which arrived at `moment`, took; None when that is not known."""
         completed = self._completed.pop(reply.turn, None)
         if reply.request_id:
             completed = self._requests.pop(reply.request_id, None)
+            if reply.turn not in self._last_sounds:  # It was typed.
+                self._note_last_sound(reply.turn, completed)
         return moment - completed if completed is not None and completed <= moment else None
+
+    def first_audio_seconds(self, audio: ReplyAudio, moment: float) -> float | None:
+        """Returns how long after the last sound of speech, or the typed turn, the reply's first audio arrived.
+
+        None of the pieces after the first, and where that is not known.
+        """
+        sounded = self._last_sounds.pop(audio.turn, None)
+        return moment - sounded if sounded is not None and sounded <= moment else None
+
+    def _note_last_sound(self, turn: int, moment: float | None) -> None:
+        """Remembers the moment of a turn's last sound. Of too many turns the oldest is forgotten."""
+        if len(self._last_sounds) >= _MEMORY:
+            del self._last_sounds[next(iter(self._last_sounds))]
+        self._last_sounds[turn] = moment
 
     def _completion(self, ended: SpeechEnded) -> float | None:
         match ended.reason:
             case EndReason.HALF_CLOSE:
                 return self._half_closed
             case EndReason.SILENCE:
-                return self._moment_of(ended.end_seconds + self._stop_window_seconds)
+                told = ended.silence_seconds
+                return self._moment_of(ended.end_seconds + (self._stop_window_seconds if told is None else told))
             case _:  # The reply names the request that ended it.
                 return None
 

@@ -5,7 +5,6 @@ What the messages cannot even hold is refused here, as the server would; everyth
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from datetime import timezone
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -22,8 +21,19 @@ from vivavoce._checks import (
     check_text,
     check_variants,
 )
-from vivavoce._config import AudioFormat, Document, Encoding, EndOfUtterance, Endpointing, PhraseHints, TypedTurn
+from vivavoce._config import (
+    AudioFormat,
+    ConversationUpdate,
+    Document,
+    Encoding,
+    EndOfUtterance,
+    Endpointing,
+    PhraseHints,
+    TypedTurn,
+)
 from vivavoce._errors import InvalidRequest
+from vivavoce._refusing import refusing
+from vivavoce._spoken_requests import add_interruption, add_reply_audio
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
 
@@ -31,12 +41,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from vivavoce._spoken import Interruption, ReplyVoice
+
 AudioChunk: TypeAlias = bytes | bytearray | memoryview | NDArray[np.floating[Any]] | NDArray[np.int16]
 """Audio: bytes in the encoding of the conversation, or samples as an array of shape [n] or [n, channels].
 
 Floats lie between -1 and 1."""
 
-Utterable: TypeAlias = AudioChunk | EndOfUtterance | TypedTurn
+Utterable: TypeAlias = AudioChunk | EndOfUtterance | TypedTurn | ConversationUpdate
 """Everything that a caller may put among the audio chunks."""
 
 # Far below the server's limit of 1 MiB, so that a bounded number of messages is a bounded amount of memory. Every
@@ -60,6 +72,8 @@ def conversation_config(  # noqa: PLR0913 - one keyword for each field of the co
     time_zone: str = "",
     current_time: datetime | None = None,
     ignore_engine_hints: bool = False,
+    reply_audio: ReplyVoice | None = None,
+    interruption: Interruption | None = None,
 ) -> pb.ConversationConfig:
     """Makes the first message of a conversation.
 
@@ -72,12 +86,14 @@ def conversation_config(  # noqa: PLR0913 - one keyword for each field of the co
     listed, hints = check_documents(documents), check_hints(phrase_hints)
     with refusing("config"):
         config = pb.ConversationConfig(interim_results=interim_results, documents=_documents(listed))
-        config.phrase_hints.extend(pb.PhraseHints(phrases=h.phrases, boost=h.boost) for h in hints)
+        config.phrase_hints.extend(map(_hints, hints))
     with refusing("config.max_alternatives"):
         config.max_alternatives = max_alternatives
     with refusing("config.variants"):
         config.variants.update(check_variants(variants))
     config.ignore_engine_hints = ignore_engine_hints
+    add_reply_audio(config, reply_audio)
+    add_interruption(config, interruption)
     _add_understanding(config, "config.", max_intents, time_zone, current_time)
     if audio is not None:
         with refusing("config.audio"):
@@ -163,8 +179,31 @@ def utterance_requests(
             with refusing("text"):
                 request = pb.ConverseRequest(text=text)
             yield _named(request, request_id or made_up_id)
+        case ConversationUpdate():
+            yield pb.ConverseRequest(update=_update(said))
         case _:
             yield from _audio_requests(_encode(said, audio or AudioFormat()))
+
+
+def _update(update: ConversationUpdate) -> pb.ConversationUpdate:
+    check_endpointing(update.endpointing)
+    message = pb.ConversationUpdate()
+    if update.endpointing is not None:
+        with refusing("update.endpointing"):
+            message.endpointing.CopyFrom(_endpointing(update.endpointing))
+    if update.documents is not None:
+        listed = check_documents(update.documents)
+        with refusing("update.documents"):
+            message.documents.CopyFrom(pb.DocumentList(documents=_documents(listed)))
+    if update.phrase_hints is not None:
+        hints = check_hints(update.phrase_hints)
+        with refusing("update.phrase_hints"):
+            message.phrase_hints.CopyFrom(pb.PhraseHintsList(groups=map(_hints, hints)))
+    return message
+
+
+def _hints(hints: PhraseHints) -> pb.PhraseHints:
+    return pb.PhraseHints(phrases=hints.phrases, boost=hints.boost)
 
 
 def _named(request: pb.ConverseRequest, request_id: str) -> pb.ConverseRequest:
@@ -223,11 +262,18 @@ def _endpointing(endpointing: Endpointing) -> pb.EndpointingConfig:
         disabled=endpointing.disabled,
         start_threshold=endpointing.start_threshold,
         stop_threshold=endpointing.stop_threshold,
+        mode=None if endpointing.mode is None else endpointing.mode.value,
+        patience=None if endpointing.patience is None else endpointing.patience.value,
     )
-    if endpointing.start_window_seconds is not None:
-        config.start_window.CopyFrom(_duration(endpointing.start_window_seconds))
-    if endpointing.stop_window_seconds is not None:
-        config.stop_window.CopyFrom(_duration(endpointing.stop_window_seconds))
+    durations = {
+        "start_window": endpointing.start_window_seconds,
+        "stop_window": endpointing.stop_window_seconds,
+        "shortest_silence": endpointing.shortest_silence_seconds,
+        "longest_silence": endpointing.longest_silence_seconds,
+    }
+    for name, seconds in durations.items():
+        if seconds is not None:
+            getattr(config, name).CopyFrom(_duration(seconds))
     return config
 
 
@@ -235,18 +281,3 @@ def _duration(seconds: float) -> duration_pb2.Duration:
     duration = duration_pb2.Duration()
     duration.FromNanoseconds(round(seconds * 1_000_000_000))
     return duration
-
-
-@contextmanager
-def refusing(field: str) -> Iterator[None]:
-    """Turns what protobuf says about a value that it cannot hold into a sentence that names the field."""
-    try:
-        yield
-    except UnicodeEncodeError as error:
-        raise InvalidRequest(
-            "The text is not valid Unicode; send text that can be encoded as UTF-8.", field=field
-        ) from error
-    except TypeError as error:
-        raise TypeError(f"{field} holds a value of another type ({error}); correct it.") from error
-    except (ValueError, OverflowError) as error:
-        raise InvalidRequest(f"{field} holds a number that is out of range; correct it.", field=field) from error

@@ -18,7 +18,9 @@ from vivavoce._events import (
     Started,
     Transcript,
 )
+from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
+from vivavoce._spoken import Interrupted, InterruptionReason, ReplyAudio
 from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value, ValueKind
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
@@ -54,6 +56,7 @@ def reply_event(reply: reply_pb2.Reply) -> Reply:
         request_id=reply.request_id,
         readings=tuple(Reading(_intent(r.intent), tuple(map(_slot, r.slots)), r.start, r.end) for r in reply.readings),
         values=tuple(map(_value, reply.values)),
+        speech_text=reply.speech_text,
     )
 
 
@@ -80,7 +83,23 @@ def _transcript(transcript: pb.Transcript) -> Transcript:
 
 def _speech_ended(ended: pb.SpeechEnded) -> SpeechEnded:
     reason = _enum(EndReason, pb.EndReason, ended.reason, "END_REASON_")
-    return SpeechEnded(ended.turn, _seconds(ended.end), reason, ended.request_id)
+    silence_seconds = _seconds(ended.silence) if ended.HasField("silence") else None
+    return SpeechEnded(ended.turn, _seconds(ended.end), reason, ended.request_id, silence_seconds)
+
+
+def _speech_paused(paused: pb.SpeechPaused) -> SpeechPaused:
+    return SpeechPaused(
+        turn=paused.turn,
+        text=paused.text,
+        probability=paused.probability,
+        start_seconds=_seconds(paused.start),
+        end_seconds=_seconds(paused.end),
+        silence_seconds=_seconds(paused.silence),
+    )
+
+
+def _speech_resumed(resumed: pb.SpeechResumed) -> SpeechResumed:
+    return SpeechResumed(resumed.turn, _seconds(resumed.start))
 
 
 def _notice(notice: pb.Notice) -> Notice:
@@ -91,6 +110,15 @@ def _notice(notice: pb.Notice) -> Notice:
 def _going_away(going_away: pb.GoingAway) -> GoingAway:
     reason = _enum(GoingAwayReason, pb.GoingAwayReason, going_away.reason, "GOING_AWAY_REASON_")
     return GoingAway(reason, _seconds(going_away.grace))
+
+
+def _reply_audio(audio: pb.ReplyAudio) -> ReplyAudio:
+    return ReplyAudio(audio.turn, audio.audio, _seconds(audio.start), audio.last)
+
+
+def _interrupted(interrupted: pb.Interrupted) -> Interrupted:
+    reason = _enum(InterruptionReason, pb.InterruptionReason, interrupted.reason, "INTERRUPTION_REASON_")
+    return Interrupted(interrupted.turn, _seconds(interrupted.heard), interrupted.heard_text, reason)
 
 
 def _intent(intent: reply_pb2.Intent) -> Intent:
@@ -136,8 +164,12 @@ _EVENTS: Mapping[str, Callable[[Any], Event]] = {
     "started": _started,
     "speech_began": _speech_began,
     "transcript": _transcript,
+    "speech_paused": _speech_paused,
+    "speech_resumed": _speech_resumed,
     "speech_ended": _speech_ended,
     "reply": reply_event,
     "notice": _notice,
     "going_away": _going_away,
+    "reply_audio": _reply_audio,
+    "interrupted": _interrupted,
 }

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import grpc
 
-from vivavoce._config import AudioFormat
 from vivavoce._connection import reach, stub
 from vivavoce._errors import InvalidRequest, ResponseOverdue
-from vivavoce._requests import refusing
+from vivavoce._refusing import refusing
+from vivavoce._spoken_requests import check_speech_format, lexicon_entries
 from vivavoce._status import error_from_rpc
 from vivavoce._timeout import timeout
 from vivavoce.v1 import conversation_pb2 as pb
@@ -18,22 +18,9 @@ from vivavoce.v1 import conversation_pb2 as pb
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable
 
+    from vivavoce._config import AudioFormat
+    from vivavoce._speech_types import Pronunciation
     from vivavoce._stream import Server
-
-SPEECH_AUDIO = AudioFormat(sample_rate_hz=24_000)
-"""Format of speech unless another is asked for: that of the voice."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pronunciation:
-    """Pronunciation of a word: either `phonemes` or `alias` is set."""
-
-    word: str
-    """A word, or a few, as they are written. Capitals do not matter."""
-    phonemes: str = ""
-    """Its pronunciation in the International Phonetic Alphabet, such as `təˈmeɪtoʊ`."""
-    alias: str = ""
-    """Text read in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +64,7 @@ def say_request(
     for name, value in (("text", text), ("ssml", ssml), ("voice", voice)):
         if not isinstance(value, str | None):
             raise TypeError(f"{name} is a str, not {type(value).__name__}.")
-    if not isinstance(audio, AudioFormat):
-        raise TypeError(f"audio is a vivavoce.AudioFormat, not {type(audio).__name__}.")
-    if audio.channel_count > 1:
-        raise InvalidRequest("Speech has one channel; leave `channel_count` at 1.", field="audio.channel_count")
+    check_speech_format(audio)
     with refusing("text"):
         request = pb.SayRequest(text=text) if ssml is None else pb.SayRequest(ssml=ssml)
     with refusing("audio"):
@@ -93,18 +77,8 @@ def say_request(
     with refusing("seed"):
         request.seed = seed
     with refusing("lexicon"):
-        request.lexicon.extend(
-            pb.LexiconEntry(word=one.word, phonemes=one.phonemes, alias=one.alias) for one in _listed(lexicon)
-        )
+        request.lexicon.extend(lexicon_entries(lexicon))
     return request
-
-
-def _listed(lexicon: Iterable[Pronunciation]) -> list[Pronunciation]:
-    listed = list(lexicon)
-    for one in listed:
-        if not isinstance(one, Pronunciation):
-            raise TypeError(f"a lexicon holds vivavoce.Pronunciation objects, not {type(one).__name__}")
-    return listed
 
 
 async def speech(server: Server, request: pb.SayRequest) -> AsyncGenerator[SpeechChunk, None]:

@@ -15,6 +15,7 @@ from vivavoce._events import Event, GoingAway, GoingAwayReason, Notice, SpeechEn
 from vivavoce._reply import Reply
 from vivavoce._reply_clock import ReplyClock
 from vivavoce._responses import event_from_response
+from vivavoce._spoken import ReplyAudio
 from vivavoce._status import error_from_rpc
 from vivavoce._tasks import each
 
@@ -148,6 +149,8 @@ class Stream:
                 self.leaving, self._said_since_leaving = event.reason, False
             case Reply():
                 return replace(event, client_latency_seconds=self._clock.latency_seconds(event, arrival.moment))
+            case ReplyAudio():
+                return replace(event, first_audio_seconds=self._clock.first_audio_seconds(event, arrival.moment))
         return event
 
     async def _read_ahead(self) -> None:

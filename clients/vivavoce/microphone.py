@@ -71,7 +71,7 @@ def devices() -> list[Device]:
         ModuleNotFoundError: The package sounddevice is not installed.
         MicrophoneUnavailable: The PortAudio library is not installed.
     """
-    portaudio = _load_portaudio()
+    portaudio = load_portaudio()
     default = portaudio.default.device[0]
     return [
         Device(index, info["name"], info["max_input_channels"], round(info["default_samplerate"]), index == default)
@@ -107,7 +107,7 @@ class Microphone:
         chunk_seconds: float = 0.05,
         on_level: Callable[[float], None] | None = None,
     ) -> None:
-        self._portaudio = _load_portaudio()
+        self._portaudio = load_portaudio()
         self.device = device if isinstance(device, Device) else _choose_device(devices(), device)
         self.sample_rate_hz = self._choose_sample_rate()
         self._chunk_seconds = chunk_seconds
@@ -259,7 +259,7 @@ class Microphone:
         return PREFERRED_SAMPLE_RATE_HZ
 
 
-def _load_portaudio() -> ModuleType:
+def load_portaudio() -> ModuleType:
     """Imports sounddevice, which brings PortAudio into the process."""
     try:
         import sounddevice  # noqa: PLC0415 - an extra, and a native library

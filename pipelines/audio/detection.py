@@ -70,13 +70,14 @@ class DetectingDecoder:
 
     def decode(self, data: bytes) -> Iterator[npt.NDArray[np.float32]]:
         """Yields what ``data`` completes, float32 ``[samples, channels]``."""
-        if self._decoder is None:
-            self._begun += data
-            if not self._choose(whole=False):
-                return
-            data = self._taken()
-        assert self._decoder is not None
-        yield from self._decoder.decode(data)
+        # The decoder's own iterator: another one around it would cost every message of every caller.
+        return self._decode_first(data) if self._decoder is None else self._decoder.decode(data)
+
+    def _decode_first(self, data: bytes) -> Iterator[npt.NDArray[np.float32]]:
+        self._begun += data
+        if self._choose(whole=False):
+            assert self._decoder is not None
+            yield from self._decoder.decode(self._taken())
 
     def flush(self) -> npt.NDArray[np.float32]:
         """Decodes what is left at the end of the audio."""

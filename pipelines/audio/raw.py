@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipelines.audio.formats import AudioFormat, Encoding
-from pipelines.audio.sample_decoder import PieceDecoder
+from pipelines.audio.sample_decoder import PIECE_BYTES, PieceDecoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,6 +53,10 @@ class RawDecoder(PieceDecoder):
         self._channels = audio_format.channels or 1
         self.frame_bytes = _SAMPLE_BYTES[self._encoding] * self._channels
         self._begun = b""
+
+    def decode(self, data: bytes) -> Iterator[npt.NDArray[np.float32]]:
+        """Decodes ``data``; most messages are one piece, which completes one block."""
+        return self.decode_piece(data) if len(data) <= PIECE_BYTES else super().decode(data)
 
     def decode_piece(self, piece: bytes) -> Iterator[npt.NDArray[np.float32]]:
         """Yields the samples that ``piece`` completes as float32 ``[samples, channels]``."""

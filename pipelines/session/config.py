@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from pipelines.errors import InvalidInputError
 from pipelines.models.ports import NO_OPTIONS
 from pipelines.stages.answering import check_documents
 from pipelines.stages.understanding import UnderstandingOptions
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pipelines.audio.formats import AudioFormat
-    from pipelines.models.ports import RecognitionOptions
+    from pipelines.models.ports import PhraseHint, RecognitionOptions
+    from pipelines.speech.reply_voice import ReplyVoice
     from pipelines.stages.answering import Document
 
 
@@ -32,6 +34,7 @@ class ConversationConfig:
         is_bulk: whether nobody waits for single turns, as in a recording: the recognizer is asked for little at a time,
             and after those for whom somebody waits.
         variants: which engine of a role serves it, where several do.
+        reply_voice: how replies are spoken; None: they are not.
     """
 
     audio_format: AudioFormat | None = None
@@ -42,6 +45,41 @@ class ConversationConfig:
     understanding: UnderstandingOptions = dataclasses.field(default_factory=UnderstandingOptions)
     is_bulk: bool = False
     variants: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    reply_voice: ReplyVoice | None = None
 
     def __post_init__(self) -> None:
         check_documents(self.documents, "config.documents")
+
+    def updated(self, update: ConversationUpdate) -> ConversationConfig:
+        """Returns the config with what changes.
+
+        Raises:
+            InvalidInputError: a value is out of its range, or endpointing is disabled; the error names the field.
+        """
+        endpointing = self.turns.endpointing
+        if update.endpointing and not endpointing.enabled:
+            message = "endpointing is disabled in this conversation: leave it out, or open another stream"
+            raise InvalidInputError("config.endpointing", "ENDPOINTING_DISABLED", message)
+        endpointing = dataclasses.replace(endpointing, **update.endpointing)
+        hints = self.recognition.hints if update.hints is None else update.hints
+        return dataclasses.replace(
+            self,
+            turns=dataclasses.replace(self.turns, endpointing=endpointing),
+            documents=self.documents if update.documents is None else update.documents,
+            recognition=dataclasses.replace(self.recognition, hints=hints),
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ConversationUpdate:
+    """What changes while a conversation is held.
+
+    Attributes:
+        endpointing: fields of ``EndpointingConfig`` by name.
+        documents: texts that answers are looked for in; None: as before.
+        hints: phrase hints; None: as before.
+    """
+
+    endpointing: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    documents: tuple[Document, ...] | None = None
+    hints: tuple[PhraseHint, ...] | None = None

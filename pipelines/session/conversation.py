@@ -8,42 +8,40 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pipelines.audio.decoding import AudioDecoder
-from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
 from pipelines.load.workload import Workload
-from pipelines.messages import AwayReason, GoingAway, Notice, NoticeCode, Reply, Transcript
+from pipelines.messages import AwayReason, GoingAway, Reply, SpeechBegan, Transcript
 from pipelines.recognition.phrase_hints import with_engine_hints
 from pipelines.recognition.segments import Segments
 from pipelines.session.config import ConversationConfig
+from pipelines.session.hearing import Hearing
 from pipelines.session.intake import Intake
+from pipelines.session.judging import PauseJudge
 from pipelines.session.outbox import Outbox
-from pipelines.session.stalling import StallWatch
+from pipelines.session.reply_speech import ReplySpeech
 from pipelines.session.turn_models import ModelsByTurn
 from pipelines.session.turn_timers import TurnTimers
 from pipelines.stages.registry import ASR, StageRequest
 from pipelines.stages.runner import StageRunner
 from pipelines.stages.shipped import SHIPPED_STAGES
-from pipelines.turns import deadlines, effects, events, listening
+from pipelines.turns import deadlines, effects, events, speech_effects
 from pipelines.turns.machine import step
 from pipelines.turns.state import State
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     import numpy.typing as npt
 
     from pipelines.errors import ModelError
     from pipelines.messages import Message
     from pipelines.models.ports import Hypothesis, Models, RecognitionOptions
+    from pipelines.session.config import ConversationUpdate
     from pipelines.stages.registry import StageRegistry
     from pipelines.vad.voice_activity import VoiceActivity
 
 __all__ = ["Conversation", "ConversationConfig"]
-
-MAX_BACKLOG_SAMPLES = 10 * MODEL_RATE_HZ
-"""Audio that may wait for the recognizer before a caller that sends faster than real time is made to wait."""
-
-MAX_OPEN_TURNS = 8
-"""Turns that may wait for their reply before the caller is made to wait."""
 
 
 class Conversation:
@@ -62,6 +60,7 @@ class Conversation:
         outbox: what it has to say.
         last_failure: why a stage failed last; None while none has.
         recognized_samples: audio that it has sent to the recognizer so far, 16 kHz.
+        speech: its spoken replies.
     """
 
     def __init__(
@@ -87,21 +86,29 @@ class Conversation:
             config.turns, stages=stages.plan(config), alternatives=config.recognition.alternatives
         )
         self._state = State.initial(settings)
-        self._progress = asyncio.Event()
+        self._hearing = Hearing(
+            self._intake,
+            self._workload,
+            lambda: self._state,
+            self._hear,
+            lambda: self._segments.backlog_samples,
+            partial(self._dispatch, events.Stalled()),
+        )
         self._segments = Segments(
             self._transcribed,
             self._recognition_failed,
-            self._progress.set,
+            self._hearing.progressed,
             config.recognition,
             self._precedence.wait,
             self._workload.bulk if config.is_bulk else None,
         )
         self._stages = stages
         self._running = StageRunner(self._dispatch, self._stage_failed)
+        self._pause_judge = PauseJudge(self._dispatch, partial(self._workload.observer.judged, name))
         self._loop = asyncio.get_running_loop()
-        self._timers = TurnTimers(self._pass_deadline)
-        self._stall_watch = StallWatch(self._makes_wait, partial(self._dispatch, events.Stalled()))
-        self._held_up = False
+        self._timers = TurnTimers(lambda turn: self._dispatch(events.DeadlinePassed(turn)))
+        bulk = self._workload.bulk
+        self.speech = ReplySpeech(config, models, bulk, self.outbox, lambda: self._state, self._dispatch, self._failed)
 
     @property
     def phase(self) -> str:
@@ -118,22 +125,27 @@ class Conversation:
         if self._decoder is None:
             raise InvalidInputError("audio", "NO_AUDIO_CONFIG", "audio came, but the config names no audio format")
         for samples in self._decoder.decode(data):
-            await self._listen(samples, at)
-        self._tell_damage(self._decoder)
+            await self._hearing.listen(samples, at)
+        self.outbox.tell_damage(self._decoder.take_damage())
 
     async def add_samples(self, samples: npt.NDArray[np.float32]) -> None:
         """Takes decoded audio in, float32 ``[samples]`` at 16 kHz; waits as :meth:`add_audio` does."""
-        await self._listen(samples, self._loop.time())
+        await self._hearing.listen(samples, self._loop.time())
 
     def hold_up(self, *, held_up: bool) -> None:
         """Says whether the caller has to wait for what else this stream of audio holds, such as another channel."""
-        self._held_up = held_up
-        self._stall_watch.heard()
+        self._hearing.hold_up(held_up=held_up)
 
     async def add_text(self, text: str, request_id: str = "") -> None:
         """Takes a typed turn in, and waits while too many are not replied to yet."""
         self._dispatch(events.Typed(text, self._loop.time(), request_id))
-        await self._wait_for_room()
+        await self._hearing.wait_for_room()
+
+    def update(self, update: ConversationUpdate) -> None:
+        """Holds the conversation differently from now on; raises InvalidInputError where it cannot be held so."""
+        self._config = self._config.updated(update)
+        stages = self._stages.plan(self._config)
+        self._dispatch(events.Updated(self._config.turns.endpointing, stages))
 
     def end_utterance(self, request_id: str = "") -> None:
         """Ends the utterance under way."""
@@ -148,8 +160,8 @@ class Conversation:
         at = self._loop.time()
         if self._decoder is not None:
             self._intake.add(self._decoder.flush())
-            self._tell_damage(self._decoder)
-            await self._judge(at)
+            self.outbox.tell_damage(self._decoder.take_damage())
+            await self._hearing.judge(at)
         self._dispatch(events.HalfClosed(self._intake.end, at))
 
     def announce_end(self, reason: AwayReason, grace_seconds: float) -> None:
@@ -168,8 +180,10 @@ class Conversation:
         """Gives up what is under way, without waiting for anything. May be called twice."""
         self._dispatch(events.Abandoned())
         self._timers.cancel_all()
-        self._stall_watch.cancel()
+        self._hearing.cancel()
         self._running.cancel_all()
+        self._pause_judge.cancel()
+        self.speech.cancel_all()
         self.outbox.finish()
         self._told()
 
@@ -181,60 +195,41 @@ class Conversation:
         """
         self.abandon()
         await self._running.wait()
+        await self._pause_judge.wait()
+        await self.speech.wait()
         await self._segments.wait()
 
-    def _tell_damage(self, decoder: AudioDecoder) -> None:
-        """Tells what of the audio was left out."""
-        for sentence in decoder.take_damage():
-            self.outbox.put(Notice(NoticeCode.AUDIO_DAMAGED, sentence))
-
-    async def _listen(self, samples: npt.NDArray[np.float32], at: float) -> None:
-        if self.phase != "pausing":
-            # Others are served between two blocks. Those whose utterance this audio may complete need not wait for it.
-            await asyncio.sleep(0)
-        await self._precedence.wait()
-        self._stall_watch.heard()
-        self._intake.add(samples)
-        await self._judge(at)
-        self._stall_watch.heard()  # Who was made to wait can go on only now.
-        if self._state.speaking is not None:
-            self._stall_watch.begin()
-
-    async def _judge(self, at: float) -> None:
-        """Judges every whole window of audio, and lets the machine act on it."""
-        while probabilities := self._intake.judge():
-            self._dispatch(*(events.Heard(probability, at) for probability in probabilities))
-            if self._crowded():
-                await self._wait_for_room()
-            await self._intake.give_way(self._workload)
-        self._intake.forget_before(listening.keep_from(self._state))
-
-    def _crowded(self) -> bool:
-        return self._segments.backlog_samples > MAX_BACKLOG_SAMPLES or len(self._state.ending) > MAX_OPEN_TURNS
-
-    async def _wait_for_room(self) -> None:
-        while self._crowded():
-            self._progress.clear()
-            await self._progress.wait()
-
-    def _makes_wait(self) -> bool:
-        return self._held_up or self._crowded() or self._intake.held_back
+    def _hear(self, probabilities: Sequence[float], at: float) -> int:
+        """Lets the machine act on windows of audio until a pause has to be judged; returns how many it took."""
+        todo: list[effects.Effect] = []
+        taken = 0
+        for probability in probabilities:
+            self._state, more = step(self._state, events.Heard(probability, at))
+            todo += more
+            taken += 1
+            if self._state.awaits_judgement:
+                break
+        self._carry_out(todo, is_heard=True)
+        return taken
 
     def _dispatch(self, *happened: events.Event) -> None:
         todo: list[effects.Effect] = []
         for event in happened:
             self._state, more = step(self._state, event)
             todo += more
+        self._carry_out(todo)
+
+    def _carry_out(self, todo: Sequence[effects.Effect], *, is_heard: bool = False) -> None:
         for effect in effects.joined(todo):
             self._perform(effect)
-        if todo or not isinstance(happened[-1], events.Heard):
+        if todo or not is_heard:
             # Windows of audio that ask for nothing, as in silence, have changed no turn.
             self._models.keep({turn.number for turn in self._state.turns})
             speaks = self._state.speaking is not None and self._state.settings.replies
             self._workload.bulk.note(self, reply_is_due=self._state.reply_is_due, speaks=speaks)
-        self._progress.set()
+        self._hearing.progressed()
 
-    def _perform(self, effect: effects.Effect) -> None:
+    def _perform(self, effect: effects.Effect) -> None:  # noqa: PLR0912 - one an effect
         match effect:
             case effects.OpenSegment(turn, segment):
                 self._segments.open(segment, self._models.of(turn).recognizer, self._recognition_options())
@@ -250,6 +245,10 @@ class Conversation:
                 self._run_stage(effect)
             case effects.CancelStage(turn, speculation, stage):
                 self._running.cancel(turn, speculation, stage)
+            case effects.JudgePause(turn, pause, start, stop, text):
+                self._pause_judge.start(turn, pause, self._intake.get(start, stop), text, self._models.of(turn))
+            case effects.CancelJudgement():
+                self._pause_judge.cancel()
             case effects.SetDeadline(turn, at):
                 self._timers.set(turn, at)
             case effects.Emit(message):
@@ -258,21 +257,22 @@ class Conversation:
                 self._workload.observer.speculated(self.name, fate)
             case effects.Finish():
                 self.outbox.finish()
+            case speech_effects.SpeechEffect():
+                self.speech.perform(effect)
 
     def _emit(self, message: Message) -> None:
         if isinstance(message, Reply):
             self._timers.cancel(message.turn)
             message = dataclasses.replace(message, model_versions=self._models.versions(message.turn))
             self._workload.observer.replied(self.name, message, self._state.settings, self._loop.time())
+        elif isinstance(message, SpeechBegan):
+            self._hearing.speech_began()
         if isinstance(message, Reply) or (isinstance(message, Transcript) and message.is_final):
             self._precedence.begin(self)
         self.outbox.put(message)
 
     def _told(self) -> None:
         self._precedence.end(self)
-
-    def _pass_deadline(self, turn: int) -> None:
-        self._dispatch(events.DeadlinePassed(turn))
 
     def _recognition_options(self) -> RecognitionOptions:
         """Returns what is asked of recognition, with the hints of the engine for intents that serves now."""

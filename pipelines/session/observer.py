@@ -29,6 +29,9 @@ class TurnObserver:
     def failed(self, conversation: str, turn: int, stage: str, error: ModelError) -> None:
         """A stage of a turn failed; turn 0 where it is not known."""
 
+    def judged(self, conversation: str, probability: float | None, latency_seconds: float) -> None:
+        """A pause was judged: how probably the turn is over, None where the model did not answer in time."""
+
 
 class TurnObservers(TurnObserver):
     """Several observers as one, told in their order."""
@@ -50,3 +53,8 @@ class TurnObservers(TurnObserver):
         """See :class:`TurnObserver`."""
         for observer in self._observers:
             observer.failed(conversation, turn, stage, error)
+
+    def judged(self, conversation: str, probability: float | None, latency_seconds: float) -> None:
+        """See :class:`TurnObserver`."""
+        for observer in self._observers:
+            observer.judged(conversation, probability, latency_seconds)

@@ -7,10 +7,10 @@ import collections
 from typing import TYPE_CHECKING
 
 from pipelines.errors import ErrorKind, PipelineError
-from pipelines.messages import Transcript
+from pipelines.messages import Notice, NoticeCode, Transcript
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterable
 
     from pipelines.messages import Message
 
@@ -36,6 +36,8 @@ class Outbox:
         self._on_told = on_told
         self._messages: collections.deque[Message] = collections.deque()
         self._changed = asyncio.Event()
+        self._emptied = asyncio.Event()
+        self._emptied.set()
         self._finished = False
         self._error: Exception | None = None
 
@@ -49,7 +51,26 @@ class Outbox:
             self.fail(SlowReaderError(f"{MAX_MESSAGES} responses were waiting to be read: read them as they come"))
             return
         self._messages.append(message)
+        self._emptied.clear()
         self._changed.set()
+
+    def tell_damage(self, sentences: Iterable[str]) -> None:
+        """Tells what of the audio was left out."""
+        for sentence in sentences:
+            self.put(Notice(NoticeCode.AUDIO_DAMAGED, sentence))
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a message was not written yet."""
+        return not self._emptied.is_set()
+
+    async def emptied(self) -> None:
+        """Waits until the reader has written every message; for ever where there is no reader any more."""
+        await self._emptied.wait()
+
+    def withdraw(self, is_obsolete: Callable[[Message], bool]) -> None:
+        """Takes back what is not written yet."""
+        self._messages = collections.deque(message for message in self._messages if not is_obsolete(message))
 
     def finish(self) -> None:
         """Says that no message follows."""
@@ -71,6 +92,7 @@ class Outbox:
         while True:
             while self._messages:
                 yield self._messages.popleft()
+            self._emptied.set()
             self._on_told()
             if self._error is not None:
                 raise self._error

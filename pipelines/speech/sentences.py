@@ -81,6 +81,18 @@ def split(spans: Iterable[Span]) -> Iterator[Sentence]:
         yield dataclasses.replace(last, pause_seconds=told)
 
 
+def bounds(text: str, start: int, end: int) -> tuple[int, int]:
+    """Returns where the sentence begins and ends that holds a passage of a text.
+
+    Args:
+        text: the text.
+        start: first code point of the passage.
+        end: one past its last code point.
+    """
+    ends = [0, *(at for at, _ in _ends(text)), len(text)]
+    return max(at for at in ends if at <= start), min((at for at in ends if at >= end), default=len(text))
+
+
 def _groups(spans: Iterable[Span]) -> Iterator[list[Span]]:
     """Yields the pieces of each sentence, the pause behind it in its last one."""
     group: list[Span] = []

@@ -15,7 +15,7 @@ from pipelines.models.contracts import TTS
 from pipelines.models.synthesis_port import DEFAULT_VOICE, SPEECH_RATE_HZ
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 
     import numpy.typing as npt
 
@@ -91,8 +91,13 @@ class Speech:
         self._seed = seed
         self._bulk = bulk
 
-    async def samples(self) -> AsyncGenerator[tuple[npt.NDArray[np.float32], Sentence | None], None]:
+    async def samples(
+        self, between: Callable[[], Awaitable[object]] | None = None
+    ) -> AsyncGenerator[tuple[npt.NDArray[np.float32], Sentence | None], None]:
         """Yields samples at 24 kHz, with the sentence that begins with them.
+
+        Args:
+            between: awaited after the first sentence; the others are not synthesized before.
 
         Raises:
             ModelError: the model does not speak.
@@ -100,6 +105,8 @@ class Speech:
         is_first = True
         for sentence in self._sentences:
             begins: Sentence | None = sentence
+            if not is_first and between is not None:
+                await between()
             if not sentence.text:
                 pass
             elif is_first or self._bulk is None:
@@ -133,20 +140,22 @@ class Speech:
                 if begins is not None:
                     marks = (*marks, Mark(begins.text, spoken / SPEECH_RATE_HZ))
                 spoken += len(samples)
-                for part in _parts(await _encode(encoder, samples)):
+                for part in parts(await encode(encoder, samples)):
                     yield AudioPiece(part, marks)
                     marks = ()
-        for part in _parts(encoder.flush()):
+        for part in parts(encoder.flush()):
             yield AudioPiece(part, marks)
             marks = ()
 
 
-async def _encode(encoder: SpeechEncoder, samples: npt.NDArray[np.float32]) -> bytes:
+async def encode(encoder: SpeechEncoder, samples: npt.NDArray[np.float32]) -> bytes:
+    """Encodes samples without keeping the event loop busy."""
     # Compressing a second takes milliseconds, in which the event loop would serve nobody.
     return await asyncio.to_thread(encoder.encode, samples) if encoder.compresses else encoder.encode(samples)
 
 
-def _parts(encoded: bytes) -> Iterator[bytes]:
+def parts(encoded: bytes) -> Iterator[bytes]:
+    """Yields encoded audio in parts of at most :data:`MAX_PIECE_BYTES`."""
     for start in range(0, len(encoded), MAX_PIECE_BYTES):
         yield encoded[start : start + MAX_PIECE_BYTES]
 

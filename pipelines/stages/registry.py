@@ -20,6 +20,7 @@ ASR = "asr"
 
 NLU = "nlu"
 QA = "qa"
+SPEECH = "speech"
 
 
 class StageOutput(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipelines.turns.listening import SPECULATION_WINDOWS
+from pipelines.turns.pausing import SPECULATION_WINDOWS
 from pipelines.vad.voice_activity import WINDOW_SECONDS
 
 if TYPE_CHECKING:

@@ -6,6 +6,8 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pipelines.turns.speech_effects import SpeechEffect
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -66,6 +68,22 @@ class CancelStage:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgePause:
+    """Have a pause judged by samples ``start`` to ``stop`` (exclusive), and by the text of the turn so far."""
+
+    turn: int
+    pause: int
+    start: int
+    stop: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CancelJudgement:
+    """Give up the judgement that runs: the pause is over."""
+
+
+@dataclass(frozen=True, slots=True)
 class SetDeadline:
     """Let DeadlinePassed happen at ``at``."""
 
@@ -111,10 +129,13 @@ Effect = (
     | AbandonSegment
     | RunStage
     | CancelStage
+    | JudgePause
+    | CancelJudgement
     | SetDeadline
     | Emit
     | CountSpeculation
     | Finish
+    | SpeechEffect
 )
 
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pipelines.models.ports import Hypothesis
-    from pipelines.stages.registry import StageOutput
+    from pipelines.speech.synthesis import Mark
+    from pipelines.stages.registry import PlannedStage, StageOutput
+    from pipelines.vad.endpointing import EndpointingConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,24 @@ class StageFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class PauseJudged:
+    """The model has judged a pause; ``probability`` is that of the turn being over, None where it did not answer."""
+
+    turn: int
+    pause: int
+    probability: float | None
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """The caller holds the conversation differently from now on; what is None stays as it is."""
+
+    endpointing: EndpointingConfig | None = None
+    stages: tuple[PlannedStage, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class DeadlinePassed:
     """The budget of a turn's reply is used up."""
 
@@ -105,6 +125,45 @@ class DeadlinePassed:
 class Abandoned:
     """The caller is gone, or the conversation must end at once."""
 
+
+@dataclass(frozen=True, slots=True)
+class SpeechSent:
+    """A piece of a spoken reply went out: ``seconds`` of audio, and the sentences that were begun in it."""
+
+    turn: int
+    seconds: float
+    at: float
+    marks: tuple[Mark, ...] = ()
+    is_last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechFailed:
+    """A reply cannot be spoken, or not to its end; ``message`` says why."""
+
+    turn: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlaybackReported:
+    """The caller told how far a spoken reply was played."""
+
+    turn: int
+    seconds: float
+    is_finished: bool
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequested:
+    """The caller wants nothing more of a turn's speech; turn 0: of what is spoken now."""
+
+    turn: int
+    at: float
+
+
+SpeechEvent = SpeechSent | SpeechFailed | PlaybackReported | CancelRequested
 
 Event = (
     Heard
@@ -117,6 +176,9 @@ Event = (
     | StageYielded
     | StageFinished
     | StageFailed
+    | PauseJudged
+    | Updated
     | DeadlinePassed
     | Abandoned
+    | SpeechEvent
 )

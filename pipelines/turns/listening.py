@@ -14,8 +14,9 @@ from msgspec.structs import replace
 
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.messages import EndReason, Notice, NoticeCode, SpeechBegan, SpeechEnded
-from pipelines.turns import replying
+from pipelines.turns import pausing, replying
 from pipelines.turns.effects import AbandonSegment, CloseSegment, Emit, OpenSegment, SendAudio, SpeculationFate
+from pipelines.turns.pausing import SPECULATION_WINDOWS
 from pipelines.turns.speculating import count_speculation
 from pipelines.turns.state import QuietPoint, State
 from pipelines.turns.turn import Segment, Turn
@@ -24,15 +25,12 @@ from pipelines.vad.voice_activity import WINDOW_SAMPLES, is_speech
 
 if TYPE_CHECKING:
     from pipelines.turns.effects import Effect
-    from pipelines.turns.events import EndRequested, HalfClosed, Heard
+    from pipelines.turns.events import EndRequested, HalfClosed, Heard, PauseJudged
 
     Step = tuple[State, tuple[Effect, ...]]
 
 PREROLL = round(0.3 * MODEL_RATE_HZ)
 """Samples sent from before the onset: the soft beginning of a first word does not look like speech yet."""
-
-SPECULATION_WINDOWS = 6
-"""Windows of silence (0.19 s) after which the recognizer is asked for all it has."""
 
 PAUSE_LIMIT = 62
 """Windows of silence (2 s) after which a segment is closed although the utterance may go on."""
@@ -55,7 +53,7 @@ def hear(state: State, event: Heard) -> Step:
     speech = is_speech(
         event.probability, was_speech=state.was_speech, begins=config.speech_begins, ends=config.speech_ends
     )
-    endpointer, boundary = state.endpointer.push(speech=speech)
+    endpointer, boundary = state.endpointer.push(speech=speech, stop_after=pausing.stop_after(state))
     if boundary is Boundary.STOP and _goes_on(state):
         endpointer, boundary = endpointer.begin(), None
     state = replace(
@@ -67,7 +65,10 @@ def hear(state: State, event: Heard) -> Step:
     )
     if state.speaking is None:
         return _begin_turn(state) if boundary is Boundary.START else (state, ())
+    resuming: tuple[Effect, ...] = ()
     if speech:
+        state, resuming = pausing.resume(state)
+        assert state.speaking is not None
         turn = replace(
             state.speaking,
             speech_end=state.heard_to,
@@ -80,13 +81,29 @@ def hear(state: State, event: Heard) -> Step:
         turn = replace(state.speaking, end_is_likely=True)
         state = replace(state, speaking=turn)
     state, effects = _feed(state, event.probability, speech=speech)
+    effects = resuming + effects
     if boundary is Boundary.LIKELY_STOP:
         state, more = replying.tell_likely_end(state)
         effects += more
     if boundary is Boundary.STOP:
         state, more = _end_turn(state, EndReason.SILENCE, event.at, state.heard_to)
-        effects += more
-    return state, effects
+        return state, effects + more
+    state, more = pausing.follow(state)
+    return state, effects + more
+
+
+def pause_judged(state: State, event: PauseJudged) -> Step:
+    """Ends the utterance if the pause has lasted long enough for what the model says of it."""
+    turn = state.speaking
+    if turn is None or turn.number != event.turn or turn.pause is None or turn.pause.number != event.pause:
+        return state, ()
+    state, effects = pausing.take_judgement(state, event.probability)
+    windows = pausing.stop_after(state)
+    if windows is not None and state.endpointer.is_silent_for(windows):
+        state, more = _end_turn(state, EndReason.SILENCE, event.at, state.heard_to)
+    else:
+        state, more = pausing.ask(state)
+    return state, effects + more
 
 
 def _goes_on(state: State) -> bool:
@@ -121,9 +138,12 @@ def stalled(state: State) -> Step:
 
 def keep_from(state: State) -> int:
     """Returns the first sample that a later step may still send."""
-    segment = state.speaking.open_segment if state.speaking else None
-    if segment is not None:
-        return segment.start
+    turn = state.speaking
+    if turn is not None and state.settings.judges:
+        judged_from = pausing.judged_from(state, turn)
+        return min(judged_from, turn.open_segment.start) if turn.open_segment else judged_from
+    if turn is not None and turn.open_segment is not None:
+        return turn.open_segment.start
     onset = state.heard_to - len(state.endpointer.recent) * WINDOW_SAMPLES
     return max(state.floor, onset - PREROLL - WINDOW_SAMPLES, 0)
 
@@ -179,10 +199,10 @@ def _feed(state: State, probability: float, *, speech: bool) -> Step:
     long_enough = state.heard_to - segment.start >= SOFT_LIMIT
     if silence >= PAUSE_LIMIT or (long_enough and silence >= SOFT_PAUSE):
         return _close_segment(state)
-    if state.heard_to - segment.start >= HARD_LIMIT:
-        return _cut(state, segment)
     if state.withholding and not speech:
         return state, ()
+    if state.heard_to - segment.start >= HARD_LIMIT:
+        return _cut(state, segment)
     state = replace(state, quiet=_quieter(state, segment, probability))
     pausing = silence >= SPECULATION_WINDOWS or state.endpointer.stop_is_likely
     return _send(state, segment, pausing=pausing)
@@ -259,10 +279,13 @@ def _end_turn(state: State, reason: EndReason, at: float, audio_end: int, reques
         state = replace(state, speaking=turn)
     state, closing = _close_segment(state)
     assert state.speaking is not None
-    turn = replace(state.speaking, ended_at=at, reason=reason, request_id=request_id)
+    given_up = pausing.give_up(state.speaking)
+    pause = replace(state.speaking.pause, awaited=False) if state.speaking.pause else None
+    turn = replace(state.speaking, ended_at=at, reason=reason, request_id=request_id, pause=pause)
+    silence = state.heard_to - turn.speech_end if reason is EndReason.SILENCE else 0
     state = replace(
         state, speaking=None, endpointer=state.endpointer.end(), withholding=False, quiet=None, floor=audio_end
     )
-    ended = Emit(SpeechEnded(turn.number, turn.speech_end, reason, request_id))
+    ended = Emit(SpeechEnded(turn.number, turn.speech_end, reason, request_id, silence))
     state, replying_effects = replying.await_reply(state, turn)
-    return state, (*effects, *closing, ended, *replying_effects)
+    return state, (*given_up, *effects, *closing, ended, *replying_effects)

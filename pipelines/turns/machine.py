@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.turns import events, listening, replying
+from pipelines.turns import events, listening, pausing, replying, speaking
 from pipelines.turns.effects import AbandonSegment, CancelStage, Finish
 
 if TYPE_CHECKING:
@@ -18,22 +19,30 @@ def step(state: State, event: events.Event) -> tuple[State, tuple[Effect, ...]]:
     """Returns what the conversation has become through ``event``, and what has to be done about it, in order.
 
     Idle until speech begins, listening while it lasts, pausing while silence runs, finalizing until the text is
-    final, replying until understanding and answer are there or the budget is used up. Speech may begin again while
-    earlier turns are finalized or replied to. When the caller has half-closed and no reply is outstanding, the last
-    effect is ``Finish``; a finished conversation ignores every event.
+    final, replying until understanding and answer are there or the budget is used up, and speaking while audio of a
+    reply is sent. Speech may begin again while earlier turns are finalized or replied to. When the caller has
+    half-closed and no reply is outstanding, spoken ones included, the last effect is ``Finish``; a finished
+    conversation ignores every event.
     """
     if state.finished:
         return state, ()
     before = state
-    state, effects = _dispatch(state, event)
-    state, telling = replying.tell_in_order(state)
-    effects += telling + _given_up(before, state, event)
-    if state.half_closed and state.speaking is None and not state.ending:
+    state, effects = _dispatch(speaking.pass_time(state, event), event)
+    if state.settings.speaks:
+        state, attending = speaking.attend(state, event)
+        state, telling = replying.tell_in_order(state)
+        state, telling = speaking.begin(state, telling)
+        effects += (*attending, *telling, *speaking.preparing(before, state))
+    else:
+        state, telling = replying.tell_in_order(state)
+        effects += telling
+    effects += _given_up(before, state, event)
+    if state.half_closed and state.speaking is None and not state.ending and not state.has_speech_to_send:
         return replace(state, finished=True), (*effects, Finish())
     return state, effects
 
 
-def _dispatch(state: State, event: events.Event) -> tuple[State, tuple[Effect, ...]]:  # noqa: PLR0911 - one line an event
+def _dispatch(state: State, event: events.Event) -> tuple[State, tuple[Effect, ...]]:  # noqa: PLR0911, PLR0912 - one line an event
     match event:
         case events.Heard():
             return listening.hear(state, event)
@@ -55,10 +64,24 @@ def _dispatch(state: State, event: events.Event) -> tuple[State, tuple[Effect, .
             return replying.stage_finished(state, event)
         case events.StageFailed():
             return replying.stage_failed(state, event)
+        case events.PauseJudged():
+            return listening.pause_judged(state, event)
+        case events.Updated():
+            return _updated(state, event), ()
         case events.DeadlinePassed():
             return replying.deadline_passed(state, event)
         case events.Abandoned():
             return _abandon(state)
+        case events.SpeechSent() | events.SpeechFailed() | events.PlaybackReported() | events.CancelRequested():
+            return speaking.take(state, event)
+
+
+def _updated(state: State, event: events.Updated) -> State:
+    """Changes what the caller chose; a pause under way is judged by it as well."""
+    endpointing = event.endpointing or state.settings.endpointing
+    stages = state.settings.stages if event.stages is None else event.stages
+    settings = dataclasses.replace(state.settings, endpointing=endpointing, stages=stages)
+    return replace(state, settings=settings, endpointer=replace(state.endpointer, config=endpointing))
 
 
 def _given_up(before: State, after: State, event: events.Event) -> tuple[Effect, ...]:
@@ -73,6 +96,7 @@ def _given_up(before: State, after: State, event: events.Event) -> tuple[Effect,
 
 def _abandon(state: State) -> tuple[State, tuple[Effect, ...]]:
     """Gives up everything under way, so that no sequence is left open."""
+    judging = pausing.give_up(state.speaking) if state.speaking else ()
     unfinished = [segment.number for turn in state.turns for segment in turn.segments if not segment.final]
-    finished = replace(state, speaking=None, ending=(), finished=True)
-    return finished, tuple(AbandonSegment(number) for number in unfinished)
+    finished = replace(state, speaking=None, ending=(), voicing=(), finished=True)
+    return finished, (*judging, *(AbandonSegment(number) for number in unfinished))

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from pipelines.messages import Notice, NoticeCode, Reply, Status, Transcript
 from pipelines.stages.registry import ASR
+from pipelines.turns import pausing
 from pipelines.turns.effects import Emit, SetDeadline, SpeculationFate
 from pipelines.turns.speculating import count_speculation, find_speculation, meant, start_stages, take_text
 from pipelines.turns.stability import told_text
@@ -84,8 +85,10 @@ def transcribed(state: State, event: Transcribed) -> Step:
     if changed and state.settings.interim_results and not turn.recognized:
         effects = (Emit(turn.transcript(is_final=False)),)
     state, telling = tell_likely_end(state.with_turn(turn))
+    state, correcting = pausing.correct(state, state.turn(turn.number))
     state, more = _advance(state, state.turn(turn.number))
-    return state, effects + telling + more
+    state, judging = pausing.ask(state)
+    return state, effects + telling + correcting + more + judging
 
 
 def tell_likely_end(state: State) -> Step:
@@ -167,6 +170,7 @@ def _advance(state: State, turn: Turn) -> Step:
         return _speculate(state, turn)
     if turn.recognized and not turn.text_is_final:
         turn = turn.without_text() if turn.lacks_speech(state.settings.endpointing.speech_begins) else turn
+        state, effects = pausing.correct(state, turn)
         final = turn.final_transcript(state.settings.alternatives)
         turn = replace(turn, text_is_final=True, untold=(*turn.untold, final))
         state = state.with_ending(turn)

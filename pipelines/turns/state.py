@@ -13,11 +13,15 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from pipelines.stages.registry import SPEECH
+from pipelines.turns.interruption import InterruptionConfig
 from pipelines.vad.endpointing import Endpointer, EndpointingConfig
+from pipelines.vad.turn_end import EndpointingMode
 
 if TYPE_CHECKING:
     from pipelines.stages.registry import PlannedStage
     from pipelines.turns.turn import Turn
+    from pipelines.turns.voicing import Voicing
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,7 @@ class TurnSettings:
         replies: whether utterances are understood and answered; otherwise they are only recognized.
         alternatives: how many texts a final transcript tells that may have been said.
         join_samples: an utterance goes on over a pause while its segment is shorter than this, 16 kHz; 0: it ends.
+        interruption: what interrupts a spoken reply.
     """
 
     endpointing: EndpointingConfig = dataclasses.field(default_factory=EndpointingConfig)
@@ -44,6 +49,17 @@ class TurnSettings:
     replies: bool = True
     alternatives: int = 0
     join_samples: int = 0
+    interruption: InterruptionConfig = dataclasses.field(default_factory=InterruptionConfig)
+
+    @property
+    def speaks(self) -> bool:
+        """Whether replies are spoken."""
+        return any(stage.name == SPEECH for stage in self.stages)
+
+    @property
+    def judges(self) -> bool:
+        """Whether a model judges pauses; it needs the text that is recognized for speculations."""
+        return self.speculates and self.endpointing.enabled and self.endpointing.mode is EndpointingMode.MODEL
 
 
 class QuietPoint(Struct, frozen=True):
@@ -70,8 +86,11 @@ class State(Struct, frozen=True):
         next_turn: number of the next turn.
         next_segment: number of the next segment.
         next_speculation: number of the next speculation.
+        next_pause: number of the next pause.
         half_closed: whether the caller will send nothing more.
         finished: whether the conversation is over.
+        voicing: the reply that is spoken, until it was played, and those that wait behind it.
+        unspoken: turns without a reply yet that are not to be answered aloud.
     """
 
     settings: TurnSettings
@@ -87,8 +106,11 @@ class State(Struct, frozen=True):
     next_turn: int = 1
     next_segment: int = 1
     next_speculation: int = 1
+    next_pause: int = 1
     half_closed: bool = False
     finished: bool = False
+    voicing: tuple[Voicing, ...] = ()
+    unspoken: tuple[int, ...] = ()
 
     @classmethod
     def initial(cls, settings: TurnSettings) -> State:
@@ -110,7 +132,15 @@ class State(Struct, frozen=True):
         turn = self.speaking
         if turn is None or not self.withholding or not self.settings.speculates or turn.asr_failed:
             return False
-        return turn.speculation is None or bool(turn.speculation.missing)
+        return turn.speculation is None or bool(turn.speculation.missing) or self.awaits_judgement
+
+    @property
+    def awaits_judgement(self) -> bool:
+        """Whether a model is waited for that judges a pause, or for the text that it judges first."""
+        turn = self.speaking
+        if turn is None or turn.pause is None:
+            return False
+        return turn.pause.awaited or not (turn.pause.asked or turn.decoded or turn.asr_failed)
 
     @property
     def running_stages(self) -> list[tuple[int, int, str]]:
@@ -120,14 +150,19 @@ class State(Struct, frozen=True):
 
     @property
     def phase(self) -> str:
-        """One word for what goes on: idle, listening, pausing, finalizing, replying or finished."""
+        """One word for what goes on: idle, listening, pausing, finalizing, replying, speaking or finished."""
         if self.finished:
             return "finished"
         if self.speaking:
             return "pausing" if self.withholding or self.speaking.open_segment is None else "listening"
         if self.ending:
             return "replying" if self.ending[0].text_is_final else "finalizing"
-        return "idle"
+        return "speaking" if self.has_speech_to_send else "idle"
+
+    @property
+    def has_speech_to_send(self) -> bool:
+        """Whether a part of a spoken reply is still to be sent."""
+        return any(not voicing.is_sent for voicing in self.voicing)
 
     def turn(self, number: int) -> Turn:
         """Returns the turn with this number, which is not done."""

@@ -128,6 +128,24 @@ class Speculation(Struct, frozen=True):
         return tuple(stage for stage in self.started if stage not in over)
 
 
+class Pause(Struct, frozen=True):
+    """A pause in an utterance, of which a model judges whether it is the end.
+
+    Attributes:
+        number: its number within the conversation.
+        asked: how many of the times at which the model is asked have come.
+        awaited: whether the model was asked and has not answered.
+        probability: how probable it is that the turn is over, as judged last; None where the model has not answered.
+        told: what the caller was told that had been said; None if nothing was told.
+    """
+
+    number: int
+    asked: int = 0
+    awaited: bool = False
+    probability: float | None = None
+    told: str | None = None
+
+
 class Turn(Struct, frozen=True):
     """One utterance, or one typed text, and the work on its reply.
 
@@ -147,6 +165,7 @@ class Turn(Struct, frozen=True):
         asr_timing: what the last decoding cost.
         asr_failed: whether the recognizer gave a segment up.
         end_is_likely: whether the end was found to be likely, and the caller was not told what was said until then.
+        pause: the pause under way, or that the utterance ended in, where a model judges pauses.
         text_is_final: whether the text stays as it is, or was typed.
         replied: whether the reply is made.
         untold: the final transcript and the reply, with its notices, as far as they wait for those of earlier turns.
@@ -167,6 +186,7 @@ class Turn(Struct, frozen=True):
     asr_timing: Timing | None = None
     asr_failed: bool = False
     end_is_likely: bool = False
+    pause: Pause | None = None
     text_is_final: bool = False
     replied: bool = False
     untold: tuple[Message, ...] = ()

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pipelines.errors import InvalidInputError
+from pipelines.vad.turn_end import EndpointingMode, Patience, ending_silence
 from pipelines.vad.voice_activity import SPEECH_BEGINS, SPEECH_ENDS, WINDOW_SECONDS
 
 
@@ -31,6 +32,12 @@ class EndpointingConfig:
         likely_stop_threshold: the end is likely when no more than this share of that window is speech.
         speech_begins: probability from which on a window of 32 ms is speech after silence.
         speech_ends: probability below which it is silence after speech.
+        mode: what decides whether a pause is the end of an utterance.
+        patience: how long a speaker may think, where the model decides.
+        shortest_silence_seconds: silence that an utterance never ends before, where the model decides; None: as short
+            as the patience allows.
+        longest_silence_seconds: silence that always ends an utterance, where the model decides; None: as long as the
+            patience allows.
 
     Raises:
         InvalidInputError: a value is out of its range; the error names the field.
@@ -45,6 +52,10 @@ class EndpointingConfig:
     likely_stop_threshold: float = 0.05
     speech_begins: float = SPEECH_BEGINS
     speech_ends: float = SPEECH_ENDS
+    mode: EndpointingMode = EndpointingMode.SILENCE
+    patience: Patience = Patience.NORMAL
+    shortest_silence_seconds: float | None = None
+    longest_silence_seconds: float | None = None
 
     def __post_init__(self) -> None:
         _check("start_window", self.start_window_seconds, 0.032, 2.0, "s")
@@ -62,6 +73,7 @@ class EndpointingConfig:
         self._check_likely_stop()
 
     def _check_likely_stop(self) -> None:
+        self._check_bounds()
         window = self.likely_stop_window_seconds
         if window is None:
             return
@@ -69,21 +81,49 @@ class EndpointingConfig:
         if window >= self.stop_window_seconds:
             raise _out_of_range("likely_stop_window", window, "shorter than stop_window")
 
+    def _check_bounds(self) -> None:
+        shortest, longest = self.shortest_silence_seconds, self.longest_silence_seconds
+        if shortest is not None:
+            _check("shortest_silence", shortest, 0.128, 10.0, "s")
+        if longest is not None:
+            _check("longest_silence", longest, 0.128, 10.0, "s")
+        if shortest is not None and longest is not None and shortest > longest:
+            raise _out_of_range("shortest_silence", shortest, f"at most longest_silence, which is {longest:g} s")
+
+    def stop_after(self, probability: float | None) -> int | None:
+        """Returns the windows of silence that end an utterance, where the model decides.
+
+        Args:
+            probability: how probable it is that the utterance is over; None where the model has not answered.
+
+        Returns:
+            None where the stop window decides.
+        """
+        if probability is None:
+            bounded = self._bounded(self.stop_window_seconds)
+            return None if bounded == self.stop_window_seconds else _windows(bounded)
+        return _windows(self._bounded(ending_silence(probability, self.patience)))
+
+    def _bounded(self, seconds: float) -> float:
+        shortest, longest = self.shortest_silence_seconds, self.longest_silence_seconds
+        at_least = seconds if shortest is None else max(seconds, shortest)
+        return at_least if longest is None else min(at_least, longest)
+
     @property
     def start_windows(self) -> int:
         """The start window in VAD windows of 32 ms."""
-        return max(1, round(self.start_window_seconds / WINDOW_SECONDS))
+        return _windows(self.start_window_seconds)
 
     @property
     def stop_windows(self) -> int:
         """The stop window in VAD windows of 32 ms."""
-        return max(1, round(self.stop_window_seconds / WINDOW_SECONDS))
+        return _windows(self.stop_window_seconds)
 
     @property
     def likely_stop_windows(self) -> int | None:
         """The window that makes the end likely, in VAD windows of 32 ms."""
         seconds = self.likely_stop_window_seconds
-        return None if seconds is None else max(1, round(seconds / WINDOW_SECONDS))
+        return None if seconds is None else _windows(seconds)
 
 
 class Boundary(enum.Enum):
@@ -111,8 +151,13 @@ class Endpointer(Struct, frozen=True):
     trailing_silence: int = 0
     stop_is_likely: bool = False
 
-    def push(self, *, speech: bool) -> tuple[Endpointer, Boundary | None]:
-        """Takes the next window in; returns the follower, and the boundary that the window completes."""
+    def push(self, *, speech: bool, stop_after: int | None = None) -> tuple[Endpointer, Boundary | None]:
+        """Takes the next window in; returns the follower, and the boundary that the window completes.
+
+        Args:
+            speech: whether somebody speaks in it.
+            stop_after: windows of silence that end the utterance; None: the stop window decides.
+        """
         span = self.config.stop_windows if self.speaking else self.config.start_windows
         following = replace(
             self,
@@ -120,7 +165,7 @@ class Endpointer(Struct, frozen=True):
             trailing_silence=0 if speech else self.trailing_silence + 1,
             stop_is_likely=self.stop_is_likely and not speech,
         )
-        if self.speaking and following.has_stopped():
+        if self.speaking and (following.has_stopped() if stop_after is None else following.is_silent_for(stop_after)):
             return following.end(), Boundary.STOP
         if self.speaking and not speech and not following.stop_is_likely and following.has_likely_stopped():
             return replace(following, stop_is_likely=True), Boundary.LIKELY_STOP
@@ -146,6 +191,10 @@ class Endpointer(Struct, frozen=True):
         full = len(self.recent) == windows
         return self.config.enabled and full and sum(self.recent) <= self.config.stop_threshold * windows + 1e-9
 
+    def is_silent_for(self, windows: int) -> bool:
+        """Whether so many windows of silence have passed since the last speech."""
+        return self.trailing_silence >= windows
+
     def has_likely_stopped(self) -> bool:
         """Whether the window that makes the end likely is full and little enough of it is speech."""
         windows = self.config.likely_stop_windows
@@ -156,6 +205,10 @@ class Endpointer(Struct, frozen=True):
     def windows_since_onset(self) -> int | None:
         """How many windows ago speech began, the last window being 1; None when there is none to begin with."""
         return len(self.recent) - self.recent.index(True) if True in self.recent else None
+
+
+def _windows(seconds: float) -> int:
+    return max(1, round(seconds / WINDOW_SECONDS))
 
 
 def _check(name: str, value: float, low: float, high: float, unit: str) -> None:

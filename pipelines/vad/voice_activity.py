@@ -80,15 +80,18 @@ class SileroStream:
 
     def probabilities(self, windows: npt.NDArray[np.float32]) -> list[float]:
         """Returns for each of the next windows, float32 ``[windows, 512]`` at 16 kHz, how probably somebody speaks."""
+        gains, inaudible = self._gain.follow([float(window.dot(window)) / WINDOW_SAMPLES for window in windows])
+        if self._last < SPEECH_ENDS and all(inaudible):
+            # Most conversations are silent most of the time: the network is spared for those who speak.
+            self._context = windows[-1, -CONTEXT_SAMPLES:].copy()
+            self._last = 0.0
+            return [0.0] * len(windows)
         samples = self._with_contexts(windows)
-        energies = np.einsum("ij,ij->i", windows, windows).tolist()
-        gains, inaudible = self._gain.follow([energy / WINDOW_SAMPLES for energy in energies])
         if max(gains) > 1:
-            samples = samples * np.array(gains, np.float32)[:, np.newaxis]
+            samples *= np.array(gains, np.float32)[:, np.newaxis]
         found: list[float] = []
         while (at := len(found)) < len(windows):
             if inaudible[at] and self._last < SPEECH_ENDS:
-                # Most conversations are silent most of the time: the network is spared for those who speak.
                 judged = [0.0]
             else:
                 stop = next((place for place in range(at + 1, len(windows)) if inaudible[place]), len(windows))
@@ -100,7 +103,8 @@ class SileroStream:
     def _with_contexts(self, windows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Returns ``[windows, 576]``: each window behind the end of the one before it."""
         audio = np.concatenate((self._context, windows.ravel()))
-        self._context = audio[-CONTEXT_SAMPLES:]
+        # A copy: the windows may be lifted where they lie.
+        self._context = audio[-CONTEXT_SAMPLES:].copy()
         # NumPy's sliding_window_view gives the same, in six times the time, for every message of every caller.
         overlapping: npt.NDArray[np.float32] = np.ndarray(
             (len(windows), CONTEXT_SAMPLES + WINDOW_SAMPLES),

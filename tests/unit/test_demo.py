@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
+from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
+import soundfile
 
 import vivavoce
 from demo.manifest import FOLDER, Utterance, utterances
 from demo.run import SHOWN
 from demo.server import ServerError, _is_running, _left, running_server
+from demo.spoken import SpokenConversation
+from demo.timeline import Mark, draw
+from vivavoce.cli.views import choose_view
+from vivavoce.testing import Turn, serving
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -92,3 +100,35 @@ async def test_a_server_that_does_not_come_up_shows_its_log(log: IO[bytes]) -> N
     server = running_server(log, _quietly, [sys.executable, "-c", "import sys; sys.exit('models missing')"])
     with pytest.raises(ServerError, match="models missing"):
         await server.__aenter__()
+
+
+async def test_the_spoken_conversation_is_kept_as_sound_and_as_a_picture(tmp_path: Path) -> None:
+    turns = [
+        Turn("How much?", speech_text="Eighteen euros.", audio_seconds=3.0),
+        Turn("When was it built?", speech_text="In 1874.", audio_seconds=4.0),
+        Turn("Okay.", audio_seconds=2.0),
+        Turn("Which tram?", speech_text="Number five, of course.", interrupted_after_words=2, audio_seconds=2.0),
+    ]
+    with serving(*turns) as service:
+        async with vivavoce.connect(service.address) as client:
+            spoken = SpokenConversation(client, tmp_path)
+            with choose_view(as_json=False, budget_seconds=None) as view:
+                replies = await spoken.hold(view)
+    assert len(replies) >= 3
+    assert spoken.interrupted
+    sides, rate = soundfile.read(spoken.sound)
+    assert sides.shape == (len(sides), 2)
+    assert len(sides) / rate > 8
+    picture = ET.fromstring(spoken.picture.read_text(encoding="utf-8"))
+    told = [text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert "How much?" in told
+    assert any(text.endswith("ms: In 1874.") for text in told)
+    assert "interrupted after: Number five," in told
+
+
+def test_marks_that_lie_close_stand_on_lines_of_their_own() -> None:
+    marks = [Mark(0.5, 0, "What is <this>?"), Mark(0.6, 0, "And that?"), Mark(0.7, 1, "Nothing.")]
+    picture = draw(np.zeros((16_000, 2), np.int16), 16_000, marks)
+    assert "What is &lt;this&gt;?" in picture
+    heights = re.findall(r'y="(\d+)" fill="#2f6fb0">(?:What|And)', picture)
+    assert len(set(heights)) == 2

@@ -10,8 +10,19 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from vivavoce import Event, GoingAway, Notice, Reconnected, Reply, SpeechBegan, Transcript
-from vivavoce.cli._rows import Row, printable, reconnection, reply_rows
+from vivavoce import (
+    Event,
+    GoingAway,
+    Interrupted,
+    Notice,
+    Reconnected,
+    Reply,
+    SpeechBegan,
+    SpeechPaused,
+    SpeechResumed,
+    Transcript,
+)
+from vivavoce.cli._rows import Row, interruption, printable, reconnection, reply_rows
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -57,6 +68,10 @@ class LiveView(AbstractContextManager["LiveView"]):
                 self._firm_up("")
             case Transcript(is_final=False):
                 self._firm_up(event.text)
+            case SpeechPaused():
+                self._pause(event)
+            case SpeechResumed():
+                self._firm_up(self._last_partial)
             case Transcript():
                 self._clear_words()
                 self._console.print(Text.assemble(("> ", "green"), (printable(event.text), "bold")))
@@ -70,6 +85,8 @@ class LiveView(AbstractContextManager["LiveView"]):
             case GoingAway():
                 warning = f"The server ends the conversation in {event.grace_seconds:.0f} s."
                 self._console.print(Text(warning, style="yellow"))
+            case Interrupted():
+                self._console.print(Text(interruption(event), style="yellow"))
             case Reconnected():
                 self._clear_words()
                 self._console.print(Text(reconnection(event), style="yellow"))
@@ -95,6 +112,12 @@ class LiveView(AbstractContextManager["LiveView"]):
         self._words = Text.assemble(
             ("> ", "dim green"), " ".join(words[:firm]), " ", (" ".join(words[firm:]), "dim"), (" ...", "dim")
         )
+
+    def _pause(self, paused: SpeechPaused) -> None:
+        """Shows what was said up to a pause, and how likely the turn is over."""
+        self._last_partial = paused.text
+        judgement = f" ... over with {paused.probability:.0%}"
+        self._words = Text.assemble(("> ", "dim green"), printable(paused.text), (judgement, "dim cyan"))
 
     def _clear_words(self) -> None:
         self._last_partial, self._words = "", Text()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TextIO
 
-from vivavoce import Event, GoingAway, Notice, Reconnected, Reply, Transcript
-from vivavoce.cli._rows import printable, reconnection, reply_rows
+from vivavoce import Event, GoingAway, Interrupted, Notice, Reconnected, Reply, SpeechPaused, Transcript
+from vivavoce.cli._rows import interruption, printable, reconnection, reply_rows
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -37,12 +37,17 @@ class PlainView(AbstractContextManager["PlainView"]):
         match event:
             case Transcript():
                 self._transcript(event)
+            case SpeechPaused():
+                self._words = event.text
+                self._write(f"  {printable(event.text)} ... over with {event.probability:.0%}")
             case Reply():
                 self._reply(event)
             case Notice():
                 self._write(f"! {printable(event.message)}")
             case GoingAway():
                 self._write(f"! The server ends the conversation in {event.grace_seconds:.0f} s.")
+            case Interrupted():
+                self._write(f"! {interruption(event)}")
             case Reconnected():
                 self._words = ""
                 self._write(f"! {reconnection(event)}")

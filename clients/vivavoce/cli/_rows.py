@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vivavoce import Answer, Intent, Reconnected, Reply, ReplyStatus, Stage, StageLatency, UtteranceKind
+from vivavoce import Answer, Intent, Interrupted, Reconnected, Reply, ReplyStatus, Stage, StageLatency, UtteranceKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +42,8 @@ def reply_rows(reply: Reply, budget_seconds: float) -> Iterator[Row]:
         yield Row("answer", _answer(reply.answer))
     elif reply.latency.of(Stage.QA) is not None:
         yield Row("answer", "none in the documents")
+    if reply.speech_text:
+        yield Row("says", printable(reply.speech_text))
     if reply.status is not ReplyStatus.COMPLETE:
         yield Row("status", _status(reply), is_warning=True)
     yield Row("time", _time(reply, budget_seconds), is_warning=reply.latency.total_seconds > budget_seconds)
@@ -55,6 +57,12 @@ def reconnection(reconnected: Reconnected) -> str:
     """Writes what a lost connection came to."""
     told = f"Connected again; {reconnected.replayed_seconds:.1f} s of audio are sent once more"
     return f"{told}, {reconnected.lost_seconds:.1f} s are lost." if reconnected.lost_seconds else f"{told}."
+
+
+def interruption(interrupted: Interrupted) -> str:
+    """Writes what was heard of a reply that was stopped."""
+    heard = f'"{printable(interrupted.heard_text)}"' if interrupted.heard_text else "nothing"
+    return f"The reply was stopped after {interrupted.heard_seconds:.1f} s; {heard} was heard."
 
 
 def printable(text: str) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+from contextlib import nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
 import vivavoce
+from vivavoce.cli._turn_taking import endpointing_options, read_endpointing
 from vivavoce.cli.converse import show_conversation
 from vivavoce.cli.extras import extra
 from vivavoce.cli.options import (
@@ -25,15 +27,18 @@ from vivavoce.cli.options import (
     server_option,
     understanding_options,
     variant_option,
+    voice_option,
 )
 from vivavoce.cli.views import View, choose_view
 from vivavoce.microphone import Device, Microphone, devices
+from vivavoce.speaker import Speaker
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 _RECONNECT_SECONDS = 30.0
+_REPORT_SECONDS = 0.2
 
 
 @click.command()
@@ -41,11 +46,18 @@ _RECONNECT_SECONDS = 30.0
 @click.option("--list-devices", "wants_list", is_flag=True, help="List the input devices and exit.")
 @server_option
 @context_options
+@endpointing_options
 @budget_option
 @hint_options
 @variant_option
 @engine_hints_option
 @understanding_options
+@click.option(
+    "--speak",
+    is_flag=True,
+    help="Have replies spoken. Use headphones, or a device with echo cancellation: the service would hear itself.",
+)
+@voice_option
 @json_option
 def mic(
     *,
@@ -54,6 +66,10 @@ def mic(
     server: str,
     contexts: Sequence[str],
     context_files: Sequence[Path],
+    endpointing: str | None,
+    patience: str | None,
+    shortest_silence_ms: int | None,
+    longest_silence_ms: int | None,
     budget_ms: int | None,
     variants: Mapping[str, str],
     hints: Sequence[str],
@@ -63,6 +79,8 @@ def mic(
     no_engine_hints: bool,
     intents: int,
     time_zone: str,
+    speak: bool,
+    voice: str,
     as_json: bool,
 ) -> None:
     """Speak into the microphone and see what is understood. Ctrl-C ends it, when the last reply is there."""
@@ -74,16 +92,18 @@ def mic(
         _print_devices(found, as_json=as_json)
         return
     chosen = Microphone(device).device
+    speaker = Speaker() if speak else None
 
     async def work(view: View) -> float:
         microphone = Microphone(chosen, on_level=view.level)
         _stop_on_interrupt(microphone)
         async with vivavoce.connect(server) as client:
-            with microphone:
+            with microphone, speaker or nullcontext():
                 conversation = client.converse(
                     microphone,
                     audio=microphone.format,
                     interim_results=True,
+                    endpointing=read_endpointing(endpointing, patience, shortest_silence_ms, longest_silence_ms),
                     documents=documents,
                     phrase_hints=phrase_hints,
                     reply_budget_seconds=seconds(budget_ms),
@@ -93,8 +113,12 @@ def mic(
                     time_zone=time_zone,
                     ignore_engine_hints=no_engine_hints,
                     reconnect_seconds=_RECONNECT_SECONDS,
+                    reply_audio=None if speaker is None else vivavoce.ReplyVoice(speaker.format, voice),
                 )
-                await show_conversation(conversation, view)
+                if speaker is None:
+                    await show_conversation(conversation, view)
+                else:
+                    await _show_and_play(conversation, view, speaker)
         return microphone.lost_seconds
 
     click.echo(f"Listening to {chosen.name}; Ctrl-C ends it.", err=True)
@@ -105,6 +129,27 @@ def mic(
             f"At least {lost_seconds:g} s of speech were lost: this computer or the server is too slow, or was away.",
             err=True,
         )
+
+
+async def _show_and_play(conversation: vivavoce.Conversation, view: View, speaker: Speaker) -> None:
+    """Holds a conversation, shows it and plays its replies, to their end."""
+    reporting = asyncio.create_task(_report_playback(conversation, speaker))
+    try:
+        await show_conversation(conversation, view, on_event=speaker.hear)
+        while not speaker.silent:  # noqa: ASYNC110 - another thread plays
+            await asyncio.sleep(_REPORT_SECONDS)
+    finally:
+        reporting.cancel()
+
+
+async def _report_playback(conversation: vivavoce.Conversation, speaker: Speaker) -> None:
+    told = None
+    while True:
+        await asyncio.sleep(_REPORT_SECONDS)
+        played = speaker.playback()
+        if played is not None and played != told:
+            conversation.send_playback(played.turn, played.position_seconds, finished=played.finished)
+            told = played
 
 
 def _stop_on_interrupt(microphone: Microphone) -> None:

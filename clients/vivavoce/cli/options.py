@@ -107,6 +107,13 @@ def understanding_options(command: _C) -> _C:
     return intents(zone(command))
 
 
+def voice_option(command: _C) -> _C:
+    """Adds `--voice`."""
+    return click.option(
+        "--voice", metavar="NAME", default="", help="Voice of spoken replies.  [default: that of the server]"
+    )(command)
+
+
 def engine_hints_option(command: _C) -> _C:
     """Adds `--no-engine-hints`."""
     return click.option(

@@ -13,7 +13,8 @@ from vivavoce._checks import check_source
 from vivavoce._client import DEFAULT_TARGET
 from vivavoce._client import connect as connect_async
 from vivavoce._config import AudioFormat, Document, Endpointing, PhraseHints
-from vivavoce._speech import SPEECH_AUDIO, Pronunciation, SpeechChunk
+from vivavoce._speech_types import SPEECH_AUDIO, Pronunciation
+from vivavoce._spoken_requests import cancel_request, playback_request
 from vivavoce.sync._background import background
 from vivavoce.sync._exchange import Exchange
 from vivavoce.sync._speech import chunks
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from vivavoce._events import Event
     from vivavoce._reply import Reply
     from vivavoce._requests import Utterable
+    from vivavoce._speech import SpeechChunk
+    from vivavoce._spoken import Interruption, ReplyVoice
 
     _T = TypeVar("_T")
 
@@ -53,13 +56,11 @@ def connect(
     Raises:
         InvalidRequest: The address is none.
     """
-    return Client(
-        connect_async(
-            target,
-            connect_timeout_seconds=connect_timeout_seconds,
-            response_timeout_seconds=response_timeout_seconds,
-        )
-    )
+    patience = {
+        "connect_timeout_seconds": connect_timeout_seconds,
+        "response_timeout_seconds": response_timeout_seconds,
+    }
+    return Client(connect_async(target, **patience))
 
 
 class Conversation(Iterator["Event"]):
@@ -93,7 +94,9 @@ class Conversation(Iterator["Event"]):
         return self._exchange.ended
 
     def send(self, said: Utterable) -> None:
-        """Says something: audio, `EndOfUtterance()` or `TypedTurn(text)`. Waits while too much is not sent yet.
+        """Says something: audio, `EndOfUtterance()`, `TypedTurn(text)` or `ConversationUpdate(...)`.
+
+        Waits while too much is not sent yet.
 
         Raises:
             RuntimeError: Everything was said, or the conversation has ended; iterating tells why.
@@ -111,6 +114,14 @@ class Conversation(Iterator["Event"]):
             VivavoceError: The conversation has failed, in one of its kinds.
         """
         return self._exchange.take(timeout_seconds)
+
+    def send_playback(self, turn: int, position_seconds: float, *, finished: bool = False) -> None:
+        """Tells how far a spoken reply was played; see `vivavoce.Conversation.send_playback`."""
+        self._exchange.tell(playback_request(turn, position_seconds, finished=finished))
+
+    def cancel_reply(self, turn: int = 0) -> None:
+        """Stops a spoken reply; see `vivavoce.Conversation.cancel_reply`."""
+        self._exchange.tell(cancel_request(turn))
 
     def close(self) -> None:
         """Ends the conversation, whatever it is doing. May be called several times, and from any thread."""
@@ -167,6 +178,8 @@ class Client:
         time_zone: str = "",
         current_time: datetime | None = None,
         ignore_engine_hints: bool = False,
+        reply_audio: ReplyVoice | None = None,
+        interruption: Interruption | None = None,
     ) -> Conversation:
         """Begins a conversation: `for event in client.converse(...)`.
 
@@ -176,8 +189,8 @@ class Client:
                 says it, and `Conversation.finish` ends it.
             audio: Format of the audio; None when only typed turns are sent.
             interim_results, endpointing, documents, phrase_hints, reply_budget_seconds, max_alternatives,
-                reconnect_seconds, variants, max_intents, time_zone, current_time, ignore_engine_hints: As
-                `vivavoce.Client.converse` takes them.
+                reconnect_seconds, variants, max_intents, time_zone, current_time, ignore_engine_hints, reply_audio,
+                interruption: As `vivavoce.Client.converse` takes them.
 
         Returns:
             The conversation, which has begun.
@@ -207,6 +220,8 @@ class Client:
                 time_zone=time_zone,
                 current_time=current_time,
                 ignore_engine_hints=ignore_engine_hints,
+                reply_audio=reply_audio,
+                interruption=interruption,
             )
             exchange.begin(conversation)
             self._exchanges = {one for one in self._exchanges if not one.ended} | {exchange}

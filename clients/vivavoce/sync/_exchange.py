@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vivavoce._conversation import Conversation
     from vivavoce._events import Event
     from vivavoce._requests import Utterable
+    from vivavoce.v1 import conversation_pb2 as pb
 
 MAX_SAID = 64
 """Chunks that wait to be sent; then `say` waits. The asynchronous conversation keeps 256 messages besides."""
@@ -43,6 +44,7 @@ class Exchange:
         self._ended = False
         self._closing = False
         self._pump: asyncio.Task[None] | None = None
+        self._conversation: Conversation | None = None
         self._more_said = asyncio.Event()
         self._events_taken = asyncio.Event()
 
@@ -53,6 +55,7 @@ class Exchange:
 
     def begin(self, conversation: Conversation) -> None:
         """Starts the pump; called on the loop."""
+        self._conversation = conversation
         self._pump = asyncio.get_running_loop().create_task(self._hold(conversation))
         self._pump.add_done_callback(self._over)
 
@@ -71,6 +74,12 @@ class Exchange:
                 raise RuntimeError("The conversation has ended; iterate over it to learn why.") from self._error
             self._said.append(said)
         background.call_soon(self._more_said.set)
+
+    def tell(self, request: pb.ConverseRequest) -> None:
+        """Sends what is not said but concerns the conversation, ahead of what waits to be said."""
+        conversation = self._conversation
+        if conversation is not None and not self._ended:
+            background.call_soon(lambda: conversation.tell(request))
 
     def finish(self, error: Exception | None = None) -> None:
         """Says that nothing follows, or raises `error` in the conversation in place of what follows."""

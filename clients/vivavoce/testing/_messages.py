@@ -21,7 +21,9 @@ from vivavoce._errors import (
     VivavoceError,
 )
 from vivavoce._events import GoingAway, Notice, SpeechBegan, SpeechEnded, Started, Transcript
+from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._reply import Reply
+from vivavoce._spoken import Interrupted, ReplyAudio
 from vivavoce._status import ERROR_DOMAIN
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
@@ -59,11 +61,13 @@ def response_of(event: Event) -> pb.ConverseResponse:
             response = pb.ConverseResponse(speech_began=began)
         case Transcript():
             response = pb.ConverseResponse(transcript=_transcript(event))
+        case SpeechPaused():
+            response = pb.ConverseResponse(speech_paused=_paused(event))
+        case SpeechResumed():
+            resumed = pb.SpeechResumed(turn=event.turn, start=duration(event.start_seconds))
+            response = pb.ConverseResponse(speech_resumed=resumed)
         case SpeechEnded():
-            reason = _name("END_REASON_", event.reason)
-            end = duration(event.end_seconds)
-            ended = pb.SpeechEnded(turn=event.turn, end=end, reason=reason, request_id=event.request_id)
-            response = pb.ConverseResponse(speech_ended=ended)
+            response = pb.ConverseResponse(speech_ended=_ended(event))
         case Reply():
             response = pb.ConverseResponse(reply=reply_of(event))
         case Notice():
@@ -73,6 +77,15 @@ def response_of(event: Event) -> pb.ConverseResponse:
         case GoingAway():
             away = _name("GOING_AWAY_REASON_", event.reason)
             response = pb.ConverseResponse(going_away=pb.GoingAway(reason=away, grace=duration(event.grace_seconds)))
+        case ReplyAudio():
+            start = duration(event.start_seconds)
+            piece = pb.ReplyAudio(turn=event.turn, audio=event.audio, start=start, last=event.is_last)
+            response = pb.ConverseResponse(reply_audio=piece)
+        case Interrupted():
+            reason = _name("INTERRUPTION_REASON_", event.reason)
+            heard, text = duration(event.heard_seconds), event.heard_text
+            stopped = pb.Interrupted(turn=event.turn, heard=heard, heard_text=text, reason=reason)
+            response = pb.ConverseResponse(interrupted=stopped)
         case _:
             raise TypeError(f"A server does not tell {type(event).__name__}: the client makes it.")
     return response
@@ -90,6 +103,7 @@ def reply_of(reply: Reply) -> reply_pb2.Reply:
         speculated=reply.speculated,
         model_versions=reply.model_versions,
         request_id=reply.request_id,
+        speech_text=reply.speech_text,
     )
     for slot in reply.slots:
         message.slots.add(name=slot.name, value=slot.value, text=slot.text, start=slot.start, end=slot.end)
@@ -148,6 +162,27 @@ def _transcript(transcript: Transcript) -> pb.Transcript:
         alternatives=[pb.Alternative(text=one.text, confidence=one.confidence) for one in transcript.alternatives],
         confidence=transcript.confidence or 0.0,
         request_id=transcript.request_id,
+    )
+
+
+def _ended(ended: SpeechEnded) -> pb.SpeechEnded:
+    return pb.SpeechEnded(
+        turn=ended.turn,
+        end=duration(ended.end_seconds),
+        reason=_name("END_REASON_", ended.reason),
+        request_id=ended.request_id,
+        silence=None if ended.silence_seconds is None else duration(ended.silence_seconds),
+    )
+
+
+def _paused(paused: SpeechPaused) -> pb.SpeechPaused:
+    return pb.SpeechPaused(
+        turn=paused.turn,
+        text=paused.text,
+        probability=paused.probability,
+        start=duration(paused.start_seconds),
+        end=duration(paused.end_seconds),
+        silence=duration(paused.silence_seconds),
     )
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from vivavoce._config import AudioFormat, Encoding
 from vivavoce._events import EndReason, Event, Notice, NoticeCode, SpeechBegan, SpeechEnded, Started, Transcript
+from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage
+from vivavoce._spoken import Interrupted, InterruptionReason, ReplyAudio
 from vivavoce.testing._messages import abort, reply_of, response_of
+from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,12 +22,13 @@ if TYPE_CHECKING:
 
     from vivavoce._errors import VivavoceError
     from vivavoce.testing._service import Answers, Script
-    from vivavoce.v1 import conversation_pb2 as pb
     from vivavoce.v1 import reply_pb2
 
 _NO_INTENT = Intent("none", 1.0)
 _NO_LATENCY = Latency(0.0, ())
 _ROUNDING_SECONDS = 1e-6
+_WORD_SECONDS = 0.1
+_SAMPLE_BYTES = {pb.AUDIO_ENCODING_MULAW: 1, pb.AUDIO_ENCODING_ALAW: 1, pb.AUDIO_ENCODING_LINEAR_PCM_FLOAT32: 4}
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,9 @@ class Turn:
     """The final transcript; of a typed turn, the text that is answered so."""
     partials: tuple[str, ...] = ()
     """Transcripts that are told before, if `interim_results` are wanted."""
+    pauses: tuple[tuple[str, float], ...] = ()
+    """Pauses that are told before, each as the text so far and the probability that the turn is over. Speech goes on
+    after each whose text is not the final transcript."""
     intent: Intent | None = _NO_INTENT
     """Intent of the reply."""
     slots: tuple[Slot, ...] = ()
@@ -57,6 +64,21 @@ class Turn:
     """How long the reply takes."""
     error: VivavoceError | None = None
     """Raised in the client in place of the reply: the call ends."""
+    speech_text: str = ""
+    """What is spoken of the reply, where speech is asked for: a tenth of a second of silence for each word."""
+    interrupted_after_words: int | None = None
+    """The spoken reply is interrupted when so many words were heard; None: it is heard to its end."""
+
+    def spoken(self, number: int, sample_rate_hz: int, sample_bytes: int) -> Iterator[ReplyAudio | Interrupted]:
+        """Yields the spoken reply to turn `number`, in the format that was asked for."""
+        words = self.speech_text.split()
+        piece = bytes(sample_bytes * round(_WORD_SECONDS * sample_rate_hz))
+        heard = words[: self.interrupted_after_words]
+        for at, _ in enumerate(heard):
+            is_last = at + 1 == len(words) and self.interrupted_after_words is None
+            yield ReplyAudio(number, piece, at * _WORD_SECONDS, is_last)
+        if self.interrupted_after_words is not None:
+            yield Interrupted(number, len(heard) * _WORD_SECONDS, " ".join(heard), InterruptionReason.SPEECH)
 
     def reply(self, number: int, text: str, request_id: str = "") -> Reply:
         """Returns the reply, to turn `number` in which `text` was said or typed."""
@@ -71,6 +93,7 @@ class Turn:
             latency=self.latency,
             speculated=self.speculated,
             request_id=request_id,
+            speech_text=self.speech_text,
         )
 
 
@@ -133,6 +156,7 @@ class _Conversation:
         self._spoken = spoken
         self._format = AudioFormat()
         self._interim = False
+        self._voice: pb.ReplyAudioConfig | None = None
         self._number = 0
         self._position = self._began = 0.0
         self._turn: Turn | None = None
@@ -148,9 +172,8 @@ class _Conversation:
                     yield from self._hear(request.audio)
                 case "text":
                     self._number += 1
-                    yield from _replied(
-                        _turn_of(self._known, request.text), self._number, request.text, request.request_id
-                    )
+                    turn = _turn_of(self._known, request.text)
+                    yield from self._replied(turn, self._number, request.text, request.request_id)
                 case "end_of_utterance":
                     yield from self._end(EndReason.REQUESTED, request.request_id)
         if self._turn is not None:
@@ -158,6 +181,7 @@ class _Conversation:
 
     def _configure(self, config: pb.ConversationConfig) -> None:
         self._interim = config.interim_results
+        self._voice = config.reply_audio if config.HasField("reply_audio") else None
         if config.HasField("audio"):
             audio = config.audio
             self._format = AudioFormat(Encoding(audio.encoding), audio.sample_rate_hz, audio.channel_count or 1)
@@ -182,18 +206,29 @@ class _Conversation:
             yield Notice(NoticeCode.NO_SPEECH, "nobody has spoken: send audio first", None, request_id)
             return
         number, text = self._spoken_number, turn.transcript
+        yield from self._pauses(turn, number)
         yield SpeechEnded(number, self._position, reason, request_id)
         yield Transcript(number, text, True, self._began, self._position, request_id=request_id)
-        yield from _replied(turn, number, text, request_id)
+        yield from self._replied(turn, number, text, request_id)
 
+    def _pauses(self, turn: Turn, number: int) -> Iterator[Event]:
+        for text, probability in turn.pauses:
+            yield SpeechPaused(number, text, probability, self._began, self._position, 0.0)
+            if text != turn.transcript:
+                yield SpeechResumed(number, self._position)
 
-def _replied(turn: Turn, number: int, text: str, request_id: str) -> Iterator[Event]:
-    time.sleep(turn.delay_seconds)
-    for code, message in turn.notices:
-        yield Notice(code, message, number, request_id)
-    if turn.error is not None:
-        raise _ScriptedError(turn.error)
-    yield turn.reply(number, text, request_id)
+    def _replied(self, turn: Turn, number: int, text: str, request_id: str) -> Iterator[Event]:
+        time.sleep(turn.delay_seconds)
+        for code, message in turn.notices:
+            yield Notice(code, message, number, request_id)
+        if turn.error is not None:
+            raise _ScriptedError(turn.error)
+        reply = turn.reply(number, text, request_id)
+        if self._voice is None:
+            yield replace(reply, speech_text="")
+            return
+        yield reply
+        yield from turn.spoken(number, self._voice.sample_rate_hz or 24_000, _SAMPLE_BYTES.get(self._voice.encoding, 2))
 
 
 def _turn_of(turns: tuple[Turn, ...], text: str) -> Turn:

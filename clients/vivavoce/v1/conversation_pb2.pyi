@@ -23,6 +23,19 @@ class AudioEncoding(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     AUDIO_ENCODING_LINEAR_PCM_FLOAT32: _ClassVar[AudioEncoding]
     AUDIO_ENCODING_CONTAINER: _ClassVar[AudioEncoding]
 
+class EndpointingMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ENDPOINTING_MODE_UNSPECIFIED: _ClassVar[EndpointingMode]
+    ENDPOINTING_MODE_MODEL: _ClassVar[EndpointingMode]
+    ENDPOINTING_MODE_SILENCE: _ClassVar[EndpointingMode]
+
+class Patience(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PATIENCE_UNSPECIFIED: _ClassVar[Patience]
+    PATIENCE_EAGER: _ClassVar[Patience]
+    PATIENCE_NORMAL: _ClassVar[Patience]
+    PATIENCE_PATIENT: _ClassVar[Patience]
+
 class EndReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     END_REASON_UNSPECIFIED: _ClassVar[EndReason]
@@ -43,6 +56,13 @@ class GoingAwayReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     GOING_AWAY_REASON_SHUTDOWN: _ClassVar[GoingAwayReason]
     GOING_AWAY_REASON_IDLE: _ClassVar[GoingAwayReason]
     GOING_AWAY_REASON_AGE: _ClassVar[GoingAwayReason]
+
+class InterruptionReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    INTERRUPTION_REASON_UNSPECIFIED: _ClassVar[InterruptionReason]
+    INTERRUPTION_REASON_SPEECH: _ClassVar[InterruptionReason]
+    INTERRUPTION_REASON_TYPED: _ClassVar[InterruptionReason]
+    INTERRUPTION_REASON_CANCELLED: _ClassVar[InterruptionReason]
 AUDIO_ENCODING_UNSPECIFIED: AudioEncoding
 AUDIO_ENCODING_LINEAR_PCM: AudioEncoding
 AUDIO_ENCODING_FLAC: AudioEncoding
@@ -51,6 +71,13 @@ AUDIO_ENCODING_ALAW: AudioEncoding
 AUDIO_ENCODING_OGGOPUS: AudioEncoding
 AUDIO_ENCODING_LINEAR_PCM_FLOAT32: AudioEncoding
 AUDIO_ENCODING_CONTAINER: AudioEncoding
+ENDPOINTING_MODE_UNSPECIFIED: EndpointingMode
+ENDPOINTING_MODE_MODEL: EndpointingMode
+ENDPOINTING_MODE_SILENCE: EndpointingMode
+PATIENCE_UNSPECIFIED: Patience
+PATIENCE_EAGER: Patience
+PATIENCE_NORMAL: Patience
+PATIENCE_PATIENT: Patience
 END_REASON_UNSPECIFIED: EndReason
 END_REASON_SILENCE: EndReason
 END_REASON_REQUESTED: EndReason
@@ -63,27 +90,59 @@ GOING_AWAY_REASON_UNSPECIFIED: GoingAwayReason
 GOING_AWAY_REASON_SHUTDOWN: GoingAwayReason
 GOING_AWAY_REASON_IDLE: GoingAwayReason
 GOING_AWAY_REASON_AGE: GoingAwayReason
+INTERRUPTION_REASON_UNSPECIFIED: InterruptionReason
+INTERRUPTION_REASON_SPEECH: InterruptionReason
+INTERRUPTION_REASON_TYPED: InterruptionReason
+INTERRUPTION_REASON_CANCELLED: InterruptionReason
 
 class ConverseRequest(_message.Message):
-    __slots__ = ("config", "audio", "text", "end_of_utterance", "request_id")
+    __slots__ = ("config", "audio", "text", "end_of_utterance", "update", "playback", "cancel_reply", "request_id")
     CONFIG_FIELD_NUMBER: _ClassVar[int]
     AUDIO_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     END_OF_UTTERANCE_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_FIELD_NUMBER: _ClassVar[int]
+    PLAYBACK_FIELD_NUMBER: _ClassVar[int]
+    CANCEL_REPLY_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     config: ConversationConfig
     audio: bytes
     text: str
     end_of_utterance: EndOfUtterance
+    update: ConversationUpdate
+    playback: Playback
+    cancel_reply: CancelReply
     request_id: str
-    def __init__(self, config: _Optional[_Union[ConversationConfig, _Mapping]] = ..., audio: _Optional[bytes] = ..., text: _Optional[str] = ..., end_of_utterance: _Optional[_Union[EndOfUtterance, _Mapping]] = ..., request_id: _Optional[str] = ...) -> None: ...
+    def __init__(self, config: _Optional[_Union[ConversationConfig, _Mapping]] = ..., audio: _Optional[bytes] = ..., text: _Optional[str] = ..., end_of_utterance: _Optional[_Union[EndOfUtterance, _Mapping]] = ..., update: _Optional[_Union[ConversationUpdate, _Mapping]] = ..., playback: _Optional[_Union[Playback, _Mapping]] = ..., cancel_reply: _Optional[_Union[CancelReply, _Mapping]] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class EndOfUtterance(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
+class ConversationUpdate(_message.Message):
+    __slots__ = ("endpointing", "documents", "phrase_hints")
+    ENDPOINTING_FIELD_NUMBER: _ClassVar[int]
+    DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
+    PHRASE_HINTS_FIELD_NUMBER: _ClassVar[int]
+    endpointing: EndpointingConfig
+    documents: DocumentList
+    phrase_hints: PhraseHintsList
+    def __init__(self, endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Union[DocumentList, _Mapping]] = ..., phrase_hints: _Optional[_Union[PhraseHintsList, _Mapping]] = ...) -> None: ...
+
+class DocumentList(_message.Message):
+    __slots__ = ("documents",)
+    DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
+    documents: _containers.RepeatedCompositeFieldContainer[_reply_pb2.Document]
+    def __init__(self, documents: _Optional[_Iterable[_Union[_reply_pb2.Document, _Mapping]]] = ...) -> None: ...
+
+class PhraseHintsList(_message.Message):
+    __slots__ = ("groups",)
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
+    groups: _containers.RepeatedCompositeFieldContainer[PhraseHints]
+    def __init__(self, groups: _Optional[_Iterable[_Union[PhraseHints, _Mapping]]] = ...) -> None: ...
+
 class ConversationConfig(_message.Message):
-    __slots__ = ("audio", "language_code", "interim_results", "endpointing", "documents", "phrase_hints", "reply_budget", "max_alternatives", "variants", "max_intents", "time_zone", "current_time", "ignore_engine_hints")
+    __slots__ = ("audio", "language_code", "interim_results", "endpointing", "documents", "phrase_hints", "reply_budget", "max_alternatives", "variants", "reply_audio", "interruption", "max_intents", "time_zone", "current_time", "ignore_engine_hints")
     class VariantsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -100,6 +159,8 @@ class ConversationConfig(_message.Message):
     REPLY_BUDGET_FIELD_NUMBER: _ClassVar[int]
     MAX_ALTERNATIVES_FIELD_NUMBER: _ClassVar[int]
     VARIANTS_FIELD_NUMBER: _ClassVar[int]
+    REPLY_AUDIO_FIELD_NUMBER: _ClassVar[int]
+    INTERRUPTION_FIELD_NUMBER: _ClassVar[int]
     MAX_INTENTS_FIELD_NUMBER: _ClassVar[int]
     TIME_ZONE_FIELD_NUMBER: _ClassVar[int]
     CURRENT_TIME_FIELD_NUMBER: _ClassVar[int]
@@ -113,11 +174,13 @@ class ConversationConfig(_message.Message):
     reply_budget: _duration_pb2.Duration
     max_alternatives: int
     variants: _containers.ScalarMap[str, str]
+    reply_audio: ReplyAudioConfig
+    interruption: InterruptionConfig
     max_intents: int
     time_zone: str
     current_time: _timestamp_pb2.Timestamp
     ignore_engine_hints: bool
-    def __init__(self, audio: _Optional[_Union[AudioConfig, _Mapping]] = ..., language_code: _Optional[str] = ..., interim_results: _Optional[bool] = ..., endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Iterable[_Union[_reply_pb2.Document, _Mapping]]] = ..., phrase_hints: _Optional[_Iterable[_Union[PhraseHints, _Mapping]]] = ..., reply_budget: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_alternatives: _Optional[int] = ..., variants: _Optional[_Mapping[str, str]] = ..., max_intents: _Optional[int] = ..., time_zone: _Optional[str] = ..., current_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ignore_engine_hints: _Optional[bool] = ...) -> None: ...
+    def __init__(self, audio: _Optional[_Union[AudioConfig, _Mapping]] = ..., language_code: _Optional[str] = ..., interim_results: _Optional[bool] = ..., endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Iterable[_Union[_reply_pb2.Document, _Mapping]]] = ..., phrase_hints: _Optional[_Iterable[_Union[PhraseHints, _Mapping]]] = ..., reply_budget: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_alternatives: _Optional[int] = ..., variants: _Optional[_Mapping[str, str]] = ..., reply_audio: _Optional[_Union[ReplyAudioConfig, _Mapping]] = ..., interruption: _Optional[_Union[InterruptionConfig, _Mapping]] = ..., max_intents: _Optional[int] = ..., time_zone: _Optional[str] = ..., current_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ignore_engine_hints: _Optional[bool] = ...) -> None: ...
 
 class AudioConfig(_message.Message):
     __slots__ = ("encoding", "sample_rate_hz", "channel_count")
@@ -130,18 +193,26 @@ class AudioConfig(_message.Message):
     def __init__(self, encoding: _Optional[_Union[AudioEncoding, str]] = ..., sample_rate_hz: _Optional[int] = ..., channel_count: _Optional[int] = ...) -> None: ...
 
 class EndpointingConfig(_message.Message):
-    __slots__ = ("disabled", "start_window", "start_threshold", "stop_window", "stop_threshold")
+    __slots__ = ("disabled", "start_window", "start_threshold", "stop_window", "stop_threshold", "mode", "patience", "shortest_silence", "longest_silence")
     DISABLED_FIELD_NUMBER: _ClassVar[int]
     START_WINDOW_FIELD_NUMBER: _ClassVar[int]
     START_THRESHOLD_FIELD_NUMBER: _ClassVar[int]
     STOP_WINDOW_FIELD_NUMBER: _ClassVar[int]
     STOP_THRESHOLD_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    PATIENCE_FIELD_NUMBER: _ClassVar[int]
+    SHORTEST_SILENCE_FIELD_NUMBER: _ClassVar[int]
+    LONGEST_SILENCE_FIELD_NUMBER: _ClassVar[int]
     disabled: bool
     start_window: _duration_pb2.Duration
     start_threshold: float
     stop_window: _duration_pb2.Duration
     stop_threshold: float
-    def __init__(self, disabled: _Optional[bool] = ..., start_window: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., start_threshold: _Optional[float] = ..., stop_window: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stop_threshold: _Optional[float] = ...) -> None: ...
+    mode: EndpointingMode
+    patience: Patience
+    shortest_silence: _duration_pb2.Duration
+    longest_silence: _duration_pb2.Duration
+    def __init__(self, disabled: _Optional[bool] = ..., start_window: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., start_threshold: _Optional[float] = ..., stop_window: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stop_threshold: _Optional[float] = ..., mode: _Optional[_Union[EndpointingMode, str]] = ..., patience: _Optional[_Union[Patience, str]] = ..., shortest_silence: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., longest_silence: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class PhraseHints(_message.Message):
     __slots__ = ("phrases", "boost")
@@ -152,7 +223,7 @@ class PhraseHints(_message.Message):
     def __init__(self, phrases: _Optional[_Iterable[str]] = ..., boost: _Optional[float] = ...) -> None: ...
 
 class ConverseResponse(_message.Message):
-    __slots__ = ("started", "speech_began", "transcript", "speech_ended", "reply", "notice", "going_away")
+    __slots__ = ("started", "speech_began", "transcript", "speech_ended", "reply", "notice", "going_away", "speech_paused", "speech_resumed", "reply_audio", "interrupted")
     STARTED_FIELD_NUMBER: _ClassVar[int]
     SPEECH_BEGAN_FIELD_NUMBER: _ClassVar[int]
     TRANSCRIPT_FIELD_NUMBER: _ClassVar[int]
@@ -160,6 +231,10 @@ class ConverseResponse(_message.Message):
     REPLY_FIELD_NUMBER: _ClassVar[int]
     NOTICE_FIELD_NUMBER: _ClassVar[int]
     GOING_AWAY_FIELD_NUMBER: _ClassVar[int]
+    SPEECH_PAUSED_FIELD_NUMBER: _ClassVar[int]
+    SPEECH_RESUMED_FIELD_NUMBER: _ClassVar[int]
+    REPLY_AUDIO_FIELD_NUMBER: _ClassVar[int]
+    INTERRUPTED_FIELD_NUMBER: _ClassVar[int]
     started: Started
     speech_began: SpeechBegan
     transcript: Transcript
@@ -167,7 +242,11 @@ class ConverseResponse(_message.Message):
     reply: _reply_pb2.Reply
     notice: Notice
     going_away: GoingAway
-    def __init__(self, started: _Optional[_Union[Started, _Mapping]] = ..., speech_began: _Optional[_Union[SpeechBegan, _Mapping]] = ..., transcript: _Optional[_Union[Transcript, _Mapping]] = ..., speech_ended: _Optional[_Union[SpeechEnded, _Mapping]] = ..., reply: _Optional[_Union[_reply_pb2.Reply, _Mapping]] = ..., notice: _Optional[_Union[Notice, _Mapping]] = ..., going_away: _Optional[_Union[GoingAway, _Mapping]] = ...) -> None: ...
+    speech_paused: SpeechPaused
+    speech_resumed: SpeechResumed
+    reply_audio: ReplyAudio
+    interrupted: Interrupted
+    def __init__(self, started: _Optional[_Union[Started, _Mapping]] = ..., speech_began: _Optional[_Union[SpeechBegan, _Mapping]] = ..., transcript: _Optional[_Union[Transcript, _Mapping]] = ..., speech_ended: _Optional[_Union[SpeechEnded, _Mapping]] = ..., reply: _Optional[_Union[_reply_pb2.Reply, _Mapping]] = ..., notice: _Optional[_Union[Notice, _Mapping]] = ..., going_away: _Optional[_Union[GoingAway, _Mapping]] = ..., speech_paused: _Optional[_Union[SpeechPaused, _Mapping]] = ..., speech_resumed: _Optional[_Union[SpeechResumed, _Mapping]] = ..., reply_audio: _Optional[_Union[ReplyAudio, _Mapping]] = ..., interrupted: _Optional[_Union[Interrupted, _Mapping]] = ...) -> None: ...
 
 class Started(_message.Message):
     __slots__ = ("conversation_id",)
@@ -212,16 +291,42 @@ class Alternative(_message.Message):
     def __init__(self, text: _Optional[str] = ..., confidence: _Optional[float] = ...) -> None: ...
 
 class SpeechEnded(_message.Message):
-    __slots__ = ("turn", "end", "reason", "request_id")
+    __slots__ = ("turn", "end", "reason", "request_id", "silence")
     TURN_FIELD_NUMBER: _ClassVar[int]
     END_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    SILENCE_FIELD_NUMBER: _ClassVar[int]
     turn: int
     end: _duration_pb2.Duration
     reason: EndReason
     request_id: str
-    def __init__(self, turn: _Optional[int] = ..., end: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., reason: _Optional[_Union[EndReason, str]] = ..., request_id: _Optional[str] = ...) -> None: ...
+    silence: _duration_pb2.Duration
+    def __init__(self, turn: _Optional[int] = ..., end: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., reason: _Optional[_Union[EndReason, str]] = ..., request_id: _Optional[str] = ..., silence: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class SpeechPaused(_message.Message):
+    __slots__ = ("turn", "text", "probability", "start", "end", "silence")
+    TURN_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    PROBABILITY_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    SILENCE_FIELD_NUMBER: _ClassVar[int]
+    turn: int
+    text: str
+    probability: float
+    start: _duration_pb2.Duration
+    end: _duration_pb2.Duration
+    silence: _duration_pb2.Duration
+    def __init__(self, turn: _Optional[int] = ..., text: _Optional[str] = ..., probability: _Optional[float] = ..., start: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., end: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., silence: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class SpeechResumed(_message.Message):
+    __slots__ = ("turn", "start")
+    TURN_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    turn: int
+    start: _duration_pb2.Duration
+    def __init__(self, turn: _Optional[int] = ..., start: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class Notice(_message.Message):
     __slots__ = ("code", "message", "turn", "request_id")
@@ -323,3 +428,71 @@ class SentenceMark(_message.Message):
     text: str
     start: _duration_pb2.Duration
     def __init__(self, text: _Optional[str] = ..., start: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class ReplyAudioConfig(_message.Message):
+    __slots__ = ("encoding", "sample_rate_hz", "voice", "speed", "seed", "lexicon")
+    ENCODING_FIELD_NUMBER: _ClassVar[int]
+    SAMPLE_RATE_HZ_FIELD_NUMBER: _ClassVar[int]
+    VOICE_FIELD_NUMBER: _ClassVar[int]
+    SPEED_FIELD_NUMBER: _ClassVar[int]
+    SEED_FIELD_NUMBER: _ClassVar[int]
+    LEXICON_FIELD_NUMBER: _ClassVar[int]
+    encoding: AudioEncoding
+    sample_rate_hz: int
+    voice: str
+    speed: float
+    seed: int
+    lexicon: _containers.RepeatedCompositeFieldContainer[LexiconEntry]
+    def __init__(self, encoding: _Optional[_Union[AudioEncoding, str]] = ..., sample_rate_hz: _Optional[int] = ..., voice: _Optional[str] = ..., speed: _Optional[float] = ..., seed: _Optional[int] = ..., lexicon: _Optional[_Iterable[_Union[LexiconEntry, _Mapping]]] = ...) -> None: ...
+
+class InterruptionConfig(_message.Message):
+    __slots__ = ("disabled", "shortest_speech", "ignore_backchannels", "backchannels")
+    DISABLED_FIELD_NUMBER: _ClassVar[int]
+    SHORTEST_SPEECH_FIELD_NUMBER: _ClassVar[int]
+    IGNORE_BACKCHANNELS_FIELD_NUMBER: _ClassVar[int]
+    BACKCHANNELS_FIELD_NUMBER: _ClassVar[int]
+    disabled: bool
+    shortest_speech: _duration_pb2.Duration
+    ignore_backchannels: bool
+    backchannels: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, disabled: _Optional[bool] = ..., shortest_speech: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., ignore_backchannels: _Optional[bool] = ..., backchannels: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class Playback(_message.Message):
+    __slots__ = ("turn", "position", "finished")
+    TURN_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    FINISHED_FIELD_NUMBER: _ClassVar[int]
+    turn: int
+    position: _duration_pb2.Duration
+    finished: bool
+    def __init__(self, turn: _Optional[int] = ..., position: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., finished: _Optional[bool] = ...) -> None: ...
+
+class CancelReply(_message.Message):
+    __slots__ = ("turn",)
+    TURN_FIELD_NUMBER: _ClassVar[int]
+    turn: int
+    def __init__(self, turn: _Optional[int] = ...) -> None: ...
+
+class ReplyAudio(_message.Message):
+    __slots__ = ("turn", "audio", "start", "last")
+    TURN_FIELD_NUMBER: _ClassVar[int]
+    AUDIO_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    LAST_FIELD_NUMBER: _ClassVar[int]
+    turn: int
+    audio: bytes
+    start: _duration_pb2.Duration
+    last: bool
+    def __init__(self, turn: _Optional[int] = ..., audio: _Optional[bytes] = ..., start: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., last: _Optional[bool] = ...) -> None: ...
+
+class Interrupted(_message.Message):
+    __slots__ = ("turn", "heard", "heard_text", "reason")
+    TURN_FIELD_NUMBER: _ClassVar[int]
+    HEARD_FIELD_NUMBER: _ClassVar[int]
+    HEARD_TEXT_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    turn: int
+    heard: _duration_pb2.Duration
+    heard_text: str
+    reason: InterruptionReason
+    def __init__(self, turn: _Optional[int] = ..., heard: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., heard_text: _Optional[str] = ..., reason: _Optional[_Union[InterruptionReason, str]] = ...) -> None: ...

@@ -13,6 +13,8 @@ from pipelines.messages import AwayReason
 from pipelines.session.typed_turn import answer_typed
 from service.api.vivavoce import converters
 from service.api.vivavoce.replies import to_reply
+from service.api.vivavoce.spoken_replies import report_playback
+from service.api.vivavoce.updates import apply_update
 from service.grpc_server.deserializers import refuse_malformed
 from service.grpc_server.errors import reported_to
 from service.grpc_server.writing import write
@@ -119,8 +121,14 @@ async def _hand_on(conversation: Conversation, request: pb.ConverseRequest) -> N
             await conversation.add_text(converters.check_text(request.text), _check_request_id(request.request_id))
         case "end_of_utterance":
             conversation.end_utterance(_check_request_id(request.request_id))
+        case "update":
+            apply_update(conversation, request.update)
+        case "playback":
+            report_playback(conversation, request.playback)
+        case "cancel_reply":
+            conversation.speech.cancel(request.cancel_reply.turn)
         case "config":
-            message = "a config came a second time: open another stream to change it"
+            message = "a config came a second time: send an update, or open another stream"
             raise InvalidInputError("config", "SECOND_CONFIG", message)
         case _:
             raise InvalidInputError("request", "EMPTY_REQUEST", "a request is empty: send audio, text or an end")

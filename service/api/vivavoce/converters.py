@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 from google.protobuf import duration_pb2
 
 from pipelines import messages
-from pipelines.audio.formats import MODEL_RATE_HZ, AudioFormat, Encoding
+from pipelines.audio.formats import MODEL_RATE_HZ, AudioFormat
 from pipelines.errors import InvalidInputError
-from pipelines.models.ports import RecognitionOptions
+from pipelines.models.ports import PhraseHint, RecognitionOptions
 from pipelines.recognition.phrase_hints import check_alternatives, read_hints
 from pipelines.session.conversation import ConversationConfig
 from pipelines.stages.answering import Document, check_documents
 from pipelines.turns.state import TurnSettings
-from pipelines.vad.endpointing import EndpointingConfig
+from service.api.vivavoce.encodings import to_encoding
+from service.api.vivavoce.endpointing import seconds, to_endpointing
 from service.api.vivavoce.replies import to_duration, to_reply
+from service.api.vivavoce.spoken_replies import to_interrupted, to_interruption, to_reply_audio, to_reply_voice
 from service.api.vivavoce.understood import to_understanding_options
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
@@ -34,15 +35,6 @@ DEFAULT_BUDGET_SECONDS = 0.3
 MAX_TEXT_CHARACTERS = 2_000
 MAX_AUDIO_BYTES = 1 << 20
 
-_ENCODINGS = {
-    pb.AUDIO_ENCODING_LINEAR_PCM: Encoding.LINEAR_PCM,
-    pb.AUDIO_ENCODING_LINEAR_PCM_FLOAT32: Encoding.LINEAR_PCM_FLOAT32,
-    pb.AUDIO_ENCODING_MULAW: Encoding.MULAW,
-    pb.AUDIO_ENCODING_ALAW: Encoding.ALAW,
-    pb.AUDIO_ENCODING_FLAC: Encoding.FLAC,
-    pb.AUDIO_ENCODING_OGGOPUS: Encoding.OGGOPUS,
-    pb.AUDIO_ENCODING_CONTAINER: Encoding.CONTAINER,
-}
 _REASONS = {
     messages.EndReason.SILENCE: pb.END_REASON_SILENCE,
     messages.EndReason.REQUESTED: pb.END_REASON_REQUESTED,
@@ -70,21 +62,25 @@ def to_config(config: pb.ConversationConfig) -> ConversationConfig:
     return ConversationConfig(
         audio_format=_to_audio_format(config.audio) if config.HasField("audio") else None,
         turns=TurnSettings(
-            endpointing=_to_endpointing(config.endpointing),
+            endpointing=to_endpointing(config.endpointing),
             interim_results=config.interim_results,
             budget_seconds=to_budget(config, "config.reply_budget"),
+            interruption=to_interruption(config.interruption),
         ),
         documents=to_documents(config.documents),
         recognition=RecognitionOptions(
-            hints=read_hints(
-                ((group.phrases, group.boost if group.HasField("boost") else None) for group in config.phrase_hints),
-                "config.phrase_hints",
-            ),
+            hints=to_hints(config.phrase_hints, "config.phrase_hints"),
             alternatives=check_alternatives(config.max_alternatives, "config.max_alternatives"),
         ),
         engine_hints=not config.ignore_engine_hints,
         understanding=to_understanding_options(config, "config."),
+        reply_voice=to_reply_voice(config),
     )
+
+
+def to_hints(groups: Iterable[pb.PhraseHints], field: str) -> tuple[PhraseHint, ...]:
+    """Reads phrase hints; raises InvalidInputError where recognition cannot take them."""
+    return read_hints(((group.phrases, group.boost if group.HasField("boost") else None) for group in groups), field)
 
 
 def to_documents(documents: Iterable[reply_pb2.Document]) -> tuple[Document, ...]:
@@ -154,14 +150,14 @@ def to_budget(holder: pb.ConversationConfig | pb.AskRequest, field: str) -> floa
     """
     if not holder.HasField("reply_budget"):
         return DEFAULT_BUDGET_SECONDS
-    seconds = _seconds(holder.reply_budget)
-    if not 0.02 <= seconds <= 60:
-        message = f"a reply budget of {seconds:g} s is not served: choose 0.02 to 60 s"
+    budget = seconds(holder.reply_budget)
+    if not 0.02 <= budget <= 60:
+        message = f"a reply budget of {budget:g} s is not served: choose 0.02 to 60 s"
         raise InvalidInputError(field, "BUDGET_OUT_OF_RANGE", message)
-    return seconds
+    return budget
 
 
-def to_response(message: messages.Message, now_seconds: float) -> pb.ConverseResponse:
+def to_response(message: messages.Message, now_seconds: float) -> pb.ConverseResponse:  # noqa: PLR0911 - one a message
     """Writes what a conversation says; ``now_seconds`` is its clock, from which a reply's latency is told."""
     match message:
         case messages.SpeechBegan():
@@ -169,11 +165,13 @@ def to_response(message: messages.Message, now_seconds: float) -> pb.ConverseRes
             return pb.ConverseResponse(speech_began=began)
         case messages.Transcript():
             return pb.ConverseResponse(transcript=_transcript(message))
+        case messages.SpeechPaused():
+            return pb.ConverseResponse(speech_paused=_paused(message))
+        case messages.SpeechResumed():
+            resumed = pb.SpeechResumed(turn=message.turn, start=_offset(message.start))
+            return pb.ConverseResponse(speech_resumed=resumed)
         case messages.SpeechEnded():
-            reason = _REASONS[message.reason]
-            end, request_id = _offset(message.end), message.request_id
-            ended = pb.SpeechEnded(turn=message.turn, end=end, reason=reason, request_id=request_id)
-            return pb.ConverseResponse(speech_ended=ended)
+            return pb.ConverseResponse(speech_ended=_ended(message))
         case messages.Reply():
             return pb.ConverseResponse(reply=to_reply(message, now_seconds))
         case messages.Notice():
@@ -183,38 +181,35 @@ def to_response(message: messages.Message, now_seconds: float) -> pb.ConverseRes
         case messages.GoingAway():
             away = pb.GoingAway(reason=_AWAY[message.reason], grace=to_duration(message.grace_seconds))
             return pb.ConverseResponse(going_away=away)
+        case messages.ReplyAudio():
+            return to_reply_audio(message)
+        case messages.Interrupted():
+            return to_interrupted(message)
 
 
 def _to_audio_format(audio: pb.AudioConfig) -> AudioFormat:
     return AudioFormat(to_encoding(audio.encoding, "config.audio.encoding"), audio.sample_rate_hz, audio.channel_count)
 
 
-def to_encoding(number: pb.AudioEncoding, field: str) -> Encoding:
-    """Reads an encoding; raises InvalidInputError where it is missing or unknown."""
-    if (encoding := _ENCODINGS.get(number)) is None:
-        known = ", ".join(encoding.value for encoding in Encoding)
-        raise InvalidInputError(
-            field, "UNKNOWN_ENCODING", f"the audio encoding is missing or unknown: choose one of {known}"
-        )
-    return encoding
+def _paused(paused: messages.SpeechPaused) -> pb.SpeechPaused:
+    return pb.SpeechPaused(
+        turn=paused.turn,
+        text=paused.text,
+        probability=paused.probability,
+        start=_offset(paused.start),
+        end=_offset(paused.end),
+        silence=_offset(paused.silence),
+    )
 
 
-def _to_endpointing(endpointing: pb.EndpointingConfig) -> EndpointingConfig:
-    chosen = {
-        f"{field}_seconds": _seconds(getattr(endpointing, field))
-        for field in ("start_window", "stop_window")
-        if endpointing.HasField(field)
-    } | {
-        field: getattr(endpointing, field)
-        for field in ("start_threshold", "stop_threshold")
-        if endpointing.HasField(field)
-    }
-    if not endpointing.disabled:
-        return dataclasses.replace(EndpointingConfig(), **chosen)
-    if chosen:
-        message = "endpointing is disabled: leave its other fields out"
-        raise InvalidInputError("config.endpointing", "ENDPOINTING_DISABLED", message)
-    return EndpointingConfig(enabled=False)
+def _ended(ended: messages.SpeechEnded) -> pb.SpeechEnded:
+    return pb.SpeechEnded(
+        turn=ended.turn,
+        end=_offset(ended.end),
+        reason=_REASONS[ended.reason],
+        request_id=ended.request_id,
+        silence=_offset(ended.silence) if ended.silence else None,
+    )
 
 
 def _transcript(transcript: messages.Transcript) -> pb.Transcript:
@@ -228,10 +223,6 @@ def _transcript(transcript: messages.Transcript) -> pb.Transcript:
         confidence=transcript.confidence,
         request_id=transcript.request_id,
     )
-
-
-def _seconds(duration: duration_pb2.Duration) -> float:
-    return duration.seconds + duration.nanos / 1e9
 
 
 def _offset(sample: int) -> duration_pb2.Duration:

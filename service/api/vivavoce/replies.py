@@ -41,6 +41,7 @@ def to_reply(reply: messages.Reply, now_seconds: float) -> reply_pb2.Reply:
         status=_STATUSES[reply.status],
         overran=[_STAGES[stage] for stage in reply.overran if stage in _STAGES],
         overran_stages=reply.overran,
+        speech_text=reply.speech_text,
         latency=_latency(now_seconds - reply.ended_at_seconds, reply.timings),
         speculated=reply.speculated,
         model_versions=reply.model_versions,

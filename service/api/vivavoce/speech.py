@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING
 
 from google.protobuf import duration_pb2
 
-from pipelines.audio.encoding import SpeechFormat
-from pipelines.audio.formats import Encoding
-from pipelines.errors import InvalidInputError
 from pipelines.models.contracts import TTS
-from pipelines.models.synthesis_port import SPEECH_RATE_HZ
-from pipelines.speech.lexicon import Lexicon, LexiconEntry
 from pipelines.speech.script import check_speed, sentences_of_ssml, sentences_of_text
 from pipelines.speech.synthesis import Speech, check_voice
 from service.api.vivavoce import converters
+from service.api.vivavoce.voices import check_seed, to_format, to_lexicon
 from service.grpc_server.deserializers import refuse_malformed
 from service.grpc_server.errors import reported_to
 from service.grpc_server.writing import write
@@ -43,24 +39,12 @@ class SpeechServicer:
         async with reported_to(context):
             refuse_malformed(request)
             host.admission.check()
-            audio_format = to_format(request)
+            audio_format = to_format(request, "")
             speech = to_speech(request, host)
             with host.admission.typed_turn():
                 async with contextlib.aclosing(speech.encoded(audio_format)) as pieces:
                     async for piece in pieces:
                         await write(context, to_response(piece))
-
-
-def to_format(request: pb.SayRequest) -> SpeechFormat:
-    """Reads how the audio is encoded.
-
-    Raises:
-        InvalidInputError: speech is not encoded so.
-    """
-    encoding = Encoding.LINEAR_PCM
-    if request.encoding != pb.AUDIO_ENCODING_UNSPECIFIED:
-        encoding = converters.to_encoding(request.encoding, "encoding")
-    return SpeechFormat(encoding, request.sample_rate_hz or SPEECH_RATE_HZ)
 
 
 def to_speech(request: pb.SayRequest, host: SessionHost) -> Speech:
@@ -72,15 +56,14 @@ def to_speech(request: pb.SayRequest, host: SessionHost) -> Speech:
     converters.check_language(request.language_code, "language_code")
     voice = check_voice(request.voice, "voice")
     speed = check_speed(request.speed, "speed")
-    if request.seed < 0:
-        raise InvalidInputError("seed", "SEED_OUT_OF_RANGE", "the seed is negative: send 0 or more")
-    lexicon = Lexicon([LexiconEntry(entry.word, entry.phonemes, entry.alias) for entry in request.lexicon])
+    seed = check_seed(request.seed, "seed")
+    lexicon = to_lexicon(request.lexicon, "lexicon")
     match request.WhichOneof("input"):
         case "ssml":
             sentences = sentences_of_ssml(request.ssml, lexicon, speed)
         case _:
             sentences = sentences_of_text(request.text, lexicon, speed)
-    return Speech(host.models.get(TTS), sentences, voice, request.seed, host.workload.bulk)
+    return Speech(host.models.get(TTS), sentences, voice, seed, host.workload.bulk)
 
 
 def to_response(piece: AudioPiece) -> pb.SayResponse:

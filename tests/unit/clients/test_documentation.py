@@ -12,7 +12,7 @@ import pytest
 import vivavoce.microphone
 import vivavoce.sync
 import vivavoce.testing
-from vivavoce.testing import serving
+from vivavoce.testing import Turn, serving
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAMS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(encoding="utf-8"), re.DOTALL)
@@ -38,7 +38,7 @@ def test_a_program_of_the_introduction_runs(number: int, tmp_path: Path) -> None
 
 def test_the_program_that_speaks_runs(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "speech.md").read_text(encoding="utf-8")
-    [program] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    program, _ = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     with serving() as service:
         command = [sys.executable, "-c", program.replace(ADDRESS, service.address)]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
@@ -47,6 +47,19 @@ def test_the_program_that_speaks_runs(tmp_path: Path) -> None:
     [request] = service.said
     assert request.text == "Your train leaves at 9:30 from platform 4."
     assert (tmp_path / "reply.ogg").stat().st_size > 0
+
+
+def test_the_program_that_is_answered_aloud_runs(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "speech.md").read_text(encoding="utf-8")
+    _, program = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    turn = Turn("When does the museum open?", speech_text="The museum opens at ten.", interrupted_after_words=2)
+    with serving(turn) as service:
+        command = [sys.executable, "-c", program.replace(ADDRESS, service.address)]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    told = ["The museum opens at ten.", "0.00 s: 4800 bytes", "0.10 s: 4800 bytes", "heard: The museum"]
+    assert done.stdout.splitlines() == told
 
 
 def test_there_are_programs() -> None:

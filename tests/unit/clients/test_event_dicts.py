@@ -48,9 +48,38 @@ DICTS = [
         },
     ),
     (
+        vivavoce.ReplyAudio(1, b"abc", 0.1604, False, 0.35),
+        {"event": "reply_audio", "turn": 1, "bytes": 3, "start_s": 0.16, "is_last": False, "first_audio_ms": 350.0},
+    ),
+    (
+        vivavoce.ReplyAudio(1, b"", 0.32, True),
+        {"event": "reply_audio", "turn": 1, "bytes": 0, "start_s": 0.32, "is_last": True},
+    ),
+    (
+        vivavoce.Interrupted(1, 1.2345, "It opens", vivavoce.InterruptionReason.SPEECH),
+        {"event": "interrupted", "turn": 1, "heard_s": 1.234, "heard_text": "It opens", "reason": "SPEECH"},
+    ),
+    (
         vivavoce.SpeechEnded(1, 1.5, vivavoce.EndReason.SILENCE),
         {"event": "speech_ended", "turn": 1, "end_s": 1.5, "reason": "SILENCE"},
     ),
+    (
+        vivavoce.SpeechEnded(1, 1.5, vivavoce.EndReason.SILENCE, silence_seconds=0.2561),
+        {"event": "speech_ended", "turn": 1, "end_s": 1.5, "reason": "SILENCE", "silence_s": 0.256},
+    ),
+    (
+        vivavoce.SpeechPaused(1, "turn on", 0.31416, 0.25, 1.5, 0.2241),
+        {
+            "event": "speech_paused",
+            "turn": 1,
+            "text": "turn on",
+            "probability": 0.3142,
+            "start_s": 0.25,
+            "end_s": 1.5,
+            "silence_s": 0.224,
+        },
+    ),
+    (vivavoce.SpeechResumed(1, 2.5), {"event": "speech_resumed", "turn": 1, "start_s": 2.5}),
     (
         vivavoce.SpeechEnded(1, 1.5, vivavoce.EndReason.REQUESTED, "a"),
         {"event": "speech_ended", "turn": 1, "end_s": 1.5, "reason": "REQUESTED", "request_id": "a"},

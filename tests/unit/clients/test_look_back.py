@@ -253,3 +253,42 @@ def test_audio_that_cannot_be_cut_is_refused(encoding: vivavoce.Encoding) -> Non
         LookBack(vivavoce.AudioFormat(encoding))
 
     assert caught.value.field == "config.audio"
+
+
+def test_what_was_changed_holds_in_a_new_stream_before_anything_is_said_again() -> None:
+    look_back = LookBack(FORMAT)
+    eager = pb.ConversationUpdate(endpointing={"patience": pb.PATIENCE_EAGER}, documents={"documents": [{"text": "a"}]})
+    bounded = pb.ConversationUpdate(endpointing={"longest_silence": {"seconds": 2}}, documents={})
+    say(look_back, second(1), pb.ConverseRequest(update=eager), second(2), pb.ConverseRequest(update=bounded))
+    requests = look_back.begin_anew()[1]
+    assert requests[0] == pb.ConverseRequest(
+        update={
+            "endpointing": {"patience": pb.PATIENCE_EAGER, "longest_silence": {"seconds": 2}},
+            "documents": {},
+        }
+    )
+    assert b"".join(request.audio for request in requests[1:]) == second(1) + second(2)
+
+
+def test_a_change_alone_is_nothing_that_has_to_be_said_again() -> None:
+    look_back = LookBack(FORMAT)
+    say(look_back, pb.ConverseRequest(update=pb.ConversationUpdate()))
+    assert look_back.empty
+    assert not look_back.owed
+
+
+def test_a_change_of_hints_alone_leaves_the_endpointing_unset() -> None:
+    look_back = LookBack(FORMAT)
+    say(look_back, pb.ConverseRequest(update={"phrase_hints": {"groups": [{"phrases": ["a"]}]}}))
+    (request,) = look_back.begin_anew()[1]
+    assert request.update == pb.ConversationUpdate(phrase_hints={"groups": [{"phrases": ["a"]}]})
+
+
+def test_positions_and_turns_of_pauses_go_on() -> None:
+    look_back = LookBack(FORMAT)
+    say(look_back, second(1), second(2))
+    hear(look_back, began(1, 0.0), ended(1, 1.0), reply(1))
+    look_back.begin_anew()
+    paused = vivavoce.SpeechPaused(1, "turn", 0.5, 0.25, 0.5, 0.2)
+    assert look_back.placed(paused) == vivavoce.SpeechPaused(2, "turn", 0.5, 1.25, 1.5, 0.2)
+    assert look_back.placed(vivavoce.SpeechResumed(1, 0.75)) == vivavoce.SpeechResumed(2, 1.75)

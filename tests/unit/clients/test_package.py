@@ -11,14 +11,21 @@ from vivavoce.v1 import conversation_pb2 as pb
 
 EXPORTS = {
     "AccessDenied", "Alternative", "Answer", "AudioChunk", "AudioFormat", "Client", "Conversation",
+    "ConversationUpdate", "EndpointingMode", "Patience", "SpeechPaused", "SpeechResumed",
     "DEFAULT_STOP_WINDOW_SECONDS",
     "DEFAULT_TARGET", "Document", "Encoding", "EndOfUtterance", "EndReason", "Endpointing", "Event", "GoingAway",
     "GoingAwayReason", "Incompatible", "Intent", "IntentCandidate",
+    "Interrupted",
+    "Interruption",
+    "InterruptionReason",
     "InvalidRequest", "Latency", "MicrophoneUnavailable", "ModelAdmin",
     "ModelState", "ModelVersion", "NotAudio", "Notice", "NoticeCode",
     "Overloaded", "PhraseHints", "Reading", "Reconnected", "Recording", "Reply",
-    "ReplyStatus", "ResponseOverdue", "ServerError",
-    "ServerFailed", "ServerUnavailable", "Slot", "SpeechBegan", "SpeechEnded", "Stage", "StageLatency", "Started",
+    "ReplyAudio",
+    "ReplyStatus",
+    "ReplyVoice", "ResponseOverdue", "ServerError",
+    "ServerFailed", "ServerUnavailable", "Slot",
+    "SpeakerUnavailable", "SpeechBegan", "SpeechEnded", "Stage", "StageLatency", "Started",
     "Transcript", "TypedTurn", "Utterable", "UtteranceKind", "Value", "ValueKind",
     "VivavoceError", "__version__", "connect", "pace", "read_audio",
     "Pronunciation", "SPEECH_AUDIO", "SpeechChunk", "SpokenSentence", "sync",
@@ -45,6 +52,8 @@ def test_every_value_of_the_protocol_has_its_member() -> None:
         (_events.NoticeCode, pb.NoticeCode, "NOTICE_CODE_"),
         (_events.GoingAwayReason, pb.GoingAwayReason, "GOING_AWAY_REASON_"),
         (vivavoce.Encoding, pb.AudioEncoding, "AUDIO_ENCODING_"),
+        (vivavoce.EndpointingMode, pb.EndpointingMode, "ENDPOINTING_MODE_"),
+        (vivavoce.Patience, pb.Patience, "PATIENCE_"),
     )
     for members, wire, prefix in pairs:
         names = {name.removeprefix(prefix) for name in wire.keys()} - {"UNSPECIFIED"}  # noqa: SIM118 - no mapping

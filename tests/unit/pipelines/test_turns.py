@@ -29,7 +29,9 @@ def test_a_spoken_turn_from_first_word_to_reply():
     driver.understand()
     ended = driver.pause(0.5)
     assert driver.state.phase == "finalizing"
-    assert emitted(ended, SpeechEnded) == [SpeechEnded(1, 62 * WINDOW_SAMPLES, EndReason.SILENCE)]
+    assert emitted(ended, SpeechEnded) == [
+        SpeechEnded(1, 62 * WINDOW_SAMPLES, EndReason.SILENCE, silence=19 * WINDOW_SAMPLES)
+    ]
     fresh = driver.recognize("turn on the lights", final=True, timing=CACHED)
     assert [message.is_final for message in emitted(fresh, Transcript)] == [True]
     (reply,) = emitted(fresh, Reply)

@@ -90,6 +90,7 @@ class Harness:
         *,
         ready: bool = True,
         speculates: bool = True,
+        models: FakeModels | None = None,
     ) -> AsyncIterator[Self]:
         admission = Admission(max_conversations)
         if ready:
@@ -101,6 +102,7 @@ class Harness:
             grpc.aio.insecure_channel(recordings_address) as recordings,
         ):
             harness = cls(channel, recordings, admission, address)
+            harness.models = models or harness.models
             limits = Limits(idle_seconds, grace_seconds, idle_seconds, longest_seconds, turn_seconds)
             host = SessionHost(
                 harness.models,

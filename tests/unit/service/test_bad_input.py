@@ -44,6 +44,10 @@ def endpointing(**fields: object) -> list[pb.ConverseRequest]:
     return [config(endpointing=pb.EndpointingConfig(**fields))]
 
 
+def update(**fields: object) -> list[pb.ConverseRequest]:
+    return [config(), pb.ConverseRequest(update=pb.ConversationUpdate(**fields))]
+
+
 def flac_with_a_broken_middle() -> bytes:
     buffer = io.BytesIO()
     soundfile.write(buffer, np.zeros(16_000, np.float32), 16_000, format="FLAC")
@@ -165,6 +169,59 @@ REFUSED = {
         "ENDPOINTING_DISABLED",
         "config.endpointing",
     ),
+    "endpointing off and patient": (
+        endpointing(disabled=True, patience=pb.PATIENCE_PATIENT),
+        "ENDPOINTING_DISABLED",
+        "config.endpointing",
+    ),
+    "an unknown patience": (endpointing(patience=9), "UNKNOWN_ENDPOINTING", "config.endpointing.patience"),
+    "an unknown mode": (endpointing(mode=9), "UNKNOWN_ENDPOINTING", "config.endpointing.mode"),
+    "patience with silence": (
+        endpointing(mode=pb.ENDPOINTING_MODE_SILENCE, patience=pb.PATIENCE_EAGER),
+        "ENDPOINTING_CONFLICT",
+        "config.endpointing.patience",
+    ),
+    "a longest silence too long": (
+        endpointing(longest_silence={"seconds": 11}),
+        "ENDPOINTING_OUT_OF_RANGE",
+        "config.endpointing.longest_silence",
+    ),
+    "an update of a stop window": (
+        update(endpointing={"stop_window": {"seconds": 1}}),
+        "FIXED_FIELD",
+        "update.endpointing.stop_window",
+    ),
+    "an update that disables endpointing": (
+        update(endpointing={"disabled": True}),
+        "FIXED_FIELD",
+        "update.endpointing.disabled",
+    ),
+    "an update with bounds that contradict each other": (
+        update(endpointing={"shortest_silence": {"seconds": 3}, "longest_silence": {"seconds": 2}}),
+        "ENDPOINTING_OUT_OF_RANGE",
+        "update.endpointing.shortest_silence",
+    ),
+    "an update of silence with patience": (
+        update(endpointing={"mode": pb.ENDPOINTING_MODE_SILENCE, "patience": pb.PATIENCE_EAGER}),
+        "ENDPOINTING_CONFLICT",
+        "update.endpointing.patience",
+    ),
+    "an update of disabled endpointing": (
+        [*endpointing(disabled=True), *update(endpointing={"patience": pb.PATIENCE_EAGER})[1:]],
+        "ENDPOINTING_DISABLED",
+        "update.endpointing",
+    ),
+    "an update with an empty document": (
+        update(documents={"documents": [{"text": " "}]}),
+        "EMPTY_DOCUMENT",
+        "update.documents.documents",
+    ),
+    "an update with a boost out of range": (
+        update(phrase_hints={"groups": [{"phrases": ["hello"], "boost": 1000}]}),
+        "BOOST_OUT_OF_RANGE",
+        "update.phrase_hints.groups",
+    ),
+    "an update first": (update()[1:], "NO_CONFIG", "config"),
 }
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
 from pipelines.vad.endpointing import EndpointingConfig
+from pipelines.vad.turn_end import EndpointingMode
 
 if TYPE_CHECKING:
     from service.api.riva.asr.options import Options
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 _START_MS = (32, 2_000)
 _STOP_MS = (128, 10_000)
 _LIKELY_STOP_MS = (64, 10_000)
+_STOP_FIELDS = ("stop_history", "stop_threshold", "stop_history_eou", "stop_threshold_eou")
 
 
 def to_endpointing(config: pb.EndpointingConfig, options: Options, field: str) -> EndpointingConfig:
@@ -30,6 +32,8 @@ def to_endpointing(config: pb.EndpointingConfig, options: Options, field: str) -
     if likely_stop_seconds is not None and likely_stop_seconds >= stop_seconds:
         # A first pass that would come after the second: clients send it, and get the second alone.
         likely_stop_seconds = None
+    # Callers that choose how much silence ends an utterance get that. All others hear of no end later than they would.
+    chooses_silence = any(config.HasField(name) for name in _STOP_FIELDS)
     return EndpointingConfig(
         start_window_seconds=_seconds(config, "start_history", field, _START_MS) or default.start_window_seconds,
         start_threshold=_share(config, "start_threshold", field, default.start_threshold),
@@ -39,6 +43,8 @@ def to_endpointing(config: pb.EndpointingConfig, options: Options, field: str) -
         likely_stop_threshold=1 - _share(config, "stop_threshold_eou", field, 1 - default.likely_stop_threshold),
         speech_begins=options.speech_begins,
         speech_ends=options.speech_ends,
+        mode=EndpointingMode.SILENCE if chooses_silence else EndpointingMode.MODEL,
+        longest_silence_seconds=None if chooses_silence else stop_seconds,
     )
 
 

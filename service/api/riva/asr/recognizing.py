@@ -35,6 +35,7 @@ class Recognition:
         channels: takes the audio in.
         writers: write the results of each channel.
         tells_states: the same.
+        tells_partials: whether transcripts that may still change are wanted.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Recognition:
         voices = [ObservedVoice(host.voice.new_stream(), remembers=tells_states) for _ in range(settings.channels)]
         conversations = [host.conversation(config, observed) for observed in voices]
         self.tells_states = tells_states
+        self.tells_partials = turns.interim_results
         self.channels = Channels(settings.decoder, conversations)
         self.writers = [ResultWriter(settings, observed, tag) for tag, observed in enumerate(voices, start=1)]
 

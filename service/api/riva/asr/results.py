@@ -130,6 +130,8 @@ class ResultWriter:
     def _stability(self, transcript: Transcript) -> float:
         """Estimates how stable an interim transcript is: how much of it and of the one before is the same beginning.
 
+        In a pause it is at least as stable as the utterance is probably over.
+
         What two decodings in a row agree on seldom changes (Liu, Spanakis and Niehues, 2020, "Low-Latency
         Sequence-to-Sequence Speech Recognition and Translation by Partial Hypothesis Selection").
         """
@@ -141,4 +143,4 @@ class ResultWriter:
             return 1.0
         agreed = next((at for at, pair in enumerate(zip(words, before, strict=False)) if pair[0] != pair[1]), None)
         agreed = min(len(words), len(before)) if agreed is None else agreed
-        return min(agreed / max(len(words), len(before)), _MAX_STABLE)
+        return min(max(agreed / max(len(words), len(before)), transcript.end_probability), _MAX_STABLE)

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
-from pipelines.messages import Transcript
+from pipelines.messages import SpeechPaused, Transcript
 from service.api.riva.asr.options import ends_utterance
 from service.api.riva.asr.ordering import InTurnOrder
 from service.api.riva.asr.recognizing import refuse_failure
@@ -63,6 +63,8 @@ class RecognitionStream:
     async def _tell(self, channel: int, message: Message) -> None:
         """Writes what one channel says that this contract has words for."""
         refuse_failure(self._channels.conversations[channel], message)
+        if isinstance(message, SpeechPaused) and self._recognition.tells_partials:
+            message = message.transcript()
         if isinstance(message, Transcript):
             for transcript in self._orders[channel].add(message):
                 result = await self._recognition.writers[channel].streaming(transcript)

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from service.api.riva.proto import riva_asr_pb2 as pb
+from tests.unit.pipelines.fakes import FakeModels
 from tests.unit.service.riva.calls import config, speaking
 from tests.unit.service.riva.without_sockets import Requests, held
 
@@ -14,7 +15,12 @@ TWO_PASSES = pb.EndpointingConfig(stop_history=1_600, stop_history_eou=240)
 PAUSES = ((1.5, 1.0), (2.0, 0.0), (0.1, 0.0))
 
 
-def told(first: pb.StreamingRecognizeRequest, seconds: float, *script: tuple[float, float]) -> list:
+def told(
+    first: pb.StreamingRecognizeRequest,
+    seconds: float,
+    *script: tuple[float, float],
+    models: FakeModels | None = None,
+) -> list:
     """Speaks for so long and returns all results; the voice hears what ``script`` says."""
 
     async def requests() -> Requests:
@@ -23,7 +29,7 @@ def told(first: pb.StreamingRecognizeRequest, seconds: float, *script: tuple[flo
             yield request
             await asyncio.sleep(0.1)
 
-    call, _ = held(requests, *script)
+    call, _ = held(requests, *script, models=models)
     return [result for _, response in call.written for result in response.results]
 
 
@@ -60,3 +66,32 @@ def test_a_first_pass_that_would_not_come_first_is_left_out(first_pass_ms: int):
     results = told(config(interim_results=True, endpointing_config=endpointing), 3.5, *PAUSES)
     assert [result.is_final for result in results].count(True) == 1
     assert all(result.stability < 1 for result in results)
+
+
+def test_a_judged_pause_is_an_interim_result_as_stable_as_the_end_is_probable():
+    *partials, final = told(config(interim_results=True), 3.5, *PAUSES)
+    assert partials[-1].alternatives[0].transcript == final.alternatives[0].transcript.rstrip()
+    assert partials[-1].stability == pytest.approx(0.99), "the same words as before"
+    assert not any(result.stability == 1 for result in partials)
+
+
+@pytest.mark.parametrize(
+    ("probability", "endpointing", "seconds"),
+    [
+        (0.99, None, 0.32),
+        (0.01, None, 0.608),
+        (0.99, pb.EndpointingConfig(stop_history=608), 0.608),
+        (0.99, pb.EndpointingConfig(stop_threshold=0.95), 0.608),
+        (0.99, pb.EndpointingConfig(start_history=200), 0.32),
+    ],
+)
+def test_no_utterance_ends_later_than_by_silence_and_only_what_was_not_chosen_ends_sooner(
+    probability: float, endpointing: pb.EndpointingConfig | None, seconds: float
+):
+    models = FakeModels(judgements=[probability])
+    results = told(config(endpointing_config=endpointing), 3.5, *PAUSES, models=models)
+    (final,) = (result for result in results if result.is_final)
+    assert final.audio_processed <= 1.5 + seconds + 0.1
+    assert final.audio_processed >= 1.5 + 0.19
+    assert (final.audio_processed > 2.0) == (seconds > 0.5)
+    assert bool(models.judged) == (endpointing is None or endpointing.HasField("start_history"))

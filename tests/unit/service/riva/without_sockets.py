@@ -26,9 +26,11 @@ class NoSocket:
         self.written.append((asyncio.get_running_loop().time(), response))
 
 
-def held(requests: Callable[[], Requests], *script: tuple[float, float]) -> tuple[NoSocket, FakeModels]:
+def held(
+    requests: Callable[[], Requests], *script: tuple[float, float], models: FakeModels | None = None
+) -> tuple[NoSocket, FakeModels]:
     """Serves one stream to its end; ``script`` says what the voice hears, pairs of seconds and probability."""
-    call, models, voice = NoSocket(), FakeModels(), FakeVoice()
+    call, models, voice = NoSocket(), models or FakeModels(), FakeVoice()
     voice.new_stream = lambda: ScriptedVoice(*script)
 
     async def serve() -> None:

@@ -1,0 +1,60 @@
+"""What a caller tells beside what is said: how far a reply was played, and that it is to stop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING
+
+from vivavoce._spoken_requests import cancel_request, playback_request
+
+if TYPE_CHECKING:
+    from vivavoce.v1 import conversation_pb2 as pb
+
+_MAX_URGENT = 16
+
+
+class Controls:
+    """Puts controls among what is said.
+
+    Attributes:
+        backlog: What waits to be sent, in order; None at its end.
+        urgent: Controls that found the backlog full, and go before it; of too many the oldest are dropped.
+    """
+
+    def __init__(self, backlog: asyncio.Queue[pb.ConverseRequest | None]) -> None:
+        self.backlog = backlog
+        self.urgent: deque[pb.ConverseRequest] = deque(maxlen=_MAX_URGENT)
+
+    def send_playback(self, turn: int, position_seconds: float, *, finished: bool = False) -> None:
+        """Tells how far a spoken reply was played, a few times a second, so that an interruption tells what was heard.
+
+        Nothing is sent after everything was said, nor in a conversation that has ended.
+
+        Args:
+            turn: Number of the turn whose reply is played.
+            position_seconds: Up to where, from the start of its audio; never less than before.
+            finished: Whether nothing more of it will be played.
+
+        Raises:
+            InvalidRequest: The message cannot hold a value.
+        """
+        self.tell(playback_request(turn, position_seconds, finished=finished))
+
+    def cancel_reply(self, turn: int = 0) -> None:
+        """Stops the speech of a reply, also of one that is still being worked out; `Interrupted` follows.
+
+        Args:
+            turn: Number of the turn; 0 for the reply that is spoken now and those that wait behind it.
+
+        Raises:
+            InvalidRequest: The message cannot hold the number.
+        """
+        self.tell(cancel_request(turn))
+
+    def tell(self, request: pb.ConverseRequest) -> None:
+        """Sends a control."""
+        try:
+            self.backlog.put_nowait(request)
+        except asyncio.QueueFull:
+            self.urgent.append(request)

@@ -1,0 +1,251 @@
+"""The spoken replies of a conversation: each is a task that synthesizes, encodes and sends, as the machine has it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pipelines.audio.encoding import SpeechEncoder
+from pipelines.errors import InvalidInputError, ModelError
+from pipelines.messages import ReplyAudio
+from pipelines.models.contracts import TTS
+from pipelines.models.synthesis_port import SPEECH_RATE_HZ
+from pipelines.speech.script import sentences_of_text
+from pipelines.speech.synthesis import Mark, Speech, encode, parts
+from pipelines.stages.registry import SPEECH
+from pipelines.turns import events, speech_effects
+from pipelines.unexpected_errors import MISTAKE, log_mistake
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from pipelines.load.bulk import BulkGate
+    from pipelines.models.ports import Models
+    from pipelines.models.synthesis_port import Synthesizer
+    from pipelines.session.config import ConversationConfig
+    from pipelines.session.outbox import Outbox
+    from pipelines.speech.reply_voice import ReplyVoice
+    from pipelines.turns.state import State
+
+logger = logging.getLogger(__name__)
+
+MAX_LEAD_SECONDS = 0.7
+"""Audio that the caller has beyond what is played. It bridges what the network delays, and a backchannel."""
+
+_NOTHING_SECONDS = 1e-3
+"""What remains of a wait after rounding, and is too short for a clock to tell."""
+
+_PIECE_SAMPLES = round(0.16 * SPEECH_RATE_HZ)
+
+
+@dataclass(eq=False)
+class _SpokenReply:
+    """One reply that is spoken, or prepared."""
+
+    turn: int
+    text: str
+    started: asyncio.Event = field(default_factory=asyncio.Event)
+    flowing: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[None] | None = None
+    sent_seconds: float = 0.0
+
+
+class ReplySpeech:
+    """The spoken replies of one conversation.
+
+    Args:
+        config: how the conversation is held.
+        models: one of them speaks.
+        bulk: sentences after the first wait here for replies that are due.
+        outbox: takes the audio.
+        state: returns the state of the conversation's machine.
+        on_event: called with what becomes of them.
+        on_failure: called with the turn that cannot be spoken, the name of the stage, why, and the event for it.
+    """
+
+    def __init__(
+        self,
+        config: ConversationConfig,
+        models: Models,
+        bulk: BulkGate,
+        outbox: Outbox,
+        state: Callable[[], State],
+        on_event: Callable[[events.Event], None],
+        on_failure: Callable[[int, str, ModelError, events.Event], None],
+    ) -> None:
+        self._voice, self._variant = config.reply_voice, config.variants.get(TTS)
+        self._models, self._bulk, self._outbox = models, bulk, outbox
+        self._state, self._on_event, self._on_failure = state, on_event, on_failure
+        self._loop = asyncio.get_running_loop()
+        self._spoken: dict[int, _SpokenReply] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._hurried = asyncio.Event()
+        self._buffered_until = 0.0
+        self._reported: dict[int, float] = {}
+
+    def report_playback(self, turn: int, seconds: float, *, finished: bool) -> None:
+        """Takes in how far the caller has played the reply of a turn.
+
+        Raises:
+            InvalidInputError: replies are not spoken, there is no such turn, or the position runs backwards.
+        """
+        self._check(turn, "playback", least=1)
+        before = self._reported.get(turn, 0.0)
+        if seconds < before:
+            message = f"playback of turn {turn} went back from {before:g} s to {seconds:g} s: send how far it has come"
+            raise InvalidInputError("playback.position", "PLAYBACK_RUNS_BACKWARDS", message)
+        self._reported = {turn: seconds}
+        now = self._loop.time()
+        spoken = self._spoken.get(turn)
+        if spoken is not None:
+            self._buffered_until = now + max(0.0, spoken.sent_seconds - seconds)
+        self._on_event(events.PlaybackReported(turn, seconds, finished, now))
+
+    def cancel(self, turn: int) -> None:
+        """Stops the speech of a turn's reply; turn 0: of the one that is spoken, and those that wait.
+
+        Raises:
+            InvalidInputError: replies are not spoken, or there is no such turn.
+        """
+        self._check(turn, "cancel_reply", least=0)
+        self._on_event(events.CancelRequested(turn, self._loop.time()))
+
+    def perform(self, effect: speech_effects.SpeechEffect) -> None:
+        """Carries out what the machine decided."""
+        match effect:
+            case speech_effects.PrepareSpeech(turn, text):
+                self._prepare(turn, text)
+            case speech_effects.StartSpeech(turn, text):
+                self._prepare(turn, text)
+                spoken = self._spoken[turn]
+                spoken.started.set()
+                spoken.flowing.set()
+            case speech_effects.HoldSpeech(turn):
+                if turn in self._spoken:
+                    self._spoken[turn].flowing.clear()
+            case speech_effects.ResumeSpeech(turn):
+                if turn in self._spoken:
+                    self._spoken[turn].flowing.set()
+            case speech_effects.DropSpeech(turn) | speech_effects.StopSpeech(turn):
+                self._stop(turn)
+            case speech_effects.HurrySpeech():
+                self._hurried.set()
+
+    def cancel_all(self) -> None:
+        """Stops all speech."""
+        for turn in tuple(self._spoken):
+            self._stop(turn)
+
+    async def wait(self) -> None:
+        """Waits until all speech is over."""
+        if self._tasks:
+            await asyncio.wait(tuple(self._tasks))
+
+    def _check(self, turn: int, field_name: str, *, least: int) -> None:
+        if self._voice is None:
+            message = f"{field_name} came, but replies are not spoken: send reply_audio in the config"
+            raise InvalidInputError(field_name, "NO_REPLY_AUDIO", message)
+        if not least <= turn < self._state().next_turn:
+            message = f"there is no turn {turn}: send the number of one that was told"
+            raise InvalidInputError(f"{field_name}.turn", "UNKNOWN_TURN", message)
+
+    def _prepare(self, turn: int, text: str) -> None:
+        """Begins to synthesize a text, unless that has been begun."""
+        assert self._voice is not None
+        known = self._spoken.get(turn)
+        if known is not None and known.text == text:
+            return
+        self._stop(turn)
+        spoken = _SpokenReply(turn, text)
+        task = asyncio.create_task(self._speak(spoken, self._voice), name=f"speech-{turn}")
+        self._spoken[turn] = spoken
+        spoken.task = task
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _stop(self, turn: int) -> None:
+        spoken = self._spoken.pop(turn, None)
+        if spoken is not None and spoken.task is not None:
+            self._outbox.withdraw(lambda message: isinstance(message, ReplyAudio) and message.turn == turn)
+            self._buffered_until = 0.0 if spoken.started.is_set() else self._buffered_until
+            if spoken.task is not asyncio.current_task():
+                spoken.task.cancel()
+
+    async def _speak(self, spoken: _SpokenReply, voice: ReplyVoice) -> None:
+        try:
+            await self._send_all(spoken, voice)
+        except ModelError as error:
+            await self._fail(spoken, error)
+        except Exception as error:  # noqa: BLE001 - the conversation goes on without speech
+            log_mistake(logger, "a reply could not be spoken", error)
+            await self._fail(spoken, ModelError(MISTAKE))
+        if self._spoken.get(spoken.turn) is spoken:
+            del self._spoken[spoken.turn]
+
+    async def _fail(self, spoken: _SpokenReply, error: ModelError) -> None:
+        await spoken.started.wait()
+        if self._spoken.get(spoken.turn) is spoken:
+            if spoken.sent_seconds:
+                self._outbox.put(ReplyAudio(spoken.turn, b"", spoken.sent_seconds, is_last=True))
+            self._on_failure(spoken.turn, SPEECH, error, events.SpeechFailed(spoken.turn, str(error)))
+
+    async def _send_all(self, spoken: _SpokenReply, voice: ReplyVoice) -> None:
+        """Sends the audio of a reply, and synthesizes it as far as it is sent; without a start, the first sentence."""
+        sentences = sentences_of_text(spoken.text, voice.lexicon, voice.speed)
+        model: Synthesizer = self._models.get(TTS, self._variant)
+        speech = Speech(model, sentences, voice.voice, voice.seed, self._bulk)
+        encoder, position = SpeechEncoder(voice.audio_format), 0
+        marks: tuple[Mark, ...] = ()
+        async with contextlib.aclosing(speech.samples(spoken.started.wait)) as pieces:
+            async for samples, begins in pieces:
+                if begins is not None:
+                    marks = (*marks, Mark(begins.text, position / SPEECH_RATE_HZ))
+                for piece in _pieces(samples):
+                    encoded = await encode(encoder, piece)
+                    await self._may_send(spoken)
+                    position += len(piece)
+                    self._send(spoken, encoded, position / SPEECH_RATE_HZ, marks)
+                    marks = ()
+        rest = encoder.flush()
+        await self._may_send(spoken)
+        self._send(spoken, rest, position / SPEECH_RATE_HZ, marks, is_last=True)
+
+    def _send(
+        self, spoken: _SpokenReply, encoded: bytes, end: float, marks: tuple[Mark, ...], *, is_last: bool = False
+    ) -> None:
+        """Hands a piece, which reaches up to ``end``, on to the caller."""
+        start, now = spoken.sent_seconds, self._loop.time()
+        *most, last = [*parts(encoded)] or [b""]
+        for part in most:
+            self._outbox.put(ReplyAudio(spoken.turn, part, start))
+        if last or is_last:
+            # An encoder may keep a piece back; with the next one it comes.
+            self._outbox.put(ReplyAudio(spoken.turn, last, start, is_last=is_last))
+        spoken.sent_seconds = end
+        self._buffered_until = max(now, self._buffered_until) + end - start
+        self._on_event(events.SpeechSent(spoken.turn, end - start, now, marks, is_last))
+
+    async def _may_send(self, spoken: _SpokenReply) -> None:
+        """Waits until the reply is spoken and not held, what came before was read, and little enough is not played."""
+        while True:
+            await spoken.flowing.wait()
+            lead = self._buffered_until - self._loop.time() - MAX_LEAD_SECONDS
+            if self._outbox.is_waiting:
+                await self._outbox.emptied()
+            elif lead > _NOTHING_SECONDS and not self._hurried.is_set():
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(lead):
+                        await self._hurried.wait()
+            else:
+                return
+
+
+def _pieces(samples: npt.NDArray[np.float32]) -> Iterator[npt.NDArray[np.float32]]:
+    for start in range(0, len(samples), _PIECE_SAMPLES):
+        yield samples[start : start + _PIECE_SAMPLES]

@@ -1,0 +1,72 @@
+"""Wording: what is said aloud in reply to a turn.
+
+Whatever decides what is said has the form of :class:`Wording`; a dialog may take the place of :func:`answer_in_words`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Protocol
+
+from pipelines.speech.sentences import bounds
+from pipelines.stages.registry import NLU, QA
+from pipelines.stages.understanding import NO_INTENT, Understanding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pipelines.stages.answering import Answer, AnswerSearch, Document
+    from pipelines.stages.registry import StageRequest
+
+NO_ANSWER = "I could not find that in the documents."
+
+MAX_SENTENCE_CHARACTERS = 160
+"""Of a document's sentence that is spoken as a whole: about ten seconds. Of a longer one only the answer is spoken."""
+
+_WINDOW_CHARACTERS = 400
+"""On each side of an answer, in which its sentence is looked for."""
+_MIN_WRAPPED_CHARACTERS = 60
+"""Of a line that was wrapped: the sentence goes on in the next one."""
+_WRAPPED = re.compile(rf"(?<=[^\n]{{{_MIN_WRAPPED_CHARACTERS}}})(?<![.!?:])\n(?=[^\W_])")
+
+
+class Wording(Protocol):
+    """Decides what is said."""
+
+    def __call__(self, request: StageRequest) -> str:
+        """Returns what is spoken in reply to a turn; "" for nothing.
+
+        Args:
+            request: the turn, with the results of understanding and answering.
+        """
+
+
+def answer_in_words(request: StageRequest) -> str:
+    """Returns the answer in a sentence of its own; nothing for commands and statements without one."""
+    understanding: Understanding = request.inputs.get(NLU, Understanding())
+    search: AnswerSearch | None = request.inputs.get(QA)
+    if understanding.kind == "command" and understanding.intent != NO_INTENT:
+        return ""
+    if search is not None and search.answer is not None:
+        return sentence_of(search.answer, request.config.documents)
+    asks = understanding.kind == "question" or (not understanding.kind and request.text.rstrip().endswith("?"))
+    return NO_ANSWER if asks else ""
+
+
+def sentence_of(answer: Answer, documents: Sequence[Document]) -> str:
+    """Returns the document's sentence that holds an answer; where it is none, or long, the answer alone."""
+    document = next((one for one in documents if one.id == answer.document_id), None)
+    if document is not None:
+        first = max(0, answer.start - _WINDOW_CHARACTERS)
+        window = _WRAPPED.sub(" ", document.text[first : answer.end + _WINDOW_CHARACTERS])
+        begin, end = bounds(window, answer.start - first, answer.end - first)
+        sentence = " ".join(window[begin:end].split())
+        is_whole = begin > 0 or first == 0
+        if is_whole and _is_sentence(sentence) and len(sentence) <= MAX_SENTENCE_CHARACTERS:
+            return sentence
+    alone = " ".join(answer.text.split()).rstrip(",;:–—- ")
+    return alone[:1].upper() + alone[1:] + ("" if alone.endswith((".", "!", "?")) else ".") if alone else ""
+
+
+def _is_sentence(text: str) -> bool:
+    return text.endswith((".", "!", "?")) and (text[:1].isupper() or text[:1].isdigit())

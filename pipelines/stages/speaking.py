@@ -1,0 +1,66 @@
+"""The speaking stage: what is said aloud. Its text is ready at once; the audio of it follows the reply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from pipelines.errors import InvalidInputError
+from pipelines.speech.script import sentences_of_text
+from pipelines.speech.wording import answer_in_words
+from pipelines.stages.registry import NLU, QA, SPEECH
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from pipelines.models.ports import Timing, TurnModels
+    from pipelines.session.config import ConversationConfig
+    from pipelines.speech.wording import Wording
+    from pipelines.stages.registry import StageRequest
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenText:
+    """What is spoken in reply to a turn.
+
+    Attributes:
+        text: "" where nothing is.
+        timing: None: nothing is computed.
+    """
+
+    text: str = ""
+    timing: Timing | None = None
+
+
+class Speaking:
+    """The text of a spoken reply; see ``pipelines.stages.registry.Stage``.
+
+    Args:
+        wording: decides what is said.
+    """
+
+    name: ClassVar[str] = SPEECH
+    after: ClassVar[tuple[str, ...]] = (NLU, QA)
+    of_no_text: ClassVar[SpokenText] = SpokenText()
+
+    def __init__(self, wording: Wording = answer_in_words) -> None:
+        self._wording = wording
+
+    def wanted(self, config: ConversationConfig) -> bool:
+        """See ``pipelines.stages.registry.Stage``."""
+        return config.reply_voice is not None
+
+    async def run(
+        self,
+        request: StageRequest,
+        models: TurnModels,  # noqa: ARG002 - the voice is asked by the session, while the reply goes out
+    ) -> AsyncIterator[SpokenText]:
+        """See ``pipelines.stages.registry.Stage``."""
+        assert request.config.reply_voice is not None
+        text = self._wording(request)
+        try:
+            sentences_of_text(text, request.config.reply_voice.lexicon)
+        except InvalidInputError:
+            # An answer may be a sign that is not spoken, and without words there is nothing to say.
+            text = ""
+        yield SpokenText(text)

@@ -1,0 +1,115 @@
+"""Pauses in an utterance: when a model is asked whether the turn is over, and what the caller is told of it.
+
+The model is asked once all text of a pause is recognized, and again while the pause lasts. It answers beside the
+speculations, so that no reply waits for it: until it has answered, the silence rule holds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.messages import SpeechPaused, SpeechResumed
+from pipelines.models.turn_end_port import MAX_JUDGED_SECONDS
+from pipelines.turns.effects import CancelJudgement, Emit, JudgePause
+from pipelines.turns.turn import Pause
+from pipelines.vad.voice_activity import WINDOW_SAMPLES
+
+if TYPE_CHECKING:
+    from pipelines.turns.effects import Effect
+    from pipelines.turns.state import State
+    from pipelines.turns.turn import Turn
+
+    Step = tuple[State, tuple[Effect, ...]]
+
+SPECULATION_WINDOWS = 6
+"""Windows of silence (0.19 s) after which the recognizer is asked for all it has."""
+
+JUDGED_WINDOWS = (SPECULATION_WINDOWS, 12, 22)
+"""Windows of silence (0.19, 0.38 and 0.7 s) after which the model is asked."""
+
+MAX_JUDGED_SAMPLES = round(MAX_JUDGED_SECONDS * MODEL_RATE_HZ)
+
+
+def stop_after(state: State) -> int | None:
+    """Returns the windows of silence that end the utterance; None where the stop window decides."""
+    turn, settings = state.speaking, state.settings
+    if turn is None or not settings.judges:
+        return None
+    return settings.endpointing.stop_after(turn.pause.probability if turn.pause else None)
+
+
+def judged_from(state: State, turn: Turn) -> int:
+    """Returns the first sample of a turn that the model hears."""
+    return max(turn.segments[0].start, state.heard_to - MAX_JUDGED_SAMPLES)
+
+
+def follow(state: State) -> Step:
+    """Begins a pause when there is enough silence, and asks the model when it is time."""
+    turn = state.speaking
+    if turn is None or state.endpointer.trailing_silence < SPECULATION_WINDOWS or not state.settings.judges:
+        return state, ()
+    if turn.pause is None:
+        pause = Pause(state.next_pause)
+        state = replace(state, speaking=replace(turn, pause=pause), next_pause=pause.number + 1)
+    return ask(state)
+
+
+def ask(state: State) -> Step:
+    """Asks the model if it is time to, and all that was said is recognized."""
+    turn = state.speaking
+    if turn is None or turn.pause is None or turn.pause.awaited:
+        return state, ()
+    times = sum(state.endpointer.trailing_silence >= windows for windows in JUDGED_WINDOWS)
+    if times <= turn.pause.asked or not turn.decoded or turn.asr_failed or not state.settings.judges:
+        return state, ()
+    if not turn.text or turn.lacks_speech(state.settings.endpointing.speech_begins):
+        return state, ()
+    pause = replace(turn.pause, asked=times, awaited=True)
+    judge = JudgePause(turn.number, pause.number, judged_from(state, turn), state.heard_to, turn.text)
+    return replace(state, speaking=replace(turn, pause=pause)), (judge,)
+
+
+def take_judgement(state: State, probability: float | None) -> Step:
+    """Takes in what the model says of the pause under way, and tells the caller."""
+    assert state.speaking is not None
+    assert state.speaking.pause is not None
+    pause = replace(state.speaking.pause, awaited=False)
+    if probability is None:
+        return replace(state, speaking=replace(state.speaking, pause=pause)), ()
+    pause = replace(pause, probability=probability, told=state.speaking.text)
+    turn = replace(state.speaking, pause=pause)
+    state = replace(state, speaking=turn)
+    return state, (Emit(_paused(state, turn, probability)),)
+
+
+def correct(state: State, turn: Turn) -> Step:
+    """Tells a pause again if its text is another one now, so that the last one told is the final one."""
+    pause = turn.pause
+    if pause is None or pause.told is None or pause.probability is None or pause.told == turn.text:
+        return state, ()
+    turn = replace(turn, pause=replace(pause, told=turn.text))
+    return state.with_turn(turn), (Emit(_paused(state, turn, pause.probability)),)
+
+
+def resume(state: State) -> Step:
+    """Ends the pause because speech goes on in the last window."""
+    turn = state.speaking
+    if turn is None or turn.pause is None:
+        return state, ()
+    effects = give_up(turn)
+    if turn.pause.told is not None:
+        effects += (Emit(SpeechResumed(turn.number, state.heard_to - WINDOW_SAMPLES)),)
+    return replace(state, speaking=replace(turn, pause=None)), effects
+
+
+def give_up(turn: Turn) -> tuple[Effect, ...]:
+    """Gives the judgement of a turn's pause up, if one is waited for."""
+    return (CancelJudgement(),) if turn.pause and turn.pause.awaited else ()
+
+
+def _paused(state: State, turn: Turn, probability: float) -> SpeechPaused:
+    silence = max(0, state.heard_to - turn.speech_end)
+    return SpeechPaused(turn.number, turn.text, probability, turn.onset, turn.speech_end, silence)

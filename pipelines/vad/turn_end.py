@@ -1,0 +1,47 @@
+"""When a turn is over, from how probable that is and how long the pause lasts: arithmetic without a clock."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class EndpointingMode(enum.Enum):
+    """What decides whether a pause is the end of a turn."""
+
+    MODEL = "model"
+    """The model of the end of a turn; the silence rule where it does not answer."""
+    SILENCE = "silence"
+    """The length of the silence alone."""
+
+
+class Patience(enum.Enum):
+    """How long a speaker may think."""
+
+    EAGER = "eager"
+    NORMAL = "normal"
+    PATIENT = "patient"
+
+
+SILENCES: Final[Mapping[Patience, Sequence[tuple[float, float]]]] = {
+    Patience.EAGER: ((0.0, 1.0), (0.2, 0.6), (0.5, 0.32), (0.75, 0.224), (1.0, 0.192)),
+    Patience.NORMAL: ((0.0, 1.6), (0.2, 1.0), (0.5, 0.5), (0.8, 0.256), (1.0, 0.192)),
+    Patience.PATIENT: ((0.0, 3.0), (0.2, 2.0), (0.5, 1.0), (0.8, 0.5), (1.0, 0.32)),
+}
+"""Silence in seconds that ends a turn which is over with such a probability; between two points it falls evenly."""
+
+
+def ending_silence(probability: float, patience: Patience) -> float:
+    """Returns the seconds of silence after which a turn is over.
+
+    Args:
+        probability: how probable it is that the turn is over, 0 to 1.
+        patience: how long the speaker may think.
+    """
+    probabilities, seconds = zip(*SILENCES[patience], strict=True)
+    return float(np.interp(probability, probabilities, seconds))

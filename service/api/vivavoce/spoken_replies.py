@@ -1,0 +1,104 @@
+"""Spoken replies: between the messages of ``vivavoce.v1`` and the plain data of the pipelines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from google.protobuf import duration_pb2
+
+from pipelines import messages
+from pipelines.errors import InvalidInputError
+from pipelines.speech.reply_voice import ReplyVoice
+from pipelines.speech.script import check_speed
+from pipelines.speech.synthesis import check_voice
+from pipelines.turns.interruption import BACKCHANNELS, DEFAULT_SHORTEST_SPEECH_SECONDS, InterruptionConfig
+from service.api.vivavoce.voices import check_seed, to_format, to_lexicon
+from vivavoce.v1 import conversation_pb2 as pb
+
+if TYPE_CHECKING:
+    from pipelines.session.conversation import Conversation
+
+_REASONS = {
+    messages.InterruptionReason.SPEECH: pb.INTERRUPTION_REASON_SPEECH,
+    messages.InterruptionReason.TYPED: pb.INTERRUPTION_REASON_TYPED,
+    messages.InterruptionReason.CANCELLED: pb.INTERRUPTION_REASON_CANCELLED,
+}
+_FIELD = "config.reply_audio"
+
+
+def to_reply_voice(config: pb.ConversationConfig) -> ReplyVoice | None:
+    """Reads how replies are spoken; None where they are not.
+
+    Raises:
+        InvalidInputError: a field cannot be honoured; the error names it.
+    """
+    if not config.HasField("reply_audio"):
+        return None
+    audio = config.reply_audio
+    return ReplyVoice(
+        audio_format=to_format(audio, f"{_FIELD}."),
+        voice=check_voice(audio.voice, f"{_FIELD}.voice"),
+        speed=check_speed(audio.speed, f"{_FIELD}.speed"),
+        seed=check_seed(audio.seed, f"{_FIELD}.seed"),
+        lexicon=to_lexicon(audio.lexicon, f"{_FIELD}.lexicon"),
+    )
+
+
+def to_interruption(config: pb.InterruptionConfig) -> InterruptionConfig:
+    """Reads what interrupts a spoken reply.
+
+    Raises:
+        InvalidInputError: a field cannot be honoured; the error names it.
+    """
+    is_set = config.HasField("shortest_speech") or config.HasField("ignore_backchannels") or bool(config.backchannels)
+    if config.disabled:
+        if is_set:
+            message = "interruption is disabled: leave its other fields out"
+            raise InvalidInputError("config.interruption", "INTERRUPTION_DISABLED", message)
+        return InterruptionConfig(enabled=False)
+    ignores = not config.HasField("ignore_backchannels") or config.ignore_backchannels
+    if config.backchannels and not ignores:
+        message = "backchannels are listed, but not ignored: leave ignore_backchannels out"
+        raise InvalidInputError("config.interruption.backchannels", "BACKCHANNELS_NOT_IGNORED", message)
+    shortest = DEFAULT_SHORTEST_SPEECH_SECONDS
+    if config.HasField("shortest_speech"):
+        shortest = config.shortest_speech.seconds + config.shortest_speech.nanos / 1e9
+    return InterruptionConfig(
+        shortest_speech_seconds=shortest,
+        backchannels=(tuple(config.backchannels) or BACKCHANNELS) if ignores else (),
+    )
+
+
+def report_playback(conversation: Conversation, playback: pb.Playback) -> None:
+    """Hands on how far a reply was played.
+
+    Raises:
+        InvalidInputError: it cannot be; the error names the field.
+    """
+    seconds = playback.position.seconds + playback.position.nanos / 1e9
+    conversation.speech.report_playback(playback.turn, seconds, finished=playback.finished)
+
+
+def to_reply_audio(audio: messages.ReplyAudio) -> pb.ConverseResponse:
+    """Writes a piece of a spoken reply."""
+    start = _duration(audio.start_seconds)
+    piece = pb.ReplyAudio(turn=audio.turn, audio=audio.audio, start=start, last=audio.is_last)
+    return pb.ConverseResponse(reply_audio=piece)
+
+
+def to_interrupted(interrupted: messages.Interrupted) -> pb.ConverseResponse:
+    """Writes that a spoken reply was stopped."""
+    return pb.ConverseResponse(
+        interrupted=pb.Interrupted(
+            turn=interrupted.turn,
+            heard=_duration(interrupted.heard_seconds),
+            heard_text=interrupted.heard_text,
+            reason=_REASONS[interrupted.reason],
+        )
+    )
+
+
+def _duration(seconds: float) -> duration_pb2.Duration:
+    duration = duration_pb2.Duration()
+    duration.FromMicroseconds(round(1e6 * seconds))
+    return duration

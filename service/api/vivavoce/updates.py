@@ -1,0 +1,56 @@
+"""Reads ``ConversationUpdate`` of ``vivavoce.v1``."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from pipelines.errors import InvalidInputError
+from pipelines.session.config import ConversationUpdate
+from pipelines.stages.answering import check_documents
+from service.api.vivavoce.converters import to_documents, to_hints
+from service.api.vivavoce.endpointing import read_changes, refuse_fixed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipelines.session.conversation import Conversation
+    from vivavoce.v1 import conversation_pb2 as pb
+
+
+def to_update(update: pb.ConversationUpdate) -> ConversationUpdate:
+    """Reads what changes in a conversation.
+
+    Raises:
+        InvalidInputError: a field cannot be honoured; the error names it.
+    """
+    refuse_fixed(update.endpointing, "update.endpointing")
+    documents = hints = None
+    if update.HasField("documents"):
+        documents = to_documents(update.documents.documents)
+        check_documents(documents, "update.documents.documents")
+    if update.HasField("phrase_hints"):
+        hints = to_hints(update.phrase_hints.groups, "update.phrase_hints.groups")
+    return ConversationUpdate(read_changes(update.endpointing, "update.endpointing"), documents, hints)
+
+
+def apply_update(conversation: Conversation, update: pb.ConversationUpdate) -> None:
+    """Changes a conversation.
+
+    Raises:
+        InvalidInputError: a field cannot be honoured; the error names it.
+    """
+    with _named_as_in_updates():
+        conversation.update(to_update(update))
+
+
+@contextlib.contextmanager
+def _named_as_in_updates() -> Iterator[None]:
+    """Lets errors that name a field of the config name that of the update instead."""
+    try:
+        yield
+    except InvalidInputError as error:
+        if not error.field.startswith("config."):
+            raise
+        field = f"update.{error.field.removeprefix('config.')}"
+        raise InvalidInputError(field, error.reason, str(error)) from error
