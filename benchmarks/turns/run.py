@@ -13,6 +13,7 @@ from benchmarks.turns.systems import OURS, Ours, SmartTurn, scores
 from modelkit.turn.halves import recordings
 from modelkit.turn.hearing import Hearing
 from modelkit.turn.measures import auc
+from pipelines.vad.turn_end import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -91,15 +92,15 @@ def _patiences(
     at_end, in_natural, in_made = (scores(system, pauses)[0] for pauses in (ends, natural, whole))
     lasting = np.array([one.seconds for one in natural])
     found = {}
-    for name, table in patience.WAITS.items():
-        waits = 1000 * patience.waits(table, at_end)
-        cut = patience.waits(table, in_natural) < lasting if natural else np.zeros(0, bool)
+    for each in Patience:
+        waits = 1000 * patience.waits(each, at_end)
+        cut = patience.waits(each, in_natural) < lasting if natural else np.zeros(0, bool)
         turns = {one.pause.recording.name for one, is_cut in zip(natural, cut, strict=True) if is_cut}
         shares = {
-            f"cut_at_{seconds:g}_s_percent": round(100 * patience.cut_share(table, in_made, seconds), 1)
+            f"cut_at_{seconds:g}_s_percent": round(100 * patience.cut_share(each, in_made, seconds), 1)
             for seconds in SPLICED_SECONDS
         }
-        found[name] = {
+        found[each.value] = {
             "cut_turns_percent": round(100 * len(turns) / max(1, len(ends)), 1),
             **shares,
             "end_wait_p50_ms": round(float(np.percentile(waits, 50)), 1),
