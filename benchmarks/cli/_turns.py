@@ -21,7 +21,7 @@ _COLUMNS = {
     "cut_at_600_ms": "cut at 600 ms, %",
     "wait_ms_for_5_percent": "wait for 5 %, ms",
     "wait_ms_for_10_percent": "wait for 10 %, ms",
-    "judgement_ms": "a judgement, ms",
+    "judgement_ms": "a judgement, ms of a core",
 }
 
 
