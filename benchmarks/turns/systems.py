@@ -63,7 +63,7 @@ def scores(system: System, pauses: Sequence[Judged]) -> tuple[npt.NDArray[np.flo
     """Asks a system at :data:`ASKED_SECONDS` of each pause.
 
     Returns:
-        Its scores, ``[pauses, times]``, -1 where the pause is over by then, and the mean seconds of one core that one took.
+        Its scores, ``[pauses, times]``, -1 where the pause is over by then, and the mean core seconds of one.
     """
     found = np.full((len(pauses), len(ASKED_SECONDS)), -1.0)
     took = []
