@@ -75,6 +75,10 @@ class FitRecipe:
     penalty: float = 1e-3
 
 
+UNHEARD = FitRecipe(synthetic_weight=1e5, sound_penalty=3.0)
+"""Recordings weigh nothing beside so much."""
+
+
 def fit(
     recorded: Sequence[Case], made: Sequence[Case], words: Words, recipe: FitRecipe
 ) -> tuple[Judge, dict[str, float]]:
@@ -155,6 +159,7 @@ def main() -> int:
     parser.add_argument("recordings", type=Path, help="folder of recordings, one turn each; half of them are used")
     parser.add_argument("--texts", nargs="+", type=Path, required=True, help="what synthetic turns say")
     parser.add_argument("--flite", action="store_true", help="let the voices of flite speak too")
+    parser.add_argument("--synthetic-only", action="store_true", help="learn from no recording, only score them")
     parser.add_argument("--noise", type=Path, help="sound in the background of some of them")
     parser.add_argument("--words", type=Path, required=True, help="folder of the network for text")
     parser.add_argument("--out", type=Path, default=MODEL_REPOSITORY / "end_of_turn" / "1", help="folder to write")
@@ -169,7 +174,7 @@ def main() -> int:
 
 
 def _train(options: argparse.Namespace) -> None:
-    recipe = FitRecipe()
+    recipe = UNHEARD if options.synthetic_only else FitRecipe()
     words = WordNetwork(options.words / WORDS, options.words / TOKENIZER)
     looking = Looking(Hearing(), SoundNetwork(TARGET / RECENT))
     sources = read_sources(options.texts)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from modelkit.turn.cases import Case
-from modelkit.turn.fit import FitRecipe, fit
+from modelkit.turn.fit import UNHEARD, FitRecipe, fit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,3 +59,11 @@ def test_what_is_learned_from_does_not_score_itself():
     ]
     _, scores = fit(blind, blind[:2], Reader(), RECIPE)
     assert scores["sound"] == pytest.approx(0.5, abs=0.12)
+
+
+def test_recordings_that_weigh_nothing_teach_nothing():
+    made = cases("s", 60, 2)
+    own, other = (fit(cases("r", 60, seed), made, Reader(), UNHEARD)[0].sound_scale for seed in (1, 9))
+    np.testing.assert_allclose(own, other, atol=1e-3)
+    own, other = (fit(cases("r", 60, seed), made, Reader(), RECIPE)[0].sound_scale for seed in (1, 9))
+    assert np.abs(own - other).max() > 1e-2
