@@ -64,6 +64,6 @@ def test_what_is_learned_from_does_not_score_itself():
 def test_recordings_that_weigh_nothing_teach_nothing():
     made = cases("s", 60, 2)
     own, other = (fit(cases("r", 60, seed), made, Reader(), UNHEARD)[0].sound_scale for seed in (1, 9))
-    np.testing.assert_allclose(own, other, atol=1e-3)
+    np.testing.assert_allclose(own, other, atol=5e-3)
     own, other = (fit(cases("r", 60, seed), made, Reader(), RECIPE)[0].sound_scale for seed in (1, 9))
     assert np.abs(own - other).max() > 1e-2
