@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engines.turn.judge import Judge
+from engines.turn.log_mel import SAMPLE_RATE
 from engines.turn.sound import SoundNetwork, silence_seconds
 from engines.turn.words import WordNetwork
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 SOUND = "smart-turn/recent.onnx"
 """The network for sound, from the folder of the model's version; the other files lie in that folder."""
 WORDS, TOKENIZER, JUDGE = "words.int8.onnx", "tokenizer.json", "judge.npz"
+MIN_SAMPLES = SAMPLE_RATE // 10
+"""In less sound nobody has said anything: it is judged without the networks, at a probability of 0."""
 
 
 class DetectorFilesError(RuntimeError):
@@ -61,8 +64,10 @@ class Detector:
 
     def judge(self, pauses: Sequence[Pause]) -> list[float]:
         """Returns for each pause the probability that the turn is over."""
-        read = self._words.read([pause.text for pause in pauses])
-        return [self._judge_one(pause, logit) for pause, logit in zip(pauses, read, strict=True)]
+        spoken = [pause for pause in pauses if len(pause.samples) >= MIN_SAMPLES]
+        read = self._words.read([pause.text for pause in spoken])
+        found = iter([self._judge_one(pause, logit) for pause, logit in zip(spoken, read, strict=True)])
+        return [next(found) if len(pause.samples) >= MIN_SAMPLES else 0.0 for pause in pauses]
 
     def _judge_one(self, pause: Pause, word_logit: float | None) -> float:
         silence = silence_seconds(pause.samples)

@@ -54,6 +54,13 @@ def test_each_pause_is_judged_by_its_own_sound_and_words(folder: Path):
     assert Detector(folder).judge(pauses) == pytest.approx([1 / (1 + np.exp(-logit)) for logit in logits])
 
 
+def test_what_is_too_short_for_a_word_is_no_end(folder: Path):
+    pauses = [Pause(np.ones(samples, np.float32), "ab") for samples in (1, 1_600, 1_599)]
+    probabilities = Detector(folder).judge(pauses)
+    assert [probabilities[0], probabilities[2]] == [0, 0]
+    assert probabilities[1] > 0.5
+
+
 def test_nothing_is_judged_of_nothing(folder: Path):
     assert Detector(folder).judge([]) == []
 
