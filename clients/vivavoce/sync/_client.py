@@ -56,11 +56,8 @@ def connect(
     Raises:
         InvalidRequest: The address is none.
     """
-    patience = {
-        "connect_timeout_seconds": connect_timeout_seconds,
-        "response_timeout_seconds": response_timeout_seconds,
-    }
-    return Client(connect_async(target, **patience))
+    seconds = {"connect_timeout_seconds": connect_timeout_seconds, "response_timeout_seconds": response_timeout_seconds}
+    return Client(connect_async(target, **seconds))
 
 
 class Conversation(Iterator["Event"]):
