@@ -15,7 +15,7 @@ COPY model_repository model_repository
 RUN python -m venv /opt/vivavoce \
     && /opt/vivavoce/bin/pip install --no-cache-dir --constraint constraints.txt ./clients '.[serve]' \
     && /opt/vivavoce/bin/python -m modelkit.moonshine --target model_repository/asr/1/moonshine-tiny-en \
-    && /opt/vivavoce/bin/python -m modelkit.smart_turn --target model_repository/end_of_turn/1/smart-turn/sound.onnx
+    && /opt/vivavoce/bin/python -m modelkit.smart_turn --target model_repository/end_of_turn/1/smart-turn
 
 FROM python:3.11-slim-bookworm
 COPY --from=build /opt/vivavoce /opt/vivavoce

@@ -6,6 +6,7 @@ import click
 
 from benchmarks.cli._sla import sla
 from benchmarks.cli._triton import triton
+from benchmarks.cli._turns import turns
 
 
 @click.group()
@@ -15,3 +16,4 @@ def bench() -> None:
 
 bench.add_command(sla)
 bench.add_command(triton)
+bench.add_command(turns)

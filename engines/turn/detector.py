@@ -5,18 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from engines.turn.sound import SoundNetwork
+from engines.turn.judge import Judge
+from engines.turn.log_mel import SAMPLE_RATE
+from engines.turn.sound import SoundNetwork, silence_seconds
+from engines.turn.words import WordNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    import numpy as np
     import numpy.typing as npt
 
-SOUND = "smart-turn/sound.onnx"
-"""The network for sound, from the folder of the model's version."""
+SOUND = "smart-turn/recent.onnx"
+"""The network for sound, from the folder of the model's version; the other files lie in that folder."""
+WORDS, TOKENIZER, JUDGE = "words.int8.onnx", "tokenizer.json", "judge.npz"
+MIN_SAMPLES = SAMPLE_RATE // 10
+"""In less sound nobody has said anything: it is judged without the networks, at a probability of 0."""
 
 
 class DetectorFilesError(RuntimeError):
@@ -45,6 +50,7 @@ class Detector:
 
     Raises:
         DetectorFilesError: a file is missing.
+        JudgeFileError: the file of weights is damaged.
     """
 
     def __init__(self, folder: Path, threads: int = 1) -> None:
@@ -53,7 +59,16 @@ class Detector:
                 f"{folder / SOUND} is missing: run `make setup`, or `python -m modelkit.smart_turn`, and start again"
             )
         self._sound = SoundNetwork(folder / SOUND, threads)
+        self._words = WordNetwork(folder / WORDS, folder / TOKENIZER, threads)
+        self._judge = Judge.load(folder / JUDGE)
 
     def judge(self, pauses: Sequence[Pause]) -> list[float]:
         """Returns for each pause the probability that the turn is over."""
-        return [1 / (1 + np.exp(-self._sound.hear(pause.samples).logit)) for pause in pauses]
+        spoken = [pause for pause in pauses if len(pause.samples) >= MIN_SAMPLES]
+        read = self._words.read([pause.text for pause in spoken])
+        found = iter([self._judge_one(pause, logit) for pause, logit in zip(spoken, read, strict=True)])
+        return [next(found) if len(pause.samples) >= MIN_SAMPLES else 0.0 for pause in pauses]
+
+    def _judge_one(self, pause: Pause, word_logit: float | None) -> float:
+        silence = silence_seconds(pause.samples)
+        return self._judge.probability(self._sound.hear(pause.samples), silence, word_logit)

@@ -8,12 +8,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnxruntime as ort
 
-from engines.turn.log_mel import log_mel
+from engines.turn.log_mel import HOP, SAMPLE_RATE, log_mel
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float32]
+
+FRAME_SAMPLES = 2 * HOP
+"""Samples of a frame of the network: 20 ms."""
+_LEVEL_SAMPLES = SAMPLE_RATE // 100
+_LOOKED_AT_SECONDS = 4.0
+_RISE = 0.4
+"""Speech rises above the quietest sound by this share of the way to the loudest, in decibels."""
+_MIN_RANGE_DB = 12.0
+_QUIET_PERCENTILE, _LOUD_PERCENTILE = 5, 95
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,15 +38,15 @@ class Heard:
     """
 
     logit: float
-    frames: npt.NDArray[np.float32]
-    summary: npt.NDArray[np.float32]
+    frames: Floats
+    summary: Floats
 
 
 class SoundNetwork:
     """Runs the network, one pause at a time: on a CPU a batch takes as long a pause, and more memory.
 
     Args:
-        path: the graph that ``modelkit.smart_turn`` builds.
+        path: a graph that ``modelkit.smart_turn`` builds.
         threads: cores that one run may use.
     """
 
@@ -46,9 +57,25 @@ class SoundNetwork:
         # Spinning threads would take the cores from speech recognition, which shares them.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        self._width = int(self._session.get_inputs()[0].shape[2])
 
-    def hear(self, samples: npt.NDArray[np.float32]) -> Heard:
+    def hear(self, samples: Floats) -> Heard:
         """Runs over sound, float32 ``[samples]`` at 16 kHz, of which the last 8 s count."""
-        features = log_mel(samples)[np.newaxis]
+        features = np.ascontiguousarray(log_mel(samples)[np.newaxis, :, -self._width :])
         logit, frames, summary = self._session.run(["logit", "frames", "summary"], {"input_features": features})
         return Heard(float(logit[0, 0]), frames[0], summary[0])
+
+
+def silence_seconds(samples: Floats) -> float:
+    """Estimates how long it has been quiet at the end of sound at 16 kHz: 0 where it is as loud there as before."""
+    recent = samples[-round(_LOOKED_AT_SECONDS * SAMPLE_RATE) :]
+    count = len(recent) // _LEVEL_SAMPLES
+    if not count:
+        return 0.0
+    pieces = recent[len(recent) - count * _LEVEL_SAMPLES :].reshape(count, _LEVEL_SAMPLES)
+    levels = 10 * np.log10(np.maximum(np.mean(np.square(pieces), axis=1), 1e-10))
+    quiet, loud = np.percentile(levels, (_QUIET_PERCENTILE, _LOUD_PERCENTILE))
+    if loud - quiet < _MIN_RANGE_DB:
+        return 0.0
+    heard = np.flatnonzero(levels > quiet + _RISE * (loud - quiet))
+    return float((count - 1 - heard[-1]) * _LEVEL_SAMPLES / SAMPLE_RATE)

@@ -132,7 +132,7 @@ SHIPPED = EngineRegistry(
             PauseProbe(_murmur(3.0), "turn on the lights in the kitchen"),
             PauseProbe(_murmur(9.0), "turn on the lights in the"),
         ),
-        heartbeat=PauseProbe(_murmur(0.3), ""),
+        heartbeat=PauseProbe(_murmur(0.02), ""),
         read_example=read_pause,
         is_required=False,
     ),

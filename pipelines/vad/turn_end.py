@@ -29,11 +29,14 @@ class Patience(enum.Enum):
 
 
 SILENCES: Final[Mapping[Patience, Sequence[tuple[float, float]]]] = {
-    Patience.EAGER: ((0.0, 1.0), (0.2, 0.6), (0.5, 0.32), (0.75, 0.224), (1.0, 0.192)),
-    Patience.NORMAL: ((0.0, 1.6), (0.2, 1.0), (0.5, 0.5), (0.8, 0.256), (1.0, 0.192)),
-    Patience.PATIENT: ((0.0, 3.0), (0.2, 2.0), (0.5, 1.0), (0.8, 0.5), (1.0, 0.32)),
+    Patience.EAGER: ((0.0, 1.2), (0.1, 0.7), (0.4, 0.4), (0.75, 0.256), (0.95, 0.192), (1.0, 0.192)),
+    Patience.NORMAL: ((0.0, 1.8), (0.1, 1.2), (0.3, 0.8), (0.6, 0.5), (0.85, 0.352), (0.95, 0.256), (1.0, 0.192)),
+    Patience.PATIENT: ((0.0, 3.0), (0.05, 2.5), (0.2, 1.8), (0.5, 1.1), (0.8, 0.7), (0.95, 0.448), (1.0, 0.32)),
 }
-"""Silence in seconds that ends a turn which is over with such a probability; between two points it falls evenly."""
+"""Silence in seconds that ends a turn which is over with such a probability; between two points it falls evenly.
+
+Read off the tuning half of the recordings: ``vivavoce bench turns`` prints what it comes to (docs/end_of_turn.md).
+"""
 
 
 def ending_silence(probability: float, patience: Patience) -> float:

@@ -61,11 +61,8 @@ def connect(
     Raises:
         InvalidRequest: The address is none, or a token would be sent in the clear to another machine.
     """
-    patience = {
-        "connect_timeout_seconds": connect_timeout_seconds,
-        "response_timeout_seconds": response_timeout_seconds,
-    }
-    return Client(connect_async(target, tls=tls, token=token, **patience))
+    seconds = {"connect_timeout_seconds": connect_timeout_seconds, "response_timeout_seconds": response_timeout_seconds}
+    return Client(connect_async(target, tls=tls, token=token, **seconds))
 
 
 class Conversation(Iterator["Event"]):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engines.asr.moonshine.memory import release_free_memory
 from engines.bert import serving
 from engines.turn.detector import Detector, DetectorFilesError, Pause
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _FULL_SCALE = np.float32(32_767)
+_WARM_UP = Pause(np.zeros(16_000, np.float32), "turn on the lights")
 
 
 class TritonPythonModel:
@@ -32,6 +34,9 @@ class TritonPythonModel:
         self._missing = ""
         try:
             self._detector = Detector(version, int(serving.parameters(args)["threads"]))
+            # The first judgement takes longer than all later ones.
+            self._detector.judge([_WARM_UP])
+            release_free_memory()
         except DetectorFilesError as error:
             logger.error("%s", error)  # noqa: TRY400 - the sentence says all
             self._missing = str(error)

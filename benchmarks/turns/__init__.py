@@ -1,0 +1,1 @@
+"""How well systems tell the end of a turn from a pause within it."""

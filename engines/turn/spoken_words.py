@@ -1,0 +1,16 @@
+"""Words as the network for text reads them: lower case, without punctuation, the last ones of a long text."""
+
+from __future__ import annotations
+
+import re
+
+MAX_WORDS = 30
+"""Words that are read; what was said before them tells nothing of whether a sentence is over."""
+
+_APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
+_WORD = re.compile(r"[^\W_]+(?:['.:,/-][^\W_]+)*%?")
+
+
+def spoken_words(text: str) -> list[str]:
+    """Splits a text into its last words, lower case; marks inside of words and figures stay."""
+    return _WORD.findall(text.lower().replace(_APOSTROPHE, "'"))[-MAX_WORDS:]

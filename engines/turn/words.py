@@ -1,0 +1,60 @@
+"""The network for text: a small BERT over the last words, which tells whether an utterance is whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from engines.bert.session import BertSession
+from engines.turn.spoken_words import spoken_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+_MAX_TOKENS = 64
+
+
+class WordTokenizer:
+    """Makes the rows of the network.
+
+    Args:
+        path: a ``tokenizer.json`` of the Hugging Face tokenizers library.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._tokenizer = Tokenizer.from_file(str(path))
+        self._tokenizer.no_padding()
+        # The end of a text tells more than its beginning.
+        self._tokenizer.enable_truncation(_MAX_TOKENS, direction="left")
+
+    def rows(self, texts: Sequence[Sequence[str]]) -> list[npt.NDArray[np.int64]]:
+        """Returns the tokens of texts of words, int64 ``[tokens]`` each."""
+        encodings = self._tokenizer.encode_batch([" ".join(words) for words in texts])
+        return [np.array(encoding.ids, np.int64) for encoding in encodings]
+
+
+class WordNetwork:
+    """Runs the network.
+
+    Args:
+        network: the ``.onnx`` file.
+        tokenizer: its ``tokenizer.json``.
+        threads: cores that one run may use.
+    """
+
+    def __init__(self, network: Path, tokenizer: Path, threads: int = 1) -> None:
+        self._session = BertSession(network, threads)
+        self._tokenizer = WordTokenizer(tokenizer)
+
+    def read(self, texts: Sequence[str]) -> list[float | None]:
+        """Returns for each text a logit, positive where it is whole; None where there are no words."""
+        words = [spoken_words(text) for text in texts]
+        rows = self._tokenizer.rows(words)
+        requests = [{"input_ids": row[np.newaxis], "attention_mask": np.ones((1, len(row)), np.int64)} for row in rows]
+        logits = [float(result["over_logit"][0, 0]) for result in self._session.run(requests)]
+        return [logit if said else None for logit, said in zip(logits, words, strict=True)]
