@@ -102,6 +102,7 @@ class Conversation:
             config.recognition,
             self._precedence.wait,
             self._workload.bulk if config.is_bulk else None,
+            self._recognition_recovers,
         )
         self._stages = stages
         self._running = StageRunner(self._dispatch, self._stage_failed)
@@ -290,6 +291,10 @@ class Conversation:
 
     def _recognition_failed(self, segment: int, error: ModelError) -> None:
         self._failed(0, ASR, error, events.RecognitionFailed(segment, str(error)))
+
+    def _recognition_recovers(self, segment: int, is_back: bool) -> None:
+        resumed = events.RecognitionResumed(segment, self._loop.time())
+        self._dispatch(resumed if is_back else events.RecognitionLost(segment))
 
     def _stage_failed(self, error: ModelError, event: events.StageFailed) -> None:
         self._failed(event.turn, event.stage, error, event)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from pipelines.errors import ModelError
+from pipelines.models.recovery import Recovery
 from pipelines.turns import events
 from pipelines.unexpected_errors import MISTAKE, log_mistake
 
@@ -24,13 +26,13 @@ class StageRunner:
     """The running stages of a conversation.
 
     Args:
-        on_event: called with each output of a stage, and with its end.
+        on_event: called with each output of a stage, with its end, and when its model was lost and is back.
         on_failure: called with why a stage failed, and the event for the turn.
     """
 
     def __init__(
         self,
-        on_event: Callable[[events.StageYielded | events.StageFinished], None],
+        on_event: Callable[[events.StageYielded | events.StageFinished | events.StageLost | events.StageResumed], None],
         on_failure: Callable[[ModelError, events.StageFailed], None],
     ) -> None:
         self._on_event, self._on_failure = on_event, on_failure
@@ -60,16 +62,33 @@ class StageRunner:
             await asyncio.wait(tuple(self._tasks.values()))
 
     async def _run(self, stage: Stage, turn: int, speculation: int, request: StageRequest, models: TurnModels) -> None:
-        has_output = False
+        key = (turn, speculation, stage.name)
+        recovery, is_over = Recovery(), False
         try:
-            async for output in stage.run(request, models):
-                has_output = True
-                self._on_event(events.StageYielded(turn, speculation, stage.name, output))
+            while not is_over:
+                try:
+                    await self._run_once(stage, key, request, models)
+                    is_over = True
+                except ModelError as error:
+                    if not recovery.may_follow(error):
+                        raise
+                    self._on_event(events.StageLost(*key))
+                    await recovery.wait(error)
+                    self._on_event(events.StageResumed(*key, asyncio.get_running_loop().time()))
+                    request = replace(request, due=None)
         except ModelError as error:
-            self._on_failure(error, events.StageFailed(turn, speculation, stage.name, str(error)))
+            self._on_failure(error, events.StageFailed(*key, str(error)))
         else:
-            assert has_output, f"stage {stage.name} ended without an output"
-            self._on_event(events.StageFinished(turn, speculation, stage.name))
+            self._on_event(events.StageFinished(*key))
+
+    async def _run_once(
+        self, stage: Stage, key: tuple[int, int, str], request: StageRequest, models: TurnModels
+    ) -> None:
+        has_output = False
+        async for output in stage.run(request, models):
+            has_output = True
+            self._on_event(events.StageYielded(*key, output))
+        assert has_output, f"stage {stage.name} ended without an output"
 
     def _forget(self, key: tuple[int, int, str], task: asyncio.Task[None]) -> None:
         del self._tasks[key]
