@@ -27,5 +27,5 @@ ENV PATH=/opt/vivavoce/bin:$PATH ORT_DISABLE_TELEMETRY=1
 ENV GRPC_VERBOSITY=NONE
 EXPOSE 50051
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
-    CMD ["python", "-m", "service.grpc_server.probe", "127.0.0.1:50051"]
+    CMD ["python", "-m", "service.grpc_server.probe", "unix:/tmp/vivavoce-10001/admin-50051.sock"]
 ENTRYPOINT ["vivavoce", "serve", "--host", "0.0.0.0", "--model-repository", "/srv/model_repository"]

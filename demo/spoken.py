@@ -136,7 +136,7 @@ class SpokenConversation:
                 case vivavoce.ReplyAudio(first_audio_seconds=float(seconds)):
                     marks.append(Mark(at, 1, f"{seconds * 1_000:.0f} ms: {texts[event.turn]}"))
                 case vivavoce.Interrupted():
-                    marks.append(Mark(at, 1, f"interrupted after: {event.heard_text}"))
+                    marks.append(Mark(at, 1, f"interrupted after {event.heard_seconds:.1f} s"))
         return marks
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
@@ -22,6 +23,8 @@ _TEXT_LINE = 16
 _STEP_SECONDS = 0.02
 _SIDES = (("caller", "#2f6fb0"), ("service", "#b0572f"))
 _FULL_SCALE = 32_768
+_MAX_CHARACTERS = 44
+"""Of a mark's text."""
 _FONT = 'font-family="sans-serif" font-size="12"'
 
 
@@ -49,7 +52,7 @@ def draw(sides: NDArray[np.int16], sample_rate_hz: int, marks: Sequence[Mark]) -
         An SVG document.
     """
     seconds = len(sides) / sample_rate_hz
-    width, height = round(2 * _MARGIN + seconds * _SECOND), 2 * _TOP + 2 * _LANE
+    width, height = round(3 * _MARGIN + seconds * _SECOND), 2 * _TOP + 2 * _LANE
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" {_FONT}>',
         f'<rect width="{width}" height="{height}" fill="white"/>',
@@ -71,15 +74,15 @@ def _labels(marks: Sequence[Mark], side: int, color: str) -> list[str]:
     """Draws marks above the caller's lane, or below the service's, on the first line that has room."""
     drawn, ends = [], [0.0] * (_TOP // _TEXT_LINE - 1)
     for mark in marks:
-        x = _MARGIN + mark.seconds * _SECOND
+        x, text = _MARGIN + mark.seconds * _SECOND, textwrap.shorten(mark.text, _MAX_CHARACTERS, placeholder=" ...")
         line = next((line for line, end in enumerate(ends) if end < x), 0)
-        ends[line] = x + 6.4 * len(mark.text)
+        ends[line] = x + 6.4 * len(text)
         reach = 10 + line * _TEXT_LINE
         edge = _TOP if side == 0 else _TOP + 2 * _LANE
         y = edge - reach if side == 0 else edge + reach
         drawn.append(f'<line x1="{x:.0f}" y1="{edge}" x2="{x:.0f}" y2="{y:.0f}" stroke="{color}"/>')
         text_y = y if side == 0 else y + 9
-        drawn.append(f'<text x="{x + 3:.0f}" y="{text_y:.0f}" fill="{color}">{escape(mark.text)}</text>')
+        drawn.append(f'<text x="{x + 3:.0f}" y="{text_y:.0f}" fill="{color}">{escape(text)}</text>')
     return drawn
 
 

@@ -26,6 +26,7 @@ class ErrorKind(enum.Enum):
 
     INVALID_INPUT = "the request cannot be served, whenever it is sent"
     REFUSED = "the request does not suit the present state of the server"
+    UNAUTHENTICATED = "the caller did not prove who he is"
     EXHAUSTED = "there is no room for the request now"
     UNAVAILABLE = "the server is not ready"
     TIMED_OUT = "the caller took too long"

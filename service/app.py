@@ -9,6 +9,7 @@ import logging
 import signal
 import sys
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from pipelines.stages.shipped import SHIPPED_STAGES
 from pipelines.text.style import prepare
 from pipelines.unexpected_errors import log_unhandled
 from pipelines.vad.voice_activity import SileroModel
-from service.admission.admission import Admission
+from service.admission.admission import Admission, RecordingMemory
 from service.admission.capacity_watch import UNMEASURED_SPEAKERS, CapacityWatch, MeasuredModels, RecognizerRoom
 from service.api.registry import SHIPPED_APIS
 from service.api.vivavoce.handlers import model_handler
@@ -34,6 +35,9 @@ from service.api.vivavoce.models import ModelServicer
 from service.grpc_server.doors import Doors
 from service.processes.scheduling import run_ahead, run_in_real_time
 from service.refusals import SHUTTING_DOWN
+from service.security.authentication import authenticator
+from service.security.tls import server_credentials
+from service.security.watched_file import UnusableFileError
 from service.sessions.host import SessionHost
 from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations
@@ -70,6 +74,16 @@ MAX_CONVERSATIONS = 512
 _DRAIN_SECONDS = 5.0
 
 
+_CANNOT_GO_ON = (
+    UnusableFileError,
+    TritonGaveUpError,
+    TritonNotInstalledError,
+    WrongTritonError,
+    SettingsError,
+    OSError,
+)
+
+
 def run(config: ServiceConfig) -> int:
     """Serves until SIGINT, SIGTERM or SIGHUP. Returns the exit status: 0, or 1 when the service could not go on."""
     status = 0
@@ -80,7 +94,7 @@ def run(config: ServiceConfig) -> int:
             else:
                 run_ahead()
             asyncio.run(_run(config))
-        except* (TritonGaveUpError, TritonNotInstalledError, WrongTritonError, SettingsError, OSError) as group:
+        except* _CANNOT_GO_ON as group:
             for error in group.exceptions:
                 log.write(f"vivavoce serve: {error}")
             status = 1
@@ -178,6 +192,7 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
             admission,
             Limits(longest_seconds=60 * config.longest_minutes),
             open_conversations,
+            RecordingMemory(quotas=admission.quotas),
             stages=lists.stages,
             engines=lists.engines,
             speculates=config.speculation,
@@ -190,7 +205,8 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
             _until_exit(cleanup, tasks.create_task(watching, name="triton"))
         cleanup.push_async_callback(rollout.close)
         _until_exit(cleanup, tasks.create_task(prepare(), name="transcript styles"))
-        doors = Doors(config.host, config.port)
+        credentials = partial(server_credentials, config.tls) if config.tls else None
+        doors = Doors(config.host, config.port, authenticator(config), credentials)
         cleanup.push_async_callback(_stop, doors, open_conversations, admission, health_servicer)
         await doors.open_to_callers(handlers, health_servicer)
         if config.recordings_port is not None:
@@ -198,7 +214,7 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
             await doors.open_to_recordings(recordings, config.recordings_port)
         if config.admin:
             admin_handlers = {MODEL_SERVICE_NAME: model_handler(ModelServicer(rollout))}
-            await doors.open_to_admin(admin_handlers, config.admin_socket)
+            await doors.open_to_admin(admin_handlers, config.admin_socket, health_servicer)
         _until_exit(cleanup, tasks.create_task(readiness.watch(), name="readiness"))
         _until_exit(cleanup, tasks.create_task(watchdog.watch(readiness.is_ready), name="watchdog"))
         _until_exit(cleanup, tasks.create_task(capacity.watch(), name="capacity"))

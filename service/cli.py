@@ -111,6 +111,43 @@ def _restart_without_grpc_log() -> None:
     help="Serve with real-time priority, ahead of the models and all else, where the system allows it.",
 )
 @click.option(
+    "--tls-cert", metavar="FILE", type=click.Path(path_type=Path), help="Serve over TLS with this certificate (PEM)."
+)
+@click.option("--tls-key", metavar="FILE", type=click.Path(path_type=Path), help="Its private key (PEM).")
+@click.option(
+    "--client-ca",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Let in those alone whose certificate one of these has signed (PEM).",
+)
+@click.option(
+    "--tokens",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Let in those whose token is in this file, which `vivavoce token` fills.",
+)
+@click.option(
+    "--jwt-keys",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Let in those whose JWT one of these keys (JWKS) has signed.",
+)
+@click.option("--jwt-issuer", metavar="NAME", help="The issuer that a JWT must name.")
+@click.option("--jwt-audience", metavar="NAME", help="The audience that a JWT must be for.")
+@click.option(
+    "--limit",
+    "limits",
+    metavar="NAME=N",
+    multiple=True,
+    help="What a principal may have whose token says nothing else: conversations, audio_seconds_per_minute, "
+    "typed_turns_per_second or recording_bytes. May be repeated.",
+)
+@click.option(
+    "--insecure",
+    is_flag=True,
+    help="Listen beyond this machine without TLS, or to everybody.",
+)
+@click.option(
     "--log-level",
     type=click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"], case_sensitive=False),
     default="INFO",

@@ -6,6 +6,7 @@ key in capitals behind ``VIVAVOCE_``, and the flag is the key with hyphens.
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 import tomllib
@@ -14,6 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import msgspec
 from msgspec import Meta
+
+from service.security.principal import NO_LIMITS, PrincipalLimits
+from service.security.tls_files import TlsFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -50,6 +54,15 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         longest_minutes: age in minutes at which a conversation is ended, between two turns.
         real_time: whether the service, not the models, gets real-time priority; else it asks for short turns.
         log_level: how much is logged.
+        tls_cert: certificate of the service and those above it, PEM; None for no TLS.
+        tls_key: its private key, PEM.
+        client_ca: certificates that sign those of callers, PEM; callers must then show one.
+        tokens: a file of hashed tokens; see :mod:`service.security.tokens`.
+        jwt_keys: a JWKS file with the public keys that sign callers' JWTs.
+        jwt_issuer: the issuer that a JWT must name.
+        jwt_audience: the audience that a JWT must be for.
+        limits: how much a principal may have whose token has no limits of its own.
+        insecure: whether to listen beyond this machine without TLS, or to everybody.
     """
 
     host: str = "127.0.0.1"
@@ -67,9 +80,28 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     longest_minutes: Annotated[float, Meta(ge=1, le=_WEEK_MINUTES)] = _DAY_MINUTES
     real_time: bool = False
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    client_ca: Path | None = None
+    tokens: Path | None = None
+    jwt_keys: Path | None = None
+    jwt_issuer: str | None = None
+    jwt_audience: str | None = None
+    limits: PrincipalLimits = NO_LIMITS
+    insecure: bool = False
+
+    @property
+    def tls(self) -> TlsFiles | None:
+        """Certificate and key; None for no TLS."""
+        if self.tls_cert is None or self.tls_key is None:
+            return None
+        return TlsFiles(self.tls_cert, self.tls_key, self.client_ca)
 
 
 KEYS = ServiceConfig.__struct_fields__
+
+_PAIRS = frozenset(("variants", "limits"))
+"""Keys whose value is a table, and ``NAME=VALUE`` pairs on the command line and in the environment."""
 
 _TYPES = get_type_hints(ServiceConfig, include_extras=True)
 
@@ -92,7 +124,7 @@ def load_config(
         if text := environment.get(PREFIX + key.upper()):
             values[key] = _value(key, _split(key, text), f"environment variable {PREFIX}{key.upper()}")
     for key, value in flags.items():
-        given = _pairs(value) if key == "variants" and not isinstance(value, dict) else value
+        given = _pairs(value) if key in _PAIRS and not isinstance(value, dict) else value
         # From where the command was called; the service may work elsewhere.
         values[key] = _beside(Path.cwd(), _value(key, given, f"--{key.replace('_', '-')}"))
     config = ServiceConfig(**values)
@@ -127,13 +159,13 @@ def _split(key: str, text: str) -> object:
     """Makes of text what the key takes: a list of paths, or a level in capitals."""
     if key == "engines":
         return text.split(os.pathsep)
-    if key == "variants":
+    if key in _PAIRS:
         return _pairs(text.split(os.pathsep))
     return text.upper() if key == "log_level" else text
 
 
 def _pairs(texts: Iterable[str]) -> dict[str, str]:
-    """Reads ``NAME=DIR`` pairs."""
+    """Reads ``NAME=VALUE`` pairs."""
     return {name: path for name, _, path in (text.partition("=") for text in texts)}
 
 
@@ -186,3 +218,36 @@ def _check_together(config: ServiceConfig) -> None:
         raise ConfigError("with --no-admin there is no socket: leave out --admin-socket or --no-admin")
     if config.recordings_port is not None and config.host.startswith("unix:"):
         raise ConfigError("recordings come over TCP: leave out --recordings-port, or give an address as --host")
+    _check_security(config)
+
+
+def _check_security(config: ServiceConfig) -> None:
+    if (config.tls_cert is None) != (config.tls_key is None):
+        raise ConfigError("a certificate needs its key: give both --tls-cert and --tls-key")
+    if config.client_ca and config.tls is None:
+        raise ConfigError("callers show certificates over TLS alone: give --tls-cert and --tls-key too")
+    jwt = (config.jwt_keys, config.jwt_issuer, config.jwt_audience)
+    if any(jwt) and not all(jwt):
+        raise ConfigError("JWTs are checked with all of --jwt-keys, --jwt-issuer and --jwt-audience: give the others")
+    proves = config.tokens or config.jwt_keys or config.client_ca
+    if config.insecure or is_local(config.host) or (config.tls and proves):
+        return
+    missing = []
+    if config.tls is None:
+        missing.append("--tls-cert and --tls-key")
+    if not proves:
+        missing.append("--tokens, --jwt-keys or --client-ca")
+    raise ConfigError(
+        f"others could hear and talk on {config.host}: give {' and '.join(missing)}, listen on 127.0.0.1, or say "
+        "--insecure"
+    )
+
+
+def is_local(host: str) -> bool:
+    """Whether only this machine reaches an address to listen on."""
+    if host.startswith("unix:") or host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

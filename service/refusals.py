@@ -42,6 +42,20 @@ class TooManySpeakersError(ServiceError):
         )
 
 
+class FairShareError(ServiceError):
+    """Room is short, and the principal holds more than his share of it."""
+
+    kind = ErrorKind.EXHAUSTED
+    reason = "FAIR_SHARE"
+
+    def __init__(self, retry_seconds: float) -> None:
+        super().__init__(
+            "the server is nearly full, and you hold more than your share of its conversations: end one, or try again "
+            f"in {retry_seconds:g} s",
+            retry_seconds,
+        )
+
+
 class LateRepliesError(ServiceError):
     """Replies to the open conversations come late."""
 

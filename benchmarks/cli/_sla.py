@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from vivavoce.cli.extras import extra
-from vivavoce.cli.options import FileToWrite, server_option
+from vivavoce.cli.options import FileToWrite, address_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ _ROWS = ("reply", "turn", "chunk", "first_partial", "server", "refusal")
 
 
 @click.command()
-@server_option
+@address_option
 @click.option("--streams", type=click.IntRange(1), multiple=True, help="Conversations at a time; repeat it for a ramp.")
 @click.option("--seconds", type=click.FloatRange(5), default=60, show_default=True, help="How long each one lasts.")
 @click.option("--find-capacity", is_flag=True, help="Look for the most conversations within the budget.")

@@ -21,6 +21,7 @@ _PLAUSIBLE = (
     pb.ConverseRequest(text="turn on the light"),
     pb.ConverseRequest(audio=bytes(3_200)),
     pb.ConverseRequest(end_of_utterance=pb.EndOfUtterance()),
+    pb.ConverseRequest(update=pb.ConversationUpdate(endpointing=pb.EndpointingConfig(patience=pb.PATIENCE_EAGER))),
 )
 _TEXTS = ("", "en-US", "de", "a", "turn on the light", "\u0000", "x" * 3_000, "\U0001d54f \u00df \u6f22")
 _DEEPEST = 3

@@ -72,6 +72,7 @@ from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._recording import Recording, pace, read_audio
 from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
 from vivavoce._requests import AudioChunk, Utterable
+from vivavoce._security import Tls
 from vivavoce._speech import SpeechChunk, SpokenSentence
 from vivavoce._speech_types import SPEECH_AUDIO, Pronunciation
 from vivavoce._spoken import Interrupted, Interruption, InterruptionReason, ReplyAudio, ReplyVoice
@@ -140,6 +141,7 @@ __all__ = [
     "Stage",
     "StageLatency",
     "Started",
+    "Tls",
     "Transcript",
     "TypedTurn",
     "Utterable",

@@ -14,6 +14,7 @@ from vivavoce._connection import open_channel, reach, stub
 from vivavoce._conversation import Conversation
 from vivavoce._requests import Utterable, ask_request, conversation_config
 from vivavoce._responses import reply_event
+from vivavoce._security import Security, Tls, Token, check_security
 from vivavoce._speech import SpeechChunk, say_request, speech
 from vivavoce._speech_types import SPEECH_AUDIO, Pronunciation
 from vivavoce._status import error_from_rpc
@@ -36,6 +37,8 @@ _DEFAULT_AUDIO = AudioFormat()
 def connect(
     target: str = DEFAULT_TARGET,
     *,
+    tls: Tls | bool = False,
+    token: Token = "",
     connect_timeout_seconds: float = 5.0,
     response_timeout_seconds: float = 60.0,
 ) -> Client:
@@ -46,15 +49,18 @@ def connect(
 
     Args:
         target: Address of the server, `HOST:PORT` or `unix:/PATH`; IPv6 as `[::1]:50051`.
+        tls: Whether the connection is encrypted, or how: `vivavoce.Tls(ca="ca.pem")`.
+        token: What proves who calls, or a function that returns it; over TLS, or to this machine.
         connect_timeout_seconds: How long a call waits for the connection.
         response_timeout_seconds: How long the server may be silent when everything was sent to it, and how long it may
             take nothing of what is sent.
 
     Raises:
-        InvalidRequest: The address is none.
+        InvalidRequest: The address is none, or a token would be sent in the clear to another machine.
     """
     return Client(
         check_target(target),
+        check_security(target, tls, token),
         check_seconds("connect_timeout_seconds", connect_timeout_seconds),
         check_seconds("response_timeout_seconds", response_timeout_seconds),
     )
@@ -63,15 +69,18 @@ def connect(
 class Client:
     """Talks to one server; many calls may run at once. Made by `connect`."""
 
-    def __init__(self, target: str, connect_timeout_seconds: float, response_timeout_seconds: float) -> None:
+    def __init__(
+        self, target: str, security: Security, connect_timeout_seconds: float, response_timeout_seconds: float
+    ) -> None:
         self._target = target
+        self._security = security
         self._connect_timeout_seconds = connect_timeout_seconds
         self._response_timeout_seconds = response_timeout_seconds
         self._channel: grpc.aio.Channel | None = None
         self._conversations: set[Conversation] = set()
 
     async def __aenter__(self) -> Self:
-        self._channel = open_channel(self._target)
+        self._channel = open_channel(self._target, self._security)
         return self
 
     def __enter__(self) -> NoReturn:
@@ -220,7 +229,9 @@ class Client:
         await reach(server.channel, server.target, server.connect_timeout_seconds)
         asked = time.monotonic()
         try:
-            response = await stub(server.channel).Ask(request, timeout=server.response_timeout_seconds)
+            response = await stub(server.channel).Ask(
+                request, timeout=server.response_timeout_seconds, metadata=server.security.metadata
+            )
         except grpc.aio.AioRpcError as error:
             raise error_from_rpc(error, server.target) from error
         return replace(reply_event(response.reply), client_latency_seconds=time.monotonic() - asked)
@@ -263,4 +274,10 @@ class Client:
     def _server(self) -> Server:
         if self._channel is None:
             raise RuntimeError("The client is not open; use it inside `async with vivavoce.connect(...) as client`.")
-        return Server(self._channel, self._target, self._connect_timeout_seconds, self._response_timeout_seconds)
+        return Server(
+            self._channel,
+            self._target,
+            self._connect_timeout_seconds,
+            self._response_timeout_seconds,
+            self._security,
+        )

@@ -15,6 +15,8 @@ from vivavoce.v1.conversation_pb2_grpc import ConversationServiceStub
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from vivavoce._security import Security
+
 _OPTIONS = (
     # The server says what is too long for it, and how long a message may be.
     ("grpc.max_send_message_length", -1),
@@ -43,10 +45,18 @@ stub: Callable[[grpc.aio.Channel], ConversationServiceStub] = ConversationServic
 """Makes the stub of the service on a channel."""
 
 
-def open_channel(target: str) -> grpc.aio.Channel:
-    """Opens a channel to `target` and begins to connect, without waiting for it."""
+def open_channel(target: str, security: Security | None = None) -> grpc.aio.Channel:
+    """Opens a channel to `target` and begins to connect, without waiting for it; in the clear without `security`."""
     options = (*_OPTIONS, _NO_PROXY) if is_local(target) else _OPTIONS
-    channel = grpc.aio.insecure_channel(target, options=options)
+    credentials = security.credentials() if security is not None else None
+    if credentials is None:
+        channel = grpc.aio.insecure_channel(target, options=options)
+    else:
+        assert security is not None
+        assert security.tls is not None
+        if security.tls.server_name:
+            options = (*options, ("grpc.ssl_target_name_override", security.tls.server_name))
+        channel = grpc.aio.secure_channel(target, credentials, options=options)
     channel.get_state(try_to_connect=True)
     return channel
 

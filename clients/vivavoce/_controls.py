@@ -17,14 +17,14 @@ _MAX_URGENT = 16
 class Controls:
     """Puts controls among what is said.
 
-    Attributes:
+    Args:
         backlog: What waits to be sent, in order; None at its end.
-        urgent: Controls that found the backlog full, and go before it; of too many the oldest are dropped.
     """
 
     def __init__(self, backlog: asyncio.Queue[pb.ConverseRequest | None]) -> None:
-        self.backlog = backlog
-        self.urgent: deque[pb.ConverseRequest] = deque(maxlen=_MAX_URGENT)
+        self._backlog = backlog
+        # Controls that found the backlog full go before it; of too many the oldest are dropped.
+        self._urgent: deque[pb.ConverseRequest] = deque(maxlen=_MAX_URGENT)
 
     def send_playback(self, turn: int, position_seconds: float, *, finished: bool = False) -> None:
         """Tells how far a spoken reply was played, a few times a second, so that an interruption tells what was heard.
@@ -55,6 +55,6 @@ class Controls:
     def tell(self, request: pb.ConverseRequest) -> None:
         """Sends a control."""
         try:
-            self.backlog.put_nowait(request)
+            self._backlog.put_nowait(request)
         except asyncio.QueueFull:
-            self.urgent.append(request)
+            self._urgent.append(request)

@@ -135,8 +135,8 @@ class Conversation(Controls):
         async with aclosing(each(self._said)) as said:
             async for something in said:
                 for request in utterance_requests(something, self._audio, f"request-{next(self._numbers)}"):
-                    await self.backlog.put(request)
-        await self.backlog.put(None)
+                    await self._backlog.put(request)
+        await self._backlog.put(None)
 
     async def _open(self) -> Stream:
         """Opens a stream and sends the config; what follows waits for `Stream.go_on_with`."""
@@ -166,7 +166,7 @@ class Conversation(Controls):
         """Takes the next request out of the backlog, into what is looked back at; None when everything was said."""
         request = None
         while request is None and not self._all_taken:
-            request = self.urgent.popleft() if self.urgent else await self.backlog.get()
+            request = self._urgent.popleft() if self._urgent else await self._backlog.get()
             self._all_taken = request is None
             if request is not None and self._look_back is not None:
                 request = self._look_back.sent(request)

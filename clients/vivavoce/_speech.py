@@ -84,7 +84,7 @@ def say_request(
 async def speech(server: Server, request: pb.SayRequest) -> AsyncGenerator[SpeechChunk, None]:
     """Yields speech as it comes; leaving the iteration early ends it at once."""
     await reach(server.channel, server.target, server.connect_timeout_seconds)
-    call = stub(server.channel).Say(request)
+    call = stub(server.channel).Say(request, metadata=server.security.metadata)
     try:
         while True:
             async with timeout(server.response_timeout_seconds):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import grpc
@@ -15,6 +15,7 @@ from vivavoce._events import Event, GoingAway, GoingAwayReason, Notice, SpeechEn
 from vivavoce._reply import Reply
 from vivavoce._reply_clock import ReplyClock
 from vivavoce._responses import event_from_response
+from vivavoce._security import Security
 from vivavoce._spoken import ReplyAudio
 from vivavoce._status import error_from_rpc
 from vivavoce._tasks import each
@@ -39,6 +40,7 @@ class Server:
     target: str
     connect_timeout_seconds: float
     response_timeout_seconds: float
+    security: Security = field(default_factory=Security)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class Stream:
         self._target = server.target
         self._audio = audio
         self._clock = ReplyClock(stop_window_seconds)
-        self._call: _Call = stub(server.channel).Converse()
+        self._call: _Call = stub(server.channel).Converse(metadata=server.security.metadata)
         self._unanswered: Sequence[pb.ConverseRequest] = ()
         self._may_go_on = asyncio.Event()
         self._writing_since: float | None = None

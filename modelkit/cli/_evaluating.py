@@ -14,8 +14,9 @@ from click.core import ParameterSource
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from vivavoce.cli.connection import Connection, server_option
 from vivavoce.cli.extras import extra
-from vivavoce.cli.options import FileToWrite, server_option
+from vivavoce.cli.options import FileToWrite
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 class Judging:
     """Which engines are judged, and how results are told."""
 
-    server: str
+    server: Connection
     """Address of a running service."""
     engines: tuple[Path, ...]
     """Engine directories to start a service with instead."""
@@ -83,7 +84,7 @@ def judging_options(*, can_be_local: bool) -> Callable[[Callable[..., None]], Ca
         @functools.wraps(command)
         def collected(
             *,
-            server: str,
+            server: Connection,
             engines: tuple[Path, ...],
             as_json: bool,
             errors: Path | None,
@@ -116,7 +117,7 @@ def judge(judging: Judging, job: Callable[..., Awaitable[Evaluation]]) -> None:
     from modelkit.evaluation.report import show  # noqa: PLC0415
     from modelkit.evaluation.session import Where, reached  # noqa: PLC0415
 
-    where = Where(judging.server, judging.engines, judging.local, judging.forced)
+    where = Where(judging.server.connect, judging.engines, judging.local, judging.forced)
 
     async def work(on_progress: OnProgress) -> Evaluation:
         async with reached(where) as engines:
@@ -136,7 +137,7 @@ def judge(judging: Judging, job: Callable[..., Awaitable[Evaluation]]) -> None:
 
 def _check_where(engines: tuple[Path, ...], *, local: bool, forced: bool) -> None:
     context = click.get_current_context()
-    given = context.get_parameter_source("server") is not ParameterSource.DEFAULT
+    given = context.get_parameter_source("server") is ParameterSource.COMMANDLINE
     if given and (engines or local):
         raise click.UsageError("Judge a running service with --server, or engines with --engine or --local, not both.")
     if forced and not local:

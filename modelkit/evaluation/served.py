@@ -14,7 +14,7 @@ from modelkit.evaluation.engines import Turn
 from modelkit.evaluation.partials import Followed
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from modelkit.evaluation.recordings import Clip
 
@@ -23,9 +23,9 @@ _PATIENT_SECONDS = 60.0
 
 
 @asynccontextmanager
-async def connected(address: str) -> AsyncIterator[ServedEngines]:
-    """Connects to the service at ``address``, ``HOST:PORT``."""
-    async with vivavoce.connect(address) as client:
+async def connected(connect: Callable[[], vivavoce.Client]) -> AsyncIterator[ServedEngines]:
+    """Connects to a running service."""
+    async with connect() as client:
         yield ServedEngines(client)
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
+import vivavoce
 from modelkit.evaluation.engine_source import servable
 from modelkit.evaluation.served import ServedEngines, connected
 from modelkit.evaluation.service_process import running_service
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
     from modelkit.evaluation.local import LocalEngines
@@ -22,13 +24,13 @@ class Where:
     """Where the engines are.
 
     Attributes:
-        server: ``HOST:PORT`` of a running service; not used with ``engines`` or ``local``.
+        connect: makes a client of a running service; not used with ``engines`` or ``local``.
         engines: engine directories, which take the places of the shipped engines.
         local: run them in this process, without a service.
         forced: with ``local``: never abstain.
     """
 
-    server: str
+    connect: Callable[[], vivavoce.Client]
     engines: tuple[Path, ...] = ()
     local: bool = False
     forced: bool = False
@@ -50,5 +52,7 @@ async def reached(where: Where) -> AsyncIterator[ServedEngines | LocalEngines]:
             yield LocalEngines(directories, forced=where.forced)
             return
         started = running_service(directories) if directories else None
-        address = await held.enter_async_context(started) if started else where.server
-        yield await held.enter_async_context(connected(address))
+        connect = where.connect
+        if started:
+            connect = partial(vivavoce.connect, await held.enter_async_context(started))
+        yield await held.enter_async_context(connected(connect))

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pipelines.audio.decoding import AudioDecoder
+from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
 from pipelines.load.workload import Workload
 from pipelines.messages import AwayReason, GoingAway, Reply, SpeechBegan, Transcript
@@ -127,6 +128,11 @@ class Conversation:
         for samples in self._decoder.decode(data):
             await self._hearing.listen(samples, at)
         self.outbox.tell_damage(self._decoder.take_damage())
+
+    @property
+    def audio_seconds(self) -> float:
+        """Seconds of audio that came."""
+        return self._intake.end / MODEL_RATE_HZ
 
     async def add_samples(self, samples: npt.NDArray[np.float32]) -> None:
         """Takes decoded audio in, float32 ``[samples]`` at 16 kHz; waits as :meth:`add_audio` does."""

@@ -56,6 +56,7 @@ class Hearing:
         self._stall_watch = StallWatch(self._makes_wait, on_stall)
         self._real_time = RealTime()
         self._came_from = 0
+        self._unheard: Sequence[float] = ()
         self._held_up = self._waits_as_if_live = False
 
     def hold_up(self, *, held_up: bool) -> None:
@@ -91,11 +92,13 @@ class Hearing:
 
     async def judge(self, at: float) -> None:
         """Judges every whole window of audio, and lets the machine act on it."""
-        while probabilities := self._intake.judge():
-            while probabilities:
+        # What was judged is kept until it is heard: a caller may be cancelled while he waits, and go on later.
+        while unheard := self._unheard or self._intake.judge():
+            self._unheard = unheard
+            while self._unheard:
                 if await self._wait_as_if_live():
                     at = self._loop.time()
-                probabilities = probabilities[self._hear(probabilities, at) :]
+                self._unheard = self._unheard[self._hear(self._unheard, at) :]
             if self._is_crowded():
                 await self.wait_for_room()
             await self._intake.give_way(self._workload)

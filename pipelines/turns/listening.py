@@ -49,6 +49,9 @@ _CUT_FROM = 14 * MODEL_RATE_HZ
 
 def hear(state: State, event: Heard) -> Step:
     """Takes the next window of audio in."""
+    if state.speaking is None and state.heard_to + WINDOW_SAMPLES <= state.floor:
+        # The caller has ended the utterance that it belongs to, before it was heard.
+        return replace(state, heard_to=state.heard_to + WINDOW_SAMPLES), ()
     config = state.settings.endpointing
     speech = is_speech(
         event.probability, was_speech=state.was_speech, begins=config.speech_begins, ends=config.speech_ends
@@ -273,7 +276,8 @@ def _end_turn(state: State, reason: EndReason, at: float, audio_end: int, reques
     assert state.speaking is not None
     effects: tuple[Effect, ...] = ()
     segment = state.speaking.open_segment
-    if segment is not None and not state.withholding and audio_end > segment.sent_to:
+    is_unheard = audio_end - state.heard_to >= WINDOW_SAMPLES
+    if segment is not None and audio_end > segment.sent_to and (is_unheard or not state.withholding):
         effects = (SendAudio(segment.number, segment.sent_to, audio_end),)
         turn = state.speaking.with_segment(replace(segment, sent_to=audio_end))
         state = replace(state, speaking=turn)

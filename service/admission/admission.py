@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import math
 import random
 from typing import TYPE_CHECKING, Protocol
 
-from service.refusals import NotReadyError, TooManyConversationsError, TooMuchAudioError
+from service.admission.quotas import Quotas
+from service.refusals import FairShareError, NotReadyError, TooManyConversationsError, TooMuchAudioError
+from service.security.principal import current_principal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
+    from collections.abc import AsyncIterator, Iterator
 
     from service.refusals import ServiceError
 
 _RETRY_SECONDS = 2.0
+_FULL = 0.75
+"""Share of the room from which on it is short."""
+
 _CONVERSATION, _TYPED_TURN = "conversation", "typed turn"
 
 
@@ -32,13 +37,15 @@ class Admission:
     Args:
         limit: conversations at a time.
         room: looks at how much is said in them; None to count them only.
+        quotas: what each principal has; None: a new count.
 
     Attributes:
         refused: how many were not let in because of the others.
     """
 
-    def __init__(self, limit: int, room: Room | None = None) -> None:
+    def __init__(self, limit: int, room: Room | None = None, quotas: Quotas | None = None) -> None:
         self.refused = 0
+        self.quotas = quotas or Quotas()
         self._limit = limit
         self._room = room
         self._taken: collections.Counter[str] = collections.Counter()
@@ -57,7 +64,8 @@ class Admission:
         if self._closed_because is not None:
             raise NotReadyError(self._closed_because, _RETRY_SECONDS)
 
-    def conversation(self) -> AbstractContextManager[None]:
+    @contextlib.contextmanager
+    def conversation(self) -> Iterator[None]:
         """Holds a place while the body runs.
 
         Raises:
@@ -65,15 +73,45 @@ class Admission:
             TooManyConversationsError: every place is taken.
             TooManySpeakersError: so much is said already that one more would make replies late.
             LateRepliesError: replies are nearly late as it is.
+            QuotaError: the principal has as much as he may have.
+            FairShareError: room is short, and the principal holds more than his share of it.
         """
-        return self._place(_CONVERSATION)
+        self.check()
+        self.quotas.check_audio()
+        with self.quotas.conversation():
+            self._check_share()
+            with self._place(_CONVERSATION):
+                yield
 
-    def typed_turn(self) -> AbstractContextManager[None]:
+    @contextlib.asynccontextmanager
+    async def typed_turn(self) -> AsyncIterator[None]:
         """Holds a place for one typed turn; there are as many as for conversations, beside those.
 
-        See :meth:`conversation` for what is raised.
+        A principal who may send so many a second waits for his turn. See :meth:`conversation` for what is raised.
         """
-        return self._place(_TYPED_TURN)
+        self.check()
+        await self.quotas.typed_turn()
+        with self._place(_TYPED_TURN):
+            yield
+
+    def _check_share(self) -> None:
+        """Where room is short, keeps what is left for principals who hold less than an equal share of it.
+
+        The one who asks is counted already.
+        """
+        held, present = self.quotas.held(current_principal()), self.quotas.present
+        total = self._taken[_CONVERSATION] + 1
+        if present > 1 and held * present > total and self._is_nearly_full(total):
+            self.refused += 1
+            raise FairShareError(_retry_seconds())
+
+    def _is_nearly_full(self, total: int) -> bool:
+        """Whether a third more than so many conversations would not find room."""
+        third_more = math.ceil(total / _FULL)
+        if third_more > self._limit:
+            return True
+        typed = self._taken[_TYPED_TURN]
+        return self._room is not None and self._room.refusal(third_more, typed, _RETRY_SECONDS) is not None
 
     @contextlib.contextmanager
     def _place(self, kind: str) -> Iterator[None]:
@@ -110,10 +148,12 @@ class RecordingMemory:
 
     Args:
         limit_bytes: how much they may have together.
+        quotas: what each principal has; None where nobody has a limit of his own.
     """
 
-    def __init__(self, limit_bytes: int = 512 << 20) -> None:
+    def __init__(self, limit_bytes: int = 512 << 20, quotas: Quotas | None = None) -> None:
         self._free = limit_bytes
+        self._quotas = quotas or Quotas()
 
     @contextlib.contextmanager
     def held(self, size: int) -> Iterator[None]:
@@ -121,11 +161,13 @@ class RecordingMemory:
 
         Raises:
             TooMuchAudioError: there is not so much left.
+            QuotaError: the principal has as much as he may have.
         """
         if size > self._free:
             raise TooMuchAudioError(_RETRY_SECONDS)
         self._free -= size
         try:
-            yield
+            with self._quotas.recording(size):
+                yield
         finally:
             self._free += size

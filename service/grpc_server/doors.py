@@ -12,12 +12,14 @@ from grpc_reflection.v1alpha import reflection
 
 from service.api.riva.handlers import MAX_RECORDING_BYTES
 from service.grpc_server.admin_socket import default_path, listen_for_admin
+from service.grpc_server.caller_check import CallerCheck
 from service.grpc_server.first_messages import FirstMessages
 from service.grpc_server.listening import defer_silent_connections, listen, raise_file_limit, server_options
 from service.grpc_server.message_gate import MessageGate
+from service.security.authentication import Authenticator
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from grpc_health.v1 import health
 
@@ -36,15 +38,26 @@ class Doors:
     Args:
         host: address to listen on, or ``unix:/path``.
         port: port to listen on; 0 for one that the kernel chooses.
+        authenticator: decides who calls; None: everybody may.
+        credentials: makes what TLS needs, anew for each server; None for no TLS. Those who
+            manage models have a socket that is theirs alone.
 
     Attributes:
         address: what callers on this machine can connect to.
         port: the callers' port; 0 where they come over a Unix socket.
     """
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        authenticator: Authenticator | None = None,
+        credentials: Callable[[], grpc.ServerCredentials] | None = None,
+    ) -> None:
         self.address, self.port = host, port
         self._host = host
+        self._check = CallerCheck(authenticator or Authenticator())
+        self._make_credentials = credentials
         self._servers: list[grpc.aio.Server] = []
         self._connections = raise_file_limit()
 
@@ -57,9 +70,9 @@ class Doors:
             ListenError: it cannot be listened on the address.
         """
         options = server_options(self._connections)
-        server = self._server(options, MessageGate(FirstMessages()))
+        server = self._server(options, self._check, MessageGate(FirstMessages()))
         _add(server, handlers, health_servicer)
-        self.address, self.port = listen(server, self._host, self.port)
+        self.address, self.port = listen(server, self._host, self.port, self._credentials())
         await server.start()
         if self.port:
             defer_silent_connections(self.port)
@@ -75,25 +88,31 @@ class Doors:
         """
         one_at_a_time = FirstMessages(limit=1, share=1, protected_seconds=_PROTECTED_SECONDS)
         options = server_options(min(_RECORDING_CONNECTIONS, self._connections), MAX_RECORDING_BYTES)
-        server = self._server(options, MessageGate(one_at_a_time, _RECORDING_SECONDS))
+        server = self._server(options, self._check, MessageGate(one_at_a_time, _RECORDING_SECONDS))
         _add(server, handlers)
-        address, port = listen(server, self._host, port)
+        address, port = listen(server, self._host, port, self._credentials())
         await server.start()
         defer_silent_connections(port)
         logger.info("recordings of up to %d MiB: %s", MAX_RECORDING_BYTES >> 20, address)
 
-    async def open_to_admin(self, handlers: Mapping[str, grpc.GenericRpcHandler], path: Path | None) -> None:
+    async def open_to_admin(
+        self,
+        handlers: Mapping[str, grpc.GenericRpcHandler],
+        path: Path | None,
+        health_servicer: health.aio.HealthServicer | None = None,
+    ) -> None:
         """Serves those who manage models.
 
         Args:
             handlers: of the services.
             path: of their socket; None for the default, which the service does without where it cannot be had.
+            health_servicer: tells health there too, for probes of this machine that cannot do TLS.
 
         Raises:
             ListenError: there cannot be a socket at the path that was asked for.
         """
         server = self._server(server_options(_ADMIN_CONNECTIONS))
-        _add(server, handlers)
+        _add(server, handlers, health_servicer)
         label = Path(self._host).stem if self._host.startswith("unix:") else str(self.port)
         chosen = path or default_path(label)
         try:
@@ -110,6 +129,9 @@ class Doors:
         """Stops the servers; calls under way have a second to end."""
         for server in reversed(self._servers):
             await server.stop(grace=1.0)
+
+    def _credentials(self) -> grpc.ServerCredentials | None:
+        return self._make_credentials() if self._make_credentials is not None else None
 
     def _server(self, options: list[tuple[str, int]], *interceptors: grpc.aio.ServerInterceptor) -> grpc.aio.Server:
         server = grpc.aio.server(options=options, interceptors=interceptors)

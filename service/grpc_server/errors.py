@@ -32,6 +32,7 @@ _DETAILS_KEY = "grpc-status-details-bin"
 _CODES = {
     ErrorKind.INVALID_INPUT: grpc.StatusCode.INVALID_ARGUMENT,
     ErrorKind.REFUSED: grpc.StatusCode.FAILED_PRECONDITION,
+    ErrorKind.UNAUTHENTICATED: grpc.StatusCode.UNAUTHENTICATED,
     ErrorKind.EXHAUSTED: grpc.StatusCode.RESOURCE_EXHAUSTED,
     ErrorKind.UNAVAILABLE: grpc.StatusCode.UNAVAILABLE,
     ErrorKind.TIMED_OUT: grpc.StatusCode.DEADLINE_EXCEEDED,

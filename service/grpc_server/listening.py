@@ -96,8 +96,10 @@ def raise_file_limit() -> int:
     return connections
 
 
-def listen(server: grpc.aio.Server, host: str, port: int) -> tuple[str, int]:
-    """Lets a server listen on a host and port, or on ``unix:/path``.
+def listen(
+    server: grpc.aio.Server, host: str, port: int, credentials: grpc.ServerCredentials | None = None
+) -> tuple[str, int]:
+    """Lets a server listen on a host and port, or on ``unix:/path``; over TLS with ``credentials``.
 
     Returns:
         An address that clients on this machine can connect to, and the port; 0 for a Unix socket.
@@ -108,12 +110,12 @@ def listen(server: grpc.aio.Server, host: str, port: int) -> tuple[str, int]:
     """
     if host.startswith(_UNIX):
         _free_socket(Path(host.removeprefix(_UNIX)))
-        _bind(server, host, host)
+        _bind(server, host, host, credentials=credentials)
         return host, 0
     address = _join(host, port)
     if not _addresses(host, port):
         raise ListenError(f"there is no host {host!r}: give --host a name or an address of this machine")
-    bound = _bind(server, address, address, (host, port))
+    bound = _bind(server, address, address, (host, port), credentials)
     return _join(host, bound), bound
 
 
@@ -179,8 +181,16 @@ def _addresses(host: str, port: int) -> Sequence[tuple[object, ...]]:
         return []
 
 
-def _bind(server: grpc.aio.Server, address: str, shown: str, pair: tuple[str, int] | None = None) -> int:
+def _bind(
+    server: grpc.aio.Server,
+    address: str,
+    shown: str,
+    pair: tuple[str, int] | None = None,
+    credentials: grpc.ServerCredentials | None = None,
+) -> int:
     try:
+        if credentials is not None:
+            return int(server.add_secure_port(address, credentials))
         return int(server.add_insecure_port(address))
     except RuntimeError as error:
         raise _why_not(shown, pair) from error

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from pipelines.messages import Message
     from pipelines.session.conversation import Conversation
+    from service.admission.quotas import Quotas
     from service.sessions.lifetime import Limits
 
 RequestT = TypeVar("RequestT")
@@ -40,6 +41,7 @@ class StreamSession(Generic[RequestT]):
         limits: how long the stream may be silent, and how long it may last.
         hand_on: hands one request on; an error that it raises ends the stream.
         tell: writes one message, given with the position of its conversation.
+        quotas: what the caller's principal may send.
         refuses: reasons for which a stream that the server ends before everything was read ends with an error.
     """
 
@@ -50,6 +52,7 @@ class StreamSession(Generic[RequestT]):
         limits: Limits,
         hand_on: Callable[[RequestT], Awaitable[None]],
         tell: Callable[[int, Message], Awaitable[None]],
+        quotas: Quotas,
         refuses: frozenset[AwayReason] = EVERY_REASON,
     ) -> None:
         self._input = taken_in_by
@@ -57,6 +60,8 @@ class StreamSession(Generic[RequestT]):
         self._limits = limits
         self._hand_on = hand_on
         self._tell = tell
+        self._quotas = quotas
+        self._charged_seconds = 0.0
         self._refuses = refuses
 
     async def run(self, requests: AsyncIterator[RequestT]) -> None:
@@ -68,6 +73,7 @@ class StreamSession(Generic[RequestT]):
             IdleStreamError: nothing was sent for too long.
             OldStreamError: the stream lasted as long as one may before everything was read.
             SlowReaderError: the caller does not read.
+            QuotaError: the caller's principal has sent more audio than he may.
         """
         reader = asyncio.create_task(self._read(requests), name="stream reader")
         writers = [
@@ -94,6 +100,18 @@ class StreamSession(Generic[RequestT]):
                 away = message.reason
         return away
 
+    def _charge(self) -> None:
+        """Counts the audio that came for the caller's principal.
+
+        Raises:
+            QuotaError: he has sent more than he may.
+        """
+        heard_seconds = sum(conversation.audio_seconds for conversation in self._conversations)
+        if heard_seconds > self._charged_seconds:
+            self._quotas.charge_audio(heard_seconds - self._charged_seconds)
+            self._charged_seconds = heard_seconds
+            self._quotas.check_audio()
+
     async def _read(self, requests: AsyncIterator[RequestT]) -> None:
         """Hands requests on; what is wrong with one ends the stream through the outboxes."""
         try:
@@ -101,6 +119,7 @@ class StreamSession(Generic[RequestT]):
                 async for request in requests:
                     lifetime.touch()
                     await self._hand_on(request)
+                    self._charge()
                 await self._input.half_close()
         except Exception as error:  # noqa: BLE001 - the writers report it to the caller
             self._input.fail(error)

@@ -123,7 +123,7 @@ async def test_the_spoken_conversation_is_kept_as_sound_and_as_a_picture(tmp_pat
     told = [text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")]
     assert "How much?" in told
     assert any(text.endswith("ms: In 1874.") for text in told)
-    assert "interrupted after: Number five," in told
+    assert "interrupted after 0.2 s" in told
 
 
 def test_marks_that_lie_close_stand_on_lines_of_their_own() -> None:

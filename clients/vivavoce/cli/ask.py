@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-import vivavoce
+from vivavoce.cli.connection import Connection, server_option
 from vivavoce.cli.options import (
     budget_option,
     context_options,
     json_option,
     read_documents,
     seconds,
-    server_option,
     understanding_options,
     variant_option,
 )
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 def ask(
     texts: Sequence[str],
     *,
-    server: str,
+    server: Connection,
     contexts: Sequence[str],
     context_files: Sequence[Path],
     budget_ms: int | None,
@@ -49,7 +48,7 @@ def ask(
     documents = read_documents(contexts, context_files)
 
     async def work(view: View) -> None:
-        async with vivavoce.connect(server) as client:
+        async with server.connect() as client:
             for text in texts:
                 reply = await client.ask(
                     text,

@@ -11,6 +11,7 @@ import click
 
 import vivavoce
 from vivavoce.cli._turn_taking import endpointing_options, read_endpointing
+from vivavoce.cli.connection import Connection, server_option
 from vivavoce.cli.extras import extra
 from vivavoce.cli.options import (
     FileToWrite,
@@ -22,7 +23,6 @@ from vivavoce.cli.options import (
     read_documents,
     read_hints,
     seconds,
-    server_option,
     understanding_options,
     variant_option,
     voice_option,
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 def converse(
     files: Sequence[Path],
     *,
-    server: str,
+    server: Connection,
     contexts: Sequence[str],
     context_files: Sequence[Path],
     no_realtime: bool,
@@ -97,7 +97,7 @@ def converse(
     chosen = vivavoce.Endpointing(disabled=True) if one_utterance else chosen
 
     async def work(view: View) -> None:
-        async with vivavoce.connect(server) as client:
+        async with server.connect() as client:
             for recording in recordings:
                 speech = _speech(recording, realtime=not no_realtime)
                 sound = None if speech_out is None else SpeechFile(speech_out, recording.sample_rate_hz)

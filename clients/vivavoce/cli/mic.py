@@ -13,6 +13,7 @@ import click
 
 import vivavoce
 from vivavoce.cli._turn_taking import endpointing_options, read_endpointing
+from vivavoce.cli.connection import Connection, server_option
 from vivavoce.cli.converse import show_conversation
 from vivavoce.cli.extras import extra
 from vivavoce.cli.options import (
@@ -24,7 +25,6 @@ from vivavoce.cli.options import (
     read_documents,
     read_hints,
     seconds,
-    server_option,
     understanding_options,
     variant_option,
     voice_option,
@@ -63,7 +63,7 @@ def mic(
     *,
     device: int | None,
     wants_list: bool,
-    server: str,
+    server: Connection,
     contexts: Sequence[str],
     context_files: Sequence[Path],
     endpointing: str | None,
@@ -97,7 +97,7 @@ def mic(
     async def work(view: View) -> float:
         microphone = Microphone(chosen, on_level=view.level)
         _stop_on_interrupt(microphone)
-        async with vivavoce.connect(server) as client:
+        async with server.connect() as client:
             with microphone, speaker or nullcontext():
                 conversation = client.converse(
                     microphone,

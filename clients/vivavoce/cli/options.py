@@ -18,8 +18,8 @@ _LAST_PORT = 65_535
 _C = TypeVar("_C", bound=Callable[..., Any])
 
 
-def server_option(command: _C) -> _C:
-    """Adds `--server`."""
+def address_option(command: _C) -> _C:
+    """Adds `--server`, for commands that talk to a server on this machine."""
     return click.option(
         "--server",
         metavar="HOST:PORT",

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import vivavoce
-from vivavoce.cli.options import json_option, server_option
+from vivavoce.cli.connection import Connection, server_option
+from vivavoce.cli.options import json_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,7 +69,7 @@ def say(
     speed: float,
     seed: int,
     pronunciations: tuple[str, ...],
-    server: str,
+    server: Connection,
     as_json: bool,
 ) -> None:
     """Speak TEXT into a file; `-` reads the text from stdin."""
@@ -96,10 +97,10 @@ def say(
         click.echo(f"{out}: {'speech' if seconds is None else f'{seconds:.1f} s of speech'}")
 
 
-async def _speak(server: str, asked: dict[str, Any], out: Path, rate_hz: int, *, is_opus: bool) -> _Spoken:
+async def _speak(server: Connection, asked: dict[str, Any], out: Path, rate_hz: int, *, is_opus: bool) -> _Spoken:
     """Writes the file as speech comes. A text that is refused leaves a file that was there as it is."""
     spoken = _Spoken()
-    async with vivavoce.connect(server) as client:
+    async with server.connect() as client:
         began = time.monotonic()
         async with aclosing(client.say(**asked)) as chunks:
             first = await anext(chunks, None)

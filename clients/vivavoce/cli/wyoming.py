@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-import vivavoce
+from vivavoce.cli.connection import Connection, server_option
 from vivavoce.cli.extras import extra
-from vivavoce.cli.options import budget_option, context_options, read_documents, seconds, server_option
+from vivavoce.cli.options import budget_option, context_options, read_documents, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @context_options
 @budget_option
 def wyoming(
-    *, uri: str, server: str, contexts: Sequence[str], context_files: Sequence[Path], budget_ms: int | None
+    *, uri: str, server: Connection, contexts: Sequence[str], context_files: Sequence[Path], budget_ms: int | None
 ) -> None:
     """Serve Home Assistant over the Wyoming protocol, until interrupted. Prints the address when ready.
 
@@ -52,12 +52,12 @@ def wyoming(
         raise click.ClickException(message) from error
 
 
-async def _serve(where: tuple[str, int] | Path, server: str, settings: Settings) -> None:
+async def _serve(where: tuple[str, int] | Path, server: Connection, settings: Settings) -> None:
     from vivavoce.wyoming import WyomingServer  # noqa: PLC0415 - needs an optional package
 
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    async with vivavoce.connect(server) as client, WyomingServer(client, settings).listening(where) as address:
+    async with server.connect() as client, WyomingServer(client, settings).listening(where) as address:
         click.echo(f"listening on {address}")
         await stopped.wait()

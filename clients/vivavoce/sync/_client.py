@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from vivavoce._events import Event
     from vivavoce._reply import Reply
     from vivavoce._requests import Utterable
+    from vivavoce._security import Tls, Token
     from vivavoce._speech import SpeechChunk
     from vivavoce._spoken import Interruption, ReplyVoice
 
@@ -42,6 +43,8 @@ _DEFAULT_AUDIO = AudioFormat()
 def connect(
     target: str = DEFAULT_TARGET,
     *,
+    tls: Tls | bool = False,
+    token: Token = "",
     connect_timeout_seconds: float = 5.0,
     response_timeout_seconds: float = 60.0,
 ) -> Client:
@@ -49,18 +52,17 @@ def connect(
 
     Args:
         target: Address of the server, `HOST:PORT` or `unix:/PATH`; IPv6 as `[::1]:50051`.
+        tls: Whether the connection is encrypted, or how: `vivavoce.Tls(ca="ca.pem")`.
+        token: What proves who calls, or a function that returns it; over TLS, or to this machine.
         connect_timeout_seconds: How long a call waits for the connection.
         response_timeout_seconds: How long the server may be silent when everything was sent to it, and how long it may
             take nothing of what is sent.
 
     Raises:
-        InvalidRequest: The address is none.
+        InvalidRequest: The address is none, or a token would be sent in the clear to another machine.
     """
-    patience = {
-        "connect_timeout_seconds": connect_timeout_seconds,
-        "response_timeout_seconds": response_timeout_seconds,
-    }
-    return Client(connect_async(target, **patience))
+    seconds = {"connect_timeout_seconds": connect_timeout_seconds, "response_timeout_seconds": response_timeout_seconds}
+    return Client(connect_async(target, tls=tls, token=token, **seconds))
 
 
 class Conversation(Iterator["Event"]):

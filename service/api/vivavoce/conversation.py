@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from pipelines.messages import Message
     from pipelines.session.conversation import Conversation
+    from service.admission.quotas import Quotas
     from service.grpc_server.errors import Context
     from service.sessions.host import SessionHost
-    from service.sessions.lifetime import Limits
 
 MAX_REQUEST_ID_CHARACTERS = 64
 
@@ -66,7 +66,7 @@ class ConversationServicer:
                 conversation = host.conversation(config, name=name)
                 async with host.open_conversations.holding(conversation):
                     await write(context, pb.ConverseResponse(started=pb.Started(conversation_id=name)))
-                    await _hold(conversation, host.limits, requests, context)
+                    await _hold(conversation, host, requests, context)
 
     async def Ask(  # noqa: N802 - named by the contract
         self, request: pb.AskRequest, context: Context
@@ -79,7 +79,7 @@ class ConversationServicer:
             config = dataclasses.replace(
                 converters.to_ask_config(request), variants=host.check_variants(request.variants, "variants")
             )
-            with host.admission.typed_turn():
+            async with host.admission.typed_turn():
                 reply = await answer_typed(config, request.text, host.models, host.workload.bulk, host.stages)
             return pb.AskResponse(reply=to_reply(reply, loop.time()))
 
@@ -99,7 +99,7 @@ class ConversationServicer:
 
 
 async def _hold(
-    conversation: Conversation, limits: Limits, requests: AsyncIterator[pb.ConverseRequest], context: Context
+    conversation: Conversation, host: SessionHost, requests: AsyncIterator[pb.ConverseRequest], context: Context
 ) -> None:
     """Hands on what the caller sends, and writes what the conversation says; see :class:`StreamSession`."""
     loop = asyncio.get_running_loop()
@@ -107,18 +107,20 @@ async def _hold(
     async def tell(_: int, message: Message) -> None:
         await write(context, converters.to_response(message, loop.time()))
 
-    hand_on = functools.partial(_hand_on, conversation)
-    session = StreamSession(conversation, (conversation,), limits, hand_on, tell, _REFUSED)
+    hand_on = functools.partial(_hand_on, conversation, host.admission.quotas)
+    session = StreamSession(conversation, (conversation,), host.limits, hand_on, tell, host.admission.quotas, _REFUSED)
     await session.run(requests)
 
 
-async def _hand_on(conversation: Conversation, request: pb.ConverseRequest) -> None:
+async def _hand_on(conversation: Conversation, quotas: Quotas, request: pb.ConverseRequest) -> None:
     refuse_malformed(request)
     match request.WhichOneof("request"):
         case "audio":
             await conversation.add_audio(converters.check_audio(request.audio))
         case "text":
-            await conversation.add_text(converters.check_text(request.text), _check_request_id(request.request_id))
+            text = converters.check_text(request.text)
+            await quotas.typed_turn()
+            await conversation.add_text(text, _check_request_id(request.request_id))
         case "end_of_utterance":
             conversation.end_utterance(_check_request_id(request.request_id))
         case "update":

@@ -41,10 +41,9 @@ class SpeechServicer:
             host.admission.check()
             audio_format = to_format(request, "")
             speech = to_speech(request, host)
-            with host.admission.typed_turn():
-                async with contextlib.aclosing(speech.encoded(audio_format)) as pieces:
-                    async for piece in pieces:
-                        await write(context, to_response(piece))
+            async with host.admission.typed_turn(), contextlib.aclosing(speech.encoded(audio_format)) as pieces:
+                async for piece in pieces:
+                    await write(context, to_response(piece))
 
 
 def to_speech(request: pb.SayRequest, host: SessionHost) -> Speech:

@@ -26,6 +26,7 @@ EXPORTS = {
     "ReplyVoice", "ResponseOverdue", "ServerError",
     "ServerFailed", "ServerUnavailable", "Slot",
     "SpeakerUnavailable", "SpeechBegan", "SpeechEnded", "Stage", "StageLatency", "Started",
+        "Tls",
     "Transcript", "TypedTurn", "Utterable", "UtteranceKind", "Value", "ValueKind",
     "VivavoceError", "__version__", "connect", "pace", "read_audio",
     "Pronunciation", "SPEECH_AUDIO", "SpeechChunk", "SpokenSentence", "sync",

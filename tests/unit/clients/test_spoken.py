@@ -179,11 +179,11 @@ async def test_a_control_overtakes_a_backlog_that_is_full():
             conversation = client.converse([], reply_audio=vivavoce.ReplyVoice())
             for _ in range(300):
                 conversation.send_playback(1, 0.25)
-            assert conversation.backlog.full()
-            assert len(conversation.urgent) == 16
+            assert conversation._backlog.full()
+            assert len(conversation._urgent) == 16
             conversation.cancel_reply()
-            assert conversation.urgent[-1].HasField("cancel_reply")
-            assert len(conversation.urgent) == 16
+            assert conversation._urgent[-1].HasField("cancel_reply")
+            assert len(conversation._urgent) == 16
             await conversation.aclose()
 
 

@@ -261,3 +261,36 @@ def test_a_change_that_cannot_be_served_is_refused_by_name(
             assert refused.value.field == field
 
     virtual_time.run(main())
+
+
+def test_what_was_not_heard_when_a_caller_was_cancelled_is_heard_later() -> None:
+    async def main() -> None:
+        async with Updating() as held:
+            # All at once, so that it has to wait for the judgement of the pause; and then it is given up.
+            audio = np.zeros(16_000 * 2, "<i2").tobytes()
+            sending = asyncio.create_task(held.conversation.add_audio(audio))
+            await asyncio.sleep(0.01)
+            sending.cancel()
+            await asyncio.wait((sending,))
+            assert held.conversation._state.awaits_judgement
+            await held.talk(3.3)
+            assert held.conversation._state.heard_to == (16_000 * 2 + 33 * 1_600) // 512 * 512
+            assert len([message for message in held.came if isinstance(message, SpeechEnded)]) == 1
+
+    virtual_time.run(main())
+
+
+def test_an_end_that_overtakes_a_pause_loses_no_audio() -> None:
+    async def main() -> None:
+        async with Updating() as held:
+            sending = asyncio.create_task(held.conversation.add_audio(np.zeros(16_000 * 2, "<i2").tobytes()))
+            await asyncio.sleep(0.01)
+            sending.cancel()
+            await asyncio.wait((sending,))
+            assert held.conversation._state.heard_to < 16_000 * 2 - 512
+            held.conversation.end_utterance()
+            await held.talk(0.2)
+            (sequence,) = held.models.sequences
+            assert sequence.samples == 16_000 * 2
+
+    virtual_time.run(main())

@@ -225,8 +225,12 @@ def test_a_conversation_may_go_over_to_the_silence_and_back():
 
 
 texts = st.sampled_from(("", "what", "what is", "what is the capital"))
+phrases = st.tuples(st.just("phrase"), texts, st.integers(6, 18), st.sampled_from((None, 0.0, 0.1, 0.3, 0.9)))
 happenings = st.lists(
-    st.tuples(st.just("speak"), st.integers(1, 30))
+    phrases
+    | phrases
+    | phrases
+    | st.tuples(st.just("speak"), st.integers(1, 30))
     | st.tuples(st.just("pause"), st.integers(1, 30))
     | st.tuples(st.just("recognize"), texts, st.booleans())
     | st.tuples(st.just("judge"), st.none() | st.floats(0, 1))
@@ -240,6 +244,9 @@ happenings = st.lists(
 
 def carry_out(talk: Talk, what: tuple) -> None:
     match what:
+        case ("phrase", text, windows, probability):
+            for part in (("speak", 12), ("pause", windows), ("recognize", text, True), ("judge", probability)):
+                carry_out(talk, part)
         case ("speak", windows):
             talk.speak(windows * 0.032)
         case ("pause", windows):

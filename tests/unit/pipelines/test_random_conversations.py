@@ -18,14 +18,26 @@ from hypothesis import strategies as st
 from pipelines.audio.formats import AudioFormat, Encoding
 from pipelines.errors import InvalidInputError, ModelError
 from pipelines.load.workload import Workload
-from pipelines.messages import Notice, NoticeCode, Reply, SpeechBegan, SpeechEnded, Status, Transcript
+from pipelines.messages import (
+    Notice,
+    NoticeCode,
+    Reply,
+    SpeechBegan,
+    SpeechEnded,
+    SpeechPaused,
+    SpeechResumed,
+    Status,
+    Transcript,
+)
 from pipelines.models.ports import NO_OPTIONS, AnswerSpan, Hypothesis, IntentPrediction, SlotSpan
+from pipelines.models.turn_end_port import TurnEnd
 from pipelines.session.conversation import Conversation, ConversationConfig
 from pipelines.session.outbox import SlowReaderError
 from pipelines.stages.answering import Document
 from pipelines.stages.registry import ASR
 from pipelines.turns.state import TurnSettings
 from pipelines.vad.endpointing import EndpointingConfig
+from pipelines.vad.turn_end import EndpointingMode
 from tests import virtual_time
 from tests.unit.pipelines.fakes import INSTANT
 
@@ -43,6 +55,7 @@ EXAMPLES = int(os.environ.get("RANDOM_CONVERSATIONS", "0"))
 FORMAT = AudioFormat(Encoding.LINEAR_PCM, 16_000)
 DOCUMENT = (Document("guide", "Paris is the capital of France."),)
 SPEECH, SILENCE = 1.0, 0.0
+MODEL = EndpointingConfig(mode=EndpointingMode.MODEL)
 PATIENCE_SECONDS = 300.0
 """Longer than all that may be slow takes together."""
 
@@ -115,6 +128,7 @@ class Plan:
     model_seconds: list[float]
     model_fates: list[str]
     settles: bool
+    judgements: list[float]
 
 
 audio = st.builds(Audio, st.integers(1, 25), st.booleans(), st.sampled_from((0.0, 0.1, 0.1)))
@@ -137,7 +151,7 @@ plans = st.builds(
     ),
     turns=st.builds(
         TurnSettings,
-        endpointing=st.sampled_from((EndpointingConfig(), EndpointingConfig(enabled=False))),
+        endpointing=st.sampled_from((EndpointingConfig(), EndpointingConfig(enabled=False), MODEL, MODEL)),
         interim_results=st.booleans(),
         budget_seconds=st.sampled_from((0.02, 0.3, 5.0)),
         speculates=st.booleans(),
@@ -152,6 +166,7 @@ plans = st.builds(
     model_seconds=st.lists(seconds, min_size=1, max_size=12),
     model_fates=st.lists(fates, min_size=1, max_size=12),
     settles=st.booleans(),
+    judgements=st.lists(st.sampled_from((0.0, 0.3, 0.6, 0.99)), min_size=1, max_size=4),
 )
 
 
@@ -202,6 +217,14 @@ class Models:
     async def find(self, question: str, document: str, due: float | None = None) -> AnswerSpan:
         await self.work()
         return AnswerSpan(0, 5, 0.8, INSTANT)
+
+    async def judge(self, samples: npt.NDArray[np.float32], text: str, due: float | None = None) -> TurnEnd:
+        if not 0 < len(samples) <= 8 * 16_000 or not text:
+            self.wrongs.append("a pause of which there is nothing to judge")
+        judgements = self._plan.judgements
+        probability = judgements[self._asked % len(judgements)]
+        await self.work()
+        return TurnEnd(probability, INSTANT)
 
 
 class Holding:
@@ -378,6 +401,7 @@ def check_messages(caller: Caller, *, whole: bool) -> None:
     ended: dict[int, int] = {}
     finals: dict[int, int] = {}
     replies: dict[int, int] = {}
+    paused: dict[int, str] = {}
     broken = set()
     for at, message in enumerate(caller.came):
         match message:
@@ -388,12 +412,20 @@ def check_messages(caller: Caller, *, whole: bool) -> None:
                 assert turn in began
                 assert turn not in ended
                 ended[turn] = at
+            case SpeechPaused(turn, text):
+                assert turn in began
+                assert turn not in finals
+                paused[turn] = text
+            case SpeechResumed(turn):
+                assert turn not in ended
+                del paused[turn]
             case Transcript(turn, is_final=is_final):
                 assert turn in began
                 assert turn not in finals, "a transcript behind the final one"
                 if is_final:
                     assert turn in ended
                     finals[turn] = at
+                    assert paused.get(turn, message.text) == message.text
             case Notice(NoticeCode.STAGE_FAILED, text, turn):
                 assert turn not in replies or ASR in text
                 if text.startswith(ASR):
@@ -460,6 +492,7 @@ def test_no_conversation_leaves_a_coroutine_that_nobody_awaits() -> None:
         model_seconds=[0.0],
         model_fates=["good"],
         settles=True,
+        judgements=[0.5],
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -14,10 +14,12 @@ from service.admission.admission import Admission, RecordingMemory
 from service.api.registry import SHIPPED_APIS
 from service.api.riva.handlers import MAX_RECORDING_BYTES
 from service.api.vivavoce.converters import SERVICE_NAME
+from service.grpc_server.caller_check import CallerCheck
 from service.grpc_server.deserializers import MAX_RECEIVED_BYTES
 from service.grpc_server.first_messages import FirstMessages
 from service.grpc_server.listening import listen, server_options
 from service.grpc_server.message_gate import MessageGate
+from service.security.authentication import Authenticator
 from service.sessions.host import SessionHost
 from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations
@@ -60,10 +62,14 @@ class _FakeStream:
         return [self._voice.probability] * len(windows)
 
 
-def _server(max_message_bytes: int) -> tuple[grpc.aio.Server, str]:
-    gate = MessageGate(FirstMessages())
-    server = grpc.aio.server(options=server_options(64, max_message_bytes), interceptors=[gate])
-    address, _ = listen(server, "127.0.0.1", 0)
+def _server(
+    max_message_bytes: int,
+    authenticator: Authenticator | None,
+    credentials: Callable[[], grpc.ServerCredentials] | None,
+) -> tuple[grpc.aio.Server, str]:
+    interceptors = [CallerCheck(authenticator or Authenticator()), MessageGate(FirstMessages())]
+    server = grpc.aio.server(options=server_options(64, max_message_bytes), interceptors=interceptors)
+    address, _ = listen(server, "127.0.0.1", 0, credentials() if credentials else None)
     return server, address
 
 
@@ -91,17 +97,20 @@ class Harness:
         ready: bool = True,
         speculates: bool = True,
         models: FakeModels | None = None,
+        authenticator: Authenticator | None = None,
+        credentials: Callable[[], grpc.ServerCredentials] | None = None,
     ) -> AsyncIterator[Self]:
         admission = Admission(max_conversations)
         if ready:
             admission.open()
-        server, address = _server(MAX_RECEIVED_BYTES)
-        recordings_server, recordings_address = _server(MAX_RECORDING_BYTES)
+        server, address = _server(MAX_RECEIVED_BYTES, authenticator, credentials)
+        recordings_server, recordings_address = _server(MAX_RECORDING_BYTES, authenticator, credentials)
         async with (
             grpc.aio.insecure_channel(address) as channel,
             grpc.aio.insecure_channel(recordings_address) as recordings,
         ):
-            harness = cls(channel, recordings, admission, address)
+            memory = RecordingMemory(MAX_RECORDING_BYTES, admission.quotas)
+            harness = cls(channel, recordings, admission, address, memory=memory)
             harness.models = models or harness.models
             limits = Limits(idle_seconds, grace_seconds, idle_seconds, longest_seconds, turn_seconds)
             host = SessionHost(

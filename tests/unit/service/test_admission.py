@@ -68,35 +68,35 @@ def test_a_crowd_that_comes_at_once_finds_as_much_room_as_there_is():
         pass
 
 
-def test_typed_turns_need_no_place_in_the_recognizer():
+async def test_typed_turns_need_no_place_in_the_recognizer():
     admission = opened(512, RecognizerRoom(OpenConversations()))
-    with contextlib.ExitStack() as held:
+    async with contextlib.AsyncExitStack() as held:
         for _ in range(2 * RECOGNIZER_PLACES):
-            held.enter_context(admission.typed_turn())
+            await held.enter_async_context(admission.typed_turn())
         for _ in range(2 * RECOGNIZER_PLACES):
             held.enter_context(admission.conversation())
-        with admission.typed_turn(), pytest.raises(TooManySpeakersError), admission.conversation():
-            pass
+        async with admission.typed_turn():
+            with pytest.raises(TooManySpeakersError), admission.conversation():
+                pass
 
 
-def test_typed_turns_have_places_of_their_own_and_need_room_as_well():
+async def test_typed_turns_have_places_of_their_own_and_need_room_as_well():
     admission = opened(1)
-    with (
-        admission.conversation(),
-        admission.typed_turn(),
-        pytest.raises(TooManyConversationsError),
-        admission.typed_turn(),
-    ):
-        pass
+    with admission.conversation():
+        async with admission.typed_turn():
+            with pytest.raises(TooManyConversationsError):
+                await admission.typed_turn().__aenter__()
     admission = opened(512, FakeRoom(1.0))
-    with admission.conversation(), admission.typed_turn(), pytest.raises(TooManySpeakersError), admission.typed_turn():
-        pass
+    with admission.conversation():
+        async with admission.typed_turn():
+            with pytest.raises(TooManySpeakersError):
+                await admission.typed_turn().__aenter__()
 
 
-def test_the_first_is_let_in_however_late_replies_were():
+async def test_the_first_is_let_in_however_late_replies_were():
     admission = opened(512, FakeRoom(0.0))
-    with admission.conversation(), pytest.raises(TooManySpeakersError), admission.typed_turn():
-        pass
-    with admission.typed_turn():
+    with admission.conversation(), pytest.raises(TooManySpeakersError):
+        await admission.typed_turn().__aenter__()
+    async with admission.typed_turn():
         pass
     assert admission.refused == 1

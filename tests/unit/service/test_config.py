@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from service.config import KEYS, ConfigError, ServiceConfig, load_config
+from service.security.principal import PrincipalLimits
 
 
 def written(folder: Path, text: str) -> Path:
@@ -52,6 +53,15 @@ def test_every_key_can_be_set_in_the_environment():
         "longest_minutes": "60",
         "real_time": "true",
         "log_level": "debug",
+        "tls_cert": "/cert.pem",
+        "tls_key": "/key.pem",
+        "client_ca": "/ca.pem",
+        "tokens": "/tokens.toml",
+        "jwt_keys": "/keys.json",
+        "jwt_issuer": "issuer",
+        "jwt_audience": "vivavoce",
+        "limits": f"conversations=4{os.pathsep}audio_seconds_per_minute=90.5",
+        "insecure": "false",
     }
     assert set(values) == set(KEYS)
     config = load_config({}, {f"VIVAVOCE_{key.upper()}": value for key, value in values.items()})
@@ -66,6 +76,14 @@ def test_every_key_can_be_set_in_the_environment():
         longest_minutes=60,
         real_time=True,
         log_level="DEBUG",
+        tls_cert=Path("/cert.pem"),
+        tls_key=Path("/key.pem"),
+        client_ca=Path("/ca.pem"),
+        tokens=Path("/tokens.toml"),
+        jwt_keys=Path("/keys.json"),
+        jwt_issuer="issuer",
+        jwt_audience="vivavoce",
+        limits=PrincipalLimits(conversations=4, audio_seconds_per_minute=90.5),
     )
     engines = load_config({}, {"VIVAVOCE_ENGINES": f"/a{os.pathsep}/b"}).engines
     assert engines == (Path("/a"), Path("/b"))
@@ -122,6 +140,12 @@ def test_what_is_wrong_with_the_environment_is_told_with_the_variable(environmen
         ({"triton": "localhost:1", "settings": "x"}, "settings belong to the Triton that has the models"),
         ({"admin": False, "admin_socket": "x"}, "with --no-admin there is no socket"),
         ({"recordings_port": 1, "host": "unix:/x"}, "recordings come over TCP"),
+        ({"tls_cert": "x"}, "a certificate needs its key"),
+        ({"client_ca": "x"}, "callers show certificates over TLS alone"),
+        ({"jwt_keys": "x", "jwt_issuer": "y"}, "JWTs are checked with all of"),
+        ({"host": "0.0.0.0"}, "give --tls-cert and --tls-key and --tokens, --jwt-keys or --client-ca, listen on 127"),
+        ({"host": "::", "tokens": "x"}, "give --tls-cert and --tls-key, listen on 127"),
+        ({"host": "example.org", "tls_cert": "x", "tls_key": "y"}, "give --tokens, --jwt-keys or --client-ca, listen"),
     ],
 )
 def test_what_does_not_go_together_is_refused_wherever_it_was_given(flags: dict[str, object], message: str):
@@ -148,3 +172,31 @@ def test_the_reference_tells_every_key():
     page = Path(__file__).parents[3].joinpath("docs", "configuration.md").read_text()
     rows = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")]
     assert rows == list(KEYS)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "[::1]", "localhost", "unix:/x"])
+def test_on_this_machine_nothing_has_to_be_proved(host: str):
+    assert load_config({"host": host}, {}).host == host
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {"insecure": True},
+        {"tls_cert": "a", "tls_key": "b", "tokens": "c"},
+        {"tls_cert": "a", "tls_key": "b", "client_ca": "c"},
+        {"tls_cert": "a", "tls_key": "b", "jwt_keys": "c", "jwt_issuer": "d", "jwt_audience": "e"},
+    ],
+)
+def test_beyond_this_machine_it_takes_encryption_and_proof_or_a_word(flags: dict[str, object]):
+    assert load_config({"host": "0.0.0.0", **flags}, {}).host == "0.0.0.0"
+
+
+def test_limits_come_from_a_table_or_pairs(tmp_path: Path):
+    limits = PrincipalLimits(conversations=3)
+    assert load_config({}, {}, written(tmp_path, "[limits]\nconversations = 3\n")).limits == limits
+    assert load_config({"limits": ("conversations=3",)}, {}).limits == limits
+    with pytest.raises(ConfigError, match=r"--limits: .*unknown field"):
+        load_config({"limits": ("rooms=3",)}, {})
+    with pytest.raises(ConfigError, match="conversations is 0: it must be above 0"):
+        load_config({"limits": ("conversations=0",)}, {})

@@ -49,6 +49,8 @@ class SpeechServicer:
                 async with self._host.open_conversations.holding(*recognition.channels.conversations, whole=True):
                     with renamed({"config.audio.channel_count": "config.audio_channel_count"}):
                         found = await recognize(recognition.channels, audio)
+                    conversations = recognition.channels.conversations
+                    self._host.admission.quotas.charge_audio(sum(one.audio_seconds for one in conversations))
                     results = [
                         await writer.offline(transcripts)
                         for writer, transcripts in zip(recognition.writers, found, strict=True)
@@ -68,7 +70,7 @@ class SpeechServicer:
             settings = to_settings(config.config, "streaming_config.config", interim_results=config.interim_results)
             with self._host.admission.conversation():
                 recognition = Recognition(settings, self._host, tells_states=settings.vad_probabilities)
-                stream = RecognitionStream(recognition, context, self._host.limits, first)
+                stream = RecognitionStream(recognition, context, self._host, first)
                 async with self._host.open_conversations.holding(*recognition.channels.conversations):
                     await stream.run(requests)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pipelines.messages import Message
     from service.api.riva.asr.recognizing import Recognition
     from service.grpc_server.errors import Context
-    from service.sessions.lifetime import Limits
+    from service.sessions.host import SessionHost
 
 _FIELDS = {"audio": "audio_content", "config.audio.channel_count": "streaming_config.config.audio_channel_count"}
 
@@ -33,17 +33,17 @@ class RecognitionStream:
     Args:
         recognition: recognizes the audio.
         context: the call.
-        limits: how long it may be silent, and how long it may last.
+        host: has the limits of streams and callers.
         first: the first request: the caller's name for the stream is in it.
     """
 
     def __init__(
-        self, recognition: Recognition, context: Context, limits: Limits, first: pb.StreamingRecognizeRequest
+        self, recognition: Recognition, context: Context, host: SessionHost, first: pb.StreamingRecognizeRequest
     ) -> None:
         self._recognition = recognition
         self._channels = recognition.channels
         self._context = context
-        self._limits = limits
+        self._host = host
         self._id = first.id if first.HasField("id") else None
         self._writing = asyncio.Lock()
         self._orders = [InTurnOrder() for _ in recognition.writers]
@@ -56,7 +56,10 @@ class RecognitionStream:
             ServiceError: see :class:`StreamSession`.
         """
         channels = self._channels
-        session = StreamSession(channels, channels.conversations, self._limits, self._hand_on, self._tell)
+        host = self._host
+        session = StreamSession(
+            channels, channels.conversations, host.limits, self._hand_on, self._tell, host.admission.quotas
+        )
         with renamed(_FIELDS):
             await session.run(requests)
 

@@ -157,7 +157,7 @@ class LanguageServicer:
         """Gives a request the place of a typed turn, and tells the caller what goes wrong with it."""
         async with reported_to(context):
             refuse_malformed(request)
-            with self._admission.typed_turn():
+            async with self._admission.typed_turn():
                 yield
 
     async def _understand(self, text: str, field: str) -> Understanding:

@@ -100,7 +100,7 @@ class SynthesisServicer:
         host = self._host
         host.admission.check()
         settings = to_settings(request)
-        with host.admission.typed_turn():
+        async with host.admission.typed_turn():
             speech = Speech(host.models.get(TTS), settings.sentences, settings.voice, settings.seed, host.workload.bulk)
             async with contextlib.aclosing(speech.encoded(settings.audio_format)) as pieces:
                 async for piece in pieces:

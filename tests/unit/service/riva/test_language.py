@@ -115,21 +115,21 @@ async def test_the_config_of_understanding_tells_the_models(harness: Harness):
 )
 async def test_a_text_takes_a_place_and_gives_it_back(harness: Harness, method: str, request_: object):
     call = getattr(language(harness), method)
-    with contextlib.ExitStack() as places:
-        taken = take_all(harness, places)
+    async with contextlib.AsyncExitStack() as places:
+        taken = await take_all(harness, places)
         with pytest.raises(grpc.aio.AioRpcError) as refused:
             await call(request_)
         assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
         assert details_of(refused.value)["RetryInfo"].retry_delay.ToMilliseconds() > 0
     await call(request_)
-    with contextlib.ExitStack() as places:
-        assert take_all(harness, places) == taken
+    async with contextlib.AsyncExitStack() as places:
+        assert await take_all(harness, places) == taken
 
 
-def take_all(harness: Harness, places: contextlib.ExitStack) -> int:
+async def take_all(harness: Harness, places: contextlib.AsyncExitStack) -> int:
     for taken in range(1_000):
         try:
-            places.enter_context(harness.admission.typed_turn())
+            await places.enter_async_context(harness.admission.typed_turn())
         except TooManyConversationsError:
             return taken
     raise AssertionError("there is no end of places")

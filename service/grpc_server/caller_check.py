@@ -1,0 +1,92 @@
+"""The check of who calls, before anything that the call sends is read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import grpc
+from grpc_health.v1 import health_pb2
+
+from service.grpc_server.errors import reported_to
+from service.security.principal import acting_for
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from service.grpc_server.errors import Context
+    from service.security.authentication import Authenticator
+
+    Handler = grpc.RpcMethodHandler[Any, Any]
+    Method = Callable[..., Any]  # gRPC's types are those of threads, where methods are coroutines here.
+
+_OPEN_SERVICES = (f"/{health_pb2.DESCRIPTOR.services_by_name['Health'].full_name}/",)
+"""Answered without proof: orchestrators ask for health, and cannot send a token."""
+
+
+class CallerCheck(grpc.aio.ServerInterceptor):
+    """Lets a method run for its principal once the caller has proved who he is.
+
+    It stands before :class:`service.grpc_server.message_gate.MessageGate`, which makes all methods take streams: so
+    nothing of a call that is refused is read.
+
+    Args:
+        authenticator: decides who calls.
+    """
+
+    def __init__(self, authenticator: Authenticator) -> None:
+        self._authenticator = authenticator
+        self._checked: dict[str, Handler] = {}
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Handler | None]],
+        details: grpc.HandlerCallDetails,
+    ) -> Handler | None:
+        """Returns the handler of a method, behind the check."""
+        if details.method.startswith(_OPEN_SERVICES):
+            return await continuation(details)
+        known = self._checked.get(details.method)
+        if known is not None:
+            return known
+        handler = await continuation(details)
+        if handler is None:
+            return None
+        checked = self._check(handler)
+        self._checked[details.method] = checked
+        return checked
+
+    def _check(self, handler: Handler) -> Handler:
+        serializers = (handler.request_deserializer, handler.response_serializer)
+        if handler.stream_unary:
+            return grpc.stream_unary_rpc_method_handler(self._for_principal(handler.stream_unary), *serializers)
+        if handler.stream_stream:
+            return grpc.stream_stream_rpc_method_handler(self._for_principal(handler.stream_stream), *serializers)
+        raise NotImplementedError("the check stands before the message gate, whose methods take streams")
+
+    def _for_principal(self, method: Method) -> Method:
+        async def answer(requests: AsyncIterator[Any], context: Context) -> Any:  # noqa: ANN401 - any response
+            async with reported_to(context):
+                principal = self._authenticator.authenticate(_authorization(context), _certificate_name(context))
+            with acting_for(principal):
+                return await method(requests, context)
+
+        return answer
+
+
+def _authorization(context: Context) -> str | None:
+    """Returns the header that holds the caller's token; None where there is none."""
+    metadata = context.invocation_metadata() or ()
+    found = next((value for key, value in metadata if key == "authorization"), None)
+    return found.decode("latin-1") if isinstance(found, bytes) else found
+
+
+def _certificate_name(context: Context) -> str | None:
+    """Returns the name in the caller's certificate, which TLS has verified; None where he showed none.
+
+    It is the first subject alternative name, or else the common name.
+    """
+    shown = context.auth_context()
+    if "x509_pem_cert" not in shown:
+        return None
+    names = [*shown.get("x509_subject_alternative_name", ()), *shown.get("x509_common_name", ())]
+    return next((name.decode("utf-8", "replace") for name in names if name), "a certificate without a name")

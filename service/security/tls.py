@@ -1,0 +1,68 @@
+"""TLS for the gRPC servers, with certificates that are exchanged while they run."""
+
+from __future__ import annotations
+
+import ssl
+from typing import TYPE_CHECKING
+
+import grpc
+
+from service.security.watched_file import UnusableFileError, WatchedFiles
+
+if TYPE_CHECKING:
+    from service.security.tls_files import TlsFiles
+
+
+def server_credentials(files: TlsFiles) -> grpc.ServerCredentials:
+    """Returns the credentials of one server: gRPC gives the first certificates to the server that asks first.
+
+    Handshakes after a change of the files have the new ones.
+
+    Raises:
+        OSError: a file cannot be read.
+        UnusableFileError: certificate and key do not go together, or are none.
+    """
+    watched = WatchedFiles(files.paths, lambda: _read(files))
+    last = first = watched.get()
+
+    def fetch() -> grpc.ServerCertificateConfiguration | None:
+        """Returns what has changed. gRPC asks at each handshake, from threads of its own."""
+        nonlocal last
+        now = watched.get()
+        if now is last:
+            return None
+        last = now
+        return now
+
+    return grpc.dynamic_ssl_server_credentials(
+        first,
+        fetch,  # type: ignore[arg-type]  # None says that nothing has changed, which the stubs do not know
+        require_client_authentication=files.client_ca is not None,
+    )
+
+
+def _read(files: TlsFiles) -> grpc.ServerCertificateConfiguration:
+    # gRPC would refuse each handshake without a word, so OpenSSL looks first.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(files.cert, files.key, password=_no_password)
+    except ssl.SSLError as error:
+        raise UnusableFileError(
+            f"{files.cert} and {files.key} are no certificate and its key in PEM ({error.reason}): check both files"
+        ) from error
+    authorities = None
+    if files.client_ca is not None:
+        try:
+            context.load_verify_locations(files.client_ca)
+        except ssl.SSLError as error:
+            raise UnusableFileError(
+                f"{files.client_ca} holds no certificate in PEM ({error.reason}): check it"
+            ) from error
+        authorities = files.client_ca.read_bytes()
+    pair = (files.key.read_bytes(), files.cert.read_bytes())
+    return grpc.ssl_server_certificate_configuration([pair], root_certificates=authorities)
+
+
+def _no_password() -> bytes:
+    """Has OpenSSL fail at an encrypted key, instead of asking the terminal."""
+    return b""

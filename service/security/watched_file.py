@@ -1,0 +1,75 @@
+"""A file that is read anew when it changes, so that secrets are exchanged without a restart."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
+
+CHECK_SECONDS = 1.0
+"""How often at most the file system is asked whether files have changed."""
+
+
+class UnusableFileError(ValueError):
+    """What stands in a file cannot be used; the message names the file and the cure."""
+
+
+class WatchedFiles(Generic[_T]):
+    """What files hold. Where a change cannot be used, what was there before counts on, and the log says why.
+
+    May be asked from several threads.
+
+    Args:
+        paths: the files.
+        read: makes their value; raises OSError or UnusableFileError where that cannot be done.
+        clock: monotonic, in seconds.
+
+    Raises:
+        OSError: a file cannot be read.
+        UnusableFileError: what stands in one cannot be used.
+    """
+
+    def __init__(
+        self, paths: Sequence[Path], read: Callable[[], _T], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._paths = tuple(paths)
+        self._read = read
+        self._clock = clock
+        self._seen = self._states()
+        self._checked = clock()
+        self._value = read()
+
+    def get(self) -> _T:
+        """Returns the present value."""
+        if self._clock() - self._checked >= CHECK_SECONDS:
+            self._checked = self._clock()
+            self._look()
+        return self._value
+
+    def _look(self) -> None:
+        try:
+            states = self._states()
+            if states == self._seen:
+                return
+            self._seen = states
+            self._value = self._read()
+        except (OSError, UnusableFileError) as error:
+            logger.warning("%s changed and cannot be used, so what was there before counts on: %s", self._names, error)
+        else:
+            logger.info("%s changed and was read anew", self._names)
+
+    def _states(self) -> list[tuple[int, int, int]]:
+        found = (path.stat() for path in self._paths)
+        return [(state.st_mtime_ns, state.st_ino, state.st_size) for state in found]
+
+    @property
+    def _names(self) -> str:
+        return " and ".join(str(path) for path in self._paths)
