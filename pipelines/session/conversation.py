@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from pipelines.errors import ModelError
     from pipelines.messages import Message
-    from pipelines.models.ports import Hypothesis, Models, RecognitionOptions
+    from pipelines.models.ports import Models, RecognitionOptions
     from pipelines.session.config import ConversationUpdate
     from pipelines.stages.registry import StageRegistry
     from pipelines.vad.voice_activity import VoiceActivity
@@ -74,7 +74,7 @@ class Conversation:
         name: str = "",
     ) -> None:
         self.name = name
-        self.outbox = Outbox(self._told)
+        self.outbox = Outbox(lambda: self._precedence.end(self))
         self.last_failure: ModelError | None = None
         self.recognized_samples = 0
         self._workload = workload or Workload()
@@ -96,7 +96,7 @@ class Conversation:
             partial(self._dispatch, events.Stalled()),
         )
         self._segments = Segments(
-            self._transcribed,
+            lambda segment, hypothesis: self._dispatch(events.Transcribed(segment, hypothesis)),
             self._recognition_failed,
             self._hearing.progressed,
             config.recognition,
@@ -104,7 +104,9 @@ class Conversation:
             self._workload.bulk if config.is_bulk else None,
         )
         self._stages = stages
-        self._running = StageRunner(self._dispatch, self._stage_failed)
+        self._running = StageRunner(
+            self._dispatch, lambda error, event: self._failed(event.turn, event.stage, error, event)
+        )
         self._pause_judge = PauseJudge(self._dispatch, partial(self._workload.observer.judged, name))
         self._loop = asyncio.get_running_loop()
         self._timers = TurnTimers(lambda turn: self._dispatch(events.DeadlinePassed(turn)))
@@ -191,7 +193,7 @@ class Conversation:
         self._pause_judge.cancel()
         self.speech.cancel_all()
         self.outbox.finish()
-        self._told()
+        self._precedence.end(self)
 
     async def close(self) -> None:
         """Gives up what is under way and waits until every sequence is ended. May be called twice.
@@ -277,22 +279,13 @@ class Conversation:
             self._precedence.begin(self)
         self.outbox.put(message)
 
-    def _told(self) -> None:
-        self._precedence.end(self)
-
     def _recognition_options(self) -> RecognitionOptions:
         """Returns what is asked of recognition, with the hints of the engine for intents that serves now."""
         options = self._config.recognition
         return with_engine_hints(options, self._models.hints) if self._config.engine_hints else options
 
-    def _transcribed(self, segment: int, hypothesis: Hypothesis) -> None:
-        self._dispatch(events.Transcribed(segment, hypothesis))
-
     def _recognition_failed(self, segment: int, error: ModelError) -> None:
         self._failed(0, ASR, error, events.RecognitionFailed(segment, str(error)))
-
-    def _stage_failed(self, error: ModelError, event: events.StageFailed) -> None:
-        self._failed(event.turn, event.stage, error, event)
 
     def _failed(self, turn: int, stage: str, error: ModelError, event: events.Event) -> None:
         self.last_failure = error
