@@ -154,6 +154,11 @@ def _restart_without_grpc_log() -> None:
     show_default=True,
     help="How much is logged.",
 )
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(0, 65_535),
+    help="Port on which metrics are told over plain HTTP, Triton's included.  [default: none]",
+)
 @click.pass_context
 def serve(context: click.Context, /, config_file: Path | None, **options: Any) -> int:  # noqa: ANN401 - of any type
     """Serve conversations, until interrupted. Prints the address on stdout when ready."""

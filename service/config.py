@@ -54,6 +54,7 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         longest_minutes: age in minutes at which a conversation is ended, between two turns.
         real_time: whether the service, not the models, gets real-time priority; else it asks for short turns.
         log_level: how much is logged.
+        metrics_port: port on which metrics are told, in Prometheus' format; None for none.
         tls_cert: certificate of the service and those above it, PEM; None for no TLS.
         tls_key: its private key, PEM.
         client_ca: certificates that sign those of callers, PEM; callers must then show one.
@@ -80,6 +81,7 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     longest_minutes: Annotated[float, Meta(ge=1, le=_WEEK_MINUTES)] = _DAY_MINUTES
     real_time: bool = False
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    metrics_port: Port | None = None
     tls_cert: Path | None = None
     tls_key: Path | None = None
     client_ca: Path | None = None

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from pipelines.errors import ModelError
     from pipelines.messages import Message
-    from pipelines.models.ports import Hypothesis, Models, RecognitionOptions
+    from pipelines.models.ports import Hypothesis, Models, RecognitionOptions, Timing
     from pipelines.session.config import ConversationUpdate
     from pipelines.stages.registry import StageRegistry
     from pipelines.vad.voice_activity import VoiceActivity
@@ -78,6 +78,7 @@ class Conversation:
         self.last_failure: ModelError | None = None
         self.recognized_samples = 0
         self._workload = workload or Workload()
+        observer = self._workload.observer
         self._precedence = self._workload.precedence
         self._config = config
         self._models = ModelsByTurn(models, config.variants)
@@ -104,12 +105,13 @@ class Conversation:
             self._workload.bulk if config.is_bulk else None,
         )
         self._stages = stages
-        self._running = StageRunner(self._dispatch, self._stage_failed)
-        self._pause_judge = PauseJudge(self._dispatch, partial(self._workload.observer.judged, name))
         self._loop = asyncio.get_running_loop()
+        self._running = StageRunner(self._dispatch, self._stage_failed, self._ran)
+        self._pause_judge = PauseJudge(self._dispatch, partial(observer.judged, name))
         self._timers = TurnTimers(lambda turn: self._dispatch(events.DeadlinePassed(turn)))
         bulk = self._workload.bulk
         self.speech = ReplySpeech(config, models, bulk, self.outbox, lambda: self._state, self._dispatch, self._failed)
+        self.speech.on_first_audio = partial(observer.spoke, name)
 
     @property
     def phase(self) -> str:
@@ -275,6 +277,7 @@ class Conversation:
             self._hearing.speech_began()
         if isinstance(message, Reply) or (isinstance(message, Transcript) and message.is_final):
             self._precedence.begin(self)
+        self._workload.observer.told(self.name, message, self._loop.time())
         self.outbox.put(message)
 
     def _told(self) -> None:
@@ -286,7 +289,12 @@ class Conversation:
         return with_engine_hints(options, self._models.hints) if self._config.engine_hints else options
 
     def _transcribed(self, segment: int, hypothesis: Hypothesis) -> None:
+        if hypothesis.timing.compute_seconds > 0:
+            self._ran(self._state.turn_of(segment), ASR, hypothesis.timing)
         self._dispatch(events.Transcribed(segment, hypothesis))
+
+    def _ran(self, turn: int, stage: str, timing: Timing | None) -> None:
+        self._workload.observer.ran(self.name, turn, stage, timing, self._loop.time())
 
     def _recognition_failed(self, segment: int, error: ModelError) -> None:
         self._failed(0, ASR, error, events.RecognitionFailed(segment, str(error)))

@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pipelines.errors import ModelError
-    from pipelines.messages import Reply
+    from pipelines.messages import Message, Reply
+    from pipelines.models.ports import Timing
     from pipelines.turns.effects import SpeculationFate
     from pipelines.turns.state import TurnSettings
 
@@ -31,6 +32,15 @@ class TurnObserver:
 
     def judged(self, conversation: str, probability: float | None, latency_seconds: float) -> None:
         """A pause was judged: how probably the turn is over, None where the model did not answer in time."""
+
+    def told(self, conversation: str, message: Message, now_seconds: float) -> None:
+        """A message other than audio goes out at ``now_seconds`` on the conversation's clock; replies too."""
+
+    def ran(self, conversation: str, turn: int, stage: str, timing: Timing | None, now_seconds: float) -> None:
+        """A stage has finished, whether a reply uses it or not; ``timing`` is None where nothing was computed."""
+
+    def spoke(self, conversation: str, turn: int, now_seconds: float) -> None:
+        """The first audio of a spoken reply goes out."""
 
 
 class TurnObservers(TurnObserver):
@@ -58,3 +68,18 @@ class TurnObservers(TurnObserver):
         """See :class:`TurnObserver`."""
         for observer in self._observers:
             observer.judged(conversation, probability, latency_seconds)
+
+    def told(self, conversation: str, message: Message, now_seconds: float) -> None:
+        """See :class:`TurnObserver`."""
+        for observer in self._observers:
+            observer.told(conversation, message, now_seconds)
+
+    def ran(self, conversation: str, turn: int, stage: str, timing: Timing | None, now_seconds: float) -> None:
+        """See :class:`TurnObserver`."""
+        for observer in self._observers:
+            observer.ran(conversation, turn, stage, timing, now_seconds)
+
+    def spoke(self, conversation: str, turn: int, now_seconds: float) -> None:
+        """See :class:`TurnObserver`."""
+        for observer in self._observers:
+            observer.spoke(conversation, turn, now_seconds)

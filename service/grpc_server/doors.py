@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from grpc_health.v1 import health
 
+    from service.telemetry.call_observer import CallObserver
+
 logger = logging.getLogger(__name__)
 
 _ADMIN_CONNECTIONS = 32
@@ -39,6 +41,7 @@ class Doors:
         host: address to listen on, or ``unix:/path``.
         port: port to listen on; 0 for one that the kernel chooses.
         authenticator: decides who calls; None: everybody may.
+        observer: hears of the calls of all servers but that of those who manage models.
         credentials: makes what TLS needs, anew for each server; None for no TLS. Those who
             manage models have a socket that is theirs alone.
 
@@ -53,10 +56,11 @@ class Doors:
         port: int,
         authenticator: Authenticator | None = None,
         credentials: Callable[[], grpc.ServerCredentials] | None = None,
+        observer: CallObserver | None = None,
     ) -> None:
         self.address, self.port = host, port
         self._host = host
-        self._check = CallerCheck(authenticator or Authenticator())
+        self._check = CallerCheck(authenticator or Authenticator(), observer)
         self._make_credentials = credentials
         self._servers: list[grpc.aio.Server] = []
         self._connections = raise_file_limit()

@@ -17,6 +17,8 @@ from google.rpc import error_details_pb2, status_pb2
 
 from pipelines.errors import ErrorKind, ModelError, ReportedError
 from pipelines.unexpected_errors import MISTAKE, log_mistake
+from service.security.principal import current_principal
+from service.telemetry.call_observer import Refusal, current_call_observer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -56,6 +58,8 @@ async def reported_to(context: Context) -> AsyncIterator[None]:
     except Exception as error:  # noqa: BLE001 - each becomes a status
         answer = _answer(error)
         _log(error, answer)
+        principal = current_principal()
+        current_call_observer().refused(Refusal(answer.code.name, answer.reason, principal.kind))
         trailer = ((_DETAILS_KEY, _rich_status(answer).SerializeToString()),)
         await context.abort(answer.code, answer.message, trailing_metadata=trailer)
 

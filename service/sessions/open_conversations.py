@@ -52,6 +52,11 @@ class OpenConversations:
                 conversation.abandon()
             await asyncio.gather(*(conversation.close() for conversation in conversations))
 
+    @property
+    def count(self) -> int:
+        """Streams whose conversations are held."""
+        return len(self._streams)
+
     def observe(self, seconds: float) -> None:
         """Takes in how much was said in the last ``seconds``, since the call before."""
         for stream in self._streams.values():

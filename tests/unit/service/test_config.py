@@ -62,6 +62,7 @@ def test_every_key_can_be_set_in_the_environment():
         "jwt_audience": "vivavoce",
         "limits": f"conversations=4{os.pathsep}audio_seconds_per_minute=90.5",
         "insecure": "false",
+        "metrics_port": "9090",
     }
     assert set(values) == set(KEYS)
     config = load_config({}, {f"VIVAVOCE_{key.upper()}": value for key, value in values.items()})
@@ -76,6 +77,7 @@ def test_every_key_can_be_set_in_the_environment():
         longest_minutes=60,
         real_time=True,
         log_level="DEBUG",
+        metrics_port=9090,
         tls_cert=Path("/cert.pem"),
         tls_key=Path("/key.pem"),
         client_ca=Path("/ca.pem"),
