@@ -43,6 +43,7 @@ from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations
 from service.sessions.readiness import Readiness
 from service.telemetry.figures import Figures
+from service.telemetry.log_formats import LOG_FORMATTERS
 from service.telemetry.log_output import STDERR, logging_to
 from service.telemetry.telemetry import Telemetry
 from service.triton.engine_store import EngineStore
@@ -75,7 +76,6 @@ MAX_CONVERSATIONS = 512
 
 _DRAIN_SECONDS = 5.0
 
-
 _CANNOT_GO_ON = (
     UnusableFileError,
     TritonGaveUpError,
@@ -89,7 +89,7 @@ _CANNOT_GO_ON = (
 def run(config: ServiceConfig) -> int:
     """Serves until SIGINT, SIGTERM or SIGHUP. Returns the exit status: 0, or 1 when the service could not go on."""
     status = 0
-    with logging_to(STDERR, config.log_level) as log:
+    with logging_to(STDERR, config.log_level, LOG_FORMATTERS[config.log_format]()) as log:
         try:
             if config.real_time:
                 run_in_real_time()

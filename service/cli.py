@@ -155,6 +155,13 @@ def _restart_without_grpc_log() -> None:
     help="How much is logged.",
 )
 @click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Log lines for people, or one JSON object a line.",
+)
+@click.option(
     "--metrics-port",
     type=click.IntRange(0, 65_535),
     help="Port on which metrics are told over plain HTTP, Triton's included.  [default: none]",

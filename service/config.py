@@ -54,6 +54,7 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         longest_minutes: age in minutes at which a conversation is ended, between two turns.
         real_time: whether the service, not the models, gets real-time priority; else it asks for short turns.
         log_level: how much is logged.
+        log_format: lines for people, or JSON for programs.
         metrics_port: port on which metrics are told, in Prometheus' format; None for none.
         tls_cert: certificate of the service and those above it, PEM; None for no TLS.
         tls_key: its private key, PEM.
@@ -81,6 +82,7 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     longest_minutes: Annotated[float, Meta(ge=1, le=_WEEK_MINUTES)] = _DAY_MINUTES
     real_time: bool = False
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    log_format: Literal["text", "json"] = "text"
     metrics_port: Port | None = None
     tls_cert: Path | None = None
     tls_key: Path | None = None

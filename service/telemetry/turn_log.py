@@ -41,4 +41,13 @@ class TurnLog(TurnObserver):
                 reply.status.value,
                 1000 * (now_seconds - reply.ended_at_seconds),
                 " (speculated)" if reply.speculated else "",
+                extra={
+                    "fields": {
+                        "conversation": conversation,
+                        "turn": reply.turn,
+                        "status": reply.status.value,
+                        "reply_ms": round(1000 * (now_seconds - reply.ended_at_seconds)),
+                        "speculated": reply.speculated,
+                    }
+                },
             )

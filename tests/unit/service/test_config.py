@@ -62,6 +62,7 @@ def test_every_key_can_be_set_in_the_environment():
         "jwt_audience": "vivavoce",
         "limits": f"conversations=4{os.pathsep}audio_seconds_per_minute=90.5",
         "insecure": "false",
+        "log_format": "json",
         "metrics_port": "9090",
     }
     assert set(values) == set(KEYS)
@@ -77,6 +78,7 @@ def test_every_key_can_be_set_in_the_environment():
         longest_minutes=60,
         real_time=True,
         log_level="DEBUG",
+        log_format="json",
         metrics_port=9090,
         tls_cert=Path("/cert.pem"),
         tls_key=Path("/key.pem"),
