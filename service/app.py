@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import logging
 import signal
 import sys
 from dataclasses import dataclass, replace
@@ -45,7 +44,7 @@ from service.sessions.readiness import Readiness
 from service.telemetry.figures import Figures
 from service.telemetry.log_formats import LOG_FORMATTERS
 from service.telemetry.log_output import STDERR, logging_to
-from service.telemetry.telemetry import Telemetry
+from service.telemetry.telemetry import Telemetry, TracingNotInstalledError
 from service.triton.engine_store import EngineStore
 from service.triton.fixed_store import FixedStore
 from service.triton.installation import TritonNotInstalledError
@@ -65,9 +64,6 @@ if TYPE_CHECKING:
     from service.api.registry import Api
     from service.config import ServiceConfig
     from service.sessions.readiness import ModelServer
-    from service.telemetry.turn_log import TurnLog
-
-logger = logging.getLogger(__name__)
 
 DEFAULT_MODEL_REPOSITORY = Path(__file__).resolve().parent.parent / "model_repository"
 
@@ -82,6 +78,7 @@ _CANNOT_GO_ON = (
     TritonNotInstalledError,
     WrongTritonError,
     SettingsError,
+    TracingNotInstalledError,
     OSError,
 )
 
@@ -187,7 +184,7 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
             admission = Admission(MAX_CONVERSATIONS, capacity)
         else:
             admission = Admission(most, RecognizerRoom(open_conversations))
-        cleanup.callback(_log_sums, telemetry.log, admission)
+        cleanup.callback(lambda: telemetry.log.sum_up(admission.refused))
         host = SessionHost(
             rollout.active,
             voice,
@@ -270,11 +267,6 @@ def _models(
     models = rollout if supervisor else RemoteModels(rollout, client, str(config.triton), registry)
     watchdog = Watchdog(models, rollout, client, revive, loads=supervisor is not None, registry=registry)
     return supervisor, rollout, client, watchdog
-
-
-def _log_sums(log: TurnLog, admission: Admission) -> None:
-    """Logs what was counted while the service ran."""
-    logger.info("speculations: %s; callers refused for want of room: %d", log.speculations, admission.refused)
 
 
 def _until_exit(cleanup: contextlib.AsyncExitStack, task: asyncio.Task[None]) -> None:

@@ -166,6 +166,11 @@ def _restart_without_grpc_log() -> None:
     type=click.IntRange(0, 65_535),
     help="Port on which metrics are told over plain HTTP, Triton's included.  [default: none]",
 )
+@click.option(
+    "--otlp-endpoint",
+    metavar="URL",
+    help="Send traces to this OpenTelemetry collector (OTLP over gRPC), such as http://localhost:4317.",
+)
 @click.pass_context
 def serve(context: click.Context, /, config_file: Path | None, **options: Any) -> int:  # noqa: ANN401 - of any type
     """Serve conversations, until interrupted. Prints the address on stdout when ready."""

@@ -5,6 +5,7 @@ What is not asked for is not imported.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from typing import TYPE_CHECKING
@@ -19,8 +20,13 @@ if TYPE_CHECKING:
     from service.config import ServiceConfig
     from service.telemetry.figures import Figures
     from service.telemetry.metrics import Metrics
+    from service.telemetry.traces import Traces
 
 logger = logging.getLogger(__name__)
+
+
+class TracingNotInstalledError(RuntimeError):
+    """Traces are asked for, and their packages are not there."""
 
 
 class Telemetry:
@@ -28,6 +34,9 @@ class Telemetry:
 
     Args:
         config: what is wanted.
+
+    Raises:
+        TracingNotInstalledError: traces are asked for, and their packages are not there.
 
     Attributes:
         log: the log of turns.
@@ -47,13 +56,17 @@ class Telemetry:
             self._metrics = Metrics()
             self.turn_observers.append(self._metrics)
             calls.append(self._metrics)
+        self._traces = _traces(config.otlp_endpoint) if config.otlp_endpoint is not None else None
+        if self._traces is not None:
+            self.turn_observers.append(self._traces)
+            calls.append(self._traces)
         self.call_observer: CallObserver = CallObservers(calls) if calls else CallObserver()
 
     @contextlib.asynccontextmanager
     async def running(
         self, read: Callable[[], Figures], triton_url: Callable[[], str | None] = lambda: None
     ) -> AsyncIterator[None]:
-        """Tells the metrics while the body runs, if they are wanted.
+        """Tells the metrics while the body runs, if they are wanted, and sends what is left of the traces after it.
 
         Args:
             read: returns the figures of the service.
@@ -63,6 +76,8 @@ class Telemetry:
             ListenError: it cannot be listened on the port.
         """
         async with contextlib.AsyncExitStack() as cleanup:
+            if self._traces is not None:
+                cleanup.push_async_callback(asyncio.to_thread, self._traces.close)
             if self._metrics is not None and self._config.metrics_port is not None:
                 from service.telemetry.metrics_server import (  # noqa: PLC0415 - only where it is wanted
                     MetricsPage,
@@ -75,3 +90,14 @@ class Telemetry:
                 )
                 logger.info("metrics are told at %s", url)
             yield
+
+
+def _traces(endpoint: str) -> Traces:
+    try:
+        from service.telemetry.traces import Traces, otlp_exporter  # noqa: PLC0415 - only where it is wanted
+    except ModuleNotFoundError as error:
+        raise TracingNotInstalledError(
+            f"traces need a package that is not there ({error.name}): install it with `pip install '.[telemetry]'` in "
+            "a checkout of the project, or leave out --otlp-endpoint"
+        ) from error
+    return Traces(otlp_exporter(endpoint))

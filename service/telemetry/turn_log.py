@@ -27,6 +27,10 @@ class TurnLog(TurnObserver):
         """How many speculations had which fate, as text."""
         return ", ".join(f"{self._fates[fate]} {fate.value}" for fate in SpeculationFate)
 
+    def sum_up(self, refused: int) -> None:
+        """Logs what was counted while the service ran, and how many callers there was no room for."""
+        logger.info("speculations: %s; callers refused for want of room: %d", self.speculations, refused)
+
     def speculated(self, conversation: str, fate: SpeculationFate) -> None:  # noqa: ARG002
         """See :class:`TurnObserver`."""
         self._fates[fate] += 1

@@ -106,6 +106,7 @@ class Harness:
         credentials: Callable[[], grpc.ServerCredentials] | None = None,
         observer: CallObserver | None = None,
         turn_observer: TurnObserver | None = None,
+        typed_observer: TurnObserver | None = None,
     ) -> AsyncIterator[Self]:
         admission = Admission(max_conversations)
         if ready:
@@ -129,6 +130,7 @@ class Harness:
                 harness.open_conversations,
                 harness.memory,
                 speculates=speculates,
+                typed_observer=typed_observer,
             )
             for api in (make_api(host) for make_api in SHIPPED_APIS):
                 server.add_generic_rpc_handlers(tuple(api.handlers.values()))

@@ -1,7 +1,8 @@
-"""What was said reaches neither log nor metrics."""
+"""What was said reaches neither log nor metrics nor traces."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 
@@ -10,12 +11,15 @@ import pytest
 from prometheus_client import generate_latest
 
 from pipelines.session.observer import TurnObservers
+from service.telemetry.call_observer import CallObservers
 from service.telemetry.log_formats import LOG_FORMATTERS
 from service.telemetry.log_output import logging_to
 from service.telemetry.metrics import Metrics
+from service.telemetry.traces import Traces, otlp_exporter
 from service.telemetry.turn_log import TurnLog
 from tests.unit.pipelines.fakes import FakeModels
 from tests.unit.service.harness import Harness, speaking
+from tests.unit.service.telemetry.collector import collecting
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
 
@@ -48,15 +52,17 @@ async def hold_conversations(harness: Harness) -> list[str]:
 
 
 @pytest.mark.parametrize("log_format", ["text", "json"])
-async def test_what_was_said_is_in_no_log_and_no_metric(log_format: str):
+async def test_what_was_said_is_in_no_log_no_metric_and_no_trace(log_format: str):
     metrics = Metrics()
     models = FakeModels(0.001, 0.001, 0.001)
     models.words = CODE_WORD
     reader, writer = os.pipe()
-    observer = TurnObservers((TurnLog(), metrics))
-    with logging_to(writer, logging.DEBUG, LOG_FORMATTERS[log_format]()):
-        async with Harness.running(models=models, observer=metrics, turn_observer=observer) as harness:
+    with collecting() as (collector, url), logging_to(writer, logging.DEBUG, LOG_FORMATTERS[log_format]()):
+        traces = Traces(otlp_exporter(url))
+        turns, calls = TurnObservers((TurnLog(), metrics, traces)), CallObservers((metrics, traces))
+        async with Harness.running(models=models, observer=calls, turn_observer=turns, typed_observer=turns) as harness:
             responses = await hold_conversations(harness)
+        await asyncio.to_thread(traces.close)
     os.close(writer)
     with os.fdopen(reader, encoding="utf-8") as file:
         log = file.read()
@@ -68,3 +74,5 @@ async def test_what_was_said_is_in_no_log_and_no_metric(log_format: str):
     told = generate_latest(metrics.registry).decode()
     assert 'reason="UNKNOWN_VARIANT"' in told
     assert CODE_WORD not in told.casefold()
+    assert len(collector.named("turn")) >= 3
+    assert CODE_WORD not in str(collector.requests).casefold()
