@@ -222,7 +222,9 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
             telemetry.running(read, lambda: supervisor.metrics_url if supervisor else None)
         )
         credentials = partial(server_credentials, config.tls) if config.tls else None
-        doors = Doors(config.host, config.port, authenticator(config), credentials, telemetry.call_observer)
+        reported = capacity.utilization if config.load_reports else None
+        calls = telemetry.call_observer
+        doors = Doors(config.host, config.port, authenticator(config), credentials, calls, reported)
         cleanup.push_async_callback(_stop, doors, open_conversations, admission, health_servicer)
         await doors.open_to_callers(handlers, health_servicer)
         if config.recordings_port is not None:

@@ -167,6 +167,12 @@ def _restart_without_grpc_log() -> None:
     help="Port on which metrics are told over plain HTTP, Triton's included.  [default: none]",
 )
 @click.option(
+    "--load-reports/--no-load-reports",
+    default=False,
+    show_default=True,
+    help="End each call with a report of the load (ORCA), for balancers.",
+)
+@click.option(
     "--otlp-endpoint",
     metavar="URL",
     help="Send traces to this OpenTelemetry collector (OTLP over gRPC), such as http://localhost:4317.",

@@ -55,6 +55,7 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         real_time: whether the service, not the models, gets real-time priority; else it asks for short turns.
         log_level: how much is logged.
         log_format: lines for people, or JSON for programs.
+        load_reports: whether each call ends with a report of the load (ORCA), for balancers.
         otlp_endpoint: URL of an OpenTelemetry collector that takes traces by OTLP over gRPC; None for no traces.
         metrics_port: port on which metrics are told, in Prometheus' format; None for none.
         tls_cert: certificate of the service and those above it, PEM; None for no TLS.
@@ -86,6 +87,7 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     log_format: Literal["text", "json"] = "text"
     metrics_port: Port | None = None
     otlp_endpoint: str | None = None
+    load_reports: bool = False
     tls_cert: Path | None = None
     tls_key: Path | None = None
     client_ca: Path | None = None

@@ -8,6 +8,7 @@ import grpc
 from grpc_health.v1 import health_pb2
 
 from service.grpc_server.errors import reported_to
+from service.grpc_server.load_report import load_trailer, reporting
 from service.security.principal import acting_for
 from service.telemetry.call_observer import CallObserver, telling
 
@@ -33,10 +34,17 @@ class CallerCheck(grpc.aio.ServerInterceptor):
     Args:
         authenticator: decides who calls.
         observer: hears of the calls.
+        utilization: returns how busy the service is, 1 for all that it can, for reports to balancers; None for none.
     """
 
-    def __init__(self, authenticator: Authenticator, observer: CallObserver | None = None) -> None:
+    def __init__(
+        self,
+        authenticator: Authenticator,
+        observer: CallObserver | None = None,
+        utilization: Callable[[], float] | None = None,
+    ) -> None:
         self._authenticator = authenticator
+        self._utilization = utilization
         self._observer = observer or CallObserver()
         self._checked: dict[str, Handler] = {}
 
@@ -70,12 +78,16 @@ class CallerCheck(grpc.aio.ServerInterceptor):
     def _for_principal(self, name: str, method: Method) -> Method:
         async def answer(requests: AsyncIterator[Any], context: Context) -> Any:  # noqa: ANN401 - any response
             metadata = _metadata(context)
-            with telling(self._observer), self._observer.serving(name, metadata):
+            observed = self._observer.serving(name, metadata)
+            with telling(self._observer), reporting(self._utilization), observed:
                 async with reported_to(context):
                     token = metadata.get("authorization")
                     principal = self._authenticator.authenticate(token, _certificate_name(context))
                 with acting_for(principal):
-                    return await method(requests, context)
+                    response = await method(requests, context)
+                if trailer := load_trailer():
+                    context.set_trailing_metadata(trailer)
+                return response
 
         return answer
 

@@ -17,6 +17,7 @@ from google.rpc import error_details_pb2, status_pb2
 
 from pipelines.errors import ErrorKind, ModelError, ReportedError
 from pipelines.unexpected_errors import MISTAKE, log_mistake
+from service.grpc_server.load_report import load_trailer
 from service.security.principal import current_principal
 from service.telemetry.call_observer import Refusal, current_call_observer
 
@@ -63,7 +64,7 @@ async def reported_to(context: Context) -> AsyncIterator[None]:
         principal = current_principal()
         _log(error, answer, principal)
         current_call_observer().refused(Refusal(answer.code.name, answer.reason, principal.kind))
-        trailer = ((_DETAILS_KEY, _rich_status(answer).SerializeToString()),)
+        trailer = ((_DETAILS_KEY, _rich_status(answer).SerializeToString()), *load_trailer())
         await context.abort(answer.code, answer.message, trailing_metadata=trailer)
 
 

@@ -71,8 +71,9 @@ def _server(
     authenticator: Authenticator | None,
     credentials: Callable[[], grpc.ServerCredentials] | None,
     observer: CallObserver | None,
+    utilization: Callable[[], float] | None,
 ) -> tuple[grpc.aio.Server, str]:
-    interceptors = [CallerCheck(authenticator or Authenticator(), observer), MessageGate(FirstMessages())]
+    interceptors = [CallerCheck(authenticator or Authenticator(), observer, utilization), MessageGate(FirstMessages())]
     server = grpc.aio.server(options=server_options(64, max_message_bytes), interceptors=interceptors)
     address, _ = listen(server, "127.0.0.1", 0, credentials() if credentials else None)
     return server, address
@@ -107,12 +108,14 @@ class Harness:
         observer: CallObserver | None = None,
         turn_observer: TurnObserver | None = None,
         typed_observer: TurnObserver | None = None,
+        utilization: Callable[[], float] | None = None,
     ) -> AsyncIterator[Self]:
         admission = Admission(max_conversations)
         if ready:
             admission.open()
-        server, address = _server(MAX_RECEIVED_BYTES, authenticator, credentials, observer)
-        recordings_server, recordings_address = _server(MAX_RECORDING_BYTES, authenticator, credentials, observer)
+        checks = (authenticator, credentials, observer, utilization)
+        server, address = _server(MAX_RECEIVED_BYTES, *checks)
+        recordings_server, recordings_address = _server(MAX_RECORDING_BYTES, *checks)
         async with (
             grpc.aio.insecure_channel(address) as channel,
             grpc.aio.insecure_channel(recordings_address) as recordings,

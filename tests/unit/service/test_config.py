@@ -65,6 +65,7 @@ def test_every_key_can_be_set_in_the_environment():
         "log_format": "json",
         "metrics_port": "9090",
         "otlp_endpoint": "https://collector.example:4317",
+        "load_reports": "true",
     }
     assert set(values) == set(KEYS)
     config = load_config({}, {f"VIVAVOCE_{key.upper()}": value for key, value in values.items()})
@@ -82,6 +83,7 @@ def test_every_key_can_be_set_in_the_environment():
         log_format="json",
         metrics_port=9090,
         otlp_endpoint="https://collector.example:4317",
+        load_reports=True,
         tls_cert=Path("/cert.pem"),
         tls_key=Path("/key.pem"),
         client_ca=Path("/ca.pem"),
