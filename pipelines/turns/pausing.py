@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
     Step = tuple[State, tuple[Effect, ...]]
 
-SPECULATION_WINDOWS = 6
-"""Windows of silence (0.19 s) after which the recognizer is asked for all it has."""
+SPECULATION_WINDOWS = 5
+"""Windows of silence (0.16 s) after which the recognizer is asked for all it has."""
 
 JUDGED_WINDOWS = (SPECULATION_WINDOWS, 12, 22)
-"""Windows of silence (0.19, 0.38 and 0.7 s) after which the model is asked."""
+"""Windows of silence (0.16, 0.38 and 0.7 s) after which the model is asked."""
 
 MAX_JUDGED_SAMPLES = round(MAX_JUDGED_SECONDS * MODEL_RATE_HZ)
 

@@ -162,7 +162,7 @@ def test_where_silence_decides_no_pause_is_judged():
 def test_a_judgement_is_awaited_from_the_pause_on_and_no_longer_than_it_takes():
     talk = Talk()
     talk.speak(1)
-    talk.pause(0.16)
+    talk.pause(0.128)
     assert not talk.state.awaits_judgement
     talk.pause(0.032)
     assert talk.state.awaits_judgement, "its text is awaited"
