@@ -14,8 +14,8 @@ from pipelines.unexpected_errors import MISTAKE, log_mistake
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pipelines.models.ports import TurnModels
-    from pipelines.stages.registry import Stage, StageRequest
+    from pipelines.models.ports import Timing, TurnModels
+    from pipelines.stages.registry import Stage, StageOutput, StageRequest
 
 logger = logging.getLogger(__name__)
 
@@ -26,14 +26,16 @@ class StageRunner:
     Args:
         on_event: called with each output of a stage, and with its end.
         on_failure: called with why a stage failed, and the event for the turn.
+        observe: called with the turn, the stage and what it cost, when a stage has finished.
     """
 
     def __init__(
         self,
         on_event: Callable[[events.StageYielded | events.StageFinished], None],
         on_failure: Callable[[ModelError, events.StageFailed], None],
+        observe: Callable[[int, str, Timing | None], None] = lambda *_: None,
     ) -> None:
-        self._on_event, self._on_failure = on_event, on_failure
+        self._on_event, self._on_failure, self._observe = on_event, on_failure, observe
         self._tasks: dict[tuple[int, int, str], asyncio.Task[None]] = {}
 
     def start(self, stage: Stage, turn: int, speculation: int, request: StageRequest, models: TurnModels) -> None:
@@ -60,15 +62,15 @@ class StageRunner:
             await asyncio.wait(tuple(self._tasks.values()))
 
     async def _run(self, stage: Stage, turn: int, speculation: int, request: StageRequest, models: TurnModels) -> None:
-        has_output = False
+        output: StageOutput | None = None
         try:
             async for output in stage.run(request, models):
-                has_output = True
                 self._on_event(events.StageYielded(turn, speculation, stage.name, output))
         except ModelError as error:
             self._on_failure(error, events.StageFailed(turn, speculation, stage.name, str(error)))
         else:
-            assert has_output, f"stage {stage.name} ended without an output"
+            assert output is not None, f"stage {stage.name} ended without an output"
+            self._observe(turn, stage.name, output.timing)
             self._on_event(events.StageFinished(turn, speculation, stage.name))
 
     def _forget(self, key: tuple[int, int, str], task: asyncio.Task[None]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tritonclient.utils import InferenceServerException
 
 from pipelines.errors import ModelDeadError, ModelError, ModelUnavailableError
+from pipelines.models.trace_context import trace_headers
 from pipelines.models.triton.control import TritonControl
 from pipelines.models.triton.failures import LATE, UNREACHABLE, model_error, tells_of_dead_model
 from pipelines.models.triton.streaming import StreamedResponses
@@ -129,6 +130,7 @@ class TritonClient(TritonControl):
             sequence_end=end,
             client_timeout=_REQUEST_TIMEOUT_SECONDS,
             parameters=self._parameters(due),
+            headers=trace_headers(),
         )
         return await self._unless_abandoned(asyncio.create_task(self._answer(model, call)))
 
