@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 SHOWN = ("alarm", "lights", "weather", "music", "moon_rocks", "bee_dance", "museum_boat", "museum_family")
 NOVEL_SECONDS = 15.0
 PROGRESS_SECONDS = 5.0
+_FROM_TO = "from … to …"
 
 
 @dataclass(slots=True)
@@ -120,10 +121,15 @@ def _beginning(recording: vivavoce.Recording) -> Iterator[NDArray[np.float32]]:
 def _show_table(console: Console, tally: Tally) -> None:
     latencies = np.array([reply.latency.total_seconds for reply in tally.replies])
     seen = np.array([s for reply in tally.replies if (s := reply.client_latency_seconds) is not None])
-    table = Table(title="Reply latency", title_justify="left")
-    for heading in ("measured by", "replies", "p50", "max", f"within {milliseconds(DEFAULT_BUDGET_SECONDS)}"):
-        table.add_column(heading, justify="left" if heading == "measured by" else "right")
-    for name, values in (("the server", latencies), ("this side", seen)):
+    turns = np.array([s for reply in tally.replies if (s := reply.turn_latency_seconds) is not None])
+    table = Table(title="Latency", title_justify="left")
+    for heading in (_FROM_TO, "replies", "p50", "max", f"within {milliseconds(DEFAULT_BUDGET_SECONDS)}"):
+        table.add_column(heading, justify="left" if heading == _FROM_TO else "right")
+    for name, values in (
+        ("last sound to reply", turns),
+        ("end of the turn to reply, by the server", latencies),
+        ("the same, seen from this side", seen),
+    ):
         if len(values):
             within = f"{(values <= DEFAULT_BUDGET_SECONDS).sum()} of {len(values)}"
             row = (str(len(values)), milliseconds(float(np.median(values))), milliseconds(float(values.max())), within)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import logging
 import signal
 import sys
 from dataclasses import dataclass, replace
@@ -42,8 +41,10 @@ from service.sessions.host import SessionHost
 from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations
 from service.sessions.readiness import Readiness
+from service.telemetry.figures import Figures
+from service.telemetry.log_formats import LOG_FORMATTERS
 from service.telemetry.log_output import STDERR, logging_to
-from service.telemetry.turn_log import TurnLog
+from service.telemetry.telemetry import Telemetry, TracingNotInstalledError
 from service.triton.engine_store import EngineStore
 from service.triton.fixed_store import FixedStore
 from service.triton.installation import TritonNotInstalledError
@@ -65,8 +66,6 @@ if TYPE_CHECKING:
     from service.config import ServiceConfig
     from service.sessions.readiness import ModelServer
 
-logger = logging.getLogger(__name__)
-
 DEFAULT_MODEL_REPOSITORY = Path(__file__).resolve().parent.parent / "model_repository"
 
 MAX_CONVERSATIONS = 512
@@ -74,13 +73,13 @@ MAX_CONVERSATIONS = 512
 
 _DRAIN_SECONDS = 5.0
 
-
 _CANNOT_GO_ON = (
     UnusableFileError,
     TritonGaveUpError,
     TritonNotInstalledError,
     WrongTritonError,
     SettingsError,
+    TracingNotInstalledError,
     OSError,
 )
 
@@ -88,7 +87,7 @@ _CANNOT_GO_ON = (
 def run(config: ServiceConfig) -> int:
     """Serves until SIGINT, SIGTERM or SIGHUP. Returns the exit status: 0, or 1 when the service could not go on."""
     status = 0
-    with logging_to(STDERR, config.log_level) as log:
+    with logging_to(STDERR, config.log_level, LOG_FORMATTERS[config.log_format]()) as log:
         try:
             if config.real_time:
                 run_in_real_time()
@@ -174,8 +173,8 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
     health_servicer = health.aio.HealthServicer()
     async with asyncio.TaskGroup() as tasks, contextlib.AsyncExitStack() as cleanup:
         supervisor, rollout, client, watchdog = _models(config, lists.engines, cleanup)
-        voice, utilization, log = SileroModel(), Utilization(), TurnLog()
-        workload = Workload(observer=TurnObservers((utilization, log)))
+        voice, utilization, telemetry = SileroModel(), Utilization(), Telemetry(config)
+        workload = Workload(observer=TurnObservers((utilization, *telemetry.turn_observers)))
         open_conversations = OpenConversations(workload)
         most = None if config.max_conversations == "auto" else config.max_conversations
         speakers = UNMEASURED_SPEAKERS if most is None else most
@@ -186,7 +185,7 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
             admission = Admission(MAX_CONVERSATIONS, capacity)
         else:
             admission = Admission(most, RecognizerRoom(open_conversations))
-        cleanup.callback(_log_sums, log, admission)
+        cleanup.callback(lambda: telemetry.log.sum_up(admission.refused))
         host = SessionHost(
             rollout.active,
             voice,
@@ -197,6 +196,7 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
             stages=lists.stages,
             engines=lists.engines,
             speculates=config.speculation,
+            typed_observer=TurnObservers(telemetry.turn_observers),
         )
         apis = [make_api(host) for make_api in lists.apis]
         handlers = {name: handler for api in apis for name, handler in api.handlers.items()}
@@ -206,8 +206,26 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
             _until_exit(cleanup, tasks.create_task(watching, name="triton"))
         cleanup.push_async_callback(rollout.close)
         _until_exit(cleanup, tasks.create_task(prepare(), name="transcript styles"))
+
+        def read() -> Figures:
+            return Figures(
+                ready=readiness.is_ready(),
+                speakers=open_conversations.speakers(0),
+                speakers_limit=capacity.limit,
+                conversations=open_conversations.count,
+                principals=admission.quotas.present,
+                open_sequences=len(client.open_sequences),
+                audio_seconds_total=admission.quotas.audio_seconds,
+                triton_restarts_total=supervisor.restarts if supervisor else 0,
+            )
+
+        await cleanup.enter_async_context(
+            telemetry.running(read, lambda: supervisor.metrics_url if supervisor else None)
+        )
         credentials = partial(server_credentials, config.tls) if config.tls else None
-        doors = Doors(config.host, config.port, authenticator(config), credentials)
+        reported = capacity.utilization if config.load_reports else None
+        calls = telemetry.call_observer
+        doors = Doors(config.host, config.port, authenticator(config), credentials, calls, reported)
         cleanup.push_async_callback(_stop, doors, open_conversations, admission, health_servicer)
         await doors.open_to_callers(handlers, health_servicer)
         if config.recordings_port is not None:
@@ -236,7 +254,8 @@ def _models(
         repository = cleanup.enter_context(
             composed(default, config.engines, settings, run_folder.path, registry, config.variants)
         )
-        supervisor, store = TritonSupervisor(repository, run_folder), EngineStore(repository, settings, registry)
+        supervisor = TritonSupervisor(repository, run_folder, metrics=config.metrics_port is not None)
+        store = EngineStore(repository, settings, registry)
 
     client = TritonClient(supervisor.address if supervisor else str(config.triton))
     cleanup.push_async_callback(client.close)
@@ -248,11 +267,6 @@ def _models(
         client.on_dead_model = mender.mend
     watchdog = Watchdog(models, rollout, client, client.on_dead_model, loads=supervisor is not None, registry=registry)
     return supervisor, rollout, client, watchdog
-
-
-def _log_sums(log: TurnLog, admission: Admission) -> None:
-    """Logs what was counted while the service ran."""
-    logger.info("speculations: %s; callers refused for want of room: %d", log.speculations, admission.refused)
 
 
 def _until_exit(cleanup: contextlib.AsyncExitStack, task: asyncio.Task[None]) -> None:

@@ -154,6 +154,29 @@ def _restart_without_grpc_log() -> None:
     show_default=True,
     help="How much is logged.",
 )
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Log lines for people, or one JSON object a line.",
+)
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(0, 65_535),
+    help="Port on which metrics are told over plain HTTP, Triton's included.  [default: none]",
+)
+@click.option(
+    "--load-reports/--no-load-reports",
+    default=False,
+    show_default=True,
+    help="End each call with a report of the load (ORCA), for balancers.",
+)
+@click.option(
+    "--otlp-endpoint",
+    metavar="URL",
+    help="Send traces to this OpenTelemetry collector (OTLP over gRPC), such as http://localhost:4317.",
+)
 @click.pass_context
 def serve(context: click.Context, /, config_file: Path | None, **options: Any) -> int:  # noqa: ANN401 - of any type
     """Serve conversations, until interrupted. Prints the address on stdout when ready."""

@@ -54,6 +54,10 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         longest_minutes: age in minutes at which a conversation is ended, between two turns.
         real_time: whether the service, not the models, gets real-time priority; else it asks for short turns.
         log_level: how much is logged.
+        log_format: lines for people, or JSON for programs.
+        load_reports: whether each call ends with a report of the load (ORCA), for balancers.
+        otlp_endpoint: URL of an OpenTelemetry collector that takes traces by OTLP over gRPC; None for no traces.
+        metrics_port: port on which metrics are told, in Prometheus' format; None for none.
         tls_cert: certificate of the service and those above it, PEM; None for no TLS.
         tls_key: its private key, PEM.
         client_ca: certificates that sign those of callers, PEM; callers must then show one.
@@ -80,6 +84,10 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     longest_minutes: Annotated[float, Meta(ge=1, le=_WEEK_MINUTES)] = _DAY_MINUTES
     real_time: bool = False
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    log_format: Literal["text", "json"] = "text"
+    metrics_port: Port | None = None
+    otlp_endpoint: str | None = None
+    load_reports: bool = False
     tls_cert: Path | None = None
     tls_key: Path | None = None
     client_ca: Path | None = None
@@ -186,6 +194,8 @@ def _value(key: str, value: object, source: str) -> object:
                 raise ConfigError(f"{source}: {name!r} is no name of a variant: use a to z, 0 to 9 and _, and NAME=DIR")
     if key == "triton" and converted is not None and not _is_address(str(converted)):
         raise ConfigError(f"{source}: {value!r} is no address of the form HOST:PORT or unix:/PATH")
+    if key == "otlp_endpoint" and converted is not None and not re.fullmatch(r"https?://[^\s/]+:\d{1,5}/?", converted):
+        raise ConfigError(f"{source}: {value!r} is no URL of the form http://HOST:PORT or https://HOST:PORT")
     return converted
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from benchmarks.sla.report import Report
 
-_ROWS = ("reply", "turn", "chunk", "first_partial", "server", "refusal")
+_ROWS = ("turn", "voice_to_voice", "interruption", "reply", "chunk", "first_partial", "server", "refusal")
 
 
 @click.command()
@@ -44,6 +44,20 @@ _ROWS = ("reply", "turn", "chunk", "first_partial", "server", "refusal")
 @click.option(
     "--questions", type=click.FloatRange(0, 1), default=0.3, show_default=True, help="Share who ask questions."
 )
+@click.option(
+    "--spoken",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    help="Share of those who ask to whom replies are spoken.",
+)
+@click.option(
+    "--interruptions",
+    type=click.FloatRange(0, 1),
+    default=0.2,
+    show_default=True,
+    help="Share of their questions that interrupt the reply before.",
+)
 @click.option("--seed", type=int, default=1, show_default=True, help="Same seed, same conversations.")
 @click.option(
     "--real-time",
@@ -63,6 +77,8 @@ def sla(
     manifest: Path | None,
     listeners: float,
     questions: float,
+    spoken: float,
+    interruptions: float,
     seed: int,
     real_time: bool,
     as_json: bool,
@@ -82,7 +98,7 @@ def sla(
         items = material.read_items(manifest or material.DEMONSTRATION)
     except ValueError as error:
         raise click.ClickException(str(error)) from error
-    mix = scripts.Mix(listeners, questions)
+    mix = scripts.Mix(listeners, questions, spoken, interruptions)
     console = Console(stderr=True)
     reports: list[Report] = []
 

@@ -29,7 +29,9 @@ class Record:
         reference: what was said, all of it.
         transcript: what was understood, all of it.
         reply: end of an utterance to its reply.
-        turn: last speech sample to the reply.
+        turn: last speech sample, as the recording has it, to the reply.
+        voice_to_voice: last speech sample to the first audio of the spoken reply.
+        interruption: first sample of speech over a spoken reply to the end of that reply's audio.
         chunk: sending of a chunk to the transcript that covers it.
         first_partial: beginning of speech to the first transcript.
         server: the server's own count of the reply latency.
@@ -39,6 +41,7 @@ class Record:
         answers: for every question the passage wanted and the one that came.
         utterances: how many were spoken.
         lost: utterances without a reply.
+        cut: utterances that were taken for over before their last sound.
         error: gRPC status, or name of the error, that ended the conversation; None where it was held to its end.
         refusal: how long it took from the attempt to connect until the refusal was told, where it was.
         late_sending: the longest that sending lagged behind the pace of speech.
@@ -48,6 +51,8 @@ class Record:
     transcript: str = ""
     reply: list[float] = field(default_factory=list)
     turn: list[float] = field(default_factory=list)
+    voice_to_voice: list[float] = field(default_factory=list)
+    interruption: list[float] = field(default_factory=list)
     chunk: list[float] = field(default_factory=list)
     first_partial: list[float] = field(default_factory=list)
     server: list[float] = field(default_factory=list)
@@ -57,6 +62,7 @@ class Record:
     answers: list[tuple[str, str]] = field(default_factory=list)
     utterances: int = 0
     lost: int = 0
+    cut: int = 0
     error: str | None = None
     refusal: float | None = None
     late_sending: float = 0.0
@@ -78,9 +84,10 @@ class Caller:
         self._microphone = Microphone(spoken(script))
         self._record = Record()
         self._turn_starts: dict[int, float] = {}
-        self._speech_ends: dict[int, float] = {}
         self._partial_turns: set[int] = set()
-        self._replies: list[tuple[float, str]] = []
+        self._replies: list[tuple[float, float, str]] = []
+        self._first_audio: dict[int, float] = {}
+        self._last_audio: dict[int, float] = {}
         self._texts: list[tuple[int, str]] = []
 
     async def call(self) -> Record:
@@ -99,6 +106,7 @@ class Caller:
                     interim_results=True,
                     documents=documents,
                     reply_budget_seconds=self._reply_budget_seconds,
+                    reply_audio=vivavoce.ReplyVoice() if script.is_answered_aloud else None,
                 )
                 try:
                     async for event in events:
@@ -119,8 +127,11 @@ class Caller:
                 self._note_partial(event, now)
             case vivavoce.Transcript():
                 self._texts.append((event.turn, event.text))
-            case vivavoce.SpeechEnded():
-                self._speech_ends[event.turn] = event.end_seconds
+            case vivavoce.ReplyAudio():
+                self._first_audio.setdefault(event.turn, now)
+                self._last_audio[event.turn] = now
+            case vivavoce.Interrupted(reason=vivavoce.InterruptionReason.SPEECH):
+                self._note_interruption(event.turn, now)
             case vivavoce.Reply():
                 self._note_reply(event, now)
             case _:
@@ -137,31 +148,57 @@ class Caller:
         record = self._record
         if reply.client_latency_seconds is not None:
             record.reply.append(reply.client_latency_seconds)
-        if reply.turn in self._speech_ends:
-            record.turn.append(now - self._microphone.moment_of(self._speech_ends[reply.turn]))
         record.server.append(reply.latency.total_seconds)
         record.overhead.append(overhead_of(reply))
         record.statuses[reply.status.value] = record.statuses.get(reply.status.value, 0) + 1
         record.speculated += reply.speculated
         answer = reply.answer.text if reply.answer else ""
-        self._replies.append((self._turn_starts.get(reply.turn, 0.0), answer))
+        self._replies.append((self._turn_starts.get(reply.turn, 0.0), now, answer))
 
     def _finish(self) -> None:
         """Matches replies with the recordings during which their turns began."""
         self._record.late_sending = self._microphone.late_seconds
         # What comes late, after the text of the next utterance, was not misheard.
         self._record.transcript = " ".join(text for _, text in sorted(self._texts, key=itemgetter(0)))
-        starts = [max(0.0, line.first_sample / RATE_HZ - _WINDOW_SECONDS) for line in self._script.lines]
         got: dict[int, str] = {}
-        for moment, answer in sorted(self._replies):
-            line = bisect_right(starts, moment) - 1
+        replied: dict[int, float] = {}
+        for began_seconds, now, answer in sorted(self._replies):
+            line = self._line_at(began_seconds)
             got[line] = got.get(line) or answer
+            replied[line] = now
+        spoke = {self._line_at(self._turn_starts.get(turn, 0.0)): now for turn, now in self._first_audio.items()}
+        self._note_turns(replied, spoke)
+        starts = self._script.lines
         self._record.lost = sum(index not in got for index in range(len(starts)))
         self._record.answers = [
             (line.item.answer, got.get(index, ""))
             for index, line in enumerate(self._script.lines)
             if line.item.answer is not None and self._script.document is not None
         ]
+
+    def _line_at(self, seconds: float) -> int:
+        """Returns the index of the line during which a turn began; -1 for a turn before the first one."""
+        starts = [max(0.0, line.first_sample / RATE_HZ - _WINDOW_SECONDS) for line in self._script.lines]
+        return bisect_right(starts, seconds) - 1
+
+    def _note_turns(self, replied: dict[int, float], spoke: dict[int, float]) -> None:
+        """Notes how long after each line's last sound it was replied to, for good, and answered aloud."""
+        record = self._record
+        for index, line in enumerate(self._script.lines):
+            ended = self._microphone.moment_of(line.speech_end / RATE_HZ)
+            if index in replied and replied[index] < ended:
+                record.cut += 1
+            elif index in replied:
+                record.turn.append(replied[index] - ended)
+            if index in spoke and spoke[index] >= ended:
+                record.voice_to_voice.append(spoke[index] - ended)
+
+    def _note_interruption(self, turn: int, now: float) -> None:
+        """Notes how long audio of a spoken reply came after somebody began to speak over it."""
+        onsets = (self._microphone.moment_of(line.onset / RATE_HZ) for line in self._script.lines)
+        begun = [onset for onset in onsets if onset <= now]
+        if begun:
+            self._record.interruption.append(max(0.0, self._last_audio.get(turn, 0.0) - begun[-1]))
 
 
 def overhead_of(reply: vivavoce.Reply) -> float:

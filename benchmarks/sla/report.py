@@ -31,8 +31,9 @@ def make_report(result: LoadResult[Record]) -> Report:
 
     Returns:
         ``streams``, ``seconds``, ``utterances`` (of a conversation that was not held, as many as were replied to),
-        ``replies``, ``lost`` (utterances of held conversations without a reply), ``errors`` by code,
-        ``latency_ms`` with ``reply``, ``turn``, ``chunk``, ``first_partial``, ``server``, ``overhead`` and ``refusal``,
+        ``replies``, ``lost`` (utterances of held conversations without a reply), ``cut`` (utterances that were taken
+        for over before their last sound), ``errors`` by code, ``latency_ms`` with ``turn``, ``voice_to_voice``,
+        ``interruption``, ``reply``, ``chunk``, ``first_partial``, ``server``, ``overhead`` and ``refusal``,
         ``statuses``, ``speculated`` (share of replies), ``wer``, ``answer_f1`` (None where nothing was asked),
         ``client_cpu`` (the busiest client process, in cores) and ``client_lag_ms`` (the longest that sending lagged
         behind the pace of speech).
@@ -48,10 +49,13 @@ def make_report(result: LoadResult[Record]) -> Report:
         ),
         "replies": replies,
         "lost": sum(record.lost for record in held),
+        "cut": sum(record.cut for record in records),
         "errors": dict(Counter(record.error for record in records if record.error is not None)),
         "latency_ms": {
-            "reply": percentiles(chain.from_iterable(record.reply for record in records)),
             "turn": percentiles(chain.from_iterable(record.turn for record in records)),
+            "voice_to_voice": percentiles(chain.from_iterable(record.voice_to_voice for record in records)),
+            "interruption": percentiles(chain.from_iterable(record.interruption for record in records)),
+            "reply": percentiles(chain.from_iterable(record.reply for record in records)),
             "chunk": percentiles(chain.from_iterable(record.chunk for record in records)),
             "first_partial": percentiles(chain.from_iterable(record.first_partial for record in records)),
             "server": percentiles(chain.from_iterable(record.server for record in records)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,8 @@ PAUSE_SECONDS = 2.0
 """Mean of the exponentially distributed silence between one recording and the next."""
 _SILENCE_SECONDS = 0.7
 """Silence after a recording, its own included: enough for its utterance to be over before the next one begins."""
+_INTERRUPTION_SECONDS = 1.2
+"""From the last sound of a question to the first of the next one, where that interrupts a reply."""
 _QUIET = 1 / 50
 """What stays below this share of a recording's loudest sample is its silence."""
 _FULL_SCALE = (-32768, 32767)
@@ -38,10 +40,14 @@ class Mix:
     Attributes:
         listeners: share of callers who never speak, 0 to 1; they send the noise of a quiet room.
         questions: share of the speaking ones who ask about a document, 0 to 1; the others give commands.
+        spoken: share of those who ask to whom replies are spoken, 0 to 1.
+        interruptions: share of their questions, 0 to 1, that begin while the reply before may still be spoken.
     """
 
     listeners: float = 0.1
     questions: float = 0.3
+    spoken: float = 0.0
+    interruptions: float = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,19 @@ class Line:
 
     item: Item
     first_sample: int
+
+    @property
+    def onset(self) -> int:
+        """Sample of the caller's stream in which the first sound is."""
+        return self.first_sample + _loud_part(self.item.path)[0]
+
+    @property
+    def speech_end(self) -> int:
+        """One past the sample of the caller's stream in which the last sound is.
+
+        It is read off the recording, whatever a detector of voice would make of it.
+        """
+        return self.first_sample + _loud_part(self.item.path)[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +81,7 @@ class Script:
         document: what questions are about.
         samples: length of the stream.
         seed: of the room's noise.
+        is_answered_aloud: whether replies are spoken.
     """
 
     arrival_seconds: float
@@ -69,6 +89,7 @@ class Script:
     document: Path | None
     samples: int
     seed: int
+    is_answered_aloud: bool = False
 
 
 def write_scripts(items: Sequence[Item], streams: int, seconds: float, mix: Mix, seed: int) -> list[Script]:
@@ -89,11 +110,29 @@ def write_scripts(items: Sequence[Item], streams: int, seconds: float, mix: Mix,
         if item.document is not None:
             about[item.document].append(item)
     scripts = []
+    # Of its own, so that the same seed has the same callers say the same, whether replies are spoken or not.
+    voices = random.Random(seed + 1)
     for kind in kinds:
         document = rng.choice(sorted(about)) if kind == "question" and about else None
         said = [] if kind == "listener" else about[document] if document else commands
-        scripts.append(_script(said, document, seconds, rng))
+        is_answered_aloud = document is not None and voices.random() < mix.spoken
+        script = _script(said, document, seconds, rng)
+        scripts.append(_with_interruptions(script, mix.interruptions, voices) if is_answered_aloud else script)
     return scripts
+
+
+def _with_interruptions(script: Script, share: float, rng: random.Random) -> Script:
+    """Lets some lines begin :data:`_INTERRUPTION_SECONDS` after the last sound of the one before."""
+    lines: list[Line] = []
+    earlier = 0
+    for line in script.lines:
+        moved = Line(line.item, line.first_sample - earlier)
+        if lines and rng.random() < share:
+            begins = lines[-1].speech_end + round(_INTERRUPTION_SECONDS * RATE_HZ)
+            earlier += max(0, moved.onset - begins)
+            moved = Line(line.item, line.first_sample - earlier)
+        lines.append(moved)
+    return replace(script, lines=tuple(lines), is_answered_aloud=True)
 
 
 def _kinds(streams: int, mix: Mix, rng: random.Random) -> list[str]:
@@ -131,10 +170,16 @@ def _end_of(line: Line) -> int:
 @cache
 def _lacking(path: Path) -> int:
     """Counts the samples of silence that a recording's own end lacks."""
+    own = len(samples(path)) - _loud_part(path)[1]
+    return max(0, round(_SILENCE_SECONDS * RATE_HZ) - own)
+
+
+@cache
+def _loud_part(path: Path) -> tuple[int, int]:
+    """Returns the first sample of a recording that is no silence, and one past the last; zeros where all is silence."""
     loudness = np.abs(samples(path).astype(np.int32))
     loud = np.flatnonzero(loudness > _QUIET * loudness.max(initial=0))
-    own = len(loudness) - 1 - loud[-1] if loud.size else len(loudness)
-    return max(0, round(_SILENCE_SECONDS * RATE_HZ) - int(own))
+    return (int(loud[0]), int(loud[-1]) + 1) if loud.size else (0, 0)
 
 
 def spoken(script: Script) -> npt.NDArray[np.int16]:

@@ -234,7 +234,8 @@ class Client:
             )
         except grpc.aio.AioRpcError as error:
             raise error_from_rpc(error, server.target) from error
-        return replace(reply_event(response.reply), client_latency_seconds=time.monotonic() - asked)
+        seconds = time.monotonic() - asked
+        return replace(reply_event(response.reply), client_latency_seconds=seconds, turn_latency_seconds=seconds)
 
     def say(
         self,

@@ -158,6 +158,9 @@ class Reply:
     """The dates, times, durations, amounts and numbers of the utterance, in the order of the text."""
     speech_text: str = ""
     """What is spoken of the reply, if `reply_audio` asked for speech; "" where nothing is."""
+    turn_latency_seconds: float | None = None
+    """From the moment in which this side sent the last sound of speech, or the typed turn, to the arrival of the reply:
+    what a person waits. None where that moment is not known. Where speech ends is the server's finding."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the reply as a line of the command's `--json` has it; times are in milliseconds."""
@@ -171,6 +174,7 @@ class Reply:
             "status": self.status.value,
             "latency_ms": _latency_ms(self.latency),
             "turn": self.turn,
+            "turn_ms": None if self.turn_latency_seconds is None else _milliseconds(self.turn_latency_seconds),
             "speculated": self.speculated,
             "overran": [stage.value for stage in self.overran],
         }

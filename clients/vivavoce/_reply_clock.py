@@ -77,6 +77,14 @@ class ReplyClock:
                 self._note_last_sound(reply.turn, completed)
         return moment - completed if completed is not None and completed <= moment else None
 
+    def turn_seconds(self, reply: Reply, moment: float) -> float | None:
+        """Returns how long after the last sound, or the typed turn, `reply` arrived; None where it is unknown.
+
+        To be asked after `latency_seconds`.
+        """
+        sounded = self._last_sounds.get(reply.turn)
+        return moment - sounded if sounded is not None and sounded <= moment else None
+
     def first_audio_seconds(self, audio: ReplyAudio, moment: float) -> float | None:
         """Returns how long after the last sound of speech, or the typed turn, the reply's first audio arrived.
 

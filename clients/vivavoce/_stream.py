@@ -150,7 +150,13 @@ class Stream:
             case GoingAway():
                 self.leaving, self._said_since_leaving = event.reason, False
             case Reply():
-                return replace(event, client_latency_seconds=self._clock.latency_seconds(event, arrival.moment))
+                client_latency_seconds = self._clock.latency_seconds(event, arrival.moment)
+                turn_latency_seconds = self._clock.turn_seconds(event, arrival.moment)
+                return replace(
+                    event,
+                    client_latency_seconds=client_latency_seconds,
+                    turn_latency_seconds=turn_latency_seconds,
+                )
             case ReplyAudio():
                 return replace(event, first_audio_seconds=self._clock.first_audio_seconds(event, arrival.moment))
         return event

@@ -18,6 +18,7 @@ from pipelines.session.config import ConversationConfig
 from pipelines.session.hearing import Hearing
 from pipelines.session.intake import Intake
 from pipelines.session.judging import PauseJudge
+from pipelines.session.observer import ObservedConversation
 from pipelines.session.outbox import Outbox
 from pipelines.session.reply_speech import ReplySpeech
 from pipelines.session.turn_models import ModelsByTurn
@@ -73,19 +74,18 @@ class Conversation:
         stages: StageRegistry = SHIPPED_STAGES,
         name: str = "",
     ) -> None:
-        self.name = name
-        self.outbox = Outbox(self._told)
+        self.name, self.recognized_samples = name, 0
+        self.outbox = Outbox(lambda: self._workload.precedence.end(self))
         self.last_failure: ModelError | None = None
-        self.recognized_samples = 0
         self._workload = workload or Workload()
-        self._precedence = self._workload.precedence
-        self._config = config
+        self._loop = asyncio.get_running_loop()
+        self._observed = ObservedConversation(self._workload.observer, name, self._loop.time)
+        self._config, self._stages = config, stages
         self._models = ModelsByTurn(models, config.variants)
         self._decoder = AudioDecoder(config.audio_format) if config.audio_format else None
         self._intake = Intake(voice)
-        settings = dataclasses.replace(
-            config.turns, stages=stages.plan(config), alternatives=config.recognition.alternatives
-        )
+        alternatives = config.recognition.alternatives
+        settings = dataclasses.replace(config.turns, stages=stages.plan(config), alternatives=alternatives)
         self._state = State.initial(settings)
         self._hearing = Hearing(
             self._intake,
@@ -97,20 +97,21 @@ class Conversation:
         )
         self._segments = Segments(
             self._transcribed,
-            self._recognition_failed,
+            lambda segment, error: self._failed(0, ASR, error, events.RecognitionFailed(segment, str(error))),
             self._hearing.progressed,
             config.recognition,
-            self._precedence.wait,
+            self._workload.precedence.wait,
             self._workload.bulk if config.is_bulk else None,
             self._recognition_recovers,
         )
-        self._stages = stages
-        self._running = StageRunner(self._dispatch, self._stage_failed)
-        self._pause_judge = PauseJudge(self._dispatch, partial(self._workload.observer.judged, name))
-        self._loop = asyncio.get_running_loop()
+        self._running = StageRunner(
+            self._dispatch, lambda error, event: self._failed(event.turn, event.stage, error, event), self._observed.ran
+        )
+        self._pause_judge = PauseJudge(self._dispatch, self._observed.judged)
         self._timers = TurnTimers(lambda turn: self._dispatch(events.DeadlinePassed(turn)))
         bulk = self._workload.bulk
         self.speech = ReplySpeech(config, models, bulk, self.outbox, lambda: self._state, self._dispatch, self._failed)
+        self.speech.on_first_audio = self._observed.spoke
 
     @property
     def phase(self) -> str:
@@ -192,7 +193,7 @@ class Conversation:
         self._pause_judge.cancel()
         self.speech.cancel_all()
         self.outbox.finish()
-        self._told()
+        self._workload.precedence.end(self)
 
     async def close(self) -> None:
         """Gives up what is under way and waits until every sequence is ended. May be called twice.
@@ -261,7 +262,7 @@ class Conversation:
             case effects.Emit(message):
                 self._emit(message)
             case effects.CountSpeculation(fate):
-                self._workload.observer.speculated(self.name, fate)
+                self._observed.speculated(fate)
             case effects.Finish():
                 self.outbox.finish()
             case speech_effects.SpeechEffect():
@@ -271,15 +272,12 @@ class Conversation:
         if isinstance(message, Reply):
             self._timers.cancel(message.turn)
             message = dataclasses.replace(message, model_versions=self._models.versions(message.turn))
-            self._workload.observer.replied(self.name, message, self._state.settings, self._loop.time())
         elif isinstance(message, SpeechBegan):
             self._hearing.speech_began()
         if isinstance(message, Reply) or (isinstance(message, Transcript) and message.is_final):
-            self._precedence.begin(self)
+            self._workload.precedence.begin(self)
+        self._observed.told(message, self._state.settings)
         self.outbox.put(message)
-
-    def _told(self) -> None:
-        self._precedence.end(self)
 
     def _recognition_options(self) -> RecognitionOptions:
         """Returns what is asked of recognition, with the hints of the engine for intents that serves now."""
@@ -287,21 +285,16 @@ class Conversation:
         return with_engine_hints(options, self._models.hints) if self._config.engine_hints else options
 
     def _transcribed(self, segment: int, hypothesis: Hypothesis) -> None:
+        self._observed.recognized(self._state.turn_of(segment), hypothesis.timing)
         self._dispatch(events.Transcribed(segment, hypothesis))
-
-    def _recognition_failed(self, segment: int, error: ModelError) -> None:
-        self._failed(0, ASR, error, events.RecognitionFailed(segment, str(error)))
 
     def _recognition_recovers(self, segment: int, is_back: bool) -> None:
         resumed = events.RecognitionResumed(segment, self._loop.time())
         self._dispatch(resumed if is_back else events.RecognitionLost(segment))
 
-    def _stage_failed(self, error: ModelError, event: events.StageFailed) -> None:
-        self._failed(event.turn, event.stage, error, event)
-
     def _failed(self, turn: int, stage: str, error: ModelError, event: events.Event) -> None:
         self.last_failure = error
-        self._workload.observer.failed(self.name, turn, stage, error)
+        self._observed.failed(turn, stage, error)
         self._dispatch(event)
 
     def _run_stage(self, effect: effects.RunStage) -> None:

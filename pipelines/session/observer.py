@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pipelines.messages import Reply
+from pipelines.stages.registry import ASR
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pipelines.errors import ModelError
-    from pipelines.messages import Reply
+    from pipelines.messages import Message
+    from pipelines.models.ports import Timing
     from pipelines.turns.effects import SpeculationFate
     from pipelines.turns.state import TurnSettings
 
@@ -31,6 +35,15 @@ class TurnObserver:
 
     def judged(self, conversation: str, probability: float | None, latency_seconds: float) -> None:
         """A pause was judged: how probably the turn is over, None where the model did not answer in time."""
+
+    def told(self, conversation: str, message: Message, now_seconds: float) -> None:
+        """A message other than audio goes out at ``now_seconds`` on the conversation's clock; replies too."""
+
+    def ran(self, conversation: str, turn: int, stage: str, timing: Timing | None, now_seconds: float) -> None:
+        """A stage has finished, whether a reply uses it or not; ``timing`` is None where nothing was computed."""
+
+    def spoke(self, conversation: str, turn: int, now_seconds: float) -> None:
+        """The first audio of a spoken reply goes out."""
 
 
 class TurnObservers(TurnObserver):
@@ -58,3 +71,63 @@ class TurnObservers(TurnObserver):
         """See :class:`TurnObserver`."""
         for observer in self._observers:
             observer.judged(conversation, probability, latency_seconds)
+
+    def told(self, conversation: str, message: Message, now_seconds: float) -> None:
+        """See :class:`TurnObserver`."""
+        for observer in self._observers:
+            observer.told(conversation, message, now_seconds)
+
+    def ran(self, conversation: str, turn: int, stage: str, timing: Timing | None, now_seconds: float) -> None:
+        """See :class:`TurnObserver`."""
+        for observer in self._observers:
+            observer.ran(conversation, turn, stage, timing, now_seconds)
+
+    def spoke(self, conversation: str, turn: int, now_seconds: float) -> None:
+        """See :class:`TurnObserver`."""
+        for observer in self._observers:
+            observer.spoke(conversation, turn, now_seconds)
+
+
+class ObservedConversation:
+    """Tells an observer of one conversation, with its name and by its clock.
+
+    Args:
+        observer: is told.
+        name: of the conversation; "" for one without.
+        clock: the conversation's, in seconds.
+    """
+
+    def __init__(self, observer: TurnObserver, name: str, clock: Callable[[], float]) -> None:
+        self._observer, self._name, self._clock = observer, name, clock
+
+    def speculated(self, fate: SpeculationFate) -> None:
+        """See :class:`TurnObserver`."""
+        self._observer.speculated(self._name, fate)
+
+    def told(self, message: Message, settings: TurnSettings) -> None:
+        """A message other than audio goes out."""
+        now = self._clock()
+        if isinstance(message, Reply):
+            self._observer.replied(self._name, message, settings, now)
+        self._observer.told(self._name, message, now)
+
+    def recognized(self, turn: int, timing: Timing) -> None:
+        """The recognizer has answered, often without having computed anything."""
+        if timing.compute_seconds > 0:
+            self.ran(turn, ASR, timing)
+
+    def ran(self, turn: int, stage: str, timing: Timing | None) -> None:
+        """See :class:`TurnObserver`."""
+        self._observer.ran(self._name, turn, stage, timing, self._clock())
+
+    def failed(self, turn: int, stage: str, error: ModelError) -> None:
+        """See :class:`TurnObserver`."""
+        self._observer.failed(self._name, turn, stage, error)
+
+    def judged(self, probability: float | None, latency_seconds: float) -> None:
+        """See :class:`TurnObserver`."""
+        self._observer.judged(self._name, probability, latency_seconds)
+
+    def spoke(self, turn: int, now_seconds: float) -> None:
+        """See :class:`TurnObserver`."""
+        self._observer.spoke(self._name, turn, now_seconds)

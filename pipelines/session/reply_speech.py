@@ -54,6 +54,7 @@ class _SpokenReply:
     flowing: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
     sent_seconds: float = 0.0
+    is_heard: bool = False
 
 
 class ReplySpeech:
@@ -67,6 +68,9 @@ class ReplySpeech:
         state: returns the state of the conversation's machine.
         on_event: called with what becomes of them.
         on_failure: called with the turn that cannot be spoken, the name of the stage, why, and the event for it.
+
+    Attributes:
+        on_first_audio: called with the turn and the time when the first audio of a reply goes out.
     """
 
     def __init__(
@@ -82,6 +86,7 @@ class ReplySpeech:
         self._voice, self._variant = config.reply_voice, config.variants.get(TTS)
         self._models, self._bulk, self._outbox = models, bulk, outbox
         self._state, self._on_event, self._on_failure = state, on_event, on_failure
+        self.on_first_audio: Callable[[int, float], None] = lambda *_: None
         self._loop = asyncio.get_running_loop()
         self._spoken: dict[int, _SpokenReply] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -221,6 +226,9 @@ class ReplySpeech:
     ) -> None:
         """Hands a piece, which reaches up to ``end``, on to the caller."""
         start, now = spoken.sent_seconds, self._loop.time()
+        if encoded and not spoken.is_heard:
+            spoken.is_heard = True
+            self.on_first_audio(spoken.turn, now)
         *most, last = [*parts(encoded)] or [b""]
         for part in most:
             self._outbox.put(ReplyAudio(spoken.turn, part, start))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pipelines.load.bulk import BulkGate
     from pipelines.models.ports import Models
     from pipelines.session.config import ConversationConfig
+    from pipelines.session.observer import TurnObserver
     from pipelines.stages.registry import StageRegistry
 
 
@@ -23,13 +24,16 @@ async def answer_typed(
     models: Models,
     bulk: BulkGate | None = None,
     stages: StageRegistry = SHIPPED_STAGES,
+    observer: TurnObserver | None = None,
 ) -> Reply:
     """Understands and answers ``text``, with what is ready inside the budget; bulk work behind ``bulk`` waits for it.
+
+    An ``observer`` hears of it as of a turn of a conversation without a name.
 
     Raises:
         ModelError: every stage failed.
     """
-    conversation = Conversation(config, models, None, Workload(bulk), stages)
+    conversation = Conversation(config, models, None, Workload(bulk, observer), stages)
     try:
         await conversation.add_text(text)
         await conversation.half_close()

@@ -16,8 +16,8 @@ from pipelines.unexpected_errors import MISTAKE, log_mistake
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pipelines.models.ports import TurnModels
-    from pipelines.stages.registry import Stage, StageRequest
+    from pipelines.models.ports import Timing, TurnModels
+    from pipelines.stages.registry import Stage, StageOutput, StageRequest
 
 logger = logging.getLogger(__name__)
 
@@ -28,14 +28,16 @@ class StageRunner:
     Args:
         on_event: called with each output of a stage, with its end, and when its model was lost and is back.
         on_failure: called with why a stage failed, and the event for the turn.
+        observe: called with the turn, the stage and what it cost, when a stage has finished.
     """
 
     def __init__(
         self,
         on_event: Callable[[events.StageYielded | events.StageFinished | events.StageLost | events.StageResumed], None],
         on_failure: Callable[[ModelError, events.StageFailed], None],
+        observe: Callable[[int, str, Timing | None], None] = lambda *_: None,
     ) -> None:
-        self._on_event, self._on_failure = on_event, on_failure
+        self._on_event, self._on_failure, self._observe = on_event, on_failure, observe
         self._tasks: dict[tuple[int, int, str], asyncio.Task[None]] = {}
 
     def start(self, stage: Stage, turn: int, speculation: int, request: StageRequest, models: TurnModels) -> None:
@@ -63,12 +65,12 @@ class StageRunner:
 
     async def _run(self, stage: Stage, turn: int, speculation: int, request: StageRequest, models: TurnModels) -> None:
         key = (turn, speculation, stage.name)
-        recovery, is_over = Recovery(), False
+        recovery = Recovery()
+        output: StageOutput | None = None
         try:
-            while not is_over:
+            while output is None:
                 try:
-                    await self._run_once(stage, key, request, models)
-                    is_over = True
+                    output = await self._run_once(stage, key, request, models)
                 except ModelError as error:
                     if not recovery.may_follow(error):
                         raise
@@ -79,16 +81,18 @@ class StageRunner:
         except ModelError as error:
             self._on_failure(error, events.StageFailed(*key, str(error)))
         else:
+            self._observe(turn, stage.name, output.timing)
             self._on_event(events.StageFinished(*key))
 
     async def _run_once(
         self, stage: Stage, key: tuple[int, int, str], request: StageRequest, models: TurnModels
-    ) -> None:
-        has_output = False
+    ) -> StageOutput:
+        """Runs a stage and tells of its outputs; returns the last one."""
+        output: StageOutput | None = None
         async for output in stage.run(request, models):
-            has_output = True
             self._on_event(events.StageYielded(*key, output))
-        assert has_output, f"stage {stage.name} ended without an output"
+        assert output is not None, f"stage {stage.name} ended without an output"
+        return output
 
     def _forget(self, key: tuple[int, int, str], task: asyncio.Task[None]) -> None:
         del self._tasks[key]

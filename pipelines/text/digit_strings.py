@@ -57,6 +57,18 @@ _MIN_CODE_DIGITS = 3
 """Digits that are one number behind a word such as "code" or "room"."""
 _GROUPED_IN_FOURS = 4
 
+_SPELLED = frozenset((*_DIGITS, *_TEENS, *_TENS, *_TIMES))
+_MIN_SPELLED_WORDS = 3
+_HALVES_OF_THE_DAY = (["a", "m"], ["p", "m"])
+
+
+def ends_in_spelling(text: str) -> bool:
+    """Whether the last three words of ``text`` are digits, small numbers or letters, so that more may follow."""
+    words = re.findall(r"[^\W_]+", text.lower())[-_MIN_SPELLED_WORDS:]
+    if len(words) < _MIN_SPELLED_WORDS or words[-2:] in _HALVES_OF_THE_DAY:
+        return False
+    return all(word in _SPELLED or word.isdigit() or len(word) == 1 for word in words)
+
 
 def write_digit_strings(text: str) -> str:
     """Writes the strings of digits of an English text in figures; all else stays as it is."""

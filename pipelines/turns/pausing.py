@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.messages import SpeechPaused, SpeechResumed
 from pipelines.models.turn_end_port import MAX_JUDGED_SECONDS
+from pipelines.text.digit_strings import ends_in_spelling
 from pipelines.turns.effects import CancelJudgement, Emit, JudgePause
 from pipelines.turns.turn import Pause
 from pipelines.vad.voice_activity import WINDOW_SAMPLES
@@ -24,13 +25,18 @@ if TYPE_CHECKING:
 
     Step = tuple[State, tuple[Effect, ...]]
 
-SPECULATION_WINDOWS = 6
-"""Windows of silence (0.19 s) after which the recognizer is asked for all it has."""
+SPECULATION_WINDOWS = 5
+"""Windows of silence (0.16 s) after which the recognizer is asked for all it has."""
 
 JUDGED_WINDOWS = (SPECULATION_WINDOWS, 12, 22)
-"""Windows of silence (0.19, 0.38 and 0.7 s) after which the model is asked."""
+"""Windows of silence (0.16, 0.38 and 0.7 s) after which the model is asked."""
 
 MAX_JUDGED_SAMPLES = round(MAX_JUDGED_SECONDS * MODEL_RATE_HZ)
+
+
+MAX_SPELLING_PROBABILITY = 0.45
+"""How probable it is at most that a turn is over which ends in digits or letters: people pause between their groups,
+and only the speaker knows how many there are."""
 
 
 def stop_after(state: State) -> int | None:
@@ -79,6 +85,8 @@ def take_judgement(state: State, probability: float | None) -> Step:
     pause = replace(state.speaking.pause, awaited=False)
     if probability is None:
         return replace(state, speaking=replace(state.speaking, pause=pause)), ()
+    if ends_in_spelling(state.speaking.text):
+        probability = min(probability, MAX_SPELLING_PROBABILITY)
     pause = replace(pause, probability=probability, told=state.speaking.text)
     turn = replace(state.speaking, pause=pause)
     state = replace(state, speaking=turn)

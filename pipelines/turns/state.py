@@ -168,6 +168,10 @@ class State(Struct, frozen=True):
         """Returns the turn with this number, which is not done."""
         return next(turn for turn in self.turns if turn.number == number)
 
+    def turn_of(self, segment: int) -> int:
+        """Returns the number of the turn that a segment is part of; 0 where that turn is done."""
+        return next((turn.number for turn in self.turns if any(it.number == segment for it in turn.segments)), 0)
+
     def with_turn(self, turn: Turn) -> State:
         """Returns the state with ``turn`` where it belongs: speaking, or ending."""
         if self.speaking is not None and self.speaking.number == turn.number:

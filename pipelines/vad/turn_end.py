@@ -29,8 +29,8 @@ class Patience(enum.Enum):
 
 
 SILENCES: Final[Mapping[Patience, Sequence[tuple[float, float]]]] = {
-    Patience.EAGER: ((0.0, 1.2), (0.1, 0.7), (0.4, 0.4), (0.75, 0.256), (0.95, 0.192), (1.0, 0.192)),
-    Patience.NORMAL: ((0.0, 1.8), (0.1, 1.2), (0.3, 0.8), (0.6, 0.5), (0.85, 0.352), (0.95, 0.256), (1.0, 0.192)),
+    Patience.EAGER: ((0.0, 1.2), (0.1, 0.7), (0.4, 0.35), (0.7, 0.224), (0.85, 0.192), (1.0, 0.192)),
+    Patience.NORMAL: ((0.0, 1.8), (0.1, 1.2), (0.3, 0.8), (0.6, 0.45), (0.8, 0.288), (0.9, 0.224), (1.0, 0.192)),
     Patience.PATIENT: ((0.0, 3.0), (0.05, 2.5), (0.2, 1.8), (0.5, 1.1), (0.8, 0.7), (0.95, 0.448), (1.0, 0.32)),
 }
 """Silence in seconds that ends a turn which is over with such a probability; between two points it falls evenly.

@@ -71,6 +71,10 @@ class CapacityWatch:
         """Speakers that can be answered in time."""
         return self._limit.speakers if self._limit is not None else self._unmeasured
 
+    def utilization(self) -> float:
+        """Returns the speakers now as a share of :attr:`limit`; above 1 where there are more."""
+        return self._open.speakers(0) / self.limit
+
     @property
     def measured(self) -> bool:
         """Whether the machine was measured."""

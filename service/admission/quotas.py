@@ -39,10 +39,12 @@ class Quotas:
 
     Attributes:
         refused: how many calls were refused because their principal had enough already.
+        audio_seconds: audio that all principals together have sent.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.refused = 0
+        self.audio_seconds = 0.0
         self._clock = clock
         self._conversations: collections.Counter[str] = collections.Counter()
         self._recordings: collections.Counter[str] = collections.Counter()
@@ -99,6 +101,7 @@ class Quotas:
 
     def charge_audio(self, seconds: float) -> None:
         """Counts audio of the current principal."""
+        self.audio_seconds += seconds
         principal = current_principal()
         rate = principal.limits.audio_seconds_per_minute
         if rate is None:

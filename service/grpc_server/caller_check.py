@@ -8,7 +8,9 @@ import grpc
 from grpc_health.v1 import health_pb2
 
 from service.grpc_server.errors import reported_to
+from service.grpc_server.load_report import load_trailer, reporting
 from service.security.principal import acting_for
+from service.telemetry.call_observer import CallObserver, telling
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -31,10 +33,19 @@ class CallerCheck(grpc.aio.ServerInterceptor):
 
     Args:
         authenticator: decides who calls.
+        observer: hears of the calls.
+        utilization: returns how busy the service is, 1 for all that it can, for reports to balancers; None for none.
     """
 
-    def __init__(self, authenticator: Authenticator) -> None:
+    def __init__(
+        self,
+        authenticator: Authenticator,
+        observer: CallObserver | None = None,
+        utilization: Callable[[], float] | None = None,
+    ) -> None:
         self._authenticator = authenticator
+        self._utilization = utilization
+        self._observer = observer or CallObserver()
         self._checked: dict[str, Handler] = {}
 
     async def intercept_service(
@@ -51,33 +62,42 @@ class CallerCheck(grpc.aio.ServerInterceptor):
         handler = await continuation(details)
         if handler is None:
             return None
-        checked = self._check(handler)
+        checked = self._check(details.method, handler)
         self._checked[details.method] = checked
         return checked
 
-    def _check(self, handler: Handler) -> Handler:
+    def _check(self, name: str, handler: Handler) -> Handler:
         serializers = (handler.request_deserializer, handler.response_serializer)
         if handler.stream_unary:
-            return grpc.stream_unary_rpc_method_handler(self._for_principal(handler.stream_unary), *serializers)
+            return grpc.stream_unary_rpc_method_handler(self._for_principal(name, handler.stream_unary), *serializers)
         if handler.stream_stream:
-            return grpc.stream_stream_rpc_method_handler(self._for_principal(handler.stream_stream), *serializers)
+            stream = self._for_principal(name, handler.stream_stream)
+            return grpc.stream_stream_rpc_method_handler(stream, *serializers)
         raise NotImplementedError("the check stands before the message gate, whose methods take streams")
 
-    def _for_principal(self, method: Method) -> Method:
+    def _for_principal(self, name: str, method: Method) -> Method:
         async def answer(requests: AsyncIterator[Any], context: Context) -> Any:  # noqa: ANN401 - any response
-            async with reported_to(context):
-                principal = self._authenticator.authenticate(_authorization(context), _certificate_name(context))
-            with acting_for(principal):
-                return await method(requests, context)
+            metadata = _metadata(context)
+            observed = self._observer.serving(name, metadata)
+            with telling(self._observer), reporting(self._utilization), observed:
+                async with reported_to(context):
+                    token = metadata.get("authorization")
+                    principal = self._authenticator.authenticate(token, _certificate_name(context))
+                with acting_for(principal):
+                    response = await method(requests, context)
+                if trailer := load_trailer():
+                    context.set_trailing_metadata(trailer)
+                return response
 
         return answer
 
 
-def _authorization(context: Context) -> str | None:
-    """Returns the header that holds the caller's token; None where there is none."""
-    metadata = context.invocation_metadata() or ()
-    found = next((value for key, value in metadata if key == "authorization"), None)
-    return found.decode("latin-1") if isinstance(found, bytes) else found
+def _metadata(context: Context) -> dict[str, str]:
+    """Returns what the caller sent ahead, of a key that came more than once the first value."""
+    found: dict[str, str] = {}
+    for key, value in context.invocation_metadata() or ():
+        found.setdefault(key, value.decode("latin-1") if isinstance(value, bytes) else value)
+    return found
 
 
 def _certificate_name(context: Context) -> str | None:

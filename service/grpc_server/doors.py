@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from grpc_health.v1 import health
 
+    from service.telemetry.call_observer import CallObserver
+
 logger = logging.getLogger(__name__)
 
 _ADMIN_CONNECTIONS = 32
@@ -39,6 +41,8 @@ class Doors:
         host: address to listen on, or ``unix:/path``.
         port: port to listen on; 0 for one that the kernel chooses.
         authenticator: decides who calls; None: everybody may.
+        observer: hears of the calls of all servers but that of those who manage models.
+        utilization: returns how busy the service is, for reports to balancers; None for no reports.
         credentials: makes what TLS needs, anew for each server; None for no TLS. Those who
             manage models have a socket that is theirs alone.
 
@@ -53,10 +57,12 @@ class Doors:
         port: int,
         authenticator: Authenticator | None = None,
         credentials: Callable[[], grpc.ServerCredentials] | None = None,
+        observer: CallObserver | None = None,
+        utilization: Callable[[], float] | None = None,
     ) -> None:
         self.address, self.port = host, port
         self._host = host
-        self._check = CallerCheck(authenticator or Authenticator())
+        self._check = CallerCheck(authenticator or Authenticator(), observer, utilization)
         self._make_credentials = credentials
         self._servers: list[grpc.aio.Server] = []
         self._connections = raise_file_limit()

@@ -17,17 +17,23 @@ from google.rpc import error_details_pb2, status_pb2
 
 from pipelines.errors import ErrorKind, ModelError, ReportedError
 from pipelines.unexpected_errors import MISTAKE, log_mistake
+from service.grpc_server.load_report import load_trailer
+from service.security.principal import current_principal
+from service.telemetry.call_observer import Refusal, current_call_observer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
     from google.protobuf.message import Message
 
+    from service.security.principal import Principal
+
     Context = grpc.aio.ServicerContext[Message, Message]
 
 logger = logging.getLogger(__name__)
 
 DOMAIN = "vivavoce"
+_MAX_LOGGED_NAME = 64
 _DETAILS_KEY = "grpc-status-details-bin"
 _CODES = {
     ErrorKind.INVALID_INPUT: grpc.StatusCode.INVALID_ARGUMENT,
@@ -55,19 +61,29 @@ async def reported_to(context: Context) -> AsyncIterator[None]:
         yield
     except Exception as error:  # noqa: BLE001 - each becomes a status
         answer = _answer(error)
-        _log(error, answer)
-        trailer = ((_DETAILS_KEY, _rich_status(answer).SerializeToString()),)
+        principal = current_principal()
+        _log(error, answer, principal)
+        current_call_observer().refused(Refusal(answer.code.name, answer.reason, principal.kind))
+        trailer = ((_DETAILS_KEY, _rich_status(answer).SerializeToString()), *load_trailer())
         await context.abort(answer.code, answer.message, trailing_metadata=trailer)
 
 
-def _log(error: Exception, answer: _Answer) -> None:
-    """Logs what is no fault of the caller."""
+def _log(error: Exception, answer: _Answer, principal: Principal) -> None:
+    """Logs why a call ends with an error; the message stays with the caller, for it may quote what he sent."""
     if answer.code is not grpc.StatusCode.INTERNAL:
-        return
-    if isinstance(error, ModelError):
+        who = "a caller" if principal.kind == "anonymous" else _printable(principal)
+        fields = {"code": answer.code.name, "reason": answer.reason}
+        logger.warning("%s was refused: %s, %s", who, *fields.values(), extra={"fields": fields})
+    elif isinstance(error, ModelError):
         logger.error("a call failed because a model did: %s", error)
     else:
         log_mistake(logger, "a call failed", error)
+
+
+def _printable(principal: Principal) -> str:
+    """Returns a principal's name as a line of the log may hold it: JWTs bring what they like."""
+    name = principal.name[:_MAX_LOGGED_NAME]
+    return name if name.isprintable() else ascii(name)
 
 
 def _answer(error: Exception) -> _Answer:

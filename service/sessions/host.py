@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pipelines.models.contracts import EngineRegistry
     from pipelines.models.ports import Models
     from pipelines.session.config import ConversationConfig
+    from pipelines.session.observer import TurnObserver
     from pipelines.stages.registry import StageRegistry
     from pipelines.vad.voice_activity import SileroModel, VoiceActivity
     from service.admission.admission import Admission
@@ -39,6 +40,7 @@ class SessionHost:
         stages: what is made of a turn's text.
         engines: the engines that serve, of whose variants callers choose.
         speculates: whether replies are worked out during the trailing silence.
+        typed_observer: hears of typed turns outside of conversations.
     """
 
     models: Models
@@ -50,6 +52,7 @@ class SessionHost:
     stages: StageRegistry = SHIPPED_STAGES
     engines: EngineRegistry = SHIPPED
     speculates: bool = True
+    typed_observer: TurnObserver | None = None
 
     @property
     def workload(self) -> Workload:

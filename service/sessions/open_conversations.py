@@ -12,6 +12,7 @@ from pipelines.load.workload import Workload
 from pipelines.messages import AwayReason
 from service.admission.capacity import NEWCOMER, SpeechShare
 from service.refusals import SHUTTING_DOWN, NotReadyError
+from service.telemetry.log_context import about
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -45,12 +46,18 @@ class OpenConversations:
         number = next(self._numbers)
         self._streams[number] = _Stream(conversations, whole=whole)
         try:
-            yield
+            with about(conversations[0].name if conversations else ""):
+                yield
         finally:
             del self._streams[number]
             for conversation in conversations:
                 conversation.abandon()
             await asyncio.gather(*(conversation.close() for conversation in conversations))
+
+    @property
+    def count(self) -> int:
+        """Streams whose conversations are held."""
+        return len(self._streams)
 
     def observe(self, seconds: float) -> None:
         """Takes in how much was said in the last ``seconds``, since the call before."""

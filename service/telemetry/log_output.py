@@ -9,33 +9,25 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import copy
 import logging
 import os
 import re
 import threading
 import time
-import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from service.telemetry.log_context import log_context
+from service.telemetry.log_formats import FORMAT, MAX_LINE_BYTES, ServiceFormatter
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import TracebackType
-    from typing import TypeAlias
-
-    ExcInfo: TypeAlias = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 STDERR = 2
 """The file descriptor of standard error."""
 
-FORMAT = "%(asctime)s %(levelname)-7s %(name)s  %(message)s"
-
 MAX_WAITING_BYTES = 1 << 20
 """Log that waits to be written; what comes while so much waits is dropped and counted."""
-
-MAX_LINE_BYTES = 16_384
-"""The rest of a longer record is left out."""
 
 MAX_REPEATS = 5
 """Records of one kind that are written within :data:`REPEAT_SECONDS`; the others are counted."""
@@ -57,6 +49,7 @@ class LineWriter:
         descriptor: where to; a write to it may block for ever.
         max_waiting_bytes: see :data:`MAX_WAITING_BYTES`.
         on_tick: called about once a second, from the thread.
+        plain: makes a line of a sentence.
     """
 
     def __init__(
@@ -64,10 +57,12 @@ class LineWriter:
         descriptor: int,
         max_waiting_bytes: int = MAX_WAITING_BYTES,
         on_tick: Callable[[], None] = lambda: None,
+        plain: Callable[[str], str] = str,
     ) -> None:
         self._descriptor = descriptor
         self._max_waiting_bytes = max_waiting_bytes
         self._on_tick = on_tick
+        self._plain = plain
         self._lines: collections.deque[bytes] = collections.deque()
         self._waiting_bytes = 0
         self._dropped = 0
@@ -104,7 +99,7 @@ class LineWriter:
                 dropped, self._dropped = self._dropped, 0
                 ended = self._closed and not block
             if dropped:
-                block += f"{dropped} lines of the log were dropped because nobody read it\n".encode()
+                block += self._plain(f"{dropped} lines of the log were dropped because nobody read it").encode() + b"\n"
             with contextlib.suppress(OSError):  # the other end of the pipe is closed, or the disk is full
                 self._write(block)
             with self._changed:
@@ -167,46 +162,36 @@ class Repeats:
         return [(kind.last, kind.count - MAX_REPEATS) for kind in kinds if kind.count > MAX_REPEATS]
 
 
-class ServiceFormatter(logging.Formatter):
-    """Formats exceptions without their messages, which might hold what callers said."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the text of a record."""
-        # Formatters keep the text of an exception in the record, where one of another handler may have left its own.
-        own = copy.copy(record)
-        own.exc_text = None
-        return super().format(own)
-
-    def formatException(self, ei: ExcInfo) -> str:  # noqa: N802 - named by logging
-        """Return the calls that led to an exception, and its kind."""
-        kind, _, calls = ei
-        return "".join(traceback.format_tb(calls)) + (kind.__qualname__ if kind else "")
-
-
 class LogHandler(logging.Handler):
     """Hands records to a :class:`LineWriter`.
 
     Args:
         descriptor: where the log goes.
-        log_format: of a record; see :class:`logging.Formatter`.
+        formatter: makes lines of records.
     """
 
-    def __init__(self, descriptor: int, log_format: str = FORMAT) -> None:
+    def __init__(self, descriptor: int, formatter: ServiceFormatter) -> None:
         super().__init__()
-        self.setFormatter(ServiceFormatter(log_format))
+        self.setFormatter(formatter)
+        self._formatter = formatter
         self._repeats = Repeats()
-        self._writer = LineWriter(descriptor, on_tick=self._sum_up)
+        self._writer = LineWriter(descriptor, on_tick=self._sum_up, plain=formatter.plain)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record, unless enough like it were written."""
         try:
+            # Here and not later: records that are counted are told by another thread.
+            record.context = log_context()
             if self._repeats.admit(record):
-                self.write(self.format(record))
+                self._put(self.format(record))
         except Exception:  # noqa: BLE001 - a record that cannot be formatted must not end what logs it
             self.handleError(record)
 
     def write(self, text: str) -> None:
         """Write a line that is no record."""
+        self._put(self._formatter.plain(text))
+
+    def _put(self, text: str) -> None:
         self._writer.put(text.encode(errors="backslashreplace")[:MAX_LINE_BYTES] + b"\n")
 
     def close(self) -> None:
@@ -218,13 +203,13 @@ class LogHandler(logging.Handler):
     def _sum_up(self, *, every: bool = False) -> None:
         for last, count in self._repeats.take_due(every=every):
             record = logging.makeLogRecord(last.__dict__ | {"exc_info": None, "exc_text": None})
-            self.write(f"{self.format(record)} (and {count} more like it within {REPEAT_SECONDS:g} s)")
+            self._put(self._formatter.repeated(record, count, REPEAT_SECONDS))
 
 
 @contextlib.contextmanager
-def logging_to(descriptor: int, level: int | str, log_format: str = FORMAT) -> Iterator[LogHandler]:
+def logging_to(descriptor: int, level: int | str, formatter: ServiceFormatter | None = None) -> Iterator[LogHandler]:
     """Log to a file descriptor while the body runs, without ever waiting for its reader."""
-    handler = LogHandler(descriptor, log_format)
+    handler = LogHandler(descriptor, formatter or ServiceFormatter(FORMAT))
     root = logging.getLogger()
     before = root.level
     root.addHandler(handler)

@@ -27,6 +27,10 @@ class TurnLog(TurnObserver):
         """How many speculations had which fate, as text."""
         return ", ".join(f"{self._fates[fate]} {fate.value}" for fate in SpeculationFate)
 
+    def sum_up(self, refused: int) -> None:
+        """Logs what was counted while the service ran, and how many callers there was no room for."""
+        logger.info("speculations: %s; callers refused for want of room: %d", self.speculations, refused)
+
     def speculated(self, conversation: str, fate: SpeculationFate) -> None:  # noqa: ARG002
         """See :class:`TurnObserver`."""
         self._fates[fate] += 1
@@ -41,4 +45,13 @@ class TurnLog(TurnObserver):
                 reply.status.value,
                 1000 * (now_seconds - reply.ended_at_seconds),
                 " (speculated)" if reply.speculated else "",
+                extra={
+                    "fields": {
+                        "conversation": conversation,
+                        "turn": reply.turn,
+                        "status": reply.status.value,
+                        "reply_ms": round(1000 * (now_seconds - reply.ended_at_seconds)),
+                        "speculated": reply.speculated,
+                    }
+                },
             )

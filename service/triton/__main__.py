@@ -15,6 +15,7 @@ from pathlib import Path
 from pipelines.models.shipped import SHIPPED
 from pipelines.models.triton import TritonClient
 from service.app import DEFAULT_MODEL_REPOSITORY
+from service.telemetry.log_formats import ServiceFormatter
 from service.telemetry.log_output import STDERR, logging_to
 from service.triton.installation import TritonNotInstalledError
 from service.triton.process import TritonProcess
@@ -59,7 +60,7 @@ async def _until_ready(address: str) -> None:
 
 
 def _main() -> int:
-    with logging_to(STDERR, logging.WARNING, "%(levelname)s %(name)s  %(message)s"):
+    with logging_to(STDERR, logging.WARNING, ServiceFormatter("%(levelname)s %(name)s  %(message)s")):
         try:
             return asyncio.run(_run(Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT_MODEL_REPOSITORY))
         except (OSError, TritonNotInstalledError) as error:

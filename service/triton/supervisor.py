@@ -34,17 +34,21 @@ class TritonSupervisor:
     Args:
         model_repository: what Triton serves.
         run: where its socket is.
+        metrics: whether it tells its statistics on a loopback port.
 
     Attributes:
         starts: how often it was started.
+        restarts: how many times it was started again after it had ended by itself.
 
     Raises:
         TritonNotInstalledError: there is no Triton to start.
         FileNotFoundError: there is no such model repository.
     """
 
-    def __init__(self, model_repository: Path, run: RunFolder) -> None:
+    def __init__(self, model_repository: Path, run: RunFolder, *, metrics: bool = False) -> None:
         check_startable(model_repository)
+        self.restarts = 0
+        self._metrics = metrics
         self._model_repository = model_repository
         self._run_folder = run
         self._process: TritonProcess | None = None
@@ -55,6 +59,11 @@ class TritonSupervisor:
     def address(self) -> str:
         """Address of the gRPC endpoint, the same after every restart."""
         return self._run_folder.address
+
+    @property
+    def metrics_url(self) -> str | None:
+        """Where the Triton that runs tells its statistics; None where it tells none. A restart changes the port."""
+        return self._process.metrics_url if self._process is not None else None
 
     def restart(self, verdict: str) -> None:
         """Has a Triton started again that runs, but cannot do its work any more. May be called again meanwhile.
@@ -107,6 +116,7 @@ class TritonSupervisor:
                 if restarts > _MAX_RESTARTS:
                     raise TritonGaveUpError(f"Triton ended {restarts} times in a row, the last time by this: {reason}")
                 logger.error("Triton ended with status %d and is started again", status)
+                self.restarts += 1
                 # The first time nothing speaks against an attempt at once: callers wait.
                 await asyncio.sleep(_FIRST_PAUSE_SECONDS * 2 ** (restarts - 1) if restarts > 1 else 0)
         finally:
@@ -128,7 +138,9 @@ class TritonSupervisor:
         self._verdict = None
         self.starts += 1
         try:
-            self._process = await TritonProcess.start(self._model_repository, models(), self._run_folder)
+            self._process = await TritonProcess.start(
+                self._model_repository, models(), self._run_folder, metrics=self._metrics
+            )
         except OSError as error:
             # No memory or no room on the disk: there may be some at the next attempt.
             logger.error("Triton could not be started: %s", error)  # noqa: TRY400 - the sentence says all

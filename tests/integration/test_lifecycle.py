@@ -154,7 +154,7 @@ def test_triton_alone_says_what_it_lacks(tmp_path: Path, exists: bool):
     ("arguments", "reason"),
     [
         (["--model-repository", "/nowhere"], "no model repository"),
-        (["--host", "203.0.113.7"], "cannot listen"),
+        (["--host", "203.0.113.7", "--insecure"], "cannot listen"),
     ],
 )
 def test_a_service_that_cannot_start_says_why(arguments: list[str], reason: str):

@@ -34,6 +34,7 @@ _EXTRAS_OF_SERVER = {
     "intents": "serve",
     "optimize": "train",
     "serve": "serve",
+    "token": "serve",
     "train": "train",
     "tune": "serve,bench",
 }

@@ -104,6 +104,8 @@ def _status(reply: Reply) -> str:
 
 def _time(reply: Reply, budget_seconds: float) -> str:
     parts = [f"{milliseconds(reply.latency.total_seconds)} of {milliseconds(budget_seconds)}"]
+    if reply.turn_latency_seconds is not None:
+        parts.insert(0, f"{milliseconds(reply.turn_latency_seconds)} after the last sound")
     if reply.client_latency_seconds is not None:
         parts.append(f"{milliseconds(reply.client_latency_seconds)} seen from here")
     if reply.speculated:

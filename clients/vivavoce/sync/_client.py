@@ -14,8 +14,8 @@ from vivavoce._client import DEFAULT_TARGET
 from vivavoce._client import connect as connect_async
 from vivavoce._config import AudioFormat, Document, Endpointing, PhraseHints
 from vivavoce._speech_types import SPEECH_AUDIO, Pronunciation
-from vivavoce._spoken_requests import cancel_request, playback_request
 from vivavoce.sync._background import background
+from vivavoce.sync._controls import Controls
 from vivavoce.sync._exchange import Exchange
 from vivavoce.sync._speech import chunks
 
@@ -65,7 +65,7 @@ def connect(
     return Client(connect_async(target, tls=tls, token=token, **seconds))
 
 
-class Conversation(Iterator["Event"]):
+class Conversation(Controls, Iterator["Event"]):
     """One conversation: an iterator over its events, made by `Client.converse`.
 
     Iteration may stop and go on. The conversation ends with its last event, with `close`, with the block of a `with`
@@ -73,7 +73,7 @@ class Conversation(Iterator["Event"]):
     """
 
     def __init__(self, exchange: Exchange) -> None:
-        self._exchange = exchange
+        super().__init__(exchange)
         weakref.finalize(self, exchange.close_soon).atexit = False
 
     def __enter__(self) -> Self:
@@ -116,14 +116,6 @@ class Conversation(Iterator["Event"]):
             VivavoceError: The conversation has failed, in one of its kinds.
         """
         return self._exchange.take(timeout_seconds)
-
-    def send_playback(self, turn: int, position_seconds: float, *, finished: bool = False) -> None:
-        """Tells how far a spoken reply was played; see `vivavoce.Conversation.send_playback`."""
-        self._exchange.tell(playback_request(turn, position_seconds, finished=finished))
-
-    def cancel_reply(self, turn: int = 0) -> None:
-        """Stops a spoken reply; see `vivavoce.Conversation.cancel_reply`."""
-        self._exchange.tell(cancel_request(turn))
 
     def close(self) -> None:
         """Ends the conversation, whatever it is doing. May be called several times, and from any thread."""

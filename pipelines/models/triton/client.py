@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tritonclient.utils import InferenceServerException
 
 from pipelines.errors import ModelDeadError, ModelError, ModelUnavailableError
+from pipelines.models.trace_context import trace_headers
 from pipelines.models.triton.control import TritonControl
 from pipelines.models.triton.failures import (
     LATE,
@@ -155,6 +156,7 @@ class TritonClient(TritonControl):
             sequence_end=end,
             client_timeout=_REQUEST_TIMEOUT_SECONDS,
             parameters=self._parameters(due),
+            headers=trace_headers(),
         )
         return await self._unless_lost(model, asyncio.create_task(self._answer(model, call)))
 

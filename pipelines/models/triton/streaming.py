@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import grpc.aio
 from tritonclient.utils import InferenceServerException
 
+from pipelines.models.trace_context import trace_headers
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
@@ -40,7 +42,9 @@ class StreamedResponses:
             InferenceServerException: Triton refuses, fails or cannot be reached.
         """
         try:
-            stream = self._client.stream_infer(self._requests(), stream_timeout=timeout_seconds)
+            stream = self._client.stream_infer(
+                self._requests(), stream_timeout=timeout_seconds, headers=trace_headers()
+            )
             async for result, error in stream:
                 if error is not None:
                     raise error

@@ -18,6 +18,7 @@ _TOKEN = re.compile(
     r"|\d+(?:st|nd|rd|th)\b"
     r"|\d+"
     r"|[ap]\.\s?m\.?(?![^\W\d_])"
+    r"|to-(?:day|morrow|night)\b"
     r"|[^\W\d_]+(?:['\u2019][^\W\d_]+)*"
     r"|[^\s\w]",
     re.IGNORECASE,
@@ -29,6 +30,10 @@ _SPELLINGS = {
     "noontime": "noon",
     "midday": "noon",
     "centigrade": "celsius",
+    # As recognizers write that have learned from old books.
+    "to-day": "today",
+    "to-morrow": "tomorrow",
+    "to-night": "tonight",
 }
 
 

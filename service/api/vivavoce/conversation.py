@@ -80,7 +80,8 @@ class ConversationServicer:
                 converters.to_ask_config(request), variants=host.check_variants(request.variants, "variants")
             )
             async with host.admission.typed_turn():
-                reply = await answer_typed(config, request.text, host.models, host.workload.bulk, host.stages)
+                bulk, observer = host.workload.bulk, host.typed_observer
+                reply = await answer_typed(config, request.text, host.models, bulk, host.stages, observer)
             return pb.AskResponse(reply=to_reply(reply, loop.time()))
 
     async def _first_config(self, requests: AsyncIterator[pb.ConverseRequest]) -> pb.ConversationConfig:

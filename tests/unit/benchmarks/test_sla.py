@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 
 import numpy as np
@@ -24,9 +25,12 @@ from tests.virtual_time import Clock
 from vivavoce import (
     Answer,
     EndReason,
+    Interrupted,
+    InterruptionReason,
     Latency,
     Overloaded,
     Reply,
+    ReplyAudio,
     ReplyStatus,
     SpeechBegan,
     SpeechEnded,
@@ -199,7 +203,39 @@ async def test_chunks_are_timed_from_their_sending_and_speech_from_its_own_momen
     after_the_first_chunk = (script.samples - CHUNK) / RATE_HZ
     assert record.chunk == pytest.approx([after_the_first_chunk - 0.1])
     assert record.first_partial == pytest.approx([after_the_first_chunk + 0.07])
-    assert record.turn == pytest.approx([after_the_first_chunk + 0.09])
+    last_sound_seconds = script.lines[0].speech_end / RATE_HZ
+    assert record.turn == pytest.approx([after_the_first_chunk + 0.1 - last_sound_seconds])
+    assert record.cut == 0
+
+
+async def test_spoken_replies_are_timed_from_the_last_sound_and_interruptions_from_the_first(monkeypatch):
+    clock = Clock(100.0)
+
+    async def pass_seconds(seconds: float) -> None:
+        clock.seconds += seconds
+
+    monkeypatch.setattr(pace_module.asyncio, "sleep", pass_seconds)
+    monkeypatch.setattr(pace_module.time, "monotonic", clock)
+    events = [
+        SpeechBegan(1, 0.0),
+        make_reply(1),
+        ReplyAudio(1, b"", 0.0, is_last=False),
+        ReplyAudio(1, b"", 0.2, is_last=False),
+        Interrupted(1, 0.1, "", InterruptionReason.SPEECH),
+    ]
+    script = spoken(0)
+    record = await call(monkeypatch, script, events)
+    arrived = (script.samples - CHUNK) / RATE_HZ + 0.1
+    assert record.voice_to_voice == pytest.approx([arrived - script.lines[0].speech_end / RATE_HZ])
+    assert record.interruption == pytest.approx([arrived - script.lines[0].onset / RATE_HZ])
+
+
+@pytest.mark.usefixtures("_instant")
+async def test_a_reply_before_the_last_sound_is_a_cut(monkeypatch):
+    script = spoken(0)
+    monkeypatch.setattr(type(script.lines[0]), "speech_end", property(lambda line: 10_000 * RATE_HZ))
+    record = await call(monkeypatch, script, [SpeechBegan(1, 0.0), make_reply(1)])
+    assert (record.cut, record.turn, record.lost) == (1, [], 0)
 
 
 @pytest.mark.usefixtures("_instant")
@@ -215,6 +251,20 @@ async def test_an_onset_told_with_the_window_before_belongs_to_its_line(monkeypa
 async def test_a_reply_to_noise_is_none_to_what_is_said_later(monkeypatch):
     record = await call(monkeypatch, spoken(5 * RATE_HZ), [SpeechBegan(1, 1.0), make_reply(1)])
     assert record.lost == 1
+
+
+def test_some_who_ask_are_answered_aloud_and_interrupt():
+    silent = write_scripts(ITEMS, 8, 60, Mix(listeners=0, questions=1.0), 1)
+    aloud = write_scripts(ITEMS, 8, 60, Mix(listeners=0, questions=1.0, spoken=1.0, interruptions=0.5), 1)
+    assert [[line.item for line in script.lines] for script in silent] == [
+        [line.item for line in script.lines] for script in aloud
+    ]
+    assert all(script.is_answered_aloud for script in aloud)
+    assert not any(script.is_answered_aloud for script in silent)
+    pairs = [pair for script in aloud for pair in itertools.pairwise(script.lines)]
+    gaps = [(after.onset - before.speech_end) / RATE_HZ for before, after in pairs]
+    assert sum(gap == pytest.approx(1.2, abs=0.01) for gap in gaps) > len(gaps) / 4
+    assert min(gaps) > 0.6
 
 
 def result(*records: Record) -> LoadResult[Record]:

@@ -66,6 +66,7 @@ def test_converse_prints_one_object_a_line(service: FakeService, recording: Path
     }  # fmt: skip
     reply = printed[-1]
     assert 0 <= reply.pop("client_ms") < 5_000  # type: ignore[operator]
+    assert reply.pop("turn_ms") is None, "the fake ends the turn by no silence of its own"
     assert reply == REPLY | {"file": str(recording)}
 
 

@@ -23,6 +23,7 @@ WHOLE = vivavoce.Reply(
     latency=vivavoce.Latency(0.0123, (vivavoce.StageLatency(vivavoce.Stage.ASR, 0.001, 0.0204),)),
     speculated=True,
     client_latency_seconds=0.01534,
+    turn_latency_seconds=0.3414,
     model_versions={"asr": 1},
     request_id="a",
 )
@@ -104,6 +105,7 @@ DICTS = [
             "status": "PARTIAL",
             "latency_ms": {"asr": 21.4, "nlu": None, "qa": None, "total": 12.3},
             "turn": 2,
+            "turn_ms": 341.4,
             "speculated": True,
             "overran": ["NLU"],
             "client_ms": 15.3,

@@ -39,6 +39,14 @@ def test_silence_that_the_server_tells_counts_in_place_of_the_stop_window() -> N
     assert clock.latency_seconds(_reply(1), moment=1.35) == pytest.approx(0.05)
 
 
+def test_a_turn_counts_from_the_last_sound() -> None:
+    clock = _clock_after(20)
+    clock.speech_ended(SpeechEnded(1, 1.024, EndReason.SILENCE, silence_seconds=0.224))  # It lies in the 11th chunk.
+
+    assert clock.turn_seconds(_reply(1), moment=1.35) == pytest.approx(0.25)
+    assert clock.turn_seconds(_reply(2), moment=1.35) is None
+
+
 def test_an_end_on_the_border_of_a_chunk_belongs_to_that_chunk() -> None:
     clock = _clock_after(20, stop_window_seconds=0.8)
     clock.speech_ended(SpeechEnded(1, 0.8, EndReason.SILENCE))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.load.workload import Workload
 from pipelines.messages import Interrupted, Message, Reply, ReplyAudio
 from pipelines.models.ports import AnswerSpan, IntentPrediction, Timing
 from pipelines.session.config import ConversationConfig
@@ -76,9 +77,10 @@ class SpokenSession:
     def __init__(self, models: SpeakingModels, script: Sequence[tuple[float, float]], **chosen: object) -> None:
         document = chosen.pop("document", GUIDE)
         voice = chosen.pop("voice", ReplyVoice())
+        workload = Workload(observer=chosen.pop("observer", None))
         config = ConversationConfig(PCM, TurnSettings(**chosen), (Document("guide", document),), reply_voice=voice)
         self.models = models
-        self.conversation = Conversation(config, models, ScriptedVoice(*script))
+        self.conversation = Conversation(config, models, ScriptedVoice(*script), workload, name="kitchen")
         self.came: list[tuple[float, Message]] = []
         self._loop = asyncio.get_running_loop()
         self.reads = asyncio.Event()

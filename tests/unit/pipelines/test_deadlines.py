@@ -15,7 +15,7 @@ def test_a_speculation_is_of_use_until_the_silence_and_the_budget_are_over():
     driver = Driver(budget_seconds=0.25)
     driver.speak(1)
     driver.pause(0.2)
-    assert text_due(driver.state, driver.segment, 5.0) == pytest.approx(5.0 + 0.6 - 0.192 + 0.25, abs=0.01)
+    assert text_due(driver.state, driver.segment, 5.0) == pytest.approx(5.0 + 0.6 - 0.16 + 0.25, abs=0.01)
     assert stages_due(driver.state, 1, 5.0) == text_due(driver.state, driver.segment, 5.0)
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from pipelines.text.digit_strings import write_digit_strings
+from pipelines.text.digit_strings import ends_in_spelling, write_digit_strings
 from pipelines.text.itn import inverse_normalize
 
 
@@ -61,3 +61,22 @@ async def test_numbers_said_in_pairs_and_versions_are_whole(spoken: str, written
 )
 def test_other_numbers_are_left_to_the_grammars(text: str):
     assert write_digit_strings(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("My phone number is five, five, five", True),
+        ("five, eight, six, seven.", True),
+        ("My name is spelled S M I", True),
+        ("room 4 0 7", True),
+        ("it is double five two", True),
+        ("Wake me up at seven thirty a.m.", False),
+        ("at seven thirty", False),
+        ("Turn on the light.", False),
+        ("two one", False),
+        ("", False),
+    ],
+)
+def test_digits_and_letters_at_the_end_may_go_on(text: str, expected: bool):
+    assert ends_in_spelling(text) is expected

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.messages import EndReason, Reply, SpeechEnded, SpeechPaused, SpeechResumed, Status, Transcript
-from pipelines.turns import effects, events, listening
+from pipelines.turns import effects, events, listening, pausing
 from pipelines.turns.listening import HARD_LIMIT
 from pipelines.vad.endpointing import EndpointingConfig
 from pipelines.vad.turn_end import EndpointingMode, Patience
@@ -162,7 +162,7 @@ def test_where_silence_decides_no_pause_is_judged():
 def test_a_judgement_is_awaited_from_the_pause_on_and_no_longer_than_it_takes():
     talk = Talk()
     talk.speak(1)
-    talk.pause(0.16)
+    talk.pause(0.128)
     assert not talk.state.awaits_judgement
     talk.pause(0.032)
     assert talk.state.awaits_judgement, "its text is awaited"
@@ -286,3 +286,16 @@ def test_the_final_text_is_that_of_the_last_pause_unless_speech_resumed_came_bet
             case Transcript(turn, text, is_final=True):
                 assert paused.get(turn, text) == text
     assert all(judged.count(pause) <= 3 for pause in judged)
+
+
+def test_who_tells_a_number_is_given_time_between_its_groups():
+    talk = Talk()
+    asked = talk.said_then_paused("My phone number is five, five, five")
+    fresh = talk.judge(asked, 0.97)
+    (paused,) = emitted(fresh, SpeechPaused)
+    assert paused.probability == pausing.MAX_SPELLING_PROBABILITY
+    assert not emitted(fresh, SpeechEnded)
+    talk.pause(0.3)
+    assert talk.state.speaking is not None
+    talk.pause(0.4)
+    assert talk.state.speaking is None

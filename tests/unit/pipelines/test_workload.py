@@ -76,7 +76,7 @@ def reply(seconds: float, *, status: Status = Status.COMPLETE, speculated: bool 
     [
         (reply(0.15), 0.5),
         (reply(0.15, asr=0.1, nlu=0.05, qa=0.09), 0.19 / 0.3),
-        (reply(0.006, speculated=True, asr=0.2, nlu=0.1), 0.3 / 0.716),
+        (reply(0.006, speculated=True, asr=0.2, nlu=0.1), 0.3 / 0.748),
         (reply(0.29, status=Status.PARTIAL), 1.0),
         (reply(0.6), 2.0),
     ],

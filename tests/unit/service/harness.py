@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import grpc
 import numpy as np
 
+from pipelines.load.workload import Workload
 from service.admission.admission import Admission, RecordingMemory
 from service.api.registry import SHIPPED_APIS
 from service.api.riva.handlers import MAX_RECORDING_BYTES
@@ -30,6 +31,9 @@ from vivavoce.v1 import conversation_pb2_grpc
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
     from typing import Self
+
+    from pipelines.session.observer import TurnObserver
+    from service.telemetry.call_observer import CallObserver
 
 SPEECH = np.zeros(1600, "<i2").tobytes()
 """A tenth of a second; the fake voice decides whether it is speech."""
@@ -66,8 +70,10 @@ def _server(
     max_message_bytes: int,
     authenticator: Authenticator | None,
     credentials: Callable[[], grpc.ServerCredentials] | None,
+    observer: CallObserver | None,
+    utilization: Callable[[], float] | None,
 ) -> tuple[grpc.aio.Server, str]:
-    interceptors = [CallerCheck(authenticator or Authenticator()), MessageGate(FirstMessages())]
+    interceptors = [CallerCheck(authenticator or Authenticator(), observer, utilization), MessageGate(FirstMessages())]
     server = grpc.aio.server(options=server_options(64, max_message_bytes), interceptors=interceptors)
     address, _ = listen(server, "127.0.0.1", 0, credentials() if credentials else None)
     return server, address
@@ -99,12 +105,17 @@ class Harness:
         models: FakeModels | None = None,
         authenticator: Authenticator | None = None,
         credentials: Callable[[], grpc.ServerCredentials] | None = None,
+        observer: CallObserver | None = None,
+        turn_observer: TurnObserver | None = None,
+        typed_observer: TurnObserver | None = None,
+        utilization: Callable[[], float] | None = None,
     ) -> AsyncIterator[Self]:
         admission = Admission(max_conversations)
         if ready:
             admission.open()
-        server, address = _server(MAX_RECEIVED_BYTES, authenticator, credentials)
-        recordings_server, recordings_address = _server(MAX_RECORDING_BYTES, authenticator, credentials)
+        checks = (authenticator, credentials, observer, utilization)
+        server, address = _server(MAX_RECEIVED_BYTES, *checks)
+        recordings_server, recordings_address = _server(MAX_RECORDING_BYTES, *checks)
         async with (
             grpc.aio.insecure_channel(address) as channel,
             grpc.aio.insecure_channel(recordings_address) as recordings,
@@ -112,6 +123,7 @@ class Harness:
             memory = RecordingMemory(MAX_RECORDING_BYTES, admission.quotas)
             harness = cls(channel, recordings, admission, address, memory=memory)
             harness.models = models or harness.models
+            harness.open_conversations = OpenConversations(Workload(observer=turn_observer))
             limits = Limits(idle_seconds, grace_seconds, idle_seconds, longest_seconds, turn_seconds)
             host = SessionHost(
                 harness.models,
@@ -121,6 +133,7 @@ class Harness:
                 harness.open_conversations,
                 harness.memory,
                 speculates=speculates,
+                typed_observer=typed_observer,
             )
             for api in (make_api(host) for make_api in SHIPPED_APIS):
                 server.add_generic_rpc_handlers(tuple(api.handlers.values()))

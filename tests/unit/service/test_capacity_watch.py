@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 class FakeConversation:
     recognized_samples: int = 0
     closed: bool = False
+    name: str = ""
 
     def abandon(self) -> None:
         pass

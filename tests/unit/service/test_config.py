@@ -62,6 +62,10 @@ def test_every_key_can_be_set_in_the_environment():
         "jwt_audience": "vivavoce",
         "limits": f"conversations=4{os.pathsep}audio_seconds_per_minute=90.5",
         "insecure": "false",
+        "log_format": "json",
+        "metrics_port": "9090",
+        "otlp_endpoint": "https://collector.example:4317",
+        "load_reports": "true",
     }
     assert set(values) == set(KEYS)
     config = load_config({}, {f"VIVAVOCE_{key.upper()}": value for key, value in values.items()})
@@ -76,6 +80,10 @@ def test_every_key_can_be_set_in_the_environment():
         longest_minutes=60,
         real_time=True,
         log_level="DEBUG",
+        log_format="json",
+        metrics_port=9090,
+        otlp_endpoint="https://collector.example:4317",
+        load_reports=True,
         tls_cert=Path("/cert.pem"),
         tls_key=Path("/key.pem"),
         client_ca=Path("/ca.pem"),

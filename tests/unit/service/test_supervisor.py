@@ -44,7 +44,7 @@ class Starts:
         self.count = 0
         self._broken = broken
 
-    async def __call__(self, *_: object) -> Ending:
+    async def __call__(self, *_: object, **__: object) -> Ending:
         self.count += 1
         if self.count in self._broken:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -64,9 +64,11 @@ def test_who_has_served_is_started_again_a_few_times(
             return served and start.count == 1
 
         monkeypatch.setattr(supervisor.TritonProcess, "start", start)
+        kept = TritonSupervisor(tmp_path, Mock())
         with pytest.raises(TritonGaveUpError, match=rf"{message}(.|\n)*out of memory"):
-            await TritonSupervisor(tmp_path, Mock()).run(tuple, on_lost)
+            await kept.run(tuple, on_lost)
         assert start.count == starts
+        assert kept.restarts == starts - 1
 
     virtual_time.run(main())
 
@@ -86,7 +88,7 @@ def test_who_cannot_do_his_work_any_more_is_started_again(tmp_path: Path, monkey
     async def main() -> None:
         started: asyncio.Queue[Running] = asyncio.Queue()
 
-        async def start(*_: object) -> Running:
+        async def start(*_: object, **__: object) -> Running:
             process = Running()
             await started.put(process)
             return process
@@ -164,7 +166,7 @@ def test_a_start_that_comes_to_nothing_is_ended_and_counted(tmp_path: Path, monk
     async def main() -> None:
         started: list[float] = []
 
-        async def start(*_: object) -> Hanging:
+        async def start(*_: object, **__: object) -> Hanging:
             started.append(asyncio.get_running_loop().time())
             return Hanging()
 
@@ -185,7 +187,7 @@ def test_what_serves_is_left_alone_however_long(tmp_path: Path, monkeypatch: pyt
     async def main() -> None:
         running = Hanging()
 
-        async def start(*_: object) -> Hanging:
+        async def start(*_: object, **__: object) -> Hanging:
             return running
 
         monkeypatch.setattr(supervisor.TritonProcess, "start", start)
@@ -206,7 +208,7 @@ def test_a_triton_with_a_process_that_can_work_no_more_is_started_again(
         loop = asyncio.get_running_loop()
         started: list[float] = []
 
-        async def start(*_: object) -> Hanging:
+        async def start(*_: object, **__: object) -> Hanging:
             started.append(loop.time())
             return Hanging(None if len(started) == 2 else ASR_IS_STOPPED)
 
@@ -246,7 +248,7 @@ def test_a_model_is_mended_and_triton_started_again_only_where_that_is_not_possi
         started: list[Losing] = []
         mended: list[str] = []
 
-        async def start(*_: object) -> Losing:
+        async def start(*_: object, **__: object) -> Losing:
             started.append(Losing() if started else Losing(**lost))
             return started[-1]
 

@@ -51,6 +51,17 @@ def test_values_stand_where_they_were_said(text: str, values: list[tuple[str, st
     assert [(text[value.start : value.end], value.value) for value in find_values(text, NOW)] == values
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Wake me up at seven thirty to-morrow morning.", "2026-11-27T07:30:00+01:00"),
+        ("To-night at nine.", "2026-11-26T21:00:00+01:00"),
+    ],
+)
+def test_old_spellings_are_read(text: str, value: str):
+    assert is_right(text, "date_time", value)
+
+
 def test_a_time_without_half_of_the_day_tells_the_other_one():
     (value,) = find_values("at five", NOW)
     assert (value.value, value.alternative) == ("05:00", "17:00")

@@ -20,8 +20,8 @@ from service.security.principal import Principal, PrincipalLimits
 from service.security.tls import server_credentials
 from service.security.tls_files import TlsFiles
 from service.security.watched_file import CHECK_SECONDS, UnusableFileError
+from tests.certificates import Authority, Pair
 from tests.unit.service.harness import Harness
-from tests.unit.service.security.certificates import Authority, Pair
 
 SECRET = "vv_secret"
 

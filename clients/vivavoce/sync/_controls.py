@@ -1,0 +1,29 @@
+"""What a caller tells beside what is said, without asyncio."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vivavoce._spoken_requests import cancel_request, playback_request
+
+if TYPE_CHECKING:
+    from vivavoce.sync._exchange import Exchange
+
+
+class Controls:
+    """Hands controls on to the background loop.
+
+    Args:
+        exchange: Leads there.
+    """
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+
+    def send_playback(self, turn: int, position_seconds: float, *, finished: bool = False) -> None:
+        """Tells how far a spoken reply was played; see `vivavoce.Conversation.send_playback`."""
+        self._exchange.tell(playback_request(turn, position_seconds, finished=finished))
+
+    def cancel_reply(self, turn: int = 0) -> None:
+        """Stops a spoken reply; see `vivavoce.Conversation.cancel_reply`."""
+        self._exchange.tell(cancel_request(turn))

@@ -1,0 +1,33 @@
+"""The trace that work is done for, as W3C's Trace Context has it, on its way to the model server."""
+
+from __future__ import annotations
+
+import contextlib
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_TRACEPARENT: ContextVar[str | None] = ContextVar("traceparent", default=None)
+
+
+def current_traceparent() -> str | None:
+    """Returns ``version-trace_id-span_id-flags``; None where nothing is traced."""
+    return _TRACEPARENT.get()
+
+
+@contextlib.contextmanager
+def traced_by(traceparent: str | None) -> Iterator[None]:
+    """Says, while the body runs, what work is done for."""
+    token = _TRACEPARENT.set(traceparent)
+    try:
+        yield
+    finally:
+        _TRACEPARENT.reset(token)
+
+
+def trace_headers() -> dict[str, str] | None:
+    """Returns the headers of a request that is made now; None where nothing is traced."""
+    traceparent = _TRACEPARENT.get()
+    return None if traceparent is None else {"traceparent": traceparent}
