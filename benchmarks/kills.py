@@ -33,6 +33,9 @@ SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
 EARLIEST, LATEST = 0.2, 0.8
 """Shares of an utterance between which its kill falls."""
 
+KILLS_OF_A_SERVICE = 5
+"""A service gives up at the sixth end of its Triton within five minutes."""
+
 MAX_SECONDS = 90.0
 _BUDGET_SECONDS = 1.0
 
@@ -173,11 +176,14 @@ async def _measure(
 @click.option("--out", type=click.Path(path_type=Path), default=None, help="Default: results/kills-OF-HOW.json.")
 def main(of: str, how: str, count: int, seed: int, out: Path | None) -> None:
     """Kill processes in the middle of utterances; keep what was found."""
-    with (
-        tempfile.TemporaryDirectory() as directory,
-        listening([*SERVE, "--max-conversations", "8"], Path(directory, "log.txt")) as (process, address),
-    ):
-        trials = asyncio.run(_measure(process.pid, address, of, how, count, seed))
+    trials: list[tuple[str, Heard, Heard]] = []
+    while len(trials) < count:
+        with (
+            tempfile.TemporaryDirectory() as directory,
+            listening([*SERVE, "--max-conversations", "8"], Path(directory, "log.txt")) as (process, address),
+        ):
+            kills = min(KILLS_OF_A_SERVICE, count - len(trials))
+            trials += asyncio.run(_measure(process.pid, address, of, how, kills, seed + len(trials)))
     command = f"python -m benchmarks.kills --of {of} --how {how} --count {count} --seed {seed}"
     print(keep(out or RESULTS / f"kills-{of}-{how}.json", command, summary(trials)))
 
