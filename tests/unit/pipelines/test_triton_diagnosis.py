@@ -171,10 +171,14 @@ async def test_deadlines_are_those_of_tritons_clock():
         client = TritonClient(address)
         due = asyncio.get_running_loop().time() + 1.0
         await client.infer("qa", [], due=due)
-        await client.compare_clocks("qa", lambda: client.infer("qa", [], due=due))
+        # On a busy machine an answer may come before it is counted, which tells nothing.
+        for _ in range(10):
+            await client.compare_clocks("qa", lambda: client.infer("qa", [], due=due))
+            if client.clock.ahead_seconds:
+                break
         await client.infer("qa", [], due=due)
         await client.close()
-    before, during, after = fake.deadlines_us
+    before, during, *_, after = fake.deadlines_us
     assert abs(before - during) < 1_000, "nothing is known of the clock before the answer"
     assert abs((after - before) / 1e6 - 3_600) < 5
 
