@@ -18,10 +18,7 @@ An error says what kind it is, and no transport's code: each API maps the kinds 
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, ClassVar
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+from typing import ClassVar
 
 
 class ErrorKind(enum.Enum):
@@ -98,15 +95,9 @@ class RolloutRefusedError(PipelineError):
 
 
 class ModelError(PipelineError):
-    """A model did not do its work.
-
-    Attributes:
-        recovery: waits until the model serves again, where its process or the model server was lost; None: nothing was
-            lost, or nobody brings it back.
-    """
+    """A model did not do its work."""
 
     reason = "MODEL_FAILED"
-    recovery: Callable[[], Awaitable[None]] | None = None
 
 
 class ModelDeadError(ModelError):

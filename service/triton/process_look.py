@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import re
@@ -10,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Container, Mapping
 
 _STAT = re.compile(rb"^(?P<pid>\d+) \(.*\) (?P<state>\S) \d+ (?P<group>\d+) ", re.DOTALL)
 _INSTANCE = re.compile(r"(?P<model>\S+)_\d+_\d+$")
-_AILING = {"Z": "has ended", "T": "is stopped"}
+_ENDED, _STOPPED = "Z", "T"
 _SERVER = "tritonserver"
 
 
@@ -31,29 +30,10 @@ class SeenProcess:
     model: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Ailment:
-    """What is wrong with a process.
-
-    Attributes:
-        text: the sentence that says it.
-        model: the model that it runs; None: it is Triton itself.
-    """
-
-    text: str
-    model: str | None
-
-
-def look(group: int, known: Iterable[int] | None = None) -> dict[int, SeenProcess]:
-    """Returns the processes of a group by their ids; the group is Triton's, whose id it has.
-
-    Args:
-        group: its id.
-        known: ids of those that are looked at; None: all, which takes several milliseconds.
-    """
+def look(group: int) -> dict[int, SeenProcess]:
+    """Returns the processes of a group by their ids; the group is Triton's, whose id it has."""
     found = {}
-    names = filter(str.isdigit, os.listdir("/proc")) if known is None else map(str, known)  # noqa: PTH208 - thousands
-    for name in names:
+    for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 - a machine may have thousands
         with contextlib.suppress(OSError):
             stat = _STAT.match(_read(f"/proc/{name}/stat"))
             if stat and int(stat["group"]) == group:
@@ -72,21 +52,17 @@ def _read(path: str) -> bytes:
 
 
 class ProcessWatch:
-    """Tells from one look to the next which process can work no more, of each process once.
+    """Tells from one look to the next which process can work no more.
 
     A process is ended or stopped only if it was so the last time too: Triton takes note of those that end in order, and
     a group that is woken up is not awake all at once.
-
-    Attributes:
-        told: processes that nothing more is told of.
     """
 
     def __init__(self) -> None:
-        self.told: set[int] = set()
         self._before: Mapping[int, SeenProcess] = {}
         self._models: dict[int, str] = {}
 
-    def ailing(self, seen: Mapping[int, SeenProcess], in_service: Container[str]) -> Ailment | None:
+    def ailing(self, seen: Mapping[int, SeenProcess], in_service: Container[str]) -> str | None:
         """Returns what is wrong with Triton itself or with a model that is in service, None while nothing is."""
         # One that has ended has no command line any more.
         self._models |= {pid: process.model for pid, process in seen.items() if process.model}
@@ -95,58 +71,12 @@ class ProcessWatch:
             state, model = process.state, self._models.get(pid)
             if pid not in before or before[pid].state != state or (model != _SERVER and model not in in_service):
                 continue
-            if state not in _AILING or pid in self.told:
-                continue
-            self.told.add(pid)
-            is_server = model == _SERVER
-            who = "Triton" if is_server else f"the process of the model {model}"
-            return Ailment(f"{who} {_AILING[state]}", None if is_server else model)
+            who = "Triton" if model == _SERVER else f"the process of the model {model}"
+            if state == _ENDED:
+                return f"{who} has ended"
+            if state == _STOPPED:
+                return f"{who} is stopped"
         return None
-
-
-class ExitWatch:
-    """Tells at once which of the seen processes of models have ended.
-
-    Attributes:
-        ended: the ids and models of those that have.
-    """
-
-    def __init__(self) -> None:
-        self.ended: asyncio.Queue[tuple[int, str]] = asyncio.Queue()
-        self._watched: dict[int, int] = {}
-
-    def watch(self, seen: Mapping[int, SeenProcess]) -> None:
-        """Watches the processes of models among those that were seen, each once."""
-        for pid, process in seen.items():
-            if pid in self._watched or process.model in {None, _SERVER} or process.state in _AILING:
-                continue
-            # One that has ended since is told by the next look.
-            with contextlib.suppress(OSError):
-                descriptor = os.pidfd_open(pid)
-                self._watched[pid] = descriptor
-                asyncio.get_running_loop().add_reader(descriptor, self._tell, pid, process.model)
-
-    def close(self) -> None:
-        """Watches no more."""
-        for pid in tuple(self._watched):
-            self._forget(pid)
-
-    def _tell(self, pid: int, model: str) -> None:
-        self._forget(pid)
-        self.ended.put_nowait((pid, model))
-
-    def _forget(self, pid: int) -> None:
-        descriptor = self._watched.pop(pid)
-        asyncio.get_running_loop().remove_reader(descriptor)
-        os.close(descriptor)
-
-
-def is_alive(pid: int) -> bool:
-    """Whether a process runs: it is there, and has not ended."""
-    with contextlib.suppress(OSError):
-        stat = _STAT.match(_read(f"/proc/{pid}/stat"))
-        return stat is not None and stat["state"] not in {b"Z", b"X"}
-    return False
 
 
 def _model(command_line: bytes) -> str | None:

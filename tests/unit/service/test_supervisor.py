@@ -12,11 +12,8 @@ import pytest
 
 from service.triton import process, supervisor
 from service.triton.process import TritonProcess
-from service.triton.process_look import Ailment
 from service.triton.supervisor import TritonGaveUpError, TritonSupervisor
 from tests import virtual_time
-
-ASR_IS_STOPPED = Ailment("the process of the model asr is stopped", "asr")
 
 
 class Ending:
@@ -30,11 +27,8 @@ class Ending:
     async def stop(self) -> None:
         pass
 
-    async def ailing(self, _: object) -> Ailment | None:
+    async def ailing(self, _: object) -> str | None:
         return None
-
-    async def ended_model(self) -> str:
-        return await asyncio.get_running_loop().create_future()
 
 
 class Starts:
@@ -147,7 +141,7 @@ def test_a_start_that_fails_leaves_no_folder(tmp_path: Path, monkeypatch: pytest
 class Hanging(Ending):
     """Runs until it is killed."""
 
-    def __init__(self, verdict: Ailment | None = None) -> None:
+    def __init__(self, verdict: str | None = None) -> None:
         self.killed = asyncio.Event()
         self._verdict = verdict
 
@@ -155,7 +149,7 @@ class Hanging(Ending):
         await self.killed.wait()
         return -9
 
-    async def ailing(self, _: object) -> Ailment | None:
+    async def ailing(self, _: object) -> str | None:
         return self._verdict
 
     def kill(self) -> None:
@@ -210,7 +204,7 @@ def test_a_triton_with_a_process_that_can_work_no_more_is_started_again(
 
         async def start(*_: object, **__: object) -> Hanging:
             started.append(loop.time())
-            return Hanging(None if len(started) == 2 else ASR_IS_STOPPED)
+            return Hanging(None if len(started) == 2 else "the process of the model asr is stopped")
 
         monkeypatch.setattr(supervisor.TritonProcess, "start", start)
         kept = TritonSupervisor(tmp_path, Mock())
@@ -221,73 +215,3 @@ def test_a_triton_with_a_process_that_can_work_no_more_is_started_again(
         await asyncio.gather(running, return_exceptions=True)
 
     virtual_time.run(main())
-
-
-class Losing(Hanging):
-    """Has lost the processes of models, as the kernel tells or as a look does."""
-
-    def __init__(self, ended: str | None = None, verdict: Ailment | None = None) -> None:
-        super().__init__(verdict)
-        self._ended = ended
-
-    async def ended_model(self) -> str:
-        ended, self._ended = self._ended, None
-        return ended or await super().ended_model()
-
-    async def ailing(self, _: object) -> Ailment | None:
-        verdict, self._verdict = self._verdict, None
-        return verdict
-
-
-@pytest.mark.parametrize("lost", [{"ended": "asr"}, {"verdict": ASR_IS_STOPPED}])
-@pytest.mark.parametrize("can_mend", [True, False])
-def test_a_model_is_mended_and_triton_started_again_only_where_that_is_not_possible(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: dict[str, object], can_mend: bool
-):
-    async def main() -> None:
-        started: list[Losing] = []
-        mended: list[str] = []
-
-        async def start(*_: object, **__: object) -> Losing:
-            started.append(Losing() if started else Losing(**lost))
-            return started[-1]
-
-        def mend(model: str) -> bool:
-            mended.append(model)
-            return can_mend
-
-        monkeypatch.setattr(supervisor.TritonProcess, "start", start)
-        kept = TritonSupervisor(tmp_path, Mock())
-        running = asyncio.create_task(kept.run(lambda: ["asr"], AsyncMock(return_value=True), lambda: True, mend))
-        await asyncio.sleep(15)
-        assert mended == ["asr"]
-        assert len(started) == kept.starts == (1 if can_mend else 2)
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
-
-    virtual_time.run(main())
-
-
-def test_the_end_of_a_model_that_is_not_in_service_is_nobodys_business(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    async def main() -> None:
-        monkeypatch.setattr(supervisor.TritonProcess, "start", AsyncMock(return_value=Losing(ended="qa.2")))
-        kept = TritonSupervisor(tmp_path, Mock())
-        mend = Mock(return_value=False)
-        running = asyncio.create_task(kept.run(lambda: ["asr"], AsyncMock(return_value=True), lambda: True, mend))
-        await asyncio.sleep(15)
-        assert kept.starts == 1
-        mend.assert_not_called()
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
-
-    virtual_time.run(main())
-
-
-def test_models_in_python_have_a_process_and_ensembles_have_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(supervisor, "check_startable", Mock())
-    for name in ("qa_bert/1/model.py", "qa/1/.keep"):
-        (tmp_path / name).parent.mkdir(parents=True)
-        (tmp_path / name).touch()
-    kept = TritonSupervisor(tmp_path, Mock())
-    assert kept.has_process("qa_bert")
-    assert not kept.has_process("qa")
