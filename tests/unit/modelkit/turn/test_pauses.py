@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -125,7 +127,12 @@ def test_blending_keeps_the_level_and_loses_the_overlap():
     assert len(blend(before, after[:0])) == 1_000
 
 
-def test_speech_is_found_by_voice_activity_detection(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.undo()
-    assert not pauses.speech_windows(sound((1, QUIET))).any()
-    assert len(pauses.speech_windows(sound((1, QUIET)))) == 31
+def test_speech_is_found_by_voice_activity_detection():
+    # In a process of its own: the detector brings an ONNX Runtime, which may crash beside those of other tests.
+    program = (
+        "import numpy as np; from modelkit.turn.pauses import speech_windows; "
+        f"noise = ({QUIET} * np.random.default_rng(3).standard_normal(16_000)).astype(np.float32); "
+        "print(speech_windows(noise).any(), len(speech_windows(noise)))"
+    )
+    result = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert result.stdout.split() == ["False", "31"]
