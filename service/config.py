@@ -46,6 +46,7 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         model_repository: models for a Triton of our own; None for the shipped ones.
         engines: engine directories whose models take the places of those of the repository.
         variants: engine directories that are served beside the others, by the name that callers choose them by.
+        engine_code: whether engine directories may bring code of their own, which is run as the service's user.
         settings: a settings file for the models; see :mod:`service.triton.settings`.
         speculation: whether replies are worked out during the trailing silence.
         admin: whether the models can be managed, over a Unix socket.
@@ -76,6 +77,7 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     model_repository: Path | None = None
     engines: tuple[Path, ...] = ()
     variants: dict[str, Path] = {}
+    engine_code: bool = False
     settings: Path | None = None
     speculation: bool = True
     admin: bool = True

@@ -44,6 +44,7 @@ def test_every_key_can_be_set_in_the_environment():
         "triton": "",
         "model_repository": "/models",
         "settings": "",
+        "engine_code": "false",
         "engines": "",
         "variants": f"bar=/a{os.pathsep}museum=/b",
         "speculation": "false",
