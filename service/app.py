@@ -250,7 +250,10 @@ def _models(
     if config.triton is None:
         default = config.model_repository or DEFAULT_MODEL_REPOSITORY
         settings = read_settings(config.settings) if config.settings else Settings()
-        run_folder = RunFolder.open()
+        run_folder = RunFolder.open(
+            confined=config.confine,
+            model_memory_bytes=config.model_memory_mib * 2**20 if config.model_memory_mib else None,
+        )
         cleanup.callback(run_folder.close)
         code = ANY_CODE if config.engine_code else EngineCode(default)
         repository = cleanup.enter_context(
