@@ -116,8 +116,8 @@ async def _run(config: ServiceConfig) -> None:
         ready.cancel()
         if not stop.is_set():
             _keep_what_is_there()
-            # All of stdout: whoever starts the service with port 0 learns the ports from it.
             sys.stdout.write(f"listening on {server.address}\n")
+            # Whoever starts the service with port 0 learns the ports from these lines, all of stdout.
             sys.stdout.write(f"HTTP on {server.http_url}\n" if server.http_url else "")
             sys.stdout.flush()
         await stopped
@@ -131,7 +131,7 @@ def _keep_what_is_there() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A service that runs: its addresses on this machine, "" for no HTTP, and whether its models are ready."""
+    """A service that runs: its addresses on this machine, and whether its models are ready."""
 
     address: str
     port: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from service.api.http.openai.routes import OpenAiApi
 from service.api.riva.handlers import RivaApi
 from service.api.vivavoce.handlers import VivavoceApi
 
@@ -32,4 +33,4 @@ class Api(Protocol):
         """Routes of the HTTP port; empty where there are none."""
 
 
-SHIPPED_APIS: Sequence[Callable[[SessionHost], Api]] = (VivavoceApi, RivaApi)
+SHIPPED_APIS: Sequence[Callable[[SessionHost], Api]] = (VivavoceApi, RivaApi, OpenAiApi)
