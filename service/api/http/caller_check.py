@@ -12,7 +12,6 @@ from starlette.websockets import WebSocketDisconnect
 from uvicorn.protocols.utils import ClientDisconnected
 
 from pipelines.session.outbox import SlowReaderError
-from service.api.http.health import OPEN_PATHS
 from service.api.http.problems import SlowUploadError, report
 from service.security.principal import acting_for
 from service.telemetry.call_observer import CallObserver, telling
@@ -36,7 +35,7 @@ _MIN_BYTES_A_SECOND = 250
 """Of a body, over all of its time: half of what the poorest speech needs."""
 _GRACE_SECONDS = 30.0
 
-TOKEN_SUBPROTOCOL = "openai-insecure-api-key."  # noqa: S105 - no token
+TOKEN_SUBPROTOCOLS = ("vivavoce-token.", "openai-insecure-api-key.")
 """Before a token in ``Sec-WebSocket-Protocol``: pages can set no other header of a WebSocket."""
 
 
@@ -46,6 +45,7 @@ class CallerCheck:
     Args:
         app: serves it.
         known_paths: paths of routes, as traces name them.
+        open_paths: paths that are answered without proof.
         authenticate: returns the principal of a call with these headers and this name in its certificate.
         origins: decides which pages may call.
         observer: hears of the calls.
@@ -55,12 +55,14 @@ class CallerCheck:
         self,
         app: ASGIApp,
         known_paths: Collection[str],
+        open_paths: Collection[str],
         authenticate: Authenticate,
         origins: OriginPolicy,
         observer: CallObserver | None = None,
     ) -> None:
         self._app = app
         self._known_paths = frozenset(known_paths)
+        self._open_paths = frozenset(open_paths)
         self._authenticate = authenticate
         self._origins = origins
         self._observer = observer or CallObserver()
@@ -75,7 +77,7 @@ class CallerCheck:
         with telling(self._observer), self._observer.serving(name, headers):
             try:
                 self._origins.check(headers)
-                if scope["path"] in OPEN_PATHS and scope["type"] == "http":
+                if scope["path"] in self._open_paths and scope["type"] == "http":
                     await self._app(scope, call.receive, call.send)
                     return
                 principal = self._authenticate(headers, scope.get("state", {}).get("certificate_name"))
@@ -97,8 +99,9 @@ def headers_of(scope: Scope) -> dict[str, str]:
     for key, value in Headers(scope=scope).items():
         found.setdefault(key, value)
     for protocol in scope.get("subprotocols", ()):
-        if protocol.startswith(TOKEN_SUBPROTOCOL):
-            found.setdefault("authorization", f"Bearer {protocol.removeprefix(TOKEN_SUBPROTOCOL)}")
+        for prefix in TOKEN_SUBPROTOCOLS:
+            if protocol.startswith(prefix):
+                found.setdefault("authorization", f"Bearer {protocol.removeprefix(prefix)}")
     return found
 
 
