@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import signal
 import sys
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,7 +32,6 @@ from service.api.vivavoce.models import SERVICE_NAME as MODEL_SERVICE_NAME
 from service.api.vivavoce.models import ModelServicer
 from service.grpc_server.doors import Doors
 from service.processes.scheduling import run_ahead, run_in_real_time
-from service.refusals import SHUTTING_DOWN
 from service.security.authentication import authenticator
 from service.security.tls import server_credentials
 from service.security.watched_file import UnusableFileError
@@ -41,6 +39,7 @@ from service.sessions.host import SessionHost
 from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations
 from service.sessions.readiness import Readiness
+from service.sessions.stopping import StopRequests
 from service.telemetry.figures import Figures
 from service.telemetry.log_formats import LOG_FORMATTERS
 from service.telemetry.log_output import STDERR, logging_to
@@ -69,8 +68,6 @@ DEFAULT_MODEL_REPOSITORY = Path(__file__).resolve().parent.parent / "model_repos
 
 MAX_CONVERSATIONS = 512
 """Conversations at a time on whatever machine, however little is said in them."""
-
-_DRAIN_SECONDS = 5.0
 
 _CANNOT_GO_ON = (
     UnusableFileError,
@@ -101,19 +98,15 @@ def run(config: ServiceConfig) -> int:
 
 
 async def _run(config: ServiceConfig) -> None:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    loop.set_exception_handler(log_unhandled)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        # What nohup has this process ignore stays ignored.
-        if signal.getsignal(number) != signal.SIG_IGN:
-            loop.add_signal_handler(number, stop.set)
-    async with serving(config) as server:
+    asyncio.get_running_loop().set_exception_handler(log_unhandled)
+    requests = StopRequests()
+    requests.listen()
+    async with serving(config, hasten=requests.hasten) as server:
         ready = asyncio.create_task(server.readiness.wait())
-        stopped = asyncio.create_task(stop.wait())
+        stopped = asyncio.create_task(requests.stop.wait())
         await asyncio.wait((ready, stopped), return_when=asyncio.FIRST_COMPLETED)
         ready.cancel()
-        if not stop.is_set():
+        if not requests.stop.is_set():
             _keep_what_is_there()
             # The one line on stdout: whoever starts the service with port 0 learns the port from it.
             sys.stdout.write(f"listening on {server.address}\n")
@@ -152,7 +145,9 @@ class Registries:
 
 
 @contextlib.asynccontextmanager
-async def serving(config: ServiceConfig, lists: Registries | None = None) -> AsyncIterator[Server]:
+async def serving(
+    config: ServiceConfig, lists: Registries | None = None, hasten: asyncio.Event | None = None
+) -> AsyncIterator[Server]:
     """Runs the service while the body runs, and then stops it in order.
 
     The door is shut first; turns under way get their replies; sequences are ended; Triton goes last.
@@ -160,6 +155,7 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
     Args:
         config: how it is run.
         lists: engines, stages and APIs; None: those that Vivavoce ships.
+        hasten: set while it stops to end at once what is under way; None: that has all of ``drain_seconds``.
 
     Raises:
         ListenError: it cannot be listened on an address.
@@ -208,7 +204,7 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
 
         def read() -> Figures:
             return Figures(
-                ready=readiness.is_ready(),
+                ready=readiness.is_serving(),
                 speakers=open_conversations.speakers(0),
                 speakers_limit=capacity.limit,
                 conversations=open_conversations.count,
@@ -225,7 +221,13 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
         reported = capacity.utilization if config.load_reports else None
         calls = telemetry.call_observer
         doors = Doors(config.host, config.port, authenticator(config), credentials, calls, reported)
-        cleanup.push_async_callback(_stop, doors, open_conversations, admission, health_servicer)
+        # Until the last turn has ended: a model that is lost meanwhile comes back.
+        _until_exit(cleanup, tasks.create_task(watchdog.watch(readiness.is_ready), name="watchdog"))
+        cleanup.push_async_callback(doors.close)
+        cleanup.push_async_callback(
+            open_conversations.drain, config.drain_seconds, lambda: not admission.is_empty, hasten
+        )
+        cleanup.push_async_callback(readiness.shut_down)
         await doors.open_to_callers(handlers, health_servicer)
         if config.recordings_port is not None:
             recordings = {name: handler for api in apis for name, handler in api.recording_handlers.items()}
@@ -234,7 +236,6 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
             admin_handlers = {MODEL_SERVICE_NAME: model_handler(ModelServicer(rollout))}
             await doors.open_to_admin(admin_handlers, config.admin_socket, health_servicer)
         _until_exit(cleanup, tasks.create_task(readiness.watch(), name="readiness"))
-        _until_exit(cleanup, tasks.create_task(watchdog.watch(readiness.is_ready), name="watchdog"))
         _until_exit(cleanup, tasks.create_task(capacity.watch(), name="capacity"))
         yield Server(doors.address, doors.port, readiness)
 
@@ -279,15 +280,3 @@ def _until_exit(cleanup: contextlib.AsyncExitStack, task: asyncio.Task[None]) ->
         await asyncio.wait((task,))
 
     cleanup.push_async_callback(end)
-
-
-async def _stop(
-    doors: Doors,
-    open_conversations: OpenConversations,
-    admission: Admission,
-    health_servicer: health.aio.HealthServicer,
-) -> None:
-    admission.close(SHUTTING_DOWN)
-    await health_servicer.enter_graceful_shutdown()
-    await open_conversations.drain(_DRAIN_SECONDS)
-    await doors.close()

@@ -59,6 +59,11 @@ class Admission:
         """Lets nobody in any more; ``because`` is the sentence that callers are told."""
         self._closed_because = because
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no place is taken."""
+        return not self._taken.total()
+
     def check(self) -> None:
         """Raises NotReadyError while nobody is let in."""
         if self._closed_because is not None:
