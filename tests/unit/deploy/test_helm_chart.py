@@ -195,7 +195,7 @@ def test_values_that_will_not_do_are_refused_with_a_sentence(values: dict[str, A
 def test_every_key_of_the_configuration_can_be_given():
     schema = json.loads((CHART / "values.schema.json").read_text())
     given = set(schema["properties"]["config"]["properties"])
-    assert given == set(KEYS) - SET_BY_THE_CHART
+    assert given == set(KEYS) - SET_BY_THE_CHART, "bring deploy/helm/vivavoce/values.schema.json up to date"
     limits = set(schema["properties"]["auth"]["properties"]["limits"]["properties"])
     assert limits == set(ServiceConfig().limits.__struct_fields__)
 
