@@ -26,6 +26,7 @@ from pipelines.unexpected_errors import log_unhandled
 from pipelines.vad.voice_activity import SileroModel
 from service.admission.admission import Admission, RecordingMemory
 from service.admission.capacity_watch import UNMEASURED_SPEAKERS, CapacityWatch, MeasuredModels, RecognizerRoom
+from service.api.http.door import http_server
 from service.api.registry import SHIPPED_APIS
 from service.api.vivavoce.handlers import model_handler
 from service.api.vivavoce.models import SERVICE_NAME as MODEL_SERVICE_NAME
@@ -56,7 +57,7 @@ from service.triton.supervisor import TritonGaveUpError, TritonSupervisor
 from service.triton.watchdog import Watchdog
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
     from pipelines.models.contracts import EngineRegistry
     from pipelines.models.versions.store import EngineStore as Store
@@ -110,8 +111,9 @@ async def _run(config: ServiceConfig) -> None:
         ready.cancel()
         if not requests.stop.is_set():
             _keep_what_is_there()
-            # The one line on stdout: whoever starts the service with port 0 learns the port from it.
             sys.stdout.write(f"listening on {server.address}\n")
+            # Whoever starts the service with port 0 learns the ports from these lines, all of stdout.
+            sys.stdout.write(f"HTTP on {server.http_url}\n" if server.http_url else "")
             sys.stdout.flush()
         await stopped
 
@@ -124,11 +126,12 @@ def _keep_what_is_there() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A service that runs: where it can be reached from this machine, and whether its models are ready."""
+    """A service that runs: its addresses on this machine, and whether its models are ready."""
 
     address: str
     port: int
     readiness: Readiness
+    http_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,15 +225,15 @@ async def serving(
         credentials = partial(server_credentials, config.tls) if config.tls else None
         reported = capacity.utilization if config.load_reports else None
         calls = telemetry.call_observer
-        doors = Doors(config.host, config.port, authenticator(config), credentials, calls, reported)
+        callers = authenticator(config)
+        doors = Doors(config.host, config.port, callers, credentials, calls, reported)
+        http = http_server(config, apis, readiness.is_serving, callers, calls)
         # Until the last turn has ended: a model that is lost meanwhile comes back.
         _until_exit(cleanup, tasks.create_task(watchdog.watch(readiness.is_ready), name="watchdog"))
-        cleanup.push_async_callback(doors.close)
-        cleanup.push_async_callback(
-            open_conversations.drain, config.drain_seconds, lambda: not admission.is_empty, hasten
-        )
-        cleanup.push_async_callback(readiness.shut_down)
+        drain = partial(open_conversations.drain, config.drain_seconds, admission.is_busy, hasten)
+        cleanup.push_async_callback(_stop, readiness.shut_down, drain, doors.close, http.close)
         await doors.open_to_callers(handlers, health_servicer)
+        await http.open()
         if config.recordings_port is not None:
             recordings = {name: handler for api in apis for name, handler in api.recording_handlers.items()}
             await doors.open_to_recordings(recordings, config.recordings_port)
@@ -239,7 +242,7 @@ async def serving(
             await doors.open_to_admin(admin_handlers, config.admin_socket, health_servicer)
         _until_exit(cleanup, tasks.create_task(readiness.watch(), name="readiness"))
         _until_exit(cleanup, tasks.create_task(capacity.watch(), name="capacity"))
-        yield Server(doors.address, doors.port, readiness)
+        yield Server(doors.address, doors.port, readiness, http.url)
 
 
 def _models(
@@ -286,3 +289,8 @@ def _until_exit(cleanup: contextlib.AsyncExitStack, task: asyncio.Task[None]) ->
         await asyncio.wait((task,))
 
     cleanup.push_async_callback(end)
+
+
+async def _stop(*steps: Callable[[], Awaitable[None]]) -> None:
+    for step in steps:
+        await step()

@@ -59,10 +59,9 @@ class Admission:
         """Lets nobody in any more; ``because`` is the sentence that callers are told."""
         self._closed_because = because
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no place is taken."""
-        return not self._taken.total()
+    def is_busy(self) -> bool:
+        """Returns whether a place is taken, by a conversation or a typed turn."""
+        return self._taken.total() > 0
 
     def check(self) -> None:
         """Raises NotReadyError while nobody is let in."""

@@ -40,7 +40,7 @@ async def drained(service: VirtualService, seconds: float, hasten: asyncio.Event
     loop = asyncio.get_running_loop()
     began = loop.time()
     service.admission.close("the server shuts down")
-    await service.open.drain(seconds, lambda: not service.admission.is_empty, hasten)
+    await service.open.drain(seconds, service.admission.is_busy, hasten)
     return loop.time() - began
 
 
