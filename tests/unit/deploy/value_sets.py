@@ -29,6 +29,7 @@ VALUE_SETS: dict[str, dict[str, Any]] = {
         "autoscaling": {"kind": "keda", "prometheusAddress": "http://prometheus.monitoring:9090"},
         "metrics": {"serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}}},
         "networkPolicy": {"callers": [{"podSelector": {"matchLabels": {"app": "envoy"}}}]},
+        "http": {"enabled": True, "port": 8081},
         "drainSeconds": 90.5,
     },
     "certificates and JWTs, engines of their own, scaled by an adapter": {
