@@ -110,6 +110,10 @@ docs: setup ## build the site of the documentation into site/, strictly
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint $(CONSTRAINTS) --requirement pyproject.toml --extra docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
+.PHONY: image-check
+image-check: setup ## carry the steps of the Dockerfile out without Docker and talk to what comes of them; root, debootstrap
+	$(BIN)/python -m tools.image
+
 .PHONY: serve
 serve: setup ## run the service on localhost:50051
 	$(BIN)/vivavoce serve
