@@ -48,6 +48,7 @@ from service.telemetry.telemetry import Telemetry, TracingNotInstalledError
 from service.triton.engine_store import EngineStore
 from service.triton.fixed_store import FixedStore
 from service.triton.installation import TritonNotInstalledError
+from service.triton.mending import Mender
 from service.triton.remote import RemoteModels, WrongTritonError
 from service.triton.repository import composed, role_of
 from service.triton.run_folder import RunFolder
@@ -201,7 +202,7 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
         handlers = {name: handler for api in apis for name, handler in api.handlers.items()}
         readiness = Readiness(model_server, health_servicer, admission, handlers)
         if supervisor is not None:
-            watching = supervisor.run(rollout.models_to_load, readiness.lost, readiness.is_ready)
+            watching = supervisor.run(rollout.models_to_load, readiness.lost, readiness.is_ready, client.on_dead_model)
             _until_exit(cleanup, tasks.create_task(watching, name="triton"))
         cleanup.push_async_callback(rollout.close)
         _until_exit(cleanup, tasks.create_task(prepare(), name="transcript styles"))
@@ -256,18 +257,15 @@ def _models(
         supervisor = TritonSupervisor(repository, run_folder, metrics=config.metrics_port is not None)
         store = EngineStore(repository, settings, registry)
 
-    def revive(model: str) -> bool:
-        """Has Triton started again for a model whose process has ended, unless it is one that is only being tried."""
-        if supervisor is None or model not in rollout.models_to_load():
-            return False
-        supervisor.restart(f"the process of the model {model} has ended, or hangs")
-        return True
-
-    client = TritonClient(supervisor.address if supervisor else str(config.triton), on_dead_model=revive)
+    client = TritonClient(supervisor.address if supervisor else str(config.triton))
     cleanup.push_async_callback(client.close)
     rollout = Rollout(client, store, lambda role, model: registry[role].client(client, model), registry)
     models = rollout if supervisor else RemoteModels(rollout, client, str(config.triton), registry)
-    watchdog = Watchdog(models, rollout, client, revive, loads=supervisor is not None, registry=registry)
+    if supervisor is not None:
+        mender = Mender(supervisor, rollout.models_using, client)
+        cleanup.push_async_callback(mender.close)
+        client.on_dead_model = mender.mend
+    watchdog = Watchdog(models, rollout, client, client.on_dead_model, loads=supervisor is not None, registry=registry)
     return supervisor, rollout, client, watchdog
 
 

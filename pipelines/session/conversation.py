@@ -102,6 +102,7 @@ class Conversation:
             config.recognition,
             self._workload.precedence.wait,
             self._workload.bulk if config.is_bulk else None,
+            self._recognition_recovers,
         )
         self._running = StageRunner(
             self._dispatch, lambda error, event: self._failed(event.turn, event.stage, error, event), self._observed.ran
@@ -286,6 +287,10 @@ class Conversation:
     def _transcribed(self, segment: int, hypothesis: Hypothesis) -> None:
         self._observed.recognized(self._state.turn_of(segment), hypothesis.timing)
         self._dispatch(events.Transcribed(segment, hypothesis))
+
+    def _recognition_recovers(self, segment: int, is_back: bool) -> None:
+        resumed = events.RecognitionResumed(segment, self._loop.time())
+        self._dispatch(resumed if is_back else events.RecognitionLost(segment))
 
     def _failed(self, turn: int, stage: str, error: ModelError, event: events.Event) -> None:
         self.last_failure = error

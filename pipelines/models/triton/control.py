@@ -36,12 +36,14 @@ class TritonControl:
 
     Attributes:
         clock: how far Triton's clock is from this machine's, as far as :meth:`compare_clocks` has found out.
+        reloaded_at: when :meth:`reload` began last for a model, on the running loop's clock.
     """
 
     def __init__(self, address: str) -> None:
         self._client = triton.InferenceServerClient(address, channel_args=channel_options(address))
         self._instances: dict[str, int] = {}
         self.clock = TritonClock()
+        self.reloaded_at: dict[str, float] = {}
 
     async def missing(self, names: Sequence[str]) -> Sequence[str]:
         """Returns those of ``names`` that are not ready; all of them when Triton cannot be reached."""
@@ -163,6 +165,22 @@ class TritonControl:
             await self._client.load_model(model, client_timeout=_LOAD_TIMEOUT_SECONDS)
         except InferenceServerException as error:
             raise control_error(f"Triton cannot load {model}", error) from error
+
+    async def reload(self, model: str) -> None:
+        """Loads a model anew whose process has ended; ensembles that have it for a step are ready again with it.
+
+        Triton does not come to the end of unloading such a model, but loads another beside what is left of it.
+
+        Raises:
+            ModelUnavailableError: Triton cannot be reached, or took too long.
+            ModelControlError: it cannot be loaded; the message holds Triton's reason.
+        """
+        try:
+            await self._client.unload_model(model, client_timeout=_UNLOAD_TIMEOUT_SECONDS)
+        except InferenceServerException as error:
+            raise control_error(f"Triton cannot unload {model}", error) from error
+        self.reloaded_at[model] = asyncio.get_running_loop().time()
+        await self.load(model)
 
     async def unload(self, models: Sequence[str]) -> None:
         """Unloads models, and waits until their processes have ended. What is not there is unloaded already.
