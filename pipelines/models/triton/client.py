@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+import uuid
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -46,16 +47,21 @@ class TritonClient(TritonControl):
     Args:
         address: ``host:port`` or ``unix:path`` of its gRPC endpoint.
         on_dead_model: see the attribute.
+        clock: seconds that pass steadily, from whenever.
 
     Attributes:
         on_dead_model: called with the name of a model whose process has ended or hangs, after which Triton refuses
             whatever the model is asked, or waits for ever, until it is loaded anew; returns whether that is done.
-        clock: how far Triton's clock is from this machine's, as far as :meth:`compare_clocks` has found out.
         open_sequences: correlation IDs that were begun and not ended.
         mending: models that are being loaded anew because their process has ended or hangs.
     """
 
-    def __init__(self, address: str, on_dead_model: Callable[[str], bool] = lambda _: False) -> None:
+    def __init__(
+        self,
+        address: str,
+        on_dead_model: Callable[[str], bool] = lambda _: False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.on_dead_model = on_dead_model
         super().__init__(address)
         self._abandoned: set[asyncio.Task[Any]] = set()
@@ -63,6 +69,8 @@ class TritonClient(TritonControl):
         self.open_sequences: set[int] = set()
         self.mending: set[str] = set()
         self._losses: dict[str, asyncio.Future[None]] = {}
+        self._clock = clock
+        self._name = uuid.uuid4().hex
 
     async def close(self) -> None:
         """Closes the connection, once Triton has answered what nobody waits for or has taken too long for it."""
@@ -164,12 +172,15 @@ class TritonClient(TritonControl):
         while len(self._abandoned) >= _MAX_ABANDONED:
             await asyncio.wait(self._abandoned, return_when=asyncio.FIRST_COMPLETED)
 
-    def _parameters(self, due: float | None) -> dict[str, int] | None:
-        """Returns the deadline for the models to read. Triton's own time-outs cost: see docs/performance.md."""
+    def _parameters(self, due: float | None) -> dict[str, int | str] | None:
+        """Returns the deadline for the models to read. Triton's own time-outs cost: see docs/performance.md.
+
+        It is a duration: clocks of two machines differ, and may be set (see ``engines/deadline.py``).
+        """
         if due is None:
             return None
-        seconds = due - asyncio.get_running_loop().time()
-        return {"deadline_us": self.clock.deadline_us(time.time() + seconds)}
+        useful = due - asyncio.get_running_loop().time()
+        return {"useful_us": round(useful * 1e6), "sent_us": round(self._clock() * 1e6), "sender": self._name}
 
     async def _answer(self, model: str, call: Awaitable[_AnswerT]) -> _AnswerT:
         """Waits for Triton's answer, also where nobody else does any more: it may tell that the model is dead."""
