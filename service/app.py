@@ -219,6 +219,7 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
                 open_sequences=len(client.open_sequences),
                 audio_seconds_total=admission.quotas.audio_seconds,
                 triton_restarts_total=supervisor.restarts if supervisor else 0,
+                models_mended_total=client.reloads,
             )
 
         await cleanup.enter_async_context(

@@ -67,8 +67,8 @@ class SegmentStream:
         options: what is asked beside the words.
         before_end: awaited before the sequence is ended, for which there is no hurry.
         bulk: lets requests pass for whose answers there is no hurry; None where there is.
-        on_recovery: called with False whenever the sequence is lost, and the segment waits for the recognizer to be
-            back; with True once another one has answered for all audio of it.
+        on_recovery: called with None whenever the sequence is lost, and the segment waits for the recognizer to be
+            back; with the seconds of audio that were sent again, once another one has answered for them.
 
     Attributes:
         recovery: bounds how often, and for how long.
@@ -82,7 +82,7 @@ class SegmentStream:
         options: RecognitionOptions = NO_OPTIONS,
         before_end: Callable[[], Awaitable[None]] = at_once,
         bulk: BulkGate | None = None,
-        on_recovery: Callable[[bool], None] = unheard_of,
+        on_recovery: Callable[[float | None], None] = unheard_of,
     ) -> None:
         self._before_end = before_end
         self._bulk = bulk
@@ -92,6 +92,7 @@ class SegmentStream:
         self.recovery = Recovery()
         self._waiting: asyncio.Task[None] | None = None
         self._is_replay = False
+        self._replayed_samples = 0
         self._sent_audio: list[npt.NDArray[np.float32]] = []
         self._on_hypothesis = on_hypothesis
         self._on_failure = on_failure
@@ -192,7 +193,7 @@ class SegmentStream:
 
     async def _open_another(self, error: ModelError) -> None:
         """Waits for the recognizer to be back, and has everything sent once more, to another sequence."""
-        self._on_recovery(False)
+        self._on_recovery(None)
         if not self._ended:
             # The lost one holds its version, and counts as open.
             await self._release()
@@ -207,6 +208,7 @@ class SegmentStream:
         self._begun = self._ended = False
         self._pending[:0] = self._sent_audio
         self._pending_samples += self._sent
+        self._replayed_samples = self._sent
         self._sent_audio.clear()
         self._sent = self._unread = 0
         self._due, self._decode, self._is_replay = None, self._bulk is None, True
@@ -234,7 +236,7 @@ class SegmentStream:
             self._sending = 0
         if self._is_replay and self._wanted:
             self._is_replay = False
-            self._on_recovery(True)
+            self._on_recovery(self._replayed_samples / MODEL_RATE_HZ)
         self._unread = 0 if hypothesis.covered_samples >= self._sent else self._unread + 1
         if self._wanted:
             self._on_hypothesis(hypothesis)

@@ -45,7 +45,7 @@ class Segments:
         options: RecognitionOptions = NO_OPTIONS,
         before_end: Callable[[], Awaitable[None]] = at_once,
         bulk: BulkGate | None = None,
-        on_recovery: Callable[[int, bool], None] = unheard_of,
+        on_recovery: Callable[[int, float | None], None] = unheard_of,
     ) -> None:
         self._on_hypothesis, self._on_failure, self._on_end = on_hypothesis, on_failure, on_end
         self._on_recovery = on_recovery

@@ -31,12 +31,14 @@ class TritonControl:
         address: ``host:port`` or ``unix:path`` of its gRPC endpoint.
 
     Attributes:
+        reloads: how many models were loaded anew by :meth:`reload`.
         reloaded_at: when :meth:`reload` began last for a model, on the running loop's clock.
     """
 
     def __init__(self, address: str) -> None:
         self._client = triton.InferenceServerClient(address, channel_args=channel_options(address))
         self._instances: dict[str, int] = {}
+        self.reloads = 0
         self.reloaded_at: dict[str, float] = {}
 
     async def missing(self, names: Sequence[str]) -> Sequence[str]:
@@ -150,6 +152,7 @@ class TritonControl:
             raise control_error(f"Triton cannot unload {model}", error) from error
         self.reloaded_at[model] = asyncio.get_running_loop().time()
         await self.load(model)
+        self.reloads += 1
 
     async def unload(self, models: Sequence[str]) -> None:
         """Unloads models, and waits until their processes have ended. What is not there is unloaded already.

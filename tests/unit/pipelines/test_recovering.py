@@ -13,6 +13,7 @@ from pipelines.errors import ModelUnavailableError
 from pipelines.messages import Notice, NoticeCode, Reply, SpeechEnded, Status, Transcript
 from pipelines.models.recovery import MAX_REPEATS, RECOVERY_SECONDS
 from pipelines.recognition.segments import Segments
+from pipelines.session.observer import TurnObserver, TurnObservers
 from pipelines.stages.registry import NLU, QA
 from tests import virtual_time
 from tests.unit.pipelines.fakes import FakeModels
@@ -83,6 +84,31 @@ def test_an_utterance_whose_recognizer_is_lost_is_heard_again_as_a_whole():
         assert notice.code is NoticeCode.MODEL_RECOVERED
         assert notice.turn == reply.turn
         assert replied_at - began < BUDGET_SECONDS
+
+    virtual_time.run(main())
+
+
+def test_audio_that_is_played_again_is_told_to_observers():
+    class Observer(TurnObserver):
+        def __init__(self) -> None:
+            self.seconds: list[float] = []
+
+        def replayed(self, conversation: str, seconds: float) -> None:
+            self.seconds.append(seconds)
+
+    async def main() -> None:
+        models, observer = LosingModels(), Observer()
+        async with session(models, *SPEECH, observer=TurnObservers([observer])) as held:
+            talking = asyncio.create_task(held.talk(80))
+            await asyncio.sleep(1.5)
+            models.lose("asr")
+            await asyncio.sleep(1)
+            assert observer.seconds == []
+            models.bring_back()
+            await asyncio.sleep(1)
+            talking.cancel()
+            await asyncio.gather(talking, return_exceptions=True)
+        assert observer.seconds == [models.sequences[0].samples / 16_000]
 
     virtual_time.run(main())
 

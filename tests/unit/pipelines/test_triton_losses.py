@@ -126,6 +126,7 @@ async def test_a_process_is_not_blamed_for_the_one_before(client: TritonClient, 
     await asyncio.sleep(0.01)
     await client.reload("qa_bert")
     assert (triton.unloaded, triton.loaded) == (["qa_bert"], ["qa_bert"])
+    assert client.reloads == 1
     triton.answers.set()
     with pytest.raises(ModelUnavailableError):
         await asked
