@@ -27,6 +27,7 @@ from pipelines.unexpected_errors import log_unhandled
 from pipelines.vad.voice_activity import SileroModel
 from service.admission.admission import Admission, RecordingMemory
 from service.admission.capacity_watch import UNMEASURED_SPEAKERS, CapacityWatch, MeasuredModels, RecognizerRoom
+from service.api.http.door import http_server
 from service.api.registry import SHIPPED_APIS
 from service.api.vivavoce.handlers import model_handler
 from service.api.vivavoce.models import SERVICE_NAME as MODEL_SERVICE_NAME
@@ -118,8 +119,9 @@ async def _run(config: ServiceConfig) -> None:
         ready.cancel()
         if not stop.is_set():
             _keep_what_is_there()
-            # The one line on stdout: whoever starts the service with port 0 learns the port from it.
             sys.stdout.write(f"listening on {server.address}\n")
+            # Whoever starts the service with port 0 learns the ports from these lines, all of stdout.
+            sys.stdout.write(f"HTTP on {server.http_url}\n" if server.http_url else "")
             sys.stdout.flush()
         await stopped
 
@@ -132,11 +134,12 @@ def _keep_what_is_there() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A service that runs: where it can be reached from this machine, and whether its models are ready."""
+    """A service that runs: its addresses on this machine, and whether its models are ready."""
 
     address: str
     port: int
     readiness: Readiness
+    http_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,9 +231,13 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
         credentials = partial(server_credentials, config.tls) if config.tls else None
         reported = capacity.utilization if config.load_reports else None
         calls = telemetry.call_observer
-        doors = Doors(config.host, config.port, authenticator(config), credentials, calls, reported)
+        callers = authenticator(config)
+        doors = Doors(config.host, config.port, callers, credentials, calls, reported)
+        http = http_server(config, apis, readiness.is_ready, callers, calls)
+        cleanup.push_async_callback(http.close)
         cleanup.push_async_callback(_stop, doors, open_conversations, admission, health_servicer)
         await doors.open_to_callers(handlers, health_servicer)
+        await http.open()
         if config.recordings_port is not None:
             recordings = {name: handler for api in apis for name, handler in api.recording_handlers.items()}
             await doors.open_to_recordings(recordings, config.recordings_port)
@@ -240,7 +247,7 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
         _until_exit(cleanup, tasks.create_task(readiness.watch(), name="readiness"))
         _until_exit(cleanup, tasks.create_task(watchdog.watch(readiness.is_ready), name="watchdog"))
         _until_exit(cleanup, tasks.create_task(capacity.watch(), name="capacity"))
-        yield Server(doors.address, doors.port, readiness)
+        yield Server(doors.address, doors.port, readiness, http.url)
 
 
 def _models(

@@ -43,6 +43,18 @@ def _restart_without_grpc_log() -> None:
     "--port", type=click.IntRange(0, 65_535), default=50_051, show_default=True, help="Port; 0 lets the system choose."
 )
 @click.option(
+    "--http-port",
+    type=click.IntRange(0, 65_535),
+    help="Port for HTTP and WebSockets, as OpenAI's clients speak them.  [default: none]",
+)
+@click.option(
+    "--http-origin",
+    "http_origins",
+    metavar="ORIGIN",
+    multiple=True,
+    help="Let pages of this origin, such as https://kiosk.example.org, call over HTTP. May be repeated.",
+)
+@click.option(
     "--recordings-port",
     type=click.IntRange(0, 65_535),
     help="Port on which Riva's Recognize takes recordings of up to 336 MiB.  [default: none]",

@@ -44,6 +44,8 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     Attributes:
         host: address to listen on, or ``unix:/path`` for a Unix socket.
         port: port to listen on; 0 for one that the kernel chooses.
+        http_port: port for HTTP and WebSockets; None for none.
+        http_origins: origins of other servers whose pages may call the HTTP port; ``*`` for all.
         recordings_port: port on which ``Recognize`` takes long recordings; None for none.
         triton: ``host:port`` or ``unix:/path`` of a Triton that runs elsewhere; None to start one.
         model_repository: models for a Triton of our own; None for the shipped ones.
@@ -78,6 +80,8 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     host: str = "127.0.0.1"
     port: Port = 50_051
+    http_port: Port | None = None
+    http_origins: tuple[str, ...] = ()
     recordings_port: Port | None = None
     triton: str | None = None
     model_repository: Path | None = None
@@ -177,6 +181,8 @@ def _split(key: str, text: str) -> object:
     """Makes of text what the key takes: a list of paths, or a level in capitals."""
     if key == "engines":
         return text.split(os.pathsep)
+    if key == "http_origins":
+        return text.split()
     if key in _PAIRS:
         return _pairs(text.split(os.pathsep))
     return text.upper() if key == "log_level" else text
@@ -202,6 +208,10 @@ def _value(key: str, value: object, source: str) -> object:
         for name in converted:
             if not re.fullmatch(r"[a-z0-9_]{1,32}", name):
                 raise ConfigError(f"{source}: {name!r} is no name of a variant: use a to z, 0 to 9 and _, and NAME=DIR")
+    if key == "http_origins":
+        for origin in converted:
+            if origin != "*" and not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^\s/?#]+", origin):
+                raise ConfigError(f"{source}: {origin!r} is no origin of the form https://HOST or https://HOST:PORT")
     if key == "triton" and converted is not None and not _is_address(str(converted)):
         raise ConfigError(f"{source}: {value!r} is no address of the form HOST:PORT or unix:/PATH")
     if key == "otlp_endpoint" and converted is not None and not re.fullmatch(r"https?://[^\s/]+:\d{1,5}/?", converted):
@@ -238,6 +248,8 @@ def _check_together(config: ServiceConfig) -> None:
         raise ConfigError("with --no-admin there is no socket: leave out --admin-socket or --no-admin")
     if config.recordings_port is not None and config.host.startswith("unix:"):
         raise ConfigError("recordings come over TCP: leave out --recordings-port, or give an address as --host")
+    if config.http_origins and config.http_port is None:
+        raise ConfigError("origins are of pages that call over HTTP: give --http-port, or leave out --http-origin")
     _check_security(config)
 
 

@@ -1,9 +1,10 @@
-"""The gRPC APIs that the service answers: each brings handlers, made over one session host."""
+"""The APIs that the service answers: each brings handlers of gRPC, or routes of HTTP, over one session host."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from service.api.http.openai.routes import OpenAiApi
 from service.api.riva.handlers import RivaApi
 from service.api.vivavoce.handlers import VivavoceApi
 
@@ -11,12 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     import grpc
+    from starlette.routing import BaseRoute
 
     from service.sessions.host import SessionHost
 
 
 class Api(Protocol):
-    """The handlers of one contract."""
+    """The handlers and routes of one contract."""
 
     @property
     def handlers(self) -> Mapping[str, grpc.GenericRpcHandler]:
@@ -26,5 +28,9 @@ class Api(Protocol):
     def recording_handlers(self) -> Mapping[str, grpc.GenericRpcHandler]:
         """Handlers for the port of long recordings, by the full name of their service; empty where there are none."""
 
+    @property
+    def routes(self) -> Sequence[BaseRoute]:
+        """Routes of the HTTP port; empty where there are none."""
 
-SHIPPED_APIS: Sequence[Callable[[SessionHost], Api]] = (VivavoceApi, RivaApi)
+
+SHIPPED_APIS: Sequence[Callable[[SessionHost], Api]] = (VivavoceApi, RivaApi, OpenAiApi)

@@ -1,4 +1,4 @@
-"""TLS for the gRPC servers, with certificates that are exchanged while they run."""
+"""TLS for the gRPC servers and the HTTP port, with certificates that are exchanged while they run."""
 
 from __future__ import annotations
 
@@ -41,16 +41,43 @@ def server_credentials(files: TlsFiles) -> grpc.ServerCredentials:
     )
 
 
+def server_context(files: TlsFiles) -> ssl.SSLContext:
+    """Returns the context of a server of asyncio; handshakes after a change of the files have the new ones.
+
+    Raises:
+        OSError: a file cannot be read.
+        UnusableFileError: certificate and key do not go together, or are none.
+    """
+    watched = WatchedFiles(files.paths, lambda: _context(files))
+    context = watched.get()
+
+    def choose(handshake: ssl.SSLObject, _: str | None, __: ssl.SSLContext) -> None:
+        now = watched.get()
+        if handshake.context is not now:
+            handshake.context = now
+
+    # OpenSSL asks whether or not a name was sent.
+    context.sni_callback = choose
+    return context
+
+
 def _read(files: TlsFiles) -> grpc.ServerCertificateConfiguration:
     # gRPC would refuse each handshake without a word, so OpenSSL looks first.
+    _context(files)
+    authorities = None if files.client_ca is None else files.client_ca.read_bytes()
+    pair = (files.key.read_bytes(), files.cert.read_bytes())
+    return grpc.ssl_server_certificate_configuration([pair], root_certificates=authorities)
+
+
+def _context(files: TlsFiles) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.set_alpn_protocols(["http/1.1"])
     try:
         context.load_cert_chain(files.cert, files.key, password=_no_password)
     except ssl.SSLError as error:
         raise UnusableFileError(
             f"{files.cert} and {files.key} are no certificate and its key in PEM ({error.reason}): check both files"
         ) from error
-    authorities = None
     if files.client_ca is not None:
         try:
             context.load_verify_locations(files.client_ca)
@@ -58,9 +85,8 @@ def _read(files: TlsFiles) -> grpc.ServerCertificateConfiguration:
             raise UnusableFileError(
                 f"{files.client_ca} holds no certificate in PEM ({error.reason}): check it"
             ) from error
-        authorities = files.client_ca.read_bytes()
-    pair = (files.key.read_bytes(), files.cert.read_bytes())
-    return grpc.ssl_server_certificate_configuration([pair], root_certificates=authorities)
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
 
 
 def _no_password() -> bytes:

@@ -35,7 +35,8 @@ class CallObserver:
         """Returns what is entered while a call is served.
 
         Args:
-            method: its full name, such as ``/vivavoce.v1.ConversationService/Converse``.
+            method: its full name, such as ``/vivavoce.v1.ConversationService/Converse`` or
+                ``POST /v1/audio/speech``.
             metadata: what the caller sent ahead, without binary values.
         """
         return contextlib.nullcontext()

@@ -99,8 +99,7 @@ class Traces(TurnObserver, CallObserver):
     @contextlib.contextmanager
     def serving(self, method: str, metadata: Mapping[str, str]) -> Iterator[None]:
         """See :class:`CallObserver`."""
-        service, _, name = method.strip("/").partition("/")
-        attributes = {"rpc.system": "grpc", "rpc.service": service, "rpc.method": name}
+        attributes = _call_attributes(method)
         with self._tracer.start_as_current_span(
             method.strip("/"),
             self._propagator.extract(metadata),
@@ -201,6 +200,15 @@ class Traces(TurnObserver, CallObserver):
 def otlp_exporter(endpoint: str) -> SpanExporter:
     """Returns what sends spans to an OTLP collector over gRPC; over TLS where the URL begins with ``https``."""
     return OTLPSpanExporter(endpoint=endpoint, timeout=_EXPORT_SECONDS)
+
+
+def _call_attributes(method: str) -> dict[str, str]:
+    """Returns the attributes of a call by gRPC, whose name begins with a slash, or by HTTP."""
+    if method.startswith("/"):
+        service, _, name = method.strip("/").partition("/")
+        return {"rpc.system": "grpc", "rpc.service": service, "rpc.method": name}
+    verb, _, route = method.partition(" ")
+    return {"http.request.method": "GET" if verb == "WEBSOCKET" else verb, "http.route": route}
 
 
 def _nanoseconds(seconds: float) -> int:

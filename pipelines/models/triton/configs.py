@@ -83,5 +83,6 @@ def parse(config: str) -> model_config_pb2.ModelConfig:
     """
     try:
         return text_format.Parse(config, model_config_pb2.ModelConfig())
-    except text_format.ParseError as error:
+    # The parser tells a number that is too large by a plain ValueError.
+    except (text_format.ParseError, ValueError) as error:
         raise BadConfigError(str(error)) from error

@@ -14,8 +14,10 @@ from service.api.riva.tts.synthesis import SynthesisServicer
 from service.grpc_server.deserializers import MAX_RECEIVED_BYTES, reader
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
+
+    from starlette.routing import BaseRoute
 
     from service.sessions.host import SessionHost
 
@@ -35,6 +37,7 @@ class RivaApi:
         language = LanguageServicer(host.models, host.admission, host.workload.bulk)
         self.handlers = {**riva_handlers(speech, language), **synthesis_handlers(SynthesisServicer(host))}
         self.recording_handlers = recording_handlers(speech)
+        self.routes: Sequence[BaseRoute] = ()
 
 
 def riva_handlers(speech: SpeechServicer, language: LanguageServicer) -> Mapping[str, grpc.GenericRpcHandler]:

@@ -15,8 +15,10 @@ from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import models_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
+
+    from starlette.routing import BaseRoute
 
     from service.api.vivavoce.models import ModelServicer
     from service.sessions.host import SessionHost
@@ -28,6 +30,7 @@ class VivavoceApi:
     def __init__(self, host: SessionHost) -> None:
         self.handlers = {SERVICE_NAME: conversation_handler(ConversationServicer(host), SpeechServicer(host))}
         self.recording_handlers: Mapping[str, grpc.GenericRpcHandler] = {}
+        self.routes: Sequence[BaseRoute] = ()
 
 
 def conversation_handler(

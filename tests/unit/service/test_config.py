@@ -40,6 +40,8 @@ def test_every_key_can_be_set_in_the_environment():
     values = {
         "host": "0.0.0.0",
         "port": "0",
+        "http_port": "8080",
+        "http_origins": "https://kiosk.example.org http://localhost:3000",
         "recordings_port": "1",
         "triton": "",
         "model_repository": "/models",
@@ -75,6 +77,8 @@ def test_every_key_can_be_set_in_the_environment():
     assert config == ServiceConfig(
         host="0.0.0.0",
         port=0,
+        http_port=8080,
+        http_origins=("https://kiosk.example.org", "http://localhost:3000"),
         recordings_port=1,
         variants={"bar": Path("/a"), "museum": Path("/b")},
         model_repository=Path("/models"),
@@ -117,6 +121,7 @@ def test_paths_of_a_file_begin_at_its_folder(tmp_path: Path):
         ("port =\n", r"vivavoce.toml is no TOML: "),
         ('log_level = "LOUD"\n', r"log_level: 'LOUD' will not do: invalid enum value"),
         ("engines = 3\n", r"engines: 3 will not do: expected array"),
+        ('http_port = 1\nhttp_origins = ["a.example"]\n', r"http_origins: .* is no origin of the form https://HOST"),
         ("[port]\n", r"port: \{\} will not do"),
     ],
 )
@@ -152,6 +157,7 @@ def test_what_is_wrong_with_the_environment_is_told_with_the_variable(environmen
         ({"triton": "localhost:1", "settings": "x"}, "settings belong to the Triton that has the models"),
         ({"admin": False, "admin_socket": "x"}, "with --no-admin there is no socket"),
         ({"recordings_port": 1, "host": "unix:/x"}, "recordings come over TCP"),
+        ({"http_origins": ("https://a.example",)}, "origins are of pages that call over HTTP: give --http-port"),
         ({"tls_cert": "x"}, "a certificate needs its key"),
         ({"client_ca": "x"}, "callers show certificates over TLS alone"),
         ({"jwt_keys": "x", "jwt_issuer": "y"}, "JWTs are checked with all of"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pipelines.errors import InvalidInputError
 from pipelines.messages import Transcript
 from pipelines.text.style import has_words
-from service.api.riva.asr.recognizing import refuse_failure
+from service.sessions.recordings import refuse_failure
 
 if TYPE_CHECKING:
     from pipelines.session.channels import Channels

@@ -9,11 +9,11 @@ from pipelines.errors import InvalidInputError
 from pipelines.messages import SpeechPaused, Transcript
 from service.api.riva.asr.options import ends_utterance
 from service.api.riva.asr.ordering import InTurnOrder
-from service.api.riva.asr.recognizing import refuse_failure
 from service.api.riva.fields import renamed
 from service.api.riva.proto import riva_asr_pb2 as pb
 from service.grpc_server.deserializers import refuse_malformed
 from service.grpc_server.writing import write
+from service.sessions.recordings import refuse_failure
 from service.sessions.stream_session import StreamSession
 
 if TYPE_CHECKING:

@@ -1,0 +1,164 @@
+"""Connections of the HTTP port: uvicorn's protocols, with the bounds that they lack."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from uvicorn.config import Config
+    from uvicorn.server import ServerState
+    from websockets.frames import Frame
+
+HEADER_SECONDS = 10.0
+"""A connection on which no request comes, or not to the end of its headers, is closed after so long."""
+KEEP_ALIVE_SECONDS = 75
+"""Between two requests of a connection: longer than the 60 s of common proxies, which reuse connections."""
+MAX_HEADER_BYTES = 16 << 10
+MAX_MESSAGE_BYTES = 4 << 20
+"""Of one message of a WebSocket; a longer one ends the connection (1009)."""
+MAX_FRAGMENTS = 256
+"""Frames of one message."""
+MAX_PINGS = 20
+PING_SECONDS = 10.0
+"""Within so long a caller may send :data:`MAX_PINGS` pings and pongs; more end the connection (1008)."""
+LINGER_SECONDS = 2.0
+
+_POLICY_VIOLATION = 1008
+_TOO_BIG = 1009
+
+
+class HttpConnection(H11Protocol):
+    """One connection; becomes a :class:`WebSocketConnection` when the caller asks for it.
+
+    The application finds the name in the caller's certificate in ``scope["state"]["certificate_name"]``.
+    """
+
+    def __init__(self, config: Config, server_state: ServerState, app_state: dict[str, Any], limit: int) -> None:
+        super().__init__(config, server_state, app_state)
+        self._limit = limit
+        self._header_timer: asyncio.TimerHandle | None = None
+        self._upgraded = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """See asyncio; closes what is too much."""
+        super().connection_made(transport)
+        if len(self.connections) > self._limit:
+            transport.abort()
+            return
+        certificate = transport.get_extra_info("peercert")
+        self.app_state = {**self.app_state, "certificate_name": _certificate_name(certificate)}
+        self._await_headers()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See asyncio."""
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """See asyncio."""
+        super().data_received(data)
+        if self._upgraded or self.transport.is_closing() or self.conn.their_state is not h11.IDLE:
+            self._stop_timer()
+        elif self._header_timer is None:
+            # A request has begun, and its headers are not whole.
+            self._await_headers()
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """See uvicorn."""
+        self._upgraded = True
+        super().handle_websocket_upgrade(event)
+
+    def send_400_response(self, msg: str) -> None:
+        """See uvicorn; where a response is under way already the connection is closed instead."""
+        try:
+            super().send_400_response(msg)
+        except h11.LocalProtocolError:
+            self.transport.close()
+
+    def _await_headers(self) -> None:
+        self._header_timer = self.loop.call_later(HEADER_SECONDS, self.transport.abort)
+
+    def _stop_timer(self) -> None:
+        if self._header_timer is not None:
+            self._header_timer.cancel()
+            self._header_timer = None
+
+
+class WebSocketConnection(WebSocketsSansIOProtocol):
+    """One WebSocket."""
+
+    _pings = 0
+    _counted_from = 0.0
+    _lingers = False
+
+    def handle_ping(self) -> None:
+        """See uvicorn."""
+        if self._is_storm():
+            return
+        super().handle_ping()
+
+    def handle_pong(self, event: Frame) -> None:
+        """See uvicorn."""
+        if event.data != self.pending_ping_payload and self._is_storm():
+            return
+        super().handle_pong(event)
+
+    def handle_cont(self, event: Frame) -> None:
+        """See uvicorn."""
+        if len(self.frames) >= MAX_FRAGMENTS:
+            self._end(_TOO_BIG, "a message has too many fragments")
+            return
+        super().handle_cont(event)
+
+    def data_received(self, data: bytes) -> None:
+        """See asyncio."""
+        if not self._lingers:
+            super().data_received(data)
+
+    def handle_parser_exception(self) -> None:
+        """See uvicorn; of a handshake that cannot be read there is nothing to be answered."""
+        closed = self.conn.close_sent
+        self._say_goodbye(1006 if closed is None else closed.code, "" if closed is None else closed.reason)
+
+    def _is_storm(self) -> bool:
+        now = self.loop.time()
+        if now > self._counted_from + PING_SECONDS:
+            self._counted_from, self._pings = now, 0
+        self._pings += 1
+        if self._pings > MAX_PINGS:
+            self._end(_POLICY_VIOLATION, "too many pings")
+            return True
+        return False
+
+    def _end(self, code: int, reason: str) -> None:
+        self.conn.fail(code, reason)
+        self._say_goodbye(code, reason)
+
+    def _say_goodbye(self, code: int, reason: str) -> None:
+        """Sends what is left, and reads on for a moment: a connection closed upon unread bytes takes it along."""
+        if self.close_sent or self.transport.is_closing():
+            return
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": code, "reason": reason})
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        self.close_sent = self._lingers = True
+        # uvicorn leaves the transport open while there is such a timer.
+        self.close_timer = self.loop.call_later(LINGER_SECONDS, self.transport.close)
+        if self.read_paused:
+            self.read_paused = False
+            self.transport.resume_reading()
+
+
+def _certificate_name(certificate: dict[str, Any] | None) -> str | None:
+    """Returns the first subject alternative name, or else the common name; None where no certificate was shown."""
+    if not certificate:
+        return None
+    names = [value for _, value in certificate.get("subjectAltName", ())]
+    subject = (pair for relative in certificate.get("subject", ()) for pair in relative)
+    names += [value for key, value in subject if key == "commonName"]
+    return next((str(name) for name in names if name), "a certificate without a name")

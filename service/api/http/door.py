@@ -1,0 +1,50 @@
+"""The HTTP port of a service: routes of all APIs, behind the same check of callers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.api.http.application import application
+from service.api.http.health import health_routes
+from service.api.http.origins import OriginPolicy
+from service.api.http.server import HttpServer
+from service.security.tls import server_context
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from service.api.registry import Api
+    from service.config import ServiceConfig
+    from service.security.authentication import Authenticator
+    from service.security.principal import Principal
+    from service.telemetry.call_observer import CallObserver
+
+
+def http_server(
+    config: ServiceConfig,
+    apis: Sequence[Api],
+    is_ready: Callable[[], bool],
+    callers: Authenticator,
+    observer: CallObserver,
+) -> HttpServer:
+    """Returns a server of the routes of all APIs, which is still to be opened.
+
+    Args:
+        config: of the service.
+        apis: bring the routes.
+        is_ready: returns whether callers are served.
+        callers: decides who calls.
+        observer: hears of calls.
+
+    Raises:
+        OSError: a file of TLS cannot be read.
+        UnusableFileError: one cannot be used.
+    """
+    routes = [*health_routes(is_ready), *(route for api in apis for route in api.routes)]
+    origins = OriginPolicy(config.http_origins, trusts_hosts=callers.required)
+
+    def authenticate(headers: Mapping[str, str], certificate_name: str | None) -> Principal:
+        return callers.authenticate(headers.get("authorization"), certificate_name)
+
+    app = application(routes, authenticate, origins, config.http_origins, observer)
+    return HttpServer(app, config.host, config.http_port, server_context(config.tls) if config.tls else None)

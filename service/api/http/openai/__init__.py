@@ -1,0 +1,1 @@
+"""OpenAI's audio contract over HTTP and WebSockets."""

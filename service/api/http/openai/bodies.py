@@ -1,0 +1,57 @@
+"""Reads JSON bodies of requests, within bounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from pipelines.errors import InvalidInputError
+from service.api.http.openai.uploads import UnsupportedMediaTypeError
+from service.refusals import MessageTooLargeError
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+MAX_BODY_BYTES = 512 << 10
+
+_T = TypeVar("_T")
+
+
+async def json_body(request: Request, kind: type[_T]) -> _T:
+    """Reads a body.
+
+    Args:
+        request: has it.
+        kind: what it becomes.
+
+    Raises:
+        InvalidInputError: it is no JSON, or does not say what it must.
+        MessageTooLargeError: it is too long.
+        UnsupportedMediaTypeError: it is something else.
+    """
+    media = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if media != "application/json":
+        raise UnsupportedMediaTypeError("the body is no JSON: send application/json")
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MAX_BODY_BYTES:
+            raise MessageTooLargeError(len(body), MAX_BODY_BYTES)
+    return decoded(bytes(body), kind)
+
+
+def decoded(data: bytes | str, kind: type[_T]) -> _T:
+    """Reads JSON.
+
+    Raises:
+        InvalidInputError: it is none, or does not say what it must; the error names the field.
+    """
+    try:
+        return msgspec.json.decode(data, type=kind, strict=False)
+    except msgspec.ValidationError as error:
+        sentence, _, place = str(error).partition(" - at `$")
+        field = place.strip("`.") or "body"
+        raise InvalidInputError(field, "BAD_VALUE", f"{sentence.replace('`', '')}, in {field}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidInputError("body", "NO_JSON", "this is no JSON: send an object") from error

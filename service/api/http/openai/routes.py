@@ -1,0 +1,34 @@
+"""Binds OpenAI's contract to paths."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.routing import Route
+
+from service.api.http.openai.models import ModelsEndpoint
+from service.api.http.openai.speech import SpeechEndpoint
+from service.api.http.openai.transcriptions import Transcriptions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import grpc
+    from starlette.routing import BaseRoute
+
+    from service.sessions.host import SessionHost
+
+
+class OpenAiApi:
+    """OpenAI's audio contract; see ``service.api.registry.Api``."""
+
+    def __init__(self, host: SessionHost) -> None:
+        self.handlers: Mapping[str, grpc.GenericRpcHandler] = {}
+        self.recording_handlers: Mapping[str, grpc.GenericRpcHandler] = {}
+        models = ModelsEndpoint(host)
+        self.routes: Sequence[BaseRoute] = (
+            Route("/v1/audio/transcriptions", Transcriptions(host), methods=["POST"]),
+            Route("/v1/audio/speech", SpeechEndpoint(host).speak, methods=["POST"]),
+            Route("/v1/models", models.list),
+            Route("/v1/models/{name:path}", models.one),
+        )

@@ -1,0 +1,99 @@
+"""What a request of ``/v1/audio/transcriptions`` asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pipelines.errors import InvalidInputError
+from service.api.http.openai.hints import to_hints
+from service.api.http.openai.names import check_language, recognizer_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pipelines.models.contracts import EngineRegistry
+    from pipelines.models.ports import PhraseHint
+
+FORMATS = ("json", "text", "srt", "vtt", "verbose_json")
+GRANULARITIES = ("word", "segment")
+RECOGNITION_FIELDS = ("prompt", "keywords", "model", "timestamp_granularities")
+"""Fields by which the recording is recognized; the others concern what is written."""
+
+_TRUE = frozenset(("true", "1", "yes", "on"))
+_FALSE = frozenset(("", "false", "0", "no", "off"))
+_TIMED = frozenset(("srt", "vtt"))
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptionRequest:
+    """What is asked for.
+
+    Attributes:
+        response_format: one of :data:`FORMATS`.
+        granularities: those of ``verbose_json``.
+        stream: whether the text is told as it is recognized.
+        hints: what is likely to be said.
+        variants: the variant of recognition, by role.
+    """
+
+    response_format: str = "json"
+    granularities: frozenset[str] = frozenset(("segment",))
+    stream: bool = False
+    hints: tuple[PhraseHint, ...] = ()
+    variants: Mapping[str, str] | None = None
+
+    @property
+    def word_times(self) -> bool:
+        """Whether it is needed when words were said."""
+        return self.response_format in _TIMED or "word" in self.granularities
+
+
+def to_request(fields: Mapping[str, Sequence[str]], engines: EngineRegistry) -> TranscriptionRequest:
+    """Reads the fields of a form.
+
+    Args:
+        fields: the values of each field.
+        engines: of whose variants callers choose.
+
+    Raises:
+        InvalidInputError: a field cannot be honoured; the error names it.
+    """
+    last = {name: values[-1] for name, values in fields.items() if values}
+    variants = recognizer_of(last.get("model", ""), engines)
+    for language in (*fields.get("languages", ()), last.get("language", "")):
+        check_language(language)
+    response_format = last.get("response_format", "") or "json"
+    if response_format not in FORMATS:
+        message = f"the format {response_format[:40]!r} is not written: choose one of {', '.join(FORMATS)}"
+        raise InvalidInputError("response_format", "UNKNOWN_FORMAT", message)
+    if "known_speaker_names" in fields or "known_speaker_references" in fields:
+        message = "speakers are not told apart: leave the known speakers out"
+        raise InvalidInputError("known_speaker_names", "NO_SPEAKER_DIARIZATION", message)
+    return TranscriptionRequest(
+        response_format,
+        _granularities(fields.get("timestamp_granularities", ()), response_format),
+        _flag(last.get("stream", ""), "stream"),
+        to_hints(last.get("prompt", ""), fields.get("keywords", ()), "prompt", "keywords"),
+        variants,
+    )
+
+
+def _granularities(values: Sequence[str], response_format: str) -> frozenset[str]:
+    chosen = frozenset(part.strip() for value in values for part in value.split(",") if part.strip())
+    for granularity in chosen:
+        if granularity not in GRANULARITIES:
+            message = f"{granularity[:40]!r} is no granularity: choose word, segment or both"
+            raise InvalidInputError("timestamp_granularities", "UNKNOWN_GRANULARITY", message)
+    if chosen and response_format != "verbose_json":
+        # OpenAI's own service takes them with other formats, too, and tells none.
+        return frozenset(("segment",))
+    return chosen or frozenset(("segment",))
+
+
+def _flag(text: str, field: str) -> bool:
+    if text.lower() in _TRUE:
+        return True
+    if text.lower() in _FALSE:
+        return False
+    raise InvalidInputError(field, "BAD_FLAG", f"{text[:40]!r} is neither true nor false")

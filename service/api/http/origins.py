@@ -1,0 +1,64 @@
+"""Which web pages may call: those that the service delivers itself, and those that its operator names."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from service.api.http.problems import ForeignOriginError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+
+class OriginPolicy:
+    """Decides which pages may call.
+
+    Args:
+        allowed: origins, such as ``https://kiosk.example.org``; ``*`` for every one.
+        trusts_hosts: whether the name by which a page reaches the service is beyond doubt, because callers prove who
+            they are. Otherwise it must be an address or ``localhost``: any name can be made to lead here (DNS
+            rebinding).
+    """
+
+    def __init__(self, allowed: Collection[str] = (), *, trusts_hosts: bool = False) -> None:
+        self._allowed = frozenset(origin.rstrip("/").lower() for origin in allowed)
+        self._trusts_hosts = trusts_hosts
+
+    def check(self, headers: Mapping[str, str]) -> None:
+        """Checks a call with these headers, by lower-case names.
+
+        Raises:
+            ForeignOriginError: it comes from a page that may not call.
+        """
+        if not self.allows(headers):
+            raise ForeignOriginError
+
+    def allows(self, headers: Mapping[str, str]) -> bool:
+        """Whether a call with these headers, by lower-case names, may be served; programs send no ``origin``."""
+        origin = headers.get("origin")
+        if origin is None:
+            return True
+        origin = origin.rstrip("/").lower()
+        if "*" in self._allowed or origin in self._allowed:
+            return True
+        return self._is_own(origin, headers.get("host", "").lower())
+
+    def _is_own(self, origin: str, host: str) -> bool:
+        try:
+            shown = urlsplit(origin)
+            name = shown.hostname or ""
+        except ValueError:
+            return False
+        if shown.scheme not in {"http", "https"} or not host or shown.netloc != host:
+            return False
+        return self._trusts_hosts or name == "localhost" or _is_address(name)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

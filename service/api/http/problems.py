@@ -1,0 +1,186 @@
+"""The one place where kinds of errors become HTTP statuses, written as problem details (RFC 9457).
+
+Beside the members of the RFC a problem has ``reason``, ``field`` and ``retry_seconds``, and ``error`` as OpenAI's
+clients read it.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from pipelines.errors import ErrorKind, ModelError, ReportedError
+from pipelines.unexpected_errors import MISTAKE, log_mistake
+from service.refusals import ServiceError
+from service.security.principal import current_principal
+from service.telemetry.call_observer import Refusal, current_call_observer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.responses import Response
+
+logger = logging.getLogger(__name__)
+
+_MAX_LOGGED_NAME = 64
+
+MEDIA_TYPE = "application/problem+json"
+
+_STATUSES = {
+    ErrorKind.INVALID_INPUT: (HTTPStatus.BAD_REQUEST, "INVALID_ARGUMENT"),
+    ErrorKind.REFUSED: (HTTPStatus.CONFLICT, "FAILED_PRECONDITION"),
+    ErrorKind.UNAUTHENTICATED: (HTTPStatus.UNAUTHORIZED, "UNAUTHENTICATED"),
+    ErrorKind.EXHAUSTED: (HTTPStatus.TOO_MANY_REQUESTS, "RESOURCE_EXHAUSTED"),
+    ErrorKind.UNAVAILABLE: (HTTPStatus.SERVICE_UNAVAILABLE, "UNAVAILABLE"),
+    ErrorKind.TIMED_OUT: (HTTPStatus.REQUEST_TIMEOUT, "DEADLINE_EXCEEDED"),
+    ErrorKind.FAILED: (HTTPStatus.INTERNAL_SERVER_ERROR, "INTERNAL"),
+}
+"""Status, and gRPC's name of it, by which metrics count refusals over all doors alike."""
+
+_BY_REASON = {
+    "MESSAGE_TOO_LARGE": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "RECORDING_TOO_LARGE": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "UNDECODABLE_AUDIO": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    "UNSUPPORTED_MEDIA_TYPE": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    "UNKNOWN_MODEL": HTTPStatus.NOT_FOUND,
+    "NOT_FOUND": HTTPStatus.NOT_FOUND,
+    "METHOD_NOT_ALLOWED": HTTPStatus.METHOD_NOT_ALLOWED,
+    "FOREIGN_ORIGIN": HTTPStatus.FORBIDDEN,
+}
+
+_OPENAI_TYPES = {
+    HTTPStatus.UNAUTHORIZED: "authentication_error",
+    HTTPStatus.FORBIDDEN: "permission_error",
+    HTTPStatus.TOO_MANY_REQUESTS: "rate_limit_error",
+    HTTPStatus.SERVICE_UNAVAILABLE: "server_error",
+    HTTPStatus.INTERNAL_SERVER_ERROR: "server_error",
+}
+
+
+class ForeignOriginError(ServiceError):
+    """A page of another origin calls."""
+
+    kind = ErrorKind.REFUSED
+    reason = "FOREIGN_ORIGIN"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "pages of this origin may not call the service: have its operator name the origin with --http-origin"
+        )
+
+
+class SlowUploadError(ServiceError):
+    """The body of a request comes too slowly."""
+
+    kind = ErrorKind.TIMED_OUT
+    reason = "SLOW_UPLOAD"
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"nothing came of the request's body for {seconds:g} s, or too little: send it faster")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What a caller is told of an error.
+
+    Attributes:
+        status: of HTTP.
+        code: gRPC's name of the status, for metrics.
+        reason: one word for programs.
+        detail: one sentence for people.
+        field_name: path of the offending field; None: the error concerns none.
+        retry_seconds: delay after which it is worth trying again; None: unknown.
+        headers: what else the response has for headers.
+    """
+
+    status: HTTPStatus
+    code: str
+    reason: str
+    detail: str
+    field_name: str | None = None
+    retry_seconds: float | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def openai_type(self) -> str:
+        """OpenAI's word for the kind of the error."""
+        return _OPENAI_TYPES.get(self.status, "invalid_request_error")
+
+    def openai_error(self) -> dict[str, Any]:
+        """Returns the error as OpenAI's clients read it."""
+        return {
+            "message": self.detail,
+            "type": self.openai_type,
+            "param": self.field_name,
+            "code": self.reason.lower(),
+        }
+
+    def response(self) -> Response:
+        """Returns the problem as a response."""
+        content: dict[str, Any] = {
+            "type": "about:blank",
+            "title": self.status.phrase,
+            "status": self.status.value,
+            "detail": self.detail,
+            "reason": self.reason,
+        }
+        headers = dict(self.headers)
+        if self.field_name is not None:
+            content["field"] = self.field_name
+        if self.retry_seconds is not None:
+            content["retry_seconds"] = self.retry_seconds
+            headers["Retry-After"] = str(max(1, math.ceil(self.retry_seconds)))
+        if self.status is HTTPStatus.UNAUTHORIZED:
+            headers["WWW-Authenticate"] = 'Bearer realm="vivavoce"'
+        content["error"] = self.openai_error()
+        return JSONResponse(content, self.status, headers, MEDIA_TYPE)
+
+
+def problem_of(error: Exception) -> Problem:
+    """Returns what a caller is told of an error; of one that was not foreseen, nothing but that it happened."""
+    if isinstance(error, HTTPException):
+        return _of_routing(error)
+    if not isinstance(error, ReportedError):
+        return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "INTERNAL", "INTERNAL", MISTAKE)
+    status, code = _STATUSES[error.kind]
+    status = _BY_REASON.get(error.reason, status)
+    return Problem(status, code, error.reason, str(error), error.field, error.retry_seconds)
+
+
+def report(error: Exception) -> Problem:
+    """Returns what a caller is told of an error, logs it, and has metrics and traces know.
+
+    The message stays with the caller, for it may quote what was sent.
+    """
+    problem = problem_of(error)
+    principal = current_principal()
+    current_call_observer().refused(Refusal(problem.code, problem.reason, principal.kind))
+    if problem.status is not HTTPStatus.INTERNAL_SERVER_ERROR:
+        name = principal.name[:_MAX_LOGGED_NAME]
+        who = "a caller" if principal.kind == "anonymous" else name if name.isprintable() else ascii(name)
+        fields = {"code": problem.code, "reason": problem.reason}
+        logger.warning("%s was refused: %s, %s", who, *fields.values(), extra={"fields": fields})
+    elif isinstance(error, ModelError):
+        logger.error("a request failed because a model did: %s", error)
+    else:
+        log_mistake(logger, "a request failed", error)
+    return problem
+
+
+def _of_routing(error: HTTPException) -> Problem:
+    status = HTTPStatus(error.status_code)
+    match status:
+        case HTTPStatus.NOT_FOUND:
+            message = "there is nothing at this path: see docs/http.md for those that there are"
+            return Problem(status, "NOT_FOUND", "NOT_FOUND", message)
+        case HTTPStatus.METHOD_NOT_ALLOWED:
+            message = "the path does not take this method: see docs/http.md for the one that it takes"
+            return Problem(status, "UNIMPLEMENTED", "METHOD_NOT_ALLOWED", message, headers=error.headers or {})
+        case _:
+            return Problem(status, "INVALID_ARGUMENT", status.name, error.detail)

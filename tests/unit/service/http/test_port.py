@@ -1,0 +1,421 @@
+"""The HTTP port without any contract: callers, errors, origins, health, and connections that mean no good."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+import ssl
+from typing import TYPE_CHECKING
+
+import aiohttp
+import pytest
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from pipelines.errors import InvalidInputError
+from service.api.http import caller_check, connections
+from service.api.http.health import health_routes
+from service.api.http.server import HttpServer
+from service.grpc_server.listening import AddressInUseError, ListenError
+from service.refusals import TooManyConversationsError
+from service.security.authentication import Authenticator
+from service.security.principal import Principal, current_principal
+from service.security.tls import server_context
+from service.security.tls_files import TlsFiles
+from service.telemetry.call_observer import CallObserver, Refusal
+from tests.certificates import Authority
+from tests.unit.service.http.running import client, running
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Mapping
+    from pathlib import Path
+
+    from starlette.requests import Request
+
+
+SAID = "a " + "secret sentence"
+
+
+class OneToken:
+    """Knows one token."""
+
+    def find(self, token: str) -> tuple[Principal | None, str]:
+        return (Principal("kiosk", "token"), "") if token == "good" else (None, "the token is unknown")
+
+
+async def whoami(_: Request) -> Response:
+    principal = current_principal()
+    return JSONResponse({"name": principal.name, "kind": principal.kind})
+
+
+async def fail(request: Request) -> Response:
+    match request.query_params["how"]:
+        case "input":
+            raise InvalidInputError("audio", "EMPTY_AUDIO", "the recording is empty: send its audio")
+        case "full":
+            raise TooManyConversationsError(8, 1.4)
+        case _:
+            raise RuntimeError(SAID)
+
+
+async def count(request: Request) -> Response:
+    size = 0
+    async for piece in request.stream():
+        size += len(piece)
+    return JSONResponse(size)
+
+
+async def break_off(_: Request) -> Response:
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b"begun"
+        raise RuntimeError(SAID)
+
+    return StreamingResponse(pieces())
+
+
+async def echo(websocket: WebSocket) -> None:
+    await websocket.accept("realtime" if "realtime" in websocket.scope["subprotocols"] else None)
+    with contextlib.suppress(WebSocketDisconnect):
+        while True:
+            await websocket.send_text(current_principal().name + ":" + await websocket.receive_text())
+
+
+ROUTES = [
+    Route("/whoami", whoami),
+    Route("/fail", fail),
+    Route("/count", count, methods=["POST"]),
+    Route("/broken", break_off),
+    WebSocketRoute("/echo", echo),
+]
+
+
+class Recorder(CallObserver):
+    """Keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.refusals: list[Refusal] = []
+
+    @contextlib.contextmanager
+    def serving(self, method: str, metadata: Mapping[str, str]) -> Iterator[None]:
+        self.calls.append(f"{method} {metadata.get('traceparent', '')}".strip())
+        yield
+
+    def refused(self, refusal: Refusal) -> None:
+        self.refusals.append(refusal)
+
+
+async def test_a_caller_is_known_by_the_token_in_his_header():
+    async with running(ROUTES, Authenticator(OneToken())) as server, client(server) as session:
+        for headers, status in (({}, 401), ({"Authorization": "Bearer bad"}, 401), ({"Authorization": "Basic x"}, 401)):
+            async with session.get("/whoami", headers=headers) as response:
+                assert response.status == status
+                assert response.headers["WWW-Authenticate"].startswith("Bearer")
+                assert response.content_type == "application/problem+json"
+                problem = await response.json(content_type=None)
+                assert problem["reason"] == "UNAUTHENTICATED"
+                assert problem["error"]["type"] == "authentication_error"
+        async with session.get("/whoami", headers={"Authorization": "Bearer good"}) as response:
+            assert await response.json() == {"name": "kiosk", "kind": "token"}
+
+
+async def test_a_page_sends_its_token_as_a_subprotocol():
+    async with running(ROUTES, Authenticator(OneToken())) as server, client(server) as session:
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refusal:
+            await session.ws_connect("/echo")
+        assert refusal.value.status == 401
+        protocols = ("realtime", "openai-insecure-api-key.good")
+        async with session.ws_connect("/echo", protocols=protocols) as websocket:
+            assert websocket.protocol == "realtime"
+            await websocket.send_str("hello")
+            assert await websocket.receive_str() == "kiosk:hello"
+
+
+async def test_errors_become_problems_that_openai_clients_can_read(caplog: pytest.LogCaptureFixture):
+    recorder = Recorder()
+    async with running(ROUTES, observer=recorder) as server, client(server) as session:
+        async with session.get("/fail?how=input") as response:
+            assert response.status == 400
+            problem = await response.json(content_type=None)
+            message = "the recording is empty: send its audio"
+            assert problem | {"error": None} == {
+                "type": "about:blank",
+                "title": "Bad Request",
+                "status": 400,
+                "detail": message,
+                "reason": "EMPTY_AUDIO",
+                "field": "audio",
+                "error": None,
+            }
+            assert problem["error"] == {
+                "message": message,
+                "type": "invalid_request_error",
+                "param": "audio",
+                "code": "empty_audio",
+            }
+        async with session.get("/fail?how=full") as response:
+            assert (response.status, response.headers["Retry-After"]) == (429, "2")
+        async with session.get("/fail?how=otherwise") as response:
+            assert response.status == 500
+            assert "secret" not in await response.text()
+        async with session.get("/nowhere") as response:
+            assert response.status == 404
+        async with session.get("/count") as response:
+            assert (response.status, response.headers["Allow"]) == (405, "POST")
+        with pytest.raises(aiohttp.WSServerHandshakeError, match="404"):
+            await session.ws_connect("/nowhere")
+    assert "secret" not in caplog.text
+    assert [refusal.reason for refusal in recorder.refusals] == [
+        "EMPTY_AUDIO",
+        "TOO_MANY_CONVERSATIONS",
+        "INTERNAL",
+        "NOT_FOUND",
+        "METHOD_NOT_ALLOWED",
+        "NOT_FOUND",
+    ]
+    assert recorder.refusals[1].code == "RESOURCE_EXHAUSTED"
+
+
+async def test_calls_are_observed_by_the_paths_of_routes_and_with_the_trace_of_the_caller():
+    recorder = Recorder()
+    parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    async with running(ROUTES, observer=recorder) as server, client(server) as session:
+        await (await session.get("/whoami", headers={"traceparent": parent})).read()
+        await (await session.get("/my-name-is-smith")).read()
+        async with session.ws_connect("/echo"):
+            pass
+    assert recorder.calls == [f"GET /whoami {parent}", "GET (another path)", "WEBSOCKET /echo"]
+
+
+async def test_a_response_that_breaks_off_cannot_be_taken_for_a_whole_one(caplog: pytest.LogCaptureFixture):
+    async with running(ROUTES) as server, client(server) as session:
+        with pytest.raises(aiohttp.ClientPayloadError):
+            async with session.get("/broken") as response:
+                await response.read()
+    assert "secret" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("origin", "host", "status"),
+    [
+        ("https://elsewhere.example", None, 403),
+        ("null", None, 403),
+        ("https://kiosk.example", None, 200),
+        ("http://evil.example", "evil.example", 403),
+        ("http://[::1", None, 403),
+    ],
+)
+async def test_pages_of_other_origins_are_refused(origin: str, host: str | None, status: int):
+    headers = {"Origin": origin} | ({"Host": host} if host else {})
+    async with running(ROUTES, allowed_origins=["https://kiosk.example"]) as server, client(server) as session:
+        async with session.get("/whoami", headers=headers) as response:
+            assert response.status == status
+        if status == 200:
+            assert response.headers["Access-Control-Allow-Origin"] == origin
+            async with session.ws_connect("/echo", headers=headers) as websocket:
+                await websocket.send_str("hello")
+                assert await websocket.receive_str() == "anonymous:hello"
+        else:
+            with pytest.raises(aiohttp.WSServerHandshakeError, match="403"):
+                await session.ws_connect("/echo", headers=headers)
+
+
+async def test_the_services_own_pages_may_call():
+    async with (
+        running(ROUTES) as server,
+        client(server) as session,
+        session.get("/whoami", headers={"Origin": server.url}) as response,
+    ):
+        assert response.status == 200
+        assert "Access-Control-Allow-Origin" not in response.headers
+
+
+async def test_health_is_told_to_everybody():
+    ready = False
+    routes = [*ROUTES, *health_routes(lambda: ready)]
+    async with running(routes, Authenticator(OneToken())) as server, client(server) as session:
+        assert (await session.get("/healthz")).status == 200
+        assert (await session.get("/readyz")).status == 503
+        ready = True
+        assert (await session.get("/readyz")).status == 200
+
+
+async def test_whoever_is_refused_reads_why_although_his_upload_goes_on():
+    async def endless() -> AsyncIterator[bytes]:
+        while True:
+            yield bytes(65_536)
+            await asyncio.sleep(0.01)
+
+    async with (
+        running(ROUTES, Authenticator(OneToken())) as server,
+        client(server) as session,
+        session.post("/count", data=endless()) as response,
+    ):
+        assert response.status == 401
+        assert (await response.json(content_type=None))["reason"] == "UNAUTHENTICATED"
+
+
+async def test_an_upload_of_which_nothing_comes_is_given_up(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(caller_check, "READ_SECONDS", 0.1)
+    async with running(ROUTES) as server:
+        status = await raw(server, b"POST /count HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab")
+        assert b" 408 " in status
+
+
+async def test_a_drip_of_an_upload_is_given_up(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(caller_check, "_GRACE_SECONDS", 0.2)
+
+    async def drips() -> AsyncIterator[bytes]:
+        for _ in range(100):
+            yield b"x"
+            await asyncio.sleep(0.02)
+
+    async with running(ROUTES) as server, client(server) as session, session.post("/count", data=drips()) as response:
+        assert response.status == 408
+
+
+async def test_headers_that_never_end_are_given_up(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(connections, "HEADER_SECONDS", 0.1)
+    async with running(ROUTES) as server:
+        for beginning in (b"", b"GET /whoami HTTP/1.1\r\nHost: x\r\n"):
+            assert await raw(server, beginning) == b""
+        # So are those of a second request on a connection.
+        whole = b"GET /whoami HTTP/1.1\r\nHost: x\r\n\r\n"
+        assert (await raw(server, whole, then=b"GET /who")).count(b"200 OK") == 1
+
+
+async def test_headers_have_a_bound():
+    async with running(ROUTES) as server:
+        answer = await raw(server, b"GET /whoami HTTP/1.1\r\nX: " + b"x" * 40_000)
+        assert b" 400 " in answer
+        assert b" 400 " in await raw(server, b"\x16\x03\x01\x02\x00 no HTTP\r\n\r\n")
+
+
+async def test_so_many_connections_and_no_more(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("service.api.http.server.MAX_CONNECTIONS", 2)
+    async with running(ROUTES) as server:
+        held = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(2)]
+        await asyncio.sleep(0.05)
+        assert await raw(server, b"GET /whoami HTTP/1.1\r\nHost: x\r\n\r\n") == b""
+        for _, writer in held:
+            writer.close()
+        await asyncio.sleep(0.05)
+        assert b"200 OK" in await raw(server, b"GET /whoami HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+
+
+async def test_a_storm_of_pings_ends_the_websocket_and_hurts_nobody_else():
+    async with (
+        running(ROUTES) as server,
+        client(server) as session,
+        session.ws_connect("/echo") as quiet,
+        session.ws_connect("/echo", autoping=False) as websocket,
+    ):
+        for _ in range(connections.MAX_PINGS):
+            await websocket.ping()
+        await websocket.send_str("still here")
+        messages = [await websocket.receive() for _ in range(connections.MAX_PINGS + 1)]
+        assert messages[-1].data == "anonymous:still here"
+        for _ in range(2):
+            await websocket.ping()
+        while (message := await websocket.receive()).type is aiohttp.WSMsgType.PONG:
+            pass
+        assert message.data == 1008
+        await quiet.send_str("hello")
+        assert await quiet.receive_str() == "anonymous:hello"
+
+
+async def test_a_message_of_a_websocket_has_a_bound():
+    async with running(ROUTES) as server, client(server) as session:
+        async with session.ws_connect("/echo") as websocket:
+            await websocket.send_str("x" * (16 << 20))
+            assert (await websocket.receive()).data == 1009
+        async with session.ws_connect("/echo") as websocket:
+            for at in range(connections.MAX_FRAGMENTS + 1):
+                opcode = aiohttp.WSMsgType.TEXT if at == 0 else aiohttp.WSMsgType.CONTINUATION
+                await send_fragment(websocket, opcode)
+            assert (await websocket.receive()).data == 1009
+
+
+async def test_garbage_in_place_of_frames_ends_the_websocket(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(connections, "LINGER_SECONDS", 0.1)
+    handshake = (
+        b"GET /echo HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    )
+    with caplog.at_level(logging.DEBUG):
+        async with running(ROUTES) as server:
+            assert b" 101 " in await raw(server, handshake, then=b"\xff" * 100)
+            # Text that is no UTF-8, masked with noughts.
+            assert b" 101 " in await raw(server, handshake, then=b"\x81\x82\x00\x00\x00\x00\xff\xfe")
+            assert b" 405 " in await raw(server, handshake.replace(b"GET", b"POST"))
+    assert "Traceback" not in caplog.text
+
+
+async def test_tls_has_the_files_of_the_moment_and_knows_certificates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("service.security.watched_file.CHECK_SECONDS", 0.0)
+    authority, callers = Authority(tmp_path, "authority"), Authority(tmp_path, "callers")
+    pair, shown = authority.sign("voice.example.org"), callers.sign("kiosk")
+    context = server_context(TlsFiles(pair.cert, pair.key, callers.path))
+    trust = ssl.create_default_context(cafile=authority.path)
+    trust.load_cert_chain(shown.cert, shown.key)
+    async with running(ROUTES, Authenticator(certificates=True), tls=context) as server:
+        async with client(server, connector=aiohttp.TCPConnector(ssl=trust)) as session:
+            async with session.get("/whoami") as response:
+                assert await response.json() == {"name": "kiosk", "kind": "certificate"}
+            async with session.ws_connect("/echo") as websocket:
+                await websocket.send_str("hello")
+                assert await websocket.receive_str() == "kiosk:hello"
+        before = await asyncio.to_thread(certificate_of, server.port, trust)
+        authority.sign("voice.example.org")
+        assert await asyncio.to_thread(certificate_of, server.port, trust) != before
+        nobody = ssl.create_default_context(cafile=authority.path)
+        async with client(server, connector=aiohttp.TCPConnector(ssl=nobody)) as session:
+            with pytest.raises((aiohttp.ClientError, ConnectionResetError)):
+                await session.get("/whoami")
+
+
+async def test_an_address_that_cannot_be_had_is_named():
+    async with running(ROUTES) as server:
+        with pytest.raises(AddressInUseError, match="choose another --http-port"):
+            await HttpServer(server._config.app, "127.0.0.1", server.port).open()
+        with pytest.raises(ListenError, match="no host"):
+            await HttpServer(server._config.app, "nowhere.invalid", 0).open()
+
+
+async def raw(server: HttpServer, data: bytes, then: bytes | None = None) -> bytes:
+    """Sends bytes, and more after the answer; returns what came until the connection was closed."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    found = b""
+    try:
+        async with asyncio.timeout(10):
+            writer.write(data)
+            if then is not None:
+                found = await reader.read(65_536)
+                writer.write(then)
+            while piece := await reader.read(65_536):
+                found += piece
+    except ConnectionError:
+        pass
+    finally:
+        writer.close()
+    return found
+
+
+async def send_fragment(websocket: aiohttp.ClientWebSocketResponse, opcode: aiohttp.WSMsgType) -> None:
+    """Sends an empty frame that is not the last of its message."""
+    transport = websocket._writer.transport
+    transport.write(bytes([opcode.value, 0x80, 0, 0, 0, 0]))
+    await asyncio.sleep(0)
+
+
+def certificate_of(port: int, context: ssl.SSLContext) -> bytes:
+    with (
+        socket.create_connection(("127.0.0.1", port), 5) as plain,
+        context.wrap_socket(plain, server_hostname="localhost") as secure,
+    ):
+        return secure.getpeercert(binary_form=True) or b""
