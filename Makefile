@@ -59,6 +59,13 @@ test: setup-train ## run the suite, from nothing
 test-faults: setup-train ## what hangs, is killed or attacks, against the service
 	$(BIN)/python -m pytest tests/faults --strict-skips
 
+ROUNDS ?= 3
+SEED ?= 1
+
+.PHONY: faults
+faults: setup-train ## rounds of every fault while callers talk (about 6 minutes a round; ROUNDS, SEED), judged, as a table
+	$(BIN)/python -m tests.faults.harness --rounds $(ROUNDS) --seed $(SEED)
+
 .PHONY: test-packages
 test-packages: setup-train ## both distributions, installed into environments of their own
 	$(BIN)/python -m pytest tests/packages --strict-skips

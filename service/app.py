@@ -49,6 +49,7 @@ from service.triton.engine_code import ANY_CODE, EngineCode, EngineCodeError
 from service.triton.engine_store import EngineStore
 from service.triton.fixed_store import FixedStore
 from service.triton.installation import TritonNotInstalledError
+from service.triton.mending import Mender
 from service.triton.remote import RemoteModels, WrongTritonError
 from service.triton.repository import composed, role_of
 from service.triton.run_folder import RunFolder
@@ -202,7 +203,7 @@ async def serving(
         handlers = {name: handler for api in apis for name, handler in api.handlers.items()}
         readiness = Readiness(model_server, health_servicer, admission, handlers)
         if supervisor is not None:
-            watching = supervisor.run(rollout.models_to_load, readiness.lost, readiness.is_ready)
+            watching = supervisor.run(rollout.models_to_load, readiness.lost, readiness.is_ready, client.on_dead_model)
             _until_exit(cleanup, tasks.create_task(watching, name="triton"))
         cleanup.push_async_callback(rollout.close)
         _until_exit(cleanup, tasks.create_task(prepare(), name="transcript styles"))
@@ -217,6 +218,7 @@ async def serving(
                 open_sequences=len(client.open_sequences),
                 audio_seconds_total=admission.quotas.audio_seconds,
                 triton_restarts_total=supervisor.restarts if supervisor else 0,
+                models_mended_total=client.reloads,
             )
 
         await cleanup.enter_async_context(
@@ -266,18 +268,15 @@ def _models(
         supervisor = TritonSupervisor(repository, run_folder, metrics=config.metrics_port is not None)
         store = EngineStore(repository, settings, registry, code)
 
-    def revive(model: str) -> bool:
-        """Has Triton started again for a model whose process has ended, unless it is one that is only being tried."""
-        if supervisor is None or model not in rollout.models_to_load():
-            return False
-        supervisor.restart(f"the process of the model {model} has ended, or hangs")
-        return True
-
-    client = TritonClient(supervisor.address if supervisor else str(config.triton), on_dead_model=revive)
+    client = TritonClient(supervisor.address if supervisor else str(config.triton))
     cleanup.push_async_callback(client.close)
     rollout = Rollout(client, store, lambda role, model: registry[role].client(client, model), registry)
     models = rollout if supervisor else RemoteModels(rollout, client, str(config.triton), registry)
-    watchdog = Watchdog(models, rollout, client, revive, loads=supervisor is not None, registry=registry)
+    if supervisor is not None:
+        mender = Mender(supervisor, rollout.models_using, client)
+        cleanup.push_async_callback(mender.close)
+        client.on_dead_model = mender.mend
+    watchdog = Watchdog(models, rollout, client, client.on_dead_model, loads=supervisor is not None, registry=registry)
     return supervisor, rollout, client, watchdog
 
 
