@@ -89,6 +89,12 @@ async def test_conversations_are_spread_by_how_many_each_replica_holds(fleet: Fl
         assert sorted(fleet.proxy.held().values()) == [2, 2, 3]
 
 
+def test_envoy_has_nothing_against_its_configuration(fleet: Fleet):
+    log = (fleet.members[0].folder / "envoy.txt").read_text()
+    assert "eprecated" not in log
+    assert "no configured limit" not in log
+
+
 async def test_tokens_pass_through_and_nothing_else_does(fleet: Fleet):
     async with vivavoce.connect(fleet.proxy.address, tls=vivavoce.Tls(ca=fleet.ca), token="wrong") as client:
         with pytest.raises(vivavoce.AccessDenied):
