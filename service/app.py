@@ -229,7 +229,7 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
         calls = telemetry.call_observer
         callers = authenticator(config)
         doors = Doors(config.host, config.port, callers, credentials, calls, reported)
-        http = http_server(config, apis, readiness.is_ready, callers, calls)
+        http = http_server(config, apis, readiness.is_ready, callers, calls, host.client_secrets)
         cleanup.push_async_callback(http.close)
         cleanup.push_async_callback(_stop, doors, open_conversations, admission, health_servicer)
         await doors.open_to_callers(handlers, health_servicer)

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from service.api.http.origins import OriginPolicy
     from service.security.principal import Principal
 
-    Authenticate = Callable[[Mapping[str, str], str | None], Principal]
+    Authenticate = Callable[[str, Mapping[str, str], str | None], Principal]
+    """Returns the principal of a call of a path, with these headers, and with this name in its certificate."""
 
 READ_SECONDS = 20.0
 """Of a body nothing may be missing for so long."""
@@ -36,7 +37,7 @@ _MIN_BYTES_A_SECOND = 250
 """Of a body, over all of its time: half of what the poorest speech needs."""
 _GRACE_SECONDS = 30.0
 
-TOKEN_SUBPROTOCOL = "openai-insecure-api-key."  # noqa: S105 - no token
+TOKEN_SUBPROTOCOLS = ("openai-insecure-api-key.", "realtime-token.")
 """Before a token in ``Sec-WebSocket-Protocol``: pages can set no other header of a WebSocket."""
 
 
@@ -46,7 +47,7 @@ class CallerCheck:
     Args:
         app: serves it.
         known_paths: paths of routes, as traces name them.
-        authenticate: returns the principal of a call with these headers and this name in its certificate.
+        authenticate: returns the principal of a call.
         origins: decides which pages may call.
         observer: hears of the calls.
     """
@@ -78,7 +79,7 @@ class CallerCheck:
                 if scope["path"] in OPEN_PATHS and scope["type"] == "http":
                     await self._app(scope, call.receive, call.send)
                     return
-                principal = self._authenticate(headers, scope.get("state", {}).get("certificate_name"))
+                principal = self._authenticate(scope["path"], headers, scope.get("state", {}).get("certificate_name"))
             except Exception as error:  # noqa: BLE001 - each becomes a problem
                 await call.refuse(error)
                 return
@@ -97,8 +98,9 @@ def headers_of(scope: Scope) -> dict[str, str]:
     for key, value in Headers(scope=scope).items():
         found.setdefault(key, value)
     for protocol in scope.get("subprotocols", ()):
-        if protocol.startswith(TOKEN_SUBPROTOCOL):
-            found.setdefault("authorization", f"Bearer {protocol.removeprefix(TOKEN_SUBPROTOCOL)}")
+        for prefix in TOKEN_SUBPROTOCOLS:
+            if protocol.startswith(prefix):
+                found.setdefault("authorization", f"Bearer {protocol.removeprefix(prefix)}")
     return found
 
 
