@@ -101,6 +101,10 @@ coverage: setup-train ## measure which lines the unit tests run, each module cre
 		--cov=service --cov=pipelines --cov=engines --cov=modelkit --cov=benchmarks --cov=vivavoce --cov-context=test --cov-report=
 	$(BIN)/python -m tools.own_coverage
 
+.PHONY: sbom
+sbom: setup ## list the server's packages and weights in dist/vivavoce.cdx.json (CycloneDX)
+	$(BIN)/python -m tools.bill_of_materials dist/vivavoce.cdx.json
+
 .PHONY: docs
 docs: setup ## build the site of the documentation into site/, strictly
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint $(CONSTRAINTS) --requirement pyproject.toml --extra docs

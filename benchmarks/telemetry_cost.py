@@ -17,23 +17,17 @@ from typing import TYPE_CHECKING
 
 import click
 import grpc
-import numpy as np
 import psutil
 
 import vivavoce
 from benchmarks.provenance import RESULTS, keep
-from demo.manifest import utterances
+from benchmarks.talking import speech
 from service.processes.child_process import SERVE, listening
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-CHUNK_SECONDS = 0.1
-PAUSE_SECONDS = 1.5
 SCRAPE_SECONDS = 5.0
-_RATE_HZ = 16_000
 
 
 @click.command()
@@ -110,27 +104,8 @@ async def _scrape(url: str) -> None:
 async def _converse(address: str, number: int, seconds: float) -> int:
     documents = ["The river museum opens at nine. Tram four stops in front of it."]
     async with vivavoce.connect(address) as client:
-        events = client.converse(_speech(number, seconds), documents=documents, interim_results=True)
+        events = client.converse(speech(number, seconds), documents=documents, interim_results=True)
         return sum([isinstance(event, vivavoce.Reply) async for event in events])
-
-
-async def _speech(number: int, seconds: float) -> AsyncIterator[NDArray[np.float32]]:
-    """Yields the recordings of the demonstration one after the other, at the pace of speech."""
-    loop = asyncio.get_running_loop()
-    began, sent = loop.time(), 0.0
-    recordings = [utterance.path for utterance in utterances()]
-    silence = np.zeros(round(_RATE_HZ * CHUNK_SECONDS), np.float32)
-    while True:
-        recording = vivavoce.read_audio(recordings[number % len(recordings)])
-        assert recording.sample_rate_hz == _RATE_HZ
-        chunks = [*recording.chunks(CHUNK_SECONDS), *[silence] * round(PAUSE_SECONDS / CHUNK_SECONDS)]
-        for chunk in chunks:
-            if sent >= seconds:
-                return
-            await asyncio.sleep(max(0.0, began + sent - loop.time()))
-            sent += len(chunk) / _RATE_HZ
-            yield chunk
-        number += 7
 
 
 @contextlib.contextmanager

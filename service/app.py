@@ -46,6 +46,7 @@ from service.telemetry.figures import Figures
 from service.telemetry.log_formats import LOG_FORMATTERS
 from service.telemetry.log_output import STDERR, logging_to
 from service.telemetry.telemetry import Telemetry, TracingNotInstalledError
+from service.triton.engine_code import ANY_CODE, EngineCode, EngineCodeError
 from service.triton.engine_store import EngineStore
 from service.triton.fixed_store import FixedStore
 from service.triton.installation import TritonNotInstalledError
@@ -75,6 +76,7 @@ _DRAIN_SECONDS = 5.0
 
 _CANNOT_GO_ON = (
     UnusableFileError,
+    EngineCodeError,
     TritonGaveUpError,
     TritonNotInstalledError,
     WrongTritonError,
@@ -255,13 +257,17 @@ def _models(
     if config.triton is None:
         default = config.model_repository or DEFAULT_MODEL_REPOSITORY
         settings = read_settings(config.settings) if config.settings else Settings()
-        run_folder = RunFolder.open()
+        run_folder = RunFolder.open(
+            confined=config.confine,
+            model_memory_bytes=config.model_memory_mib * 2**20 if config.model_memory_mib else None,
+        )
         cleanup.callback(run_folder.close)
+        code = ANY_CODE if config.engine_code else EngineCode(default)
         repository = cleanup.enter_context(
-            composed(default, config.engines, settings, run_folder.path, registry, config.variants)
+            composed(default, config.engines, settings, run_folder.path, registry, config.variants, code)
         )
         supervisor = TritonSupervisor(repository, run_folder, metrics=config.metrics_port is not None)
-        store = EngineStore(repository, settings, registry)
+        store = EngineStore(repository, settings, registry, code)
 
     def revive(model: str) -> bool:
         """Has Triton started again for a model whose process has ended, unless it is one that is only being tried."""

@@ -79,6 +79,22 @@ def _restart_without_grpc_log() -> None:
     help="Serve this engine beside the one of its role; callers choose it by its name. May be repeated.",
 )
 @click.option(
+    "--engine-code",
+    is_flag=True,
+    help="Run the code that engines bring, as the service's user; otherwise they are data.",
+)
+@click.option(
+    "--confine/--no-confine",
+    default=True,
+    show_default=True,
+    help="Leave Triton the files and rights that it needs, and nothing else (Linux).",
+)
+@click.option(
+    "--model-memory-mib",
+    type=click.IntRange(min=256),
+    help="Most memory of its own that each of Triton's processes may have, in MiB.  [default: all there is]",
+)
+@click.option(
     "--settings",
     metavar="FILE",
     type=click.Path(path_type=Path),

@@ -28,6 +28,9 @@ _LAST_PORT = 65_535
 _WEEK_MINUTES = 7 * 24 * 60
 _DAY_MINUTES = 24 * 60.0
 
+_LEAST_MEMORY_MIB = 256
+"""What the smallest of Triton's processes needs."""
+
 Port = Annotated[int, Meta(ge=0, le=_LAST_PORT)]
 
 
@@ -48,6 +51,10 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         model_repository: models for a Triton of our own; None for the shipped ones.
         engines: engine directories whose models take the places of those of the repository.
         variants: engine directories that are served beside the others, by the name that callers choose them by.
+        engine_code: whether engine directories may bring code of their own, which is run as the service's user.
+        confine: whether Triton is left with the files and rights that it needs; see :mod:`service.triton.confined`.
+        model_memory_mib: most memory of its own that each of Triton's processes may have, in MiB; None for as much as
+            there is.
         settings: a settings file for the models; see :mod:`service.triton.settings`.
         speculation: whether replies are worked out during the trailing silence.
         admin: whether the models can be managed, over a Unix socket.
@@ -80,6 +87,9 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     model_repository: Path | None = None
     engines: tuple[Path, ...] = ()
     variants: dict[str, Path] = {}
+    engine_code: bool = False
+    confine: bool = True
+    model_memory_mib: Annotated[int, Meta(ge=_LEAST_MEMORY_MIB)] | None = None
     settings: Path | None = None
     speculation: bool = True
     admin: bool = True

@@ -22,7 +22,8 @@ from modelkit.moonshine import TARGET, find_assets
 from pipelines.models.triton import ModelSettings, adjusted
 from service.app import DEFAULT_MODEL_REPOSITORY
 from service.processes.child_process import listening
-from service.triton.repository import CONFIG, link_with_config
+from service.triton.engine_code import CONFIG
+from service.triton.repository import link_with_config
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

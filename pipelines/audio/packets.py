@@ -74,7 +74,8 @@ class PacketDecoder(PieceDecoder):
             UndecodableAudioError: the audio has a rate or a number of channels that is not served, or too many packets
                 in a row are damaged.
         """
-        assert self._codec is not None
+        if self._codec is None:
+            raise UndecodableAudioError("the audio is damaged: a packet comes before the header; encode it again")
         frames: list[av.AudioFrame] = []
         try:
             frames = self._codec.decode(av.Packet(packet))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from asyncio_throttle.throttler import Throttler
 
@@ -14,7 +14,7 @@ from service.refusals import ServiceError
 from service.security.principal import current_principal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, MutableMapping
 
     from service.security.principal import Principal
 
@@ -179,7 +179,7 @@ def _counted(counter: collections.Counter[str], key: str, amount: int) -> Iterat
             del counter[key]
 
 
-def _bound(kept: dict[str, object] | dict[str, _Allowance] | dict[str, Throttler]) -> None:
+def _bound(kept: MutableMapping[str, Any]) -> None:
     """Forgets the oldest of very many, so that subjects of JWTs cannot fill the memory."""
     while len(kept) >= _FORGET_AFTER:
         del kept[next(iter(kept))]

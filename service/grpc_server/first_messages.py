@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import collections
 import contextlib
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from service.refusals import TooManyWaitingError
+from service.security.principal import current_principal
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -22,6 +22,8 @@ MAX_CALLS = 64
 """Calls that may wait at a time: half-sent messages of 8 MiB take 512 MiB."""
 MAX_CALLS_OF_CONNECTION = 16
 """Likewise, of one connection."""
+_CONNECTIONS_OF_PRINCIPAL = 2
+"""A principal that is known has so many connections' shares, over however many connections it comes."""
 
 _MAX_QUEUE = 1024
 _PROTECTED_SECONDS = 0.15
@@ -34,8 +36,8 @@ class FirstMessages:
     """Asks calls for their first message, a bounded number at a time.
 
     A newcomer never waits for a silent caller: where all places are taken, the call that has waited longest is refused,
-    if its message has had 0.15 s to arrive. A connection has a share, so that one with many silent
-    calls costs others nothing.
+    if its message has had 0.15 s to arrive. A connection has a share, and so has a principal, so that one with many
+    silent calls costs others nothing.
 
     Args:
         limit: calls at a time.
@@ -52,7 +54,7 @@ class FirstMessages:
         self._share = share
         self._protected_seconds = protected_seconds
         self._places = _Places(limit, protected_seconds)
-        self._of_connections: dict[str, _Places] = {}
+        self._of_callers: dict[str, _Places] = {}
         self._calls = 0
 
     async def read(self, read: Callable[[], Awaitable[_T]], peer: str, seconds: float) -> _T:
@@ -73,8 +75,10 @@ class FirstMessages:
         call = _Call(deadline)
         try:
             async with deadline:
-                with self._counted(), self._connection(peer) as places:
-                    async with places.taken(call), self._places.taken(call):
+                with self._counted(), self._shares(peer) as shares:
+                    async with contextlib.AsyncExitStack() as taken:
+                        for places in (*shares, self._places):
+                            await taken.enter_async_context(places.taken(call))
                         return await read()
         except TimeoutError:
             if call.sent_away:
@@ -90,19 +94,30 @@ class FirstMessages:
             self._calls -= 1
 
     @contextlib.contextmanager
-    def _connection(self, peer: str) -> Iterator[_Places]:
-        """Yields the places of a connection. Those over a Unix socket cannot be told apart, and have no shares."""
-        if peer.startswith("unix:"):
-            yield _Places(math.inf, self._protected_seconds)
-            return
-        places = self._of_connections.setdefault(peer, _Places(self._share, self._protected_seconds))
-        places.users += 1
+    def _shares(self, peer: str) -> Iterator[list[_Places]]:
+        """Yields the places of the call's connection and principal.
+
+        Connections over a Unix socket cannot be told apart, and callers who prove nothing are everybody: no shares.
+        """
+        principal = current_principal()
+        limits: dict[str, int] = {}
+        if not peer.startswith("unix:"):
+            limits[f"connection {peer}"] = self._share
+        if principal.kind != "anonymous":
+            limits[f"principal {principal.key}"] = self._share * _CONNECTIONS_OF_PRINCIPAL
+        shares = [
+            self._of_callers.setdefault(caller, _Places(limit, self._protected_seconds))
+            for caller, limit in limits.items()
+        ]
+        for places in shares:
+            places.users += 1
         try:
-            yield places
+            yield shares
         finally:
-            places.users -= 1
-            if not places.users:
-                del self._of_connections[peer]
+            for caller, places in zip(limits, shares, strict=True):
+                places.users -= 1
+                if not places.users:
+                    del self._of_callers[caller]
 
 
 @dataclass(eq=False, slots=True)
@@ -127,7 +142,7 @@ class _Places:
         users: calls that hold on to these places, whether they have one or not.
     """
 
-    limit: float
+    limit: int
     protected_seconds: float
     users: int = 0
     _taken: dict[_Call, float] = field(default_factory=dict)

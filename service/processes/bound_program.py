@@ -18,21 +18,32 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from service.processes.confinement import Confinement
+
 _PR_SET_PDEATHSIG = 1
-_BEHIND, _PRIVATE_MEMORY = "--behind", "--private-memory"
+_BEHIND, _PRIVATE_MEMORY, _CONFINED = "--behind", "--private-memory", "--confined"
 _NOT_FOUND = 127
 """The exit status that shells give where there is no such program."""
 
 
-def bound(command: Sequence[str], *, behind: bool = False, private_memory: bool = False) -> list[str]:
+def bound(
+    command: Sequence[str],
+    *,
+    behind: bool = False,
+    private_memory: bool = False,
+    confinement: Confinement | None = None,
+) -> list[str]:
     """Returns the command that becomes ``command`` and ends with the thread that starts it.
 
     Args:
         command: the program and its arguments.
         behind: whether it gets the cores after others: see ``service.processes.scheduling.run_behind``.
         private_memory: whether it gets shared memory of its own: see ``service.processes.private_memory.isolate``.
+        confinement: what it is left with; None for everything.
     """
     flags = [*([_BEHIND] if behind else []), *([_PRIVATE_MEMORY] if private_memory else [])]
+    if confinement is not None:
+        flags += [_CONFINED, confinement.to_json()]
     return [sys.executable, "-I", "-S", __file__, str(os.getpid()), *flags, *command]
 
 
@@ -62,6 +73,15 @@ def _main(parent: str, *command: str) -> None:
             isolate()
         except OSError as error:
             sys.exit(f"there is no shared memory for {command[0]} alone: {error.strerror}")
+    if command[0] == _CONFINED:
+        _, limits, *rest = command
+        command = tuple(rest)
+        from service.processes.confinement import Confinement, confine  # noqa: PLC0415
+
+        try:
+            confine(Confinement.from_json(limits))
+        except OSError as error:
+            sys.exit(f"{command[0]} cannot be confined: {error.strerror}; --no-confine does without")
     # A change of namespaces takes back what the kernel was asked for.
     die_with(int(parent))
     for ignored in (signal.SIGPIPE, signal.SIGXFSZ):

@@ -103,5 +103,5 @@ def authenticator(config: ServiceConfig) -> Authenticator:
     jwts = None
     if config.jwt_keys is not None:
         jwts = JwtVerifier(config.jwt_keys, str(config.jwt_issuer), str(config.jwt_audience), limits)
-    tokens = TokenFile(config.tokens) if config.tokens is not None else None
+    tokens = TokenFile(config.tokens, limits=limits) if config.tokens is not None else None
     return Authenticator(tokens, jwts, certificates=config.client_ca is not None, limits=limits)

@@ -33,13 +33,13 @@ class TokenEntry(Struct, frozen=True, forbid_unknown_fields=True):
         name: whose token it is.
         sha256: hexadecimal hash of the token.
         expires: when it stops being good; None for never. Without a zone it is UTC.
-        limits: how much its holder may have.
+        limits: how much its holder may have; None for as much as everybody.
     """
 
     name: str
     sha256: str
     expires: dt.datetime | None = None
-    limits: PrincipalLimits = NO_LIMITS
+    limits: PrincipalLimits | None = None
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -60,13 +60,17 @@ class TokenFile:
     Args:
         path: a file in TOML, with a ``[[token]]`` table for each token.
         now: the time of day.
+        limits: how much the holders of those tokens may have that say nothing of it.
 
     Raises:
         OSError: the file cannot be read.
         UnusableFileError: it is no list of tokens; the message names the place and the cure.
     """
 
-    def __init__(self, path: Path, now: Callable[[], dt.datetime] | None = None) -> None:
+    def __init__(
+        self, path: Path, now: Callable[[], dt.datetime] | None = None, limits: PrincipalLimits = NO_LIMITS
+    ) -> None:
+        self._limits = limits
         self._now = now or (lambda: dt.datetime.now(dt.UTC))
         self._files = WatchedFiles([path], lambda: read_tokens(path))
 
@@ -77,7 +81,7 @@ class TokenFile:
             return None, "the token is unknown, or was withdrawn"
         if entry.expires is not None and self._now() >= _with_zone(entry.expires):
             return None, "the token has expired"
-        return Principal(entry.name, "token", entry.limits), ""
+        return Principal(entry.name, "token", entry.limits or self._limits), ""
 
 
 def read_tokens(path: Path) -> dict[str, TokenEntry]:

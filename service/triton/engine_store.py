@@ -17,7 +17,8 @@ from pipelines.errors import InvalidInputError, RolloutRefusedError
 from pipelines.models.shipped import SHIPPED
 from pipelines.models.triton import BadConfigError, renamed, steps, tensors
 from pipelines.models.versions.smoke_file import read_smoke
-from service.triton.repository import CONFIG
+from service.triton.engine_code import ANY_CODE, CODE, CONFIG, VERSION, EngineCode, EngineCodeError, log_replaced
+from service.triton.repository import SOURCE
 from service.triton.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
@@ -54,10 +55,18 @@ class EngineStore:
             when the engine directory changes.
         settings: what is set for the models, those of every later version too.
         registry: the engines.
+        code: decides whose code is run for the models of engine directories.
     """
 
-    def __init__(self, repository: Path, settings: Settings | None = None, registry: EngineRegistry = SHIPPED) -> None:
+    def __init__(
+        self,
+        repository: Path,
+        settings: Settings | None = None,
+        registry: EngineRegistry = SHIPPED,
+        code: EngineCode = ANY_CODE,
+    ) -> None:
         self._repository = repository
+        self._code = code
         self._registry = registry
         self._settings = settings or Settings()
         roles = [role for role in registry.versioned if registry[role].is_required or (repository / role).is_dir()]
@@ -72,8 +81,10 @@ class EngineStore:
 
     def source(self, engine: str) -> str:
         """See ``pipelines.models.versions.store.EngineStore``."""
-        # A model whose settings were changed has a folder here, and the rest of it elsewhere.
-        return str((self._repository / engine / "1").resolve().parent)
+        # A model with another config or other code has a folder here, and the rest of it elsewhere.
+        if (link := self._repository / engine / SOURCE).is_symlink():
+            return str(link.resolve())
+        return str((self._repository / engine / VERSION).resolve().parent)
 
     async def check(self, source: Path) -> CheckedEngine:
         """See ``pipelines.models.versions.store.EngineStore``."""
@@ -109,6 +120,11 @@ class EngineStore:
     def _check(self, source: Path) -> CheckedEngine:
         checked = check_engine(source, self._tensors, self._registry)
         try:
+            for folder in checked.folders:
+                self._code.check(folder)
+        except EngineCodeError as error:
+            raise _bad("OWN_CODE", str(error)) from error
+        try:
             self._configs(checked.folders)
         except SettingsError as error:
             raise _bad("SETTINGS_DO_NOT_SUIT", str(error)) from error
@@ -116,9 +132,11 @@ class EngineStore:
 
     def _add(self, folders: Sequence[Path], number: int) -> None:
         for folder, config in self._configs(folders).items():
-            _add_model(
-                folder, self._repository / f"{folder.name}.{number}", renamed(config, lambda name: f"{name}.{number}")
-            )
+            target = self._repository / f"{folder.name}.{number}"
+            _add_model(folder, target, renamed(config, lambda name: f"{name}.{number}"))
+            if self._code.replaces(folder):
+                log_replaced(folder)
+                shutil.copyfile(self._code.file(folder / VERSION / CODE), target / VERSION / CODE)
 
     def _configs(self, folders: Sequence[Path]) -> dict[Path, str]:
         """Reads the ``config.pbtxt`` of an engine's models, with the settings applied."""
@@ -197,8 +215,8 @@ def _check_model(folder: Path) -> None:
         ensemble = bool(steps((folder / CONFIG).read_text(encoding="utf-8")))
     except (BadConfigError, UnicodeDecodeError) as error:
         raise _bad("BAD_MODEL_CONFIG", f"{folder / CONFIG} cannot be read: {error}") from error
-    if not ensemble and not (folder / "1" / "model.py").is_file():
-        raise _bad("NO_ENGINE", f"{folder / '1' / 'model.py'} is missing: export the engine again")
+    if not ensemble and not (folder / VERSION / CODE).is_file():
+        raise _bad("NO_ENGINE", f"{folder / VERSION / CODE} is missing: export the engine again")
 
 
 def _remove(folders: Sequence[Path]) -> None:
@@ -211,7 +229,7 @@ def _remove(folders: Sequence[Path]) -> None:
 
 def _add_model(folder: Path, target: Path, config: str) -> None:
     _copy(folder, target)
-    (target / "1").mkdir(exist_ok=True)
+    (target / VERSION).mkdir(exist_ok=True)
     (target / CONFIG).write_text(config, encoding="utf-8")
 
 

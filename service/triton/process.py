@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from service.processes.bound_program import bound
 from service.processes.private_memory import SHARED_MEMORY
+from service.triton.confined import what_it_needs
 from service.triton.installation import TritonInstallation
 from service.triton.logs import reason, relay
 from service.triton.process_look import ProcessWatch, look
@@ -103,11 +104,16 @@ class TritonProcess:
             process = await asyncio.create_subprocess_exec(
                 # The service takes in audio, refuses callers and keeps the budgets: a little work that must never wait
                 # for the cores while the models use all of them.
-                *bound([str(installation.server), *arguments, *loads], behind=True, private_memory=run.private_memory),
+                *bound(
+                    [str(installation.server), *arguments, *loads],
+                    behind=True,
+                    private_memory=run.private_memory,
+                    confinement=what_it_needs(installation, model_repository, run, metrics_port),
+                ),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
-                env={**installation.environment(), **run.environment},
+                env={**installation.environment(), **run.environment, "TMPDIR": str(directory)},
                 # A session of its own: Ctrl-C in the terminal reaches the service alone, which stops Triton in order.
                 start_new_session=True,
             )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pipelines.models.contracts import engine_name
 from pipelines.models.shipped import SHIPPED
 from pipelines.models.triton import BadConfigError, renamed, steps
+from service.triton.engine_code import ANY_CODE, CODE, CONFIG, VERSION, EngineCode, log_replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from pipelines.models.contracts import EngineRegistry
     from service.triton.settings import Settings
 
-CONFIG = "config.pbtxt"
+SOURCE = "source"
+"""Link in a model's folder to where its files are, for models whose files are linked one by one."""
 
 
 class NoEngineError(FileNotFoundError):
@@ -36,6 +38,7 @@ def composed(
     within: Path | None = None,
     registry: EngineRegistry = SHIPPED,
     variants: Mapping[str, Path] | None = None,
+    code: EngineCode = ANY_CODE,
 ) -> Iterator[Path]:
     """Gives a model repository with the models of ``default`` and of ``engines`` while the body runs.
 
@@ -46,22 +49,30 @@ def composed(
         within: the folder that it is made in; None for that of temporary files.
         registry: the engines; those that are required must be there.
         variants: engine directories that are served beside the others, by the name of the variant.
+        code: decides whose code is run for the models of ``engines`` and ``variants``.
 
     Raises:
         FileNotFoundError: there is no such model repository, or it lacks an engine.
         NoEngineError: an engine directory holds no models, or a model's ``config.pbtxt`` cannot be read.
+        EngineCodeError: one brings code, which ``code`` does not allow.
         SettingsError: a setting does not suit its model.
     """
     models = overlaid(default, engines, registry)
     changed = _changed(models, settings) if settings else {}
+    others = {folder: code for folder in models.values() if folder.parent != default.resolve()}
+    for folder in others:
+        _check_code(folder, code)
     with tempfile.TemporaryDirectory(prefix="vivavoce-models-", dir=within) as directory:
         for variant, engine in (variants or {}).items():
             for name, folder in _models_of(engine).items():
+                _check_code(folder, code)
                 config = renamed(_read_config(folder / CONFIG), partial(engine_name, variant=variant))
-                link_with_config(folder, Path(directory, engine_name(name, variant)), config)
+                link_with_config(folder, Path(directory, engine_name(name, variant)), config, code)
         for name, folder in models.items():
-            if name in changed:
-                link_with_config(folder, Path(directory, name), changed[name])
+            rules = others.get(folder, ANY_CODE)
+            if name in changed or rules.replaces(folder):
+                config = changed.get(name) or _read_config(folder / CONFIG)
+                link_with_config(folder, Path(directory, name), config, rules)
             else:
                 Path(directory, name).symlink_to(folder, target_is_directory=True)
         yield Path(directory)
@@ -114,19 +125,43 @@ def _read_config(path: Path) -> str:
         text = path.read_text(encoding="utf-8")
         steps(text)
     except (BadConfigError, UnicodeDecodeError) as error:
-        raise NoEngineError(f"{path} is no model configuration: {error}: export the engine again") from error
+        raise _bad_config(path, error) from error
     return text
 
 
-def link_with_config(folder: Path, target: Path, config: str) -> None:
-    """Makes ``target`` a model with the files of the one in ``folder`` and another ``config.pbtxt``."""
+def _bad_config(path: Path, error: ValueError) -> NoEngineError:
+    return NoEngineError(f"{path} is no model configuration: {error}: export the engine again")
+
+
+def link_with_config(folder: Path, target: Path, config: str, code: EngineCode = ANY_CODE) -> None:
+    """Makes ``target`` a model with the files of the one in ``folder`` and another ``config.pbtxt``.
+
+    Args:
+        folder: of the model.
+        target: must not exist.
+        config: the other ``config.pbtxt``.
+        code: decides which ``model.py`` is run.
+    """
     target.mkdir()
+    replaced = code.replaces(folder)
     for path in folder.iterdir():
-        if path.name != CONFIG:
+        if path.name != CONFIG and not (replaced and path.name == VERSION):
             (target / path.name).symlink_to(path)
     (target / CONFIG).write_text(config, encoding="utf-8")
     # Triton wants a version's folder of an ensemble too, though nothing stands in it.
-    (target / "1").mkdir(exist_ok=True)
+    (target / VERSION).mkdir(exist_ok=True)
+    if replaced:
+        log_replaced(folder)
+        (target / SOURCE).symlink_to(folder, target_is_directory=True)
+        for path in (folder / VERSION).iterdir():
+            (target / VERSION / path.name).symlink_to(code.file(path) if path.name == CODE else path)
+
+
+def _check_code(folder: Path, code: EngineCode) -> None:
+    try:
+        code.check(folder)
+    except BadConfigError as error:
+        raise _bad_config(folder / CONFIG, error) from error
 
 
 def _models(repository: Path) -> dict[str, Path]:

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from service.processes.confinement import landlock_abi
 from service.triton import guardian
 
 if TYPE_CHECKING:
@@ -35,10 +36,23 @@ class RunFolder:
     Attributes:
         path: the folder.
         private_memory: whether Triton can be given shared memory that other accounts cannot open.
+        confined: whether Triton is left with the files and rights that it needs.
+        model_memory_bytes: most memory of its own that each of Triton's processes may have; None for as much as there
+            is.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes], path: Path, *, private_memory: bool) -> None:
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        path: Path,
+        *,
+        private_memory: bool,
+        confined: bool = True,
+        model_memory_bytes: int | None = None,
+    ) -> None:
         self.path = path
+        self.confined = confined
+        self.model_memory_bytes = model_memory_bytes
         self.private_memory = private_memory
         self._guardian = process
         self._lock = os.open(path / guardian.LOCK, os.O_RDWR | os.O_CLOEXEC)
@@ -46,8 +60,12 @@ class RunFolder:
         fcntl.flock(self._lock, fcntl.LOCK_SH)
 
     @classmethod
-    def open(cls) -> Self:
+    def open(cls, *, confined: bool = True, model_memory_bytes: int | None = None) -> Self:
         """Makes one, in ``TMPDIR`` or where that has too long a name for a socket in ``/tmp``.
+
+        Args:
+            confined: see the class.
+            model_memory_bytes: see the class.
 
         Raises:
             OSError: no folder can be made, or no process started.
@@ -78,7 +96,17 @@ class RunFolder:
                 "allows no mount namespace (%s); allow user namespaces, or run the service in a container of its own",
                 said["open_memory"],
             )
-        return cls(process, Path(said["folder"]), private_memory=said["open_memory"] is None)
+        if confined and not landlock_abi():
+            logger.warning(
+                "Triton and its models can do all that this user can: the system has no Landlock (Linux 5.13 and later)"
+            )
+        return cls(
+            process,
+            Path(said["folder"]),
+            private_memory=said["open_memory"] is None,
+            confined=confined,
+            model_memory_bytes=model_memory_bytes,
+        )
 
     @property
     def address(self) -> str:

@@ -79,7 +79,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     temporary.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMPDIR", str(temporary))
-        with listening(SERVE, folder / "log") as (process, address):
+        # Two tests break, or change, the code of an engine.
+        with listening([*SERVE, "--engine-code"], folder / "log") as (process, address):
             yield Running(process, address, temporary)
 
 

@@ -14,8 +14,9 @@ from tritonclient.utils import InferenceServerException
 from benchmarks.triton.study.plan import ASR, ASR_VARIANTS, NETWORKS, VARIANTS, served_name
 from pipelines.models.triton import adjusted, renamed
 from service.app import DEFAULT_MODEL_REPOSITORY
+from service.triton.engine_code import CONFIG
 from service.triton.process import TritonProcess
-from service.triton.repository import CONFIG, link_with_config
+from service.triton.repository import link_with_config
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

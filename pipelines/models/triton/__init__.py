@@ -5,7 +5,7 @@ why there is no Triton, and ``configs`` reads and renames ``config.pbtxt``, whic
 """
 
 from pipelines.models.triton.client import TritonClient
-from pipelines.models.triton.configs import BadConfigError, renamed, steps, tensors
+from pipelines.models.triton.configs import BadConfigError, named_code, renamed, steps, tensors
 from pipelines.models.triton.diagnosis import Diagnosis, diagnose
 from pipelines.models.triton.engines import TritonAnswers, TritonIntents, TritonPunctuation, TritonRecognizer
 from pipelines.models.triton.settings import ModelSettings, SettingError, adjusted
@@ -26,6 +26,7 @@ __all__ = [
     "TritonSynthesizer",
     "adjusted",
     "diagnose",
+    "named_code",
     "renamed",
     "steps",
     "tensors",

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+_ENVIRONMENT = "EXECUTION_ENV_PATH"
+"""Parameter of Triton's Python backend that names an archive with a Python of its own."""
+
+
 class BadConfigError(ValueError):
     """A ``config.pbtxt`` is not what Triton reads; the message says where."""
 
@@ -48,6 +52,29 @@ def renamed(config: str, rename: Callable[[str], str]) -> str:
     return str(text_format.MessageToString(message))
 
 
+def named_code(config: str) -> str:
+    """Returns the first setting of a ``config.pbtxt`` that chooses which code is run for the model; "" for none.
+
+    The backends ``python``, which runs the model's ``model.py``, and ``ensemble``, which runs nothing, are no such
+    choices.
+
+    Raises:
+        BadConfigError: it cannot be read.
+    """
+    message = parse(config)
+    kind = message.backend or message.platform
+    if kind not in {"python", "ensemble"}:
+        return f"the backend {kind!r}"
+    for name in ("runtime", "default_model_filename", "cc_model_filenames"):
+        if getattr(message, name):
+            return name
+    if message.model_repository_agents.agents:
+        return "model_repository_agents"
+    if message.model_operations.op_library_filename:
+        return "op_library_filename"
+    return _ENVIRONMENT if _ENVIRONMENT in message.parameters else ""
+
+
 def parse(config: str) -> model_config_pb2.ModelConfig:
     """Reads a ``config.pbtxt``.
 
@@ -56,5 +83,6 @@ def parse(config: str) -> model_config_pb2.ModelConfig:
     """
     try:
         return text_format.Parse(config, model_config_pb2.ModelConfig())
-    except text_format.ParseError as error:
+    # The parser tells a number that is too large by a plain ValueError.
+    except (text_format.ParseError, ValueError) as error:
         raise BadConfigError(str(error)) from error

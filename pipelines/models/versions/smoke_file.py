@@ -60,7 +60,7 @@ def _example(path: Path, number: int, line: str, read: ReadExample) -> Probe[Any
         return read(json.loads(line), path.parent)
     except (KeyError, TypeError, AttributeError) as error:
         raise _bad(path, f"line {number} is no example of this engine: {error} is missing or wrong") from error
-    except (ValueError, soundfile.LibsndfileError) as error:
+    except (ValueError, OverflowError, soundfile.LibsndfileError) as error:
         raise _bad(path, f"line {number} cannot be read: {error}") from error
 
 

@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-import dataclasses
 import functools
-import secrets
 from typing import TYPE_CHECKING
 
-from pipelines.errors import InvalidInputError
-from pipelines.messages import AwayReason
-from pipelines.session.typed_turn import answer_typed
-from service.api.vivavoce import converters
-from service.api.vivavoce.replies import to_reply
-from service.api.vivavoce.spoken_replies import report_playback
-from service.api.vivavoce.updates import apply_update
+from service.api.vivavoce.holding import answer, hold_conversation
 from service.grpc_server.deserializers import refuse_malformed
 from service.grpc_server.errors import reported_to
 from service.grpc_server.writing import write
-from service.sessions.stream_session import StreamSession
-from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from pipelines.messages import Message
-    from pipelines.session.conversation import Conversation
-    from service.admission.quotas import Quotas
     from service.grpc_server.errors import Context
     from service.sessions.host import SessionHost
-
-MAX_REQUEST_ID_CHARACTERS = 64
-
-_REFUSED = frozenset((AwayReason.SHUTDOWN, AwayReason.AGE))
-"""A conversation in which nothing was sent for too long has nothing that could be lost: it ends with OK."""
+    from vivavoce.v1 import conversation_pb2 as pb
 
 
 class ConversationServicer:
@@ -50,100 +32,13 @@ class ConversationServicer:
         self, requests: AsyncIterator[pb.ConverseRequest], context: Context
     ) -> None:
         """Holds one conversation; see the contract."""
-        host = self._host
         async with reported_to(context):
-            host.admission.check()
-            # A place is given to those who have said what they want, not to everybody who connects.
-            first = await self._first_config(requests)
-            config = converters.to_config(first)
-            config = dataclasses.replace(
-                config,
-                turns=dataclasses.replace(config.turns, speculates=host.speculates),
-                variants=host.check_variants(first.variants, "config.variants"),
-            )
-            with host.admission.conversation():
-                name = secrets.token_hex(6)
-                conversation = host.conversation(config, name=name)
-                async with host.open_conversations.holding(conversation):
-                    await write(context, pb.ConverseResponse(started=pb.Started(conversation_id=name)))
-                    await _hold(conversation, host, requests, context)
+            await hold_conversation(self._host, requests, functools.partial(write, context))
 
     async def Ask(  # noqa: N802 - named by the contract
         self, request: pb.AskRequest, context: Context
     ) -> pb.AskResponse:
         """Answers one typed turn; see the contract."""
-        loop, host = asyncio.get_running_loop(), self._host
         async with reported_to(context):
             refuse_malformed(request)
-            host.admission.check()
-            config = dataclasses.replace(
-                converters.to_ask_config(request), variants=host.check_variants(request.variants, "variants")
-            )
-            async with host.admission.typed_turn():
-                bulk, observer = host.workload.bulk, host.typed_observer
-                reply = await answer_typed(config, request.text, host.models, bulk, host.stages, observer)
-            return pb.AskResponse(reply=to_reply(reply, loop.time()))
-
-    async def _first_config(self, requests: AsyncIterator[pb.ConverseRequest]) -> pb.ConversationConfig:
-        """Reads the first request; a stream that sends none must not be held for ever."""
-        try:
-            async with asyncio.timeout(self._host.limits.config_seconds):
-                async for request in requests:
-                    refuse_malformed(request)
-                    if request.WhichOneof("request") == "config":
-                        return request.config
-                    break
-        except TimeoutError:
-            message = f"no config came within {self._host.limits.config_seconds:g} s: send it first, and at once"
-            raise InvalidInputError("config", "NO_CONFIG", message) from None
-        raise InvalidInputError("config", "NO_CONFIG", "the first request must be a config")
-
-
-async def _hold(
-    conversation: Conversation, host: SessionHost, requests: AsyncIterator[pb.ConverseRequest], context: Context
-) -> None:
-    """Hands on what the caller sends, and writes what the conversation says; see :class:`StreamSession`."""
-    loop = asyncio.get_running_loop()
-
-    async def tell(_: int, message: Message) -> None:
-        await write(context, converters.to_response(message, loop.time()))
-
-    hand_on = functools.partial(_hand_on, conversation, host.admission.quotas)
-    session = StreamSession(conversation, (conversation,), host.limits, hand_on, tell, host.admission.quotas, _REFUSED)
-    await session.run(requests)
-
-
-async def _hand_on(conversation: Conversation, quotas: Quotas, request: pb.ConverseRequest) -> None:
-    refuse_malformed(request)
-    match request.WhichOneof("request"):
-        case "audio":
-            await conversation.add_audio(converters.check_audio(request.audio))
-        case "text":
-            text = converters.check_text(request.text)
-            await quotas.typed_turn()
-            await conversation.add_text(text, _check_request_id(request.request_id))
-        case "end_of_utterance":
-            conversation.end_utterance(_check_request_id(request.request_id))
-        case "update":
-            apply_update(conversation, request.update)
-        case "playback":
-            report_playback(conversation, request.playback)
-        case "cancel_reply":
-            conversation.speech.cancel(request.cancel_reply.turn)
-        case "config":
-            message = "a config came a second time: send an update, or open another stream"
-            raise InvalidInputError("config", "SECOND_CONFIG", message)
-        case _:
-            raise InvalidInputError("request", "EMPTY_REQUEST", "a request is empty: send audio, text or an end")
-
-
-def _check_request_id(request_id: str) -> str:
-    """Returns the caller's name for a request as it is.
-
-    Raises:
-        InvalidInputError: it is too long.
-    """
-    if len(request_id) > MAX_REQUEST_ID_CHARACTERS:
-        message = f"the request_id has {len(request_id):,} characters: send at most {MAX_REQUEST_ID_CHARACTERS}"
-        raise InvalidInputError("request_id", "REQUEST_ID_TOO_LONG", message)
-    return request_id
+            return await answer(self._host, request)

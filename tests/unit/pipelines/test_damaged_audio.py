@@ -129,3 +129,11 @@ def test_a_conversation_tells_of_a_part_of_a_sample_at_its_end():
 
 def test_a_conversation_tells_nothing_of_sound_audio():
     assert virtual_time.run(notices_of(recording("Ogg Opus"), OPUS)) == []
+
+
+def test_opus_without_its_whole_header_is_refused():
+    first, *others = pages(recording("Ogg Opus"))
+    # Lacing values that cut the header in two, of 1 and 18 bytes.
+    cut = first[:26] + b"\x02\x01\x12" + first[28:]
+    with pytest.raises(UndecodableAudioError, match="a packet comes before the header"):
+        decoded(b"".join([cut, *others]), OPUS)

@@ -205,6 +205,11 @@ def test_an_engine_without_a_file_has_no_labelled_examples(tmp_path: Path):
         ("intent_slot", b'{"text": "red", "intent": "light"}\n{"text": "red"}', "line 2.*intent"),
         ("intent_slot", b'{"text": "", "intent": "light"}', "line 1.*text"),
         ("intent_slot", b'{"text": "red", "intent": "light", "slots": 3}', "line 1"),
+        (
+            "intent_slot",
+            b'{"text": "red", "intent": "light", "slots": [{"name": "a", "start": Infinity, "end": 1}]}',
+            "line 1.*infinity",
+        ),
         ("intent_slot", b"[1]", "line 1"),
         ("intent_slot", b"{", "line 1"),
         ("intent_slot", b"\xff", "UTF-8"),

@@ -9,6 +9,7 @@ import pytest
 
 from service.grpc_server.first_messages import FirstMessages
 from service.refusals import TooManyWaitingError
+from service.security.principal import Principal, acting_for
 from tests import virtual_time
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Crowd:
         for task in self.tasks:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
-        assert not self.messages._of_connections
+        assert not self.messages._of_callers
         assert not self.messages._places._taken
 
 
@@ -106,6 +107,21 @@ def test_silent_calls_of_many_connections_make_place_the_longest_first():
         assert await crowd.seconds_to_be_read("other") == 0.0
         assert await crowd.refused() == 1
         assert isinstance(crowd.tasks[0].exception(), TooManyWaitingError)
+        await crowd.leave()
+
+    virtual_time.run(main())
+
+
+def test_silent_calls_of_one_principal_over_many_connections_cost_others_nothing():
+    async def main() -> None:
+        crowd = Crowd(limit=64, share=16)
+        with acting_for(Principal("attacker", "token")):
+            for number in range(100):
+                await crowd.silent(f"connection {number}", 1)
+        with acting_for(Principal("attacker", "certificate")):
+            assert await crowd.seconds_to_be_read("other") == 0.0
+        await asyncio.sleep(0.2)
+        assert len(crowd.messages._places._taken) == 32
         await crowd.leave()
 
     virtual_time.run(main())

@@ -198,7 +198,7 @@ async def test_a_version_that_the_settings_do_not_suit_is_refused(tmp_path: Path
         await EngineStore(repository, settings).check(tmp_path)
 
 
-@pytest.mark.parametrize("broken", [b"name: [", b'name: "\xff"'])
+@pytest.mark.parametrize("broken", [b"name: [", b'name: "\xff"', b"max_batch_size: 99999999999999999999"])
 def test_a_config_that_cannot_be_read_is_named(tmp_path: Path, broken: bytes):
     folder = tmp_path / "triton" / "qa"
     folder.mkdir(parents=True)

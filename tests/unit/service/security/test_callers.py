@@ -56,16 +56,20 @@ async def guarded(limits: PrincipalLimits | None = None, max_conversations: int 
 async def test_without_proof_a_call_is_refused_before_anything_is_decoded(
     metadata: tuple[tuple[str, str], ...], why: str
 ):
+    # Not asynchronous: the other client takes a failed write for the end of the call, and may tell a status of its own
+    # in place of the server's (grpc/grpc, issue 36066).
+    def call(target: str, method: str) -> None:
+        with grpc.insecure_channel(target) as channel:
+            # What is sent is no protobuf: it is not looked at.
+            requests = iter([b"\xff" * 100])
+            path = f"/vivavoce.v1.ConversationService/{method}"
+            list(channel.stream_stream(path)(requests, metadata=metadata, timeout=30))
+
     async with guarded() as harness:
-        channel = harness.channel
-        # What is sent is no protobuf: it is not looked at.
         for method in ("Ask", "Converse", "Say"):
-            call = channel.stream_stream(f"/vivavoce.v1.ConversationService/{method}")(metadata=metadata)
             began = time.monotonic()
-            with contextlib.suppress(asyncio.InvalidStateError, grpc.aio.AioRpcError):
-                await call.write(b"\xff" * 100)
-            with pytest.raises(grpc.aio.AioRpcError, match=why) as caught:
-                await call.read()
+            with pytest.raises(grpc.RpcError, match=why) as caught:
+                await asyncio.to_thread(call, harness.address, method)
             assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
             assert time.monotonic() - began < 5
 

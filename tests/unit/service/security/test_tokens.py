@@ -31,6 +31,14 @@ def test_a_token_tells_its_principal(path: Path):
     assert TokenFile(path).find(token) == (Principal("kiosk", "token", limits), "")
 
 
+@pytest.mark.parametrize(("more", "conversations"), [("", 2), ("limits = { audio_seconds_per_minute = 90 }", None)])
+def test_a_token_without_limits_has_everybodys(path: Path, more: str, conversations: int | None):
+    path.write_text(entry("kiosk", "secret", more))
+    principal, _ = TokenFile(path, limits=PrincipalLimits(conversations=2)).find("secret")
+    assert principal is not None
+    assert principal.limits.conversations == conversations
+
+
 def test_the_file_holds_no_token(path: Path):
     result = CliRunner().invoke(token_command, ["kiosk", "--file", str(path)])
     token = result.output.strip()

@@ -1,0 +1,119 @@
+"""Whose code is run for the models of an engine directory: that of the shipped models, unless the operator says else.
+
+An engine directory may come from anywhere, and Triton runs a model's code as the service's user. Several things in it
+choose code: ``model.py``, a Python backend of its own, another version's folder, and fields of ``config.pbtxt`` that
+name an environment, a file or a library (Triton's Python backend, "Using Custom Python Execution Environments" and
+"Building Custom Python Backend Stub"). All but data is refused; the code comes from the model repository.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pipelines.models.triton import BadConfigError, named_code
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+CODE = "model.py"
+CONFIG = "config.pbtxt"
+VERSION = "1"
+"""Folder of a model's only version."""
+_PASSED_OVER = "__pycache__"
+_DATA = frozenset({".bin", ".data", ".json", ".npz", ".onnx", ".safetensors", ".txt"})
+_MARKERS = frozenset({".gitkeep", "built"})
+_CURE = "take it out, or serve with --engine-code if you trust who made the engine"
+
+
+_log = logging.getLogger(__name__)
+
+
+class EngineCodeError(ValueError):
+    """An engine directory brings code; the message names the file and the cure."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineCode:
+    """Decides which code is run for the models of engine directories.
+
+    Attributes:
+        repository: the model repository whose code is run; None where engines may bring their own.
+    """
+
+    repository: Path | None = None
+
+    def check(self, folder: Path) -> None:
+        """Checks that a model holds nothing that chooses code.
+
+        Args:
+            folder: of one model of an engine directory, ``ENGINE/triton/MODEL``.
+
+        Raises:
+            EngineCodeError: it does.
+            BadConfigError: its ``config.pbtxt`` cannot be read.
+            OSError: a file cannot be looked at.
+        """
+        if self.repository is None:
+            return
+        for path in _files(folder):
+            place = path.relative_to(folder)
+            if place.parts in {(CONFIG,), (VERSION, CODE)}:
+                continue
+            is_data = place.suffix in _DATA or place.name in _MARKERS
+            if place.parts[0] != VERSION or not is_data:
+                raise EngineCodeError(f"{path} is no file of an engine, and may hold code: {_CURE}")
+        _check_config(folder / CONFIG)
+        own = folder / VERSION / CODE
+        if own.exists() and not self.file(own).is_file():
+            raise EngineCodeError(f"{folder} is a model with code that this service does not ship: {_CURE}")
+
+    def replaces(self, folder: Path) -> bool:
+        """Returns whether a model's own ``model.py`` is another one than that which is run."""
+        own = folder / VERSION / CODE
+        return own.exists() and own.read_bytes() != self.file(own).read_bytes()
+
+    def file(self, own: Path) -> Path:
+        """Returns the ``model.py`` that is run where a model of an engine directory has ``own``."""
+        return own if self.repository is None else self.repository / own.parent.parent.name / VERSION / CODE
+
+
+def log_replaced(folder: Path) -> None:
+    """Says in the log that the code of a model in an engine directory is not run."""
+    _log.warning("%s is not run: the shipped code of this model is run in its place", folder / VERSION / CODE)
+
+
+ANY_CODE = EngineCode()
+"""Whatever a model brings is run."""
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Names all files below a folder, through links to folders as well; ends with a link that goes round in circles."""
+    seen: set[Path] = set()
+    waiting = [folder]
+    while waiting:
+        current = waiting.pop()
+        if (real := current.resolve()) in seen:
+            raise EngineCodeError(f"{current} leads back to a folder above it: take it out")
+        seen.add(real)
+        for path in sorted(current.iterdir()):
+            if path.name == _PASSED_OVER:
+                continue
+            if path.is_dir():
+                waiting.append(path)
+            elif path.is_file() or not path.exists():
+                yield path
+            else:
+                raise EngineCodeError(f"{path} is neither a file nor a folder: take it out")
+
+
+def _check_config(path: Path) -> None:
+    """Raises EngineCodeError where a ``config.pbtxt`` names code to run."""
+    try:
+        named = named_code(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise BadConfigError(str(error)) from error
+    if named:
+        raise EngineCodeError(f"{path} sets {named}, which chooses the code to be run: {_CURE}")
