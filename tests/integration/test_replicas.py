@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import grpc
 import numpy as np
 import pytest
+import websockets
 
 import vivavoce
 from demo.manifest import Utterance, utterances
@@ -123,6 +124,9 @@ async def test_clients_of_openai_pass_with_their_token(fleet: Fleet):
         await asyncio.to_thread(listed, "wrong")
     with refused.value as answer:
         assert answer.code == 401
+    uri, headers = f"wss://{fleet.proxy.address}/v1/realtime", {"Authorization": f"Bearer {fleet.token}"}
+    async with asyncio.timeout(10), websockets.connect(uri, ssl=context, additional_headers=headers) as socket:
+        assert json.loads(await socket.recv())["type"] == "session.created"
 
 
 async def test_a_replica_that_is_not_ready_takes_none(fleet: Fleet):
