@@ -47,8 +47,8 @@ $(READY_TO_TRAIN): $(READY)
 	@touch $@
 
 .PHONY: demo
-demo: setup ## the main job, from nothing, on recordings that come with the project
-	$(BIN)/python -m demo.run
+demo: setup ## the main job, from nothing, on recordings that come with the project; PAGE=yes keeps the page open
+	$(BIN)/python -m demo.run $(if $(PAGE),--page)
 
 .PHONY: test
 test: setup-train ## run the suite, from nothing
