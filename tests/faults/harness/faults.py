@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import sys
@@ -135,11 +136,12 @@ async def _steal_cpu(_: World) -> None:
 
 
 async def _few_files(world: World) -> None:
-    """Leaves the service hardly a file to open, and loses a model meanwhile."""
+    """Leaves the service hardly a file to open, and kills a model meanwhile."""
     service = psutil.Process(world.pid)
     before = service.rlimit(psutil.RLIMIT_NOFILE)
     service.rlimit(psutil.RLIMIT_NOFILE, (service.num_fds() + SPARE_FILES, before[1]))
     try:
+        process_of(world.pid, "intent_slot_bert").kill()
         await asyncio.sleep(OUTAGE_SECONDS)
     finally:
         service.rlimit(psutil.RLIMIT_NOFILE, before)
@@ -181,11 +183,8 @@ async def _roll_out(world: World) -> None:
     number = world.next_number()
     good = intents(world.temporary / f"good-{number}", f"good{number}")
     bad = intents(world.temporary / f"bad-{number}", f"bad{number}")
-    code = bad / "triton" / "intent_slot_decode" / "1" / "model.py"
-    code.unlink()
-    code.write_text(
-        "class TritonPythonModel:\n    def execute(self, requests):\n        raise RuntimeError('broken')\n"
-    )
+    # Its intents have other names than its own examples say.
+    (bad / "smoke.jsonl").write_text(json.dumps({"text": "turn off the lights", "intent": "iot_hue_lightoff"}))
     async with asyncio.timeout(_PATIENT_SECONDS), vivavoce.ModelAdmin(world.address) as models:
         await models.load(good)
         try:
@@ -193,7 +192,7 @@ async def _roll_out(world: World) -> None:
         except vivavoce.InvalidRequest:
             pass
         else:
-            raise AssertionError("a version that answers nothing took over")
+            raise AssertionError("a version that fails its own examples took over")
         await models.roll_back("intent_slot")
 
 
