@@ -229,7 +229,7 @@ async def serving(
         calls = telemetry.call_observer
         callers = authenticator(config)
         doors = Doors(config.host, config.port, callers, credentials, calls, reported)
-        http = http_server(config, apis, readiness.is_serving, callers, calls)
+        http = http_server(config, apis, readiness.is_serving, callers, calls, host.client_secrets)
         # Until the last turn has ended: a model that is lost meanwhile comes back.
         _until_exit(cleanup, tasks.create_task(watchdog.watch(readiness.is_ready), name="watchdog"))
         drain = partial(open_conversations.drain, config.drain_seconds, admission.is_busy, hasten)

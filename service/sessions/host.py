@@ -10,6 +10,7 @@ from pipelines.models.shipped import SHIPPED
 from pipelines.session.conversation import Conversation
 from pipelines.stages.shipped import SHIPPED_STAGES
 from service.admission.admission import RecordingMemory
+from service.security.client_secrets import ClientSecrets
 from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations
 
@@ -41,6 +42,7 @@ class SessionHost:
         engines: the engines that serve, of whose variants callers choose.
         speculates: whether replies are worked out during the trailing silence.
         typed_observer: hears of typed turns outside of conversations.
+        client_secrets: short-lived secrets that callers have made.
     """
 
     models: Models
@@ -53,6 +55,7 @@ class SessionHost:
     engines: EngineRegistry = SHIPPED
     speculates: bool = True
     typed_observer: TurnObserver | None = None
+    client_secrets: ClientSecrets = field(default_factory=ClientSecrets)
 
     @property
     def workload(self) -> Workload:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from service.api.http.origins import OriginPolicy
     from service.security.principal import Principal
 
-    Authenticate = Callable[[Mapping[str, str], str | None], Principal]
+    Authenticate = Callable[[str, Mapping[str, str], str | None], Principal]
+    """Returns the principal of a call of a path, with these headers, and with this name in its certificate."""
 
 READ_SECONDS = 20.0
 """Of a body nothing may be missing for so long."""
@@ -35,7 +36,7 @@ _MIN_BYTES_A_SECOND = 250
 """Of a body, over all of its time: half of what the poorest speech needs."""
 _GRACE_SECONDS = 30.0
 
-TOKEN_SUBPROTOCOLS = ("vivavoce-token.", "openai-insecure-api-key.")
+TOKEN_SUBPROTOCOLS = ("vivavoce-token.", "openai-insecure-api-key.", "realtime-token.")
 """Before a token in ``Sec-WebSocket-Protocol``: pages can set no other header of a WebSocket."""
 
 
@@ -46,7 +47,7 @@ class CallerCheck:
         app: serves it.
         known_paths: paths of routes, as traces name them.
         open_paths: paths that are answered without proof.
-        authenticate: returns the principal of a call with these headers and this name in its certificate.
+        authenticate: returns the principal of a call.
         origins: decides which pages may call.
         observer: hears of the calls.
     """
@@ -80,7 +81,7 @@ class CallerCheck:
                 if scope["path"] in self._open_paths and scope["type"] == "http":
                     await self._app(scope, call.receive, call.send)
                     return
-                principal = self._authenticate(headers, scope.get("state", {}).get("certificate_name"))
+                principal = self._authenticate(scope["path"], headers, scope.get("state", {}).get("certificate_name"))
             except Exception as error:  # noqa: BLE001 - each becomes a problem
                 await call.refuse(error)
                 return

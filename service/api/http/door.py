@@ -9,6 +9,7 @@ from service.api.http.health import OPEN_PATHS, health_routes
 from service.api.http.origins import OriginPolicy
 from service.api.http.page import PAGE_PATHS, page_routes
 from service.api.http.server import HttpServer
+from service.security.client_secrets import PREFIX
 from service.security.tls import server_context
 
 if TYPE_CHECKING:
@@ -17,8 +18,12 @@ if TYPE_CHECKING:
     from service.api.registry import Api
     from service.config import ServiceConfig
     from service.security.authentication import Authenticator
+    from service.security.client_secrets import ClientSecrets
     from service.security.principal import Principal
     from service.telemetry.call_observer import CallObserver
+
+SECRET_PATHS = frozenset(("/v1/realtime", "/v1/converse"))
+"""What short-lived secrets open."""
 
 
 def http_server(
@@ -27,6 +32,7 @@ def http_server(
     is_ready: Callable[[], bool],
     callers: Authenticator,
     observer: CallObserver,
+    secrets: ClientSecrets,
 ) -> HttpServer:
     """Returns a server of the routes of all APIs, which is still to be opened.
 
@@ -36,6 +42,7 @@ def http_server(
         is_ready: returns whether callers are served.
         callers: decides who calls.
         observer: hears of calls.
+        secrets: short-lived secrets of callers.
 
     Raises:
         OSError: a file of TLS cannot be read.
@@ -44,7 +51,10 @@ def http_server(
     routes = [*health_routes(is_ready), *page_routes(), *(route for api in apis for route in api.routes)]
     origins = OriginPolicy(config.http_origins, trusts_hosts=callers.required)
 
-    def authenticate(headers: Mapping[str, str], certificate_name: str | None) -> Principal:
+    def authenticate(path: str, headers: Mapping[str, str], certificate_name: str | None) -> Principal:
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if path in SECRET_PATHS and scheme.lower() == "bearer" and token.startswith(PREFIX):
+            return secrets.find(token.strip()).principal
         return callers.authenticate(headers.get("authorization"), certificate_name)
 
     app = application(routes, authenticate, origins, config.http_origins, observer, OPEN_PATHS | PAGE_PATHS)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from starlette.routing import Route
+from starlette.routing import Route, WebSocketRoute
 
 from service.api.http.openai.models import ModelsEndpoint
+from service.api.http.openai.realtime.endpoint import PATH, RealtimeEndpoint
 from service.api.http.openai.speech import SpeechEndpoint
 from service.api.http.openai.transcriptions import Transcriptions
 
@@ -25,10 +26,14 @@ class OpenAiApi:
     def __init__(self, host: SessionHost) -> None:
         self.handlers: Mapping[str, grpc.GenericRpcHandler] = {}
         self.recording_handlers: Mapping[str, grpc.GenericRpcHandler] = {}
-        models = ModelsEndpoint(host)
+        models, realtime = ModelsEndpoint(host), RealtimeEndpoint(host)
         self.routes: Sequence[BaseRoute] = (
             Route("/v1/audio/transcriptions", Transcriptions(host), methods=["POST"]),
             Route("/v1/audio/speech", SpeechEndpoint(host).speak, methods=["POST"]),
+            WebSocketRoute(PATH, realtime.serve),
+            Route(f"{PATH}/client_secrets", realtime.make_secret, methods=["POST"]),
+            Route(f"{PATH}/sessions", realtime.make_session, methods=["POST"]),
+            Route(f"{PATH}/transcription_sessions", realtime.make_session, methods=["POST"]),
             Route("/v1/models", models.list),
             Route("/v1/models/{name:path}", models.one),
         )

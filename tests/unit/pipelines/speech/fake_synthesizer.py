@@ -26,12 +26,14 @@ class FakeSynthesizer:
         asked: voice and seed of each call.
         fails_at: number of the call that fails.
         closed: calls that were over.
+        part_seconds: how long a part is spoken.
     """
 
     spoken: list[str] = field(default_factory=list)
     asked: list[tuple[str, int]] = field(default_factory=list)
     fails_at: int | None = None
     closed: int = 0
+    part_seconds: float = PART_SAMPLES / 24_000
 
     async def speak(self, parts: Sequence[SpeechPart], voice: str, seed: int) -> AsyncGenerator[np.ndarray, None]:
         self.spoken.append(" ".join(part.text or part.phonemes for part in parts))
@@ -40,6 +42,6 @@ class FakeSynthesizer:
             if self.fails_at == len(self.spoken):
                 raise ModelError("out of order")
             for _ in parts:
-                yield np.full(PART_SAMPLES, 0.25, np.float32)
+                yield np.full(round(24_000 * self.part_seconds), 0.25, np.float32)
         finally:
             self.closed += 1

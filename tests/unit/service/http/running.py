@@ -43,7 +43,7 @@ async def running(
 ) -> AsyncIterator[HttpServer]:
     callers = authenticator or Authenticator()
 
-    def authenticate(headers: Mapping[str, str], certificate_name: str | None) -> Principal:
+    def authenticate(path: str, headers: Mapping[str, str], certificate_name: str | None) -> Principal:
         return callers.authenticate(headers.get("authorization"), certificate_name)
 
     origins = OriginPolicy(allowed_origins, trusts_hosts=callers.required)
@@ -71,6 +71,7 @@ class Openai:
     models: FakeModels
     voice: FakeVoice
     host: SessionHost
+    routes: Sequence[BaseRoute]
 
     @classmethod
     @contextlib.asynccontextmanager
@@ -86,8 +87,9 @@ class Openai:
         models, voice = FakeModels(0.001, 0.001, 0.001), FakeVoice()
         memory = RecordingMemory(quotas=admission.quotas)
         host = SessionHost(models, voice, admission, limits or Limits(), memory=memory, engines=engines)
-        async with running(OpenAiApi(host).routes, authenticator) as server, client(server) as session:
-            yield cls(server, session, models, voice, host)
+        routes = OpenAiApi(host).routes
+        async with running(routes, authenticator) as server, client(server) as session:
+            yield cls(server, session, models, voice, host, routes)
 
     @property
     def client(self) -> openai.AsyncOpenAI:

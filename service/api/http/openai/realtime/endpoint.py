@@ -1,0 +1,152 @@
+"""``WS /v1/realtime``, and the requests for secrets and sessions beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from starlette.responses import JSONResponse
+from starlette.websockets import WebSocketDisconnect
+
+from pipelines.errors import ErrorKind, InvalidInputError, ReportedError
+from service.api.http.caller_check import headers_of
+from service.api.http.openai.bodies import json_body
+from service.api.http.openai.names import check_conversation_model
+from service.api.http.openai.realtime.client_events import BadEventError, read_event
+from service.api.http.openai.realtime.sending import EventSender, new_id
+from service.api.http.openai.realtime.session import RealtimeSession
+from service.api.http.openai.realtime.session_form import (
+    REALTIME,
+    TRANSCRIPTION,
+    default_session,
+    merged,
+    to_beta,
+)
+from service.api.http.openai.realtime.settings import to_settings
+from service.api.http.problems import report
+from service.security.client_secrets import DEFAULT_SECONDS, MAX_SECONDS, MIN_SECONDS, PREFIX
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.websockets import WebSocket
+
+    from service.api.http.openai.realtime.client_events import ClientEvent
+    from service.api.http.openai.realtime.session_form import Session
+    from service.sessions.host import SessionHost
+
+PATH = "/v1/realtime"
+SUBPROTOCOL = "realtime"
+
+_CLOSE_CODES = {
+    ErrorKind.EXHAUSTED: 1013,
+    ErrorKind.UNAVAILABLE: 1012,
+    ErrorKind.TIMED_OUT: 1000,
+    ErrorKind.FAILED: 1011,
+}
+
+
+class _ExpiresAfter(msgspec.Struct, frozen=True):
+    seconds: int = DEFAULT_SECONDS
+    anchor: str = "created_at"
+
+
+class _SecretRequest(msgspec.Struct, frozen=True):
+    expires_after: _ExpiresAfter | None = None
+    session: dict[str, Any] | None = None
+
+
+class RealtimeEndpoint:
+    """Serves sessions.
+
+    Args:
+        host: makes the conversations; a session takes the place of one as long as it is open.
+    """
+
+    def __init__(self, host: SessionHost) -> None:
+        self._host = host
+
+    async def serve(self, websocket: WebSocket) -> None:
+        """Holds one session."""
+        host = self._host
+        host.admission.check()
+        headers = headers_of(websocket.scope)
+        session = self._first_session(websocket, headers)
+        to_settings(session, host)
+        with host.admission.conversation():
+            offered = websocket.scope.get("subprotocols", ())
+            await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
+            is_beta = "realtime=v1" in headers.get("openai-beta", "")
+            sender = EventSender(websocket.send_text, is_beta=is_beta)
+            try:
+                await RealtimeSession(host, sender, lambda: _receive(websocket), session).run()
+                await websocket.close(1000)
+            except ReportedError as error:
+                await sender.error(error)
+                report(error)
+                await websocket.close(_CLOSE_CODES.get(error.kind, 1008), str(error)[:100])
+
+    async def make_secret(self, request: Request) -> Response:
+        """Makes a secret for a page or another program that must not hold a token."""
+        self._host.admission.check()
+        asked = await json_body(request, _SecretRequest)
+        seconds = (asked.expires_after or _ExpiresAfter()).seconds
+        if not MIN_SECONDS <= seconds <= MAX_SECONDS:
+            message = f"a secret lasts {MIN_SECONDS} to {MAX_SECONDS:,} s: choose such a time"
+            raise InvalidInputError("expires_after.seconds", "INVALID_VALUE", message)
+        changes = asked.session or {}
+        kind = TRANSCRIPTION if changes.get("type") == TRANSCRIPTION else REALTIME
+        session = merged(default_session(kind, new_id("sess")), changes)
+        to_settings(session, self._host)
+        value, secret = self._host.client_secrets.make(seconds, session)
+        return JSONResponse({"value": value, "expires_at": int(secret.expires), "session": session})
+
+    async def make_session(self, request: Request) -> Response:
+        """Tells how a session begins, with a secret for it: the beta's way, and that of NVIDIA's client."""
+        self._host.admission.check()
+        changes = await json_body(request, dict[str, Any])
+        kind = TRANSCRIPTION if request.url.path.endswith("transcription_sessions") else REALTIME
+        session = merged(default_session(kind, new_id("sess")), changes)
+        to_settings(session, self._host)
+        value, secret = self._host.client_secrets.make(DEFAULT_SECONDS, session)
+        found = to_beta(session)
+        if kind == TRANSCRIPTION:
+            found |= {"input_audio_params": {"sample_rate_hz": 16_000, "num_channels": 1}, "recognition_config": {}}
+        return JSONResponse({**found, "client_secret": {"value": value, "expires_at": int(secret.expires)}})
+
+    def _first_session(self, websocket: WebSocket, headers: dict[str, str]) -> Session:
+        """Returns how a session begins: as its secret says, or as is usual."""
+        query = websocket.query_params
+        identifier = new_id("sess")
+        token = headers.get("authorization", "").partition(" ")[2].strip()
+        if token.startswith(PREFIX):
+            return {**self._host.client_secrets.find(token).session, "id": identifier}
+        session = default_session(TRANSCRIPTION if query.get("intent") == TRANSCRIPTION else REALTIME, identifier)
+        if model := query.get("model"):
+            check_conversation_model(model)
+            if session["type"] == REALTIME:
+                session["model"] = model
+        session["expires_at"] = int(time.time() + self._host.limits.longest_seconds)
+        return session
+
+
+async def _receive(websocket: WebSocket) -> ClientEvent | None:
+    """Returns the next event; None when the client is gone.
+
+    Raises:
+        BadEventError: the message is none.
+    """
+    try:
+        message = await websocket.receive()
+    except WebSocketDisconnect:
+        return None
+    if message["type"] == "websocket.disconnect":
+        return None
+    text = message.get("text")
+    if text is None:
+        raise BadEventError("body", "INVALID_JSON", "binary messages are not taken: send events as text")
+    # Many small events in a row must not keep other callers waiting.
+    await asyncio.sleep(0)
+    return read_event(text)

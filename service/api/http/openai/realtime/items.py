@@ -1,0 +1,194 @@
+"""The items of a conversation: what was said by whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from pipelines.errors import InvalidInputError
+from service.api.http.openai.realtime.sending import new_id
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_ITEMS = 1_000
+"""Of a conversation; of more, the oldest are forgotten."""
+MAX_ITEM_CHARACTERS = 20_000
+MAX_ID_CHARACTERS = 64
+_TEXTS = frozenset(("input_text", "text", "output_text"))
+
+
+class _Content(Struct, frozen=True):
+    type: str
+    text: str | None = None
+    transcript: str | None = None
+
+
+class _NewItem(Struct, frozen=True):
+    type: str = "message"
+    id: str | None = None
+    role: str | None = None
+    content: list[_Content] | str = []
+    call_id: str | None = None
+    output: str | None = None
+    name: str | None = None
+    arguments: str | None = None
+
+
+@dataclass
+class Item:
+    """One item.
+
+    Attributes:
+        id: its name.
+        role: who said it.
+        kind: type of its content: ``input_audio``, ``input_text``, ``output_audio`` or ``output_text``.
+        text: what was said; None while it is not known.
+        status: in_progress, completed or incomplete.
+        extension: what our own clients read beside it; None for nothing.
+        is_answered: whether a response was made to it.
+        audio_seconds: length of its audio.
+        raw: an item of another type, as the client sent it; None for messages.
+    """
+
+    id: str
+    role: str = "user"
+    kind: str = "input_text"
+    text: str | None = ""
+    status: str = "completed"
+    extension: Mapping[str, Any] | None = None
+    is_answered: bool = False
+    audio_seconds: float = 0.0
+    raw: dict[str, Any] | None = field(default=None, repr=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns the item as it is sent."""
+        if self.raw is not None:
+            return {**self.raw, "id": self.id, "object": "realtime.item", "status": self.status}
+        contents = [self.content()] if self.text or self.text is None or self.role == "user" else []
+        found = {
+            "id": self.id,
+            "object": "realtime.item",
+            "type": "message",
+            "status": self.status,
+            "role": self.role,
+            "content": contents,
+        }
+        return found if self.extension is None else {**found, "vivavoce": self.extension}
+
+    def cut(self, seconds: float) -> None:
+        """Cuts off what was spoken after so many seconds of its audio; of the text about as much."""
+        if self.text and self.audio_seconds > seconds:
+            words = self.text.split()
+            self.text = " ".join(words[: int(len(words) * seconds / self.audio_seconds)])
+            self.audio_seconds = seconds
+
+    def content(self) -> dict[str, Any]:
+        """Returns its content."""
+        name = "transcript" if self.kind.endswith("audio") else "text"
+        return {"type": self.kind, name: self.text}
+
+
+class Items:
+    """The items of one conversation, in order."""
+
+    def __init__(self) -> None:
+        self._items: list[Item] = []
+
+    @property
+    def last_id(self) -> str | None:
+        """The id of the last item; None where there is none."""
+        return self._items[-1].id if self._items else None
+
+    @property
+    def unanswered(self) -> Item | None:
+        """The last thing that the user said, unless it was answered."""
+        last = next((item for item in reversed(self._items) if item.role == "user" and item.raw is None), None)
+        return None if last is None or last.is_answered else last
+
+    def add(self, item: Item, previous_id: str | None = None) -> str | None:
+        """Adds an item behind another one, or at the end; returns the id of the one before it.
+
+        Raises:
+            InvalidInputError: there is no such item, or one of this id already.
+        """
+        if any(one.id == item.id for one in self._items):
+            message = f"there is an item {item.id!r} already: choose another id, or leave it out"
+            raise InvalidInputError("item.id", "ITEM_EXISTS", message)
+        at = len(self._items)
+        if previous_id == "root":
+            at = 0
+        elif previous_id is not None:
+            at = self._items.index(self.get(previous_id, "previous_item_id")) + 1
+        self._items.insert(at, item)
+        before = self._items[at - 1].id if at else None
+        del self._items[: max(0, len(self._items) - MAX_ITEMS)]
+        return before
+
+    def get(self, identifier: str, field_name: str = "item_id") -> Item:
+        """Returns an item.
+
+        Raises:
+            InvalidInputError: there is none of this id.
+        """
+        found = next((item for item in self._items if item.id == identifier), None)
+        if found is None:
+            message = f"there is no item {identifier[:MAX_ID_CHARACTERS]!r}: send the id of one that was told"
+            raise InvalidInputError(field_name, "ITEM_NOT_FOUND", message)
+        return found
+
+    def delete(self, identifier: str) -> None:
+        """Removes an item.
+
+        Raises:
+            InvalidInputError: there is none of this id.
+        """
+        self._items.remove(self.get(identifier))
+
+
+def to_item(raw: dict[str, Any], path: str = "item") -> Item:
+    """Reads an item that a client adds.
+
+    Raises:
+        InvalidInputError: it is none, or of a kind that cannot be added.
+    """
+    try:
+        new = msgspec.convert(raw, _NewItem)
+    except msgspec.ValidationError as error:
+        sentence, _, place = str(error).partition(" - at `$")
+        name = f"{path}{place.rstrip('`')}"
+        raise InvalidInputError(name, "INVALID_VALUE", f"{sentence.replace('`', '')}, in {name}") from error
+    if new.id is not None and not 0 < len(new.id) <= MAX_ID_CHARACTERS:
+        message = f"the id of an item has 1 to {MAX_ID_CHARACTERS} characters: choose another one, or leave it out"
+        raise InvalidInputError(f"{path}.id", "INVALID_VALUE", message)
+    identifier = new.id or new_id("item")
+    if new.type != "message":
+        return _of_another_type(new, identifier, path)
+    if new.role not in {"user", "assistant", "system"}:
+        message = "the role of a message is user, assistant or system: choose one"
+        raise InvalidInputError(f"{path}.role", "INVALID_VALUE", message)
+    contents = [_Content("input_text", new.content)] if isinstance(new.content, str) else new.content
+    for at, content in enumerate(contents):
+        if content.type not in _TEXTS:
+            message = f"content of the type {content.type[:40]!r} is not taken: send text, or audio by the input buffer"
+            raise InvalidInputError(f"{path}.content[{at}].type", "UNSUPPORTED_CONTENT", message)
+    text = " ".join(content.text for content in contents if content.text)
+    if len(text) > MAX_ITEM_CHARACTERS:
+        message = f"the text has {len(text):,} characters: send at most {MAX_ITEM_CHARACTERS:,}"
+        raise InvalidInputError(f"{path}.content", "TEXT_TOO_LONG", message)
+    kind = "output_text" if new.role == "assistant" else "input_text"
+    return Item(identifier, new.role, kind, text, is_answered=not text.strip())
+
+
+def _of_another_type(new: _NewItem, identifier: str, path: str) -> Item:
+    if new.type not in {"function_call", "function_call_output"}:
+        message = f"items of the type {new.type[:40]!r} are not taken: send a message"
+        raise InvalidInputError(f"{path}.type", "UNSUPPORTED_ITEM", message)
+    raw = {key: value for key, value in msgspec.structs.asdict(new).items() if value is not None and key != "content"}
+    if len(new.output or "") + len(new.arguments or "") > MAX_ITEM_CHARACTERS:
+        message = f"the item has over {MAX_ITEM_CHARACTERS:,} characters: send less"
+        raise InvalidInputError(path, "TEXT_TOO_LONG", message)
+    return Item(identifier, "tool", raw=raw, is_answered=True)

@@ -1,0 +1,197 @@
+"""The session as clients write it: today's form, and that of the beta, brought to one."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from pipelines.errors import InvalidInputError
+from pipelines.models.synthesis_port import DEFAULT_VOICE
+from service.api.http.openai.names import CONVERSATION_MODEL, LANGUAGE
+
+Session = dict[str, Any]
+
+MAX_DEPTH = 64
+"""Of objects in objects."""
+REALTIME, TRANSCRIPTION = "realtime", "transcription"
+
+_BETA_FORMATS: dict[str, Session] = {
+    "pcm16": {"type": "audio/pcm", "rate": 24_000},
+    "g711_ulaw": {"type": "audio/pcmu"},
+    "g711_alaw": {"type": "audio/pcma"},
+    "none": {"type": "audio/any", "rate": 16_000},
+}
+_NVIDIA_KEYS = frozenset(("input_audio_params", "recognition_config", "word_boosting", "endpointing_config"))
+
+
+def default_session(kind: str, identifier: str) -> Session:
+    """Returns a session as it begins.
+
+    Args:
+        kind: realtime or transcription.
+        identifier: its id.
+    """
+    detection: Session = {"type": "semantic_vad", "eagerness": "auto"}
+    audio: Session = {
+        "input": {
+            "format": {"type": "audio/pcm", "rate": 24_000},
+            "transcription": {"model": "asr", "language": LANGUAGE},
+            "noise_reduction": None,
+            "turn_detection": detection,
+        }
+    }
+    session: Session = {"type": kind, "object": f"realtime.{_of(kind)}session", "id": identifier, "audio": audio}
+    if kind == TRANSCRIPTION:
+        return {**session, "include": None}
+    detection.update(create_response=True, interrupt_response=True)
+    audio["output"] = {"format": {"type": "audio/pcm", "rate": 24_000}, "voice": DEFAULT_VOICE, "speed": 1.0}
+    return {
+        **session,
+        "model": CONVERSATION_MODEL,
+        "output_modalities": ["audio"],
+        "instructions": "",
+        "tools": [],
+        "tool_choice": "auto",
+        "max_output_tokens": "inf",
+        "tracing": None,
+        "truncation": "auto",
+        "prompt": None,
+        "include": None,
+    }
+
+
+def is_nvidias(changes: Session) -> bool:
+    """Whether changes have what the sessions of NVIDIA's client have alone."""
+    return not _NVIDIA_KEYS.isdisjoint(changes)
+
+
+def merged(session: Session, changes: Session) -> Session:
+    """Returns a session with what a client changes, in either form.
+
+    Raises:
+        InvalidInputError: the changes are of a form that no session has.
+    """
+    _check_depth(changes)
+    found = copy.deepcopy(session)
+    normal = _normalized(changes)
+    kind = normal.get("type")
+    if kind not in {None, found["type"]}:
+        if kind not in {REALTIME, TRANSCRIPTION}:
+            message = "the type of the session is unknown: choose realtime or transcription"
+            raise InvalidInputError("session.type", "INVALID_VALUE", message)
+        found = default_session(kind, found["id"])
+    _merge(found, normal, "session")
+    return found
+
+
+def to_beta(session: Session) -> Session:
+    """Returns a session in the form of the beta."""
+    sound, spoken = session["audio"]["input"], session["audio"].get("output")
+    found: Session = {
+        "id": session["id"],
+        "object": session["object"],
+        "input_audio_format": _beta_format(sound["format"]),
+        "input_audio_transcription": sound["transcription"],
+        "input_audio_noise_reduction": sound["noise_reduction"],
+        "turn_detection": sound["turn_detection"],
+        "include": session["include"],
+    }
+    if spoken is not None:
+        found |= {
+            "model": session["model"],
+            "modalities": ["text", "audio"] if "audio" in session["output_modalities"] else ["text"],
+            "instructions": session["instructions"],
+            "voice": spoken["voice"],
+            "speed": spoken["speed"],
+            "output_audio_format": _beta_format(spoken["format"]),
+            "tools": session["tools"],
+            "tool_choice": session["tool_choice"],
+            "temperature": session.get("temperature", 0.8),
+            "max_response_output_tokens": session["max_output_tokens"],
+        }
+    return found
+
+
+def _of(kind: str) -> str:
+    return "transcription_" if kind == TRANSCRIPTION else ""
+
+
+def _beta_format(audio: Session | None) -> str:
+    names = {form["type"]: name for name, form in _BETA_FORMATS.items()}
+    return names.get(str((audio or {}).get("type")), "pcm16")
+
+
+def _normalized(changes: Session) -> Session:
+    """Brings what is in the beta's form, or NVIDIA's, to today's."""
+    found = {key: value for key, value in changes.items() if key not in _BETA_KEYS}
+    parts: dict[str, Session] = {"input": {}, "output": {}}
+    for key, (part, name) in _MOVED.items():
+        if key in changes:
+            parts[part][name] = _format(changes[key], key) if name == "format" else changes[key]
+    if "modalities" in changes:
+        audible = isinstance(changes["modalities"], list) and "audio" in changes["modalities"]
+        found["output_modalities"] = ["audio"] if audible else ["text"]
+    if "max_response_output_tokens" in changes:
+        found["max_output_tokens"] = changes["max_response_output_tokens"]
+    raw = changes.get("input_audio_params")
+    for key, name in (("sample_rate_hz", "rate"), ("num_channels", "channels")):
+        if isinstance(raw, dict) and raw.get(key):
+            parts["input"].setdefault("format", {"type": "audio/any"})[name] = raw[key]
+    if any(parts.values()):
+        audio = found["audio"] if isinstance(found.get("audio"), dict) else {}
+        moved = {name: {**(audio.get(name) or {}), **part} for name, part in parts.items() if part}
+        found["audio"] = {**audio, **moved}
+    return found
+
+
+_MOVED = {
+    "input_audio_format": ("input", "format"),
+    "input_audio_transcription": ("input", "transcription"),
+    "input_audio_noise_reduction": ("input", "noise_reduction"),
+    "turn_detection": ("input", "turn_detection"),
+    "output_audio_format": ("output", "format"),
+    "voice": ("output", "voice"),
+    "speed": ("output", "speed"),
+}
+_OURS = ("id", "object", "client_secret", "expires_at")
+"""What the server alone says; clients send it back."""
+_BETA_KEYS = frozenset((*_MOVED, *_OURS, "modalities", "max_response_output_tokens", "input_audio_params"))
+
+
+def _format(value: Any, key: str) -> Session:  # noqa: ANN401 - JSON
+    if isinstance(value, dict):
+        return dict(value)
+    if not isinstance(value, str) or value not in _BETA_FORMATS:
+        known = ", ".join(_BETA_FORMATS)
+        raise InvalidInputError(f"session.{key}", "INVALID_VALUE", f"the format is unknown: choose one of {known}")
+    return dict(_BETA_FORMATS[value])
+
+
+_REPLACED = frozenset(("turn_detection", "transcription", "format", "tools", "vivavoce"))
+"""Objects that a client sends whole."""
+
+
+def _merge(session: Session, changes: Session, path: str) -> None:
+    for key, value in changes.items():
+        if isinstance(value, dict) and isinstance(session.get(key), dict) and key not in _REPLACED:
+            _merge(session[key], value, f"{path}.{key}")
+        elif key in {"audio", "input", "output"} and not isinstance(value, dict):
+            raise InvalidInputError(f"{path}.{key}", "INVALID_VALUE", f"{key} is no object: send one")
+        else:
+            session[key] = copy.deepcopy(value)
+
+
+def _check_depth(changes: Session) -> None:
+    """Checks that copying a session will not exhaust the stack.
+
+    Raises:
+        InvalidInputError: it might.
+    """
+    level: list[Any] = [changes]
+    for _ in range(MAX_DEPTH):
+        nested = [[*one.values()] if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
+        level = [value for values in nested for value in values]
+        if not level:
+            return
+    message = f"the session has objects in objects {MAX_DEPTH} levels deep: send a flatter one"
+    raise InvalidInputError("session", "TOO_DEEP", message)

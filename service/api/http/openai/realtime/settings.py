@@ -1,0 +1,239 @@
+"""What a session asks for, read from its form: how it is heard, judged, answered and spoken."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from pipelines.audio.encoding import SpeechFormat
+from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.errors import InvalidInputError
+from pipelines.models.ports import RecognitionOptions
+from pipelines.session.config import ConversationConfig, ConversationUpdate
+from pipelines.speech.reply_voice import ReplyVoice
+from pipelines.speech.script import check_speed
+from pipelines.stages.answering import Document
+from pipelines.turns.interruption import InterruptionConfig
+from pipelines.turns.state import TurnSettings
+from pipelines.vad.endpointing import EndpointingConfig
+from pipelines.vad.turn_end import EndpointingMode, Patience
+from service.api.http.openai.hints import to_hints
+from service.api.http.openai.names import check_conversation_model, check_language, recognizer_of, voice_of
+from service.api.http.openai.realtime.session_form import TRANSCRIPTION
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from service.api.http.openai.realtime.session_form import Session
+    from service.sessions.host import SessionHost
+
+from typing import Annotated, Literal
+
+DEFAULT_SILENCE_MS = 500
+"""OpenAI's own, of ``server_vad``."""
+MIN_IDLE_MS, MAX_IDLE_MS = 5_000, 30_000
+_G711_RATE_HZ = 8_000
+
+_PATIENCES = {
+    "low": Patience.PATIENT,
+    "medium": Patience.NORMAL,
+    "auto": Patience.NORMAL,
+    "high": Patience.EAGER,
+}
+_ENCODINGS = {"audio/pcm": Encoding.LINEAR_PCM, "audio/pcmu": Encoding.MULAW, "audio/pcma": Encoding.ALAW}
+
+_T = TypeVar("_T")
+
+
+class _Format(Struct, frozen=True):
+    type: Literal["audio/pcm", "audio/pcmu", "audio/pcma", "audio/any"]
+    rate: int | None = None
+    channels: int = 1
+
+
+class _Transcription(Struct, frozen=True):
+    model: str | None = None
+    language: str | None = None
+    languages: list[str] = []
+    prompt: str | None = None
+    keywords: list[str] = []
+
+
+class Detection(Struct, frozen=True):
+    """How the end of a turn is detected; see OpenAI's ``turn_detection``."""
+
+    type: Literal["server_vad", "semantic_vad"]
+    create_response: bool | None = None
+    interrupt_response: bool | None = None
+    eagerness: Literal["low", "medium", "high", "auto"] | None = None
+    silence_duration_ms: int | None = None
+    threshold: float | None = None
+    prefix_padding_ms: int | None = None
+    idle_timeout_ms: Annotated[int, Meta(ge=MIN_IDLE_MS, le=MAX_IDLE_MS)] | None = None
+
+
+class _Document(Struct, frozen=True):
+    text: str
+    id: str = ""
+
+
+class _Extension(Struct, frozen=True, forbid_unknown_fields=True):
+    documents: list[_Document] = []
+    keywords: list[str] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a session asks for.
+
+    Attributes:
+        replies: whether turns are answered; otherwise they are only transcribed.
+        speaks: whether replies are spoken.
+        audio_format: format of the caller's audio.
+        detection: how the end of a turn is detected; None: the caller tells it.
+        transcribes: whether transcripts are told.
+        config: how the conversation is held.
+    """
+
+    replies: bool
+    speaks: bool
+    audio_format: AudioFormat
+    detection: Detection | None
+    transcribes: bool
+    config: ConversationConfig = field(repr=False)
+
+    @property
+    def responds(self) -> bool:
+        """Whether a response is made at the end of a turn without being asked for."""
+        return self.replies and self.detection is not None and self.detection.create_response is not False
+
+    def update_from(self, before: Settings) -> ConversationUpdate | None:
+        """Returns what changes in a conversation that is held by settings ``before``; None where it must be another.
+
+        What holds for a whole conversation is in another one from now on, in which turns are counted anew.
+        """
+        mine, theirs = self.config, before.config
+        changed = dataclasses.replace(
+            theirs,
+            turns=dataclasses.replace(theirs.turns, endpointing=mine.turns.endpointing),
+            documents=mine.documents,
+            recognition=dataclasses.replace(theirs.recognition, hints=mine.recognition.hints),
+        )
+        old, new = theirs.turns.endpointing, mine.turns.endpointing
+        if changed != mine or old.enabled != new.enabled or self.replies != before.replies:
+            return None
+        names = [one.name for one in dataclasses.fields(new) if getattr(old, one.name) != getattr(new, one.name)]
+        endpointing = {name: getattr(new, name) for name in names}
+        return ConversationUpdate(endpointing, mine.documents, mine.recognition.hints)
+
+
+def to_settings(session: Session, host: SessionHost) -> Settings:
+    """Reads a session.
+
+    Raises:
+        InvalidInputError: something cannot be honoured; the error names the field.
+    """
+    sound = session["audio"]["input"]
+    is_transcription = session["type"] == TRANSCRIPTION
+    transcription = _read(sound.get("transcription"), _Transcription | None, "session.audio.input.transcription")
+    detection = _read(sound.get("turn_detection"), Detection | None, "session.audio.input.turn_detection")
+    extension = _read(session.get("vivavoce") or {}, _Extension, "session.vivavoce")
+    asked = transcription or _Transcription()
+    field_name = "session.audio.input.transcription"
+    for language in (asked.language or "", *asked.languages):
+        check_language(language, f"{field_name}.language")
+    if not is_transcription:
+        check_conversation_model(str(session.get("model") or ""), "session.model")
+    voice = None if is_transcription else _voice(session)
+    keywords = [*asked.keywords, *extension.keywords]
+    config = ConversationConfig(
+        turns=TurnSettings(
+            endpointing=_endpointing(detection),
+            interim_results=transcription is not None,
+            speculates=host.speculates,
+            replies=not is_transcription,
+            interruption=_interruption(detection),
+        ),
+        documents=tuple(
+            Document(document.id or f"document {number}", document.text)
+            for number, document in enumerate(extension.documents, start=1)
+        ),
+        recognition=RecognitionOptions(
+            hints=to_hints(asked.prompt or "", keywords, f"{field_name}.prompt", f"{field_name}.keywords")
+        ),
+        engine_hints=not is_transcription,
+        reply_voice=voice,
+        variants=recognizer_of(asked.model or "", host.engines, f"{field_name}.model"),
+    )
+    audio_format = _audio_format(sound.get("format"))
+    return Settings(not is_transcription, voice is not None, audio_format, detection, transcription is not None, config)
+
+
+def _voice(session: Mapping[str, Any]) -> ReplyVoice | None:
+    modalities = session.get("output_modalities")
+    if modalities not in (["audio"], ["text"], ["text", "audio"], ["audio", "text"]):
+        message = "output_modalities is neither audio nor text: choose one of them"
+        raise InvalidInputError("session.output_modalities", "INVALID_VALUE", message)
+    if "audio" not in modalities:
+        return None
+    spoken = session["audio"].get("output") or {}
+    path = "session.audio.output"
+    audio = _read(spoken.get("format") or {"type": "audio/pcm"}, _Format, f"{path}.format")
+    if audio.type == "audio/any":
+        message = "speech is not encoded so: choose audio/pcm, audio/pcmu or audio/pcma"
+        raise InvalidInputError(f"{path}.format.type", "INVALID_VALUE", message)
+    usual_rate = 24_000 if audio.type == "audio/pcm" else _G711_RATE_HZ
+    rate_field = f"{path}.format.rate"
+    audio_format = SpeechFormat(_ENCODINGS[audio.type], audio.rate or usual_rate, f"{path}.format.type", rate_field)
+    name = spoken.get("voice") or ""
+    name = name.get("id") if isinstance(name, dict) else name
+    speed = _read(spoken.get("speed") or 0.0, float, f"{path}.speed")
+    return ReplyVoice(audio_format, voice_of(str(name), f"{path}.voice"), check_speed(speed, f"{path}.speed"))
+
+
+def _audio_format(value: object) -> AudioFormat:
+    path = "session.audio.input.format"
+    audio = _read(value or {"type": "audio/pcm"}, _Format, path)
+    usual_rate = 24_000 if audio.type == "audio/pcm" else 16_000 if audio.type == "audio/any" else _G711_RATE_HZ
+    try:
+        return AudioFormat(_ENCODINGS.get(audio.type, Encoding.LINEAR_PCM), audio.rate or usual_rate, audio.channels)
+    except InvalidInputError as error:
+        name = "rate" if "rate" in error.field else "channels"
+        raise InvalidInputError(f"{path}.{name}", error.reason, str(error)) from error
+
+
+def _endpointing(detection: Detection | None) -> EndpointingConfig:
+    if detection is None:
+        return EndpointingConfig(enabled=False)
+    if detection.type == "semantic_vad":
+        patience = _PATIENCES[detection.eagerness or "auto"]
+        return EndpointingConfig(mode=EndpointingMode.MODEL, patience=patience)
+    silence_ms = DEFAULT_SILENCE_MS if detection.silence_duration_ms is None else detection.silence_duration_ms
+    chosen: dict[str, Any] = {"stop_window_seconds": silence_ms / 1000}
+    if detection.threshold is not None:
+        begins = detection.threshold
+        chosen |= {"speech_begins": begins, "speech_ends": min(begins, EndpointingConfig().speech_ends)}
+    path = "session.audio.input.turn_detection"
+    try:
+        return EndpointingConfig(mode=EndpointingMode.SILENCE, **chosen)
+    except InvalidInputError as error:
+        name = "silence_duration_ms" if "stop_window" in error.field else "threshold"
+        raise InvalidInputError(f"{path}.{name}", error.reason, str(error)) from error
+
+
+def _interruption(detection: Detection | None) -> InterruptionConfig:
+    enabled = detection is not None and detection.interrupt_response is not False
+    return InterruptionConfig(enabled=enabled)
+
+
+def _read(value: object, kind: type[_T] | Any, path: str) -> Any:  # noqa: ANN401 - what ``kind`` says
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        sentence, _, place = str(error).partition(" - at `$")
+        name = f"{path}{place.rstrip('`')}"
+        raise InvalidInputError(name, "INVALID_VALUE", f"{sentence.replace('`', '')}, in {name}") from error

@@ -1,0 +1,268 @@
+"""What a session tells: messages of its conversation as events, and the responses that its client asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from pipelines import messages
+from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.errors import InvalidInputError, ModelError
+from service.api.http.openai.realtime import client_events as events
+from service.api.http.openai.realtime.client_requests import ResponseRequest, to_response_request
+from service.api.http.openai.realtime.hearing import CLEARED, Listener
+from service.api.http.openai.realtime.items import Items
+from service.api.http.openai.realtime.responding import Responder, Response
+from service.api.http.openai.realtime.sending import new_id
+from service.api.http.problems import problem_of
+from service.security.principal import current_principal
+
+if TYPE_CHECKING:
+    from pipelines.session.conversation import Conversation
+    from service.api.http.openai.realtime.sending import EventSender
+    from service.api.http.openai.realtime.settings import Settings
+    from service.sessions.host import SessionHost
+
+COMMITTED = "commit"
+"""Request id of an utterance that the client has ended."""
+
+
+class Teller:
+    """Tells what the conversations of a session say.
+
+    Args:
+        host: has the limits of callers.
+        sender: sends events.
+        settings: what the session asks for.
+
+    Attributes:
+        settings: the same, as long as it does not change.
+        conversation: the present conversation; None where none is held.
+        conversation_id: the session's name for all of them.
+        items: what was said by whom.
+        listener: tells what is heard.
+        responder: tells replies.
+        uncommitted: samples of audio since the last utterance, 16 kHz.
+        commits: utterances that the client has ended, and that are not recognized yet.
+    """
+
+    def __init__(self, host: SessionHost, sender: EventSender, settings: Settings) -> None:
+        self._host, self._sender, self.settings = host, sender, settings
+        self._loop = asyncio.get_running_loop()
+        self.conversation: Conversation | None = None
+        self.conversation_id = new_id("conv")
+        self.items = Items()
+        self.listener = Listener(sender, self.items)
+        self.responder = Responder(sender, self.items, self.conversation_id, self._loop.time, self._rate_limits)
+        self.uncommitted = self.commits = 0
+        self._asked: ResponseRequest | None = None
+        self._requested: dict[str, Response] = {}
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.change(settings)
+
+    def change(self, settings: Settings) -> None:
+        """Tells from now on what other settings ask for."""
+        self.settings = settings
+        self.listener.transcribes = settings.transcribes
+        self.listener.detects = settings.detection is not None
+
+    def held(self) -> Conversation:
+        """Returns the present conversation."""
+        assert self.conversation is not None
+        return self.conversation
+
+    def close(self) -> None:
+        """Tells nothing more."""
+        self._stop_idle_timer()
+        for task in self._tasks:
+            task.cancel()
+
+    async def end_conversation(self, seconds: float) -> None:
+        """Says that a conversation of so many seconds of audio is over; turns of the next one are counted anew."""
+        self.conversation = None
+        self.commits = 0
+        self._asked = None
+        self._requested.clear()
+        self.listener.offset += round(seconds * MODEL_RATE_HZ)
+        self.listener.forget()
+        await self.responder.end_all()
+
+    async def create_response(self, event: events.CreateResponse) -> None:
+        """Has what was said last answered; where it is not recognized yet, once it is.
+
+        Raises:
+            InvalidInputError: there is nothing to answer, or a response is under way.
+        """
+        if not self.settings.replies:
+            message = "a transcription session makes no responses: update it to a realtime session"
+            raise InvalidInputError("type", "NO_RESPONSES", message)
+        if self.responder.active is not None or self._asked is not None or self._requested:
+            message = "a response is under way: wait for response.done, or cancel it"
+            raise InvalidInputError("response", "CONVERSATION_ALREADY_HAS_ACTIVE_RESPONSE", message)
+        request = to_response_request(event, speaks=self.settings.speaks)
+        if request.text:
+            await self._ask(request, request.text)
+            return
+        if self.commits or self.listener.awaits_text:
+            # Where the end of a turn makes a response, it comes without being asked for.
+            self._asked = None if self.settings.responds else request
+            return
+        item = self.items.unanswered
+        if item is None or not item.text:
+            message = "nothing that the user said waits for a response: create an item, or commit audio, before"
+            raise InvalidInputError("response", "NOTHING_TO_ANSWER", message)
+        item.is_answered = True
+        await self._ask(request, item.text)
+
+    async def _ask(self, request: ResponseRequest, text: str) -> None:
+        response = Response(metadata=request.metadata, modality=request.modality)
+        await self._host.admission.quotas.typed_turn()
+        self._requested[response.id] = response
+        await self.held().add_text(text, response.id)
+
+    def cancel_response(self, event: events.CancelResponse | events.ClearOutput) -> None:
+        """Stops the response that is told.
+
+        Raises:
+            InvalidInputError: there is none.
+        """
+        active = self.responder.active
+        self._asked = None
+        if active is None or active.reply is None:
+            if isinstance(event, events.ClearOutput):
+                return
+            message = "no response is under way: there is nothing to cancel"
+            raise InvalidInputError("response_id", "RESPONSE_CANCEL_NOT_ACTIVE", message)
+        self.held().speech.cancel(active.reply.turn)
+
+    async def tell(self, _: int, message: messages.Message) -> None:
+        """Tells what the conversation says."""
+        listener, conversation = self.listener, self.held()
+        match message:
+            case messages.SpeechBegan():
+                self._stop_idle_timer()
+                if self.settings.replies and not self.settings.responds and self.settings.speaks:
+                    # A response is made when it is asked for.
+                    conversation.speech.cancel(message.turn)
+                await listener.began(message, is_held=self.responder.active is not None)
+            case messages.Transcript(is_final=False):
+                await listener.partial(message)
+            case messages.SpeechPaused():
+                await listener.partial(message.transcript())
+            case messages.SpeechEnded():
+                self.uncommitted = 0
+                await listener.ended(message)
+            case messages.Transcript():
+                await self._transcribed(message)
+            case messages.Reply():
+                await self._replied(message)
+            case messages.ReplyAudio():
+                await self.responder.speak(message)
+                if message.is_last:
+                    await listener.announce_all()
+                    self._start_idle_timer()
+            case messages.Interrupted():
+                if message.reason is messages.InterruptionReason.SPEECH:
+                    await listener.announce_all()
+                await self.responder.interrupt(message)
+            case messages.Notice():
+                await self._noticed(message)
+
+    async def _transcribed(self, transcript: messages.Transcript) -> None:
+        item = await self.listener.final(transcript)
+        self.commits -= transcript.request_id == COMMITTED
+        if item is not None:
+            await self._answer_if_asked()
+
+    async def _answer_if_asked(self) -> None:
+        request, item = self._asked, self.items.unanswered
+        if request is None:
+            return
+        self._asked = None
+        if item is not None and item.text:
+            item.is_answered = True
+            await self._ask(request, item.text)
+            return
+        message = "nothing was said in the audio that was committed: there is nothing to answer"
+        await self._sender.error(InvalidInputError("response", "NOTHING_TO_ANSWER", message), request.event_id)
+
+    async def _replied(self, reply: messages.Reply) -> None:
+        if not reply.transcript or reply.request_id == CLEARED:
+            return
+        response = self._requested.pop(reply.request_id, None)
+        if response is None:
+            if not self.settings.responds:
+                return
+            item = self.items.unanswered
+            if item is not None:
+                item.is_answered = True
+            response = Response(modality="audio" if self.settings.speaks else "text")
+        elif response.modality == "text" and self.settings.speaks:
+            self.held().speech.cancel(reply.turn)
+        await self.responder.begin(response, reply, self.settings.config)
+        if self.responder.active is None:
+            self._start_idle_timer()
+
+    async def _noticed(self, notice: messages.Notice) -> None:
+        if notice.code is messages.NoticeCode.NO_SPEECH:
+            if notice.request_id == COMMITTED:
+                self.commits -= 1
+                seconds, self.uncommitted = self.uncommitted / MODEL_RATE_HZ, 0
+                await self.listener.silence(seconds)
+                await self._answer_if_asked()
+        elif notice.code is messages.NoticeCode.STAGE_FAILED:
+            error = self.held().last_failure or ModelError(notice.message)
+            await self.listener.failed(notice.turn, problem_of(error).openai_error())
+            await self._sender.error(error)
+
+    async def tell_last(self) -> None:
+        """Tells NVIDIA's client that nothing follows, with all that was said."""
+        await self._sender.send(
+            "conversation.item.input_audio_transcription.completed",
+            item_id=self.items.last_id or new_id("item"),
+            content_index=0,
+            transcript=" ".join(self.listener.texts),
+            is_last_result=True,
+        )
+
+    def _start_idle_timer(self) -> None:
+        """Waits for speech as long as the client wishes, from the moment when the response has been played."""
+        detection = self.settings.detection
+        if detection is None or detection.idle_timeout_ms is None:
+            return
+        self._stop_idle_timer()
+        self._idle_timer = self._loop.call_later(detection.idle_timeout_ms / 1000, self._time_out)
+
+    def _stop_idle_timer(self) -> None:
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
+
+    def _time_out(self) -> None:
+        task = self._loop.create_task(self._tell_time_out())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _tell_time_out(self) -> None:
+        conversation, detection = self.conversation, self.settings.detection
+        if conversation is None or detection is None or detection.idle_timeout_ms is None:
+            return
+        end = self.listener.offset * 1000 // MODEL_RATE_HZ + round(1000 * conversation.audio_seconds)
+        with contextlib.suppress(OSError):
+            await self._sender.send(
+                "input_audio_buffer.timeout_triggered",
+                audio_start_ms=max(0, end - detection.idle_timeout_ms),
+                audio_end_ms=end,
+                item_id=new_id("item"),
+            )
+
+    def _rate_limits(self) -> list[dict[str, Any]]:
+        """Returns what the caller's principal has left, as far as OpenAI's contract has words for it."""
+        principal = current_principal()
+        most = principal.limits.conversations
+        if most is None:
+            return []
+        left = max(0, most - self._host.admission.quotas.held(principal))
+        return [{"name": "requests", "limit": most, "remaining": left, "reset_seconds": 0.0}]

@@ -1,0 +1,98 @@
+"""Short-lived secrets for programs that must not hold a token, such as pages in a browser.
+
+They are known to this process alone: with several behind a balancer, a caller must come back to the same one.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pipelines.errors import ErrorKind
+from service.refusals import ServiceError
+from service.security.authentication import UnauthenticatedError
+from service.security.principal import current_principal
+from service.security.tokens import hash_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from service.security.principal import Principal
+
+PREFIX = "ek_"
+DEFAULT_SECONDS = 600
+MIN_SECONDS, MAX_SECONDS = 10, 7_200
+MAX_SECRETS = 4_096
+MAX_OF_PRINCIPAL = 256
+
+
+class TooManySecretsError(ServiceError):
+    """A principal has very many secrets that have not expired."""
+
+    kind = ErrorKind.EXHAUSTED
+    reason = "TOO_MANY_SECRETS"
+
+    def __init__(self) -> None:
+        super().__init__("very many secrets have not expired yet: ask for shorter ones, or later", 10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSecret:
+    """A secret, without its value.
+
+    Attributes:
+        principal: whose calls it opens.
+        expires: Unix time in seconds.
+        session: what was asked for when it was made.
+    """
+
+    principal: Principal
+    expires: float
+    session: Mapping[str, Any] = field(repr=False)
+
+
+class ClientSecrets:
+    """The secrets that have not expired, by their hashes.
+
+    Args:
+        now: Unix time in seconds.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        self._now = now
+        self._known: OrderedDict[str, ClientSecret] = OrderedDict()
+
+    def make(self, seconds: int, session: Mapping[str, Any]) -> tuple[str, ClientSecret]:
+        """Makes a secret for the current principal; returns its value, and what is known of it.
+
+        Raises:
+            TooManySecretsError: there are very many already.
+        """
+        self._forget_expired()
+        principal = current_principal()
+        held = sum(secret.principal.key == principal.key for secret in self._known.values())
+        if held >= MAX_OF_PRINCIPAL or len(self._known) >= MAX_SECRETS:
+            raise TooManySecretsError
+        value = PREFIX + secrets.token_urlsafe(32)
+        secret = ClientSecret(principal, self._now() + seconds, session)
+        self._known[hash_of(value)] = secret
+        return value, secret
+
+    def find(self, value: str) -> ClientSecret:
+        """Returns what is known of a secret; it may be used until it expires.
+
+        Raises:
+            UnauthenticatedError: it is unknown, or has expired.
+        """
+        secret = self._known.get(hash_of(value))
+        if secret is None or self._now() >= secret.expires:
+            raise UnauthenticatedError("the client secret is unknown here, or has expired: ask for a new one")
+        return secret
+
+    def _forget_expired(self) -> None:
+        now = self._now()
+        for key in [key for key, secret in self._known.items() if now >= secret.expires]:
+            del self._known[key]
