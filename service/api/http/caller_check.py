@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
-from starlette.websockets import WebSocketDisconnect
+from starlette.websockets import WebSocketDisconnect, WebSocketDisconnected
 from uvicorn.protocols.utils import ClientDisconnected
 
 from pipelines.session.outbox import SlowReaderError
@@ -32,6 +32,7 @@ READ_SECONDS = 20.0
 """Of a body nothing may be missing for so long."""
 WRITE_SECONDS = 20.0
 """A response that is not read for so long is given up."""
+_GONE = (ClientDisconnect, ClientDisconnected, WebSocketDisconnect, WebSocketDisconnected)
 _LINGER_SECONDS = 2.0
 _MIN_BYTES_A_SECOND = 250
 """Of a body, over all of its time: half of what the poorest speech needs."""
@@ -86,7 +87,7 @@ class CallerCheck:
             with acting_for(principal):
                 try:
                     await self._app(scope, call.receive, call.send)
-                except (ClientDisconnect, WebSocketDisconnect, ClientDisconnected):
+                except _GONE:
                     return
                 except Exception as error:  # noqa: BLE001 - each becomes a problem
                     await call.refuse(error)

@@ -161,3 +161,8 @@ def test_what_this_client_knows_of_the_contract_is_ours():
     command = [str(python_for(SCRIPT.parent)), "-m", "tests.riva_contract"]
     printed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True, timeout=60).stdout
     assert json.loads(printed) == describe("service.api.riva.proto")
+
+
+def test_the_realtime_client_transcribes(http_url: str, two_commands: Path):
+    found = run_client(SCRIPT.with_name("realtime.py"), http_url, str(two_commands))
+    assert words(found["text"]) == LIGHTS + VACUUM

@@ -151,6 +151,15 @@ async def test_typed_items_are_answered_when_a_response_is_asked_for(service: Op
         await session.until("error", code="item_not_found")
 
 
+async def test_a_command_is_told_without_a_text_and_nothing_is_spoken_without_documents(service: Openai):
+    async with connected(service) as session:
+        await session.update(audio={"input": {"turn_detection": VAD}})
+        await session.say(1.0)
+        await session.say(1.0, 0.0)
+        (item,) = (await session.until("response.done"))["response"]["output"]
+    assert (item["content"], item["status"], item["vivavoce"]["intent"]["name"]) == ([], "completed", "count")
+
+
 async def test_speech_over_a_reply_cancels_its_response(service: Openai):
     document = {"documents": [{"text": "Seven " + "and many more " * 9 + "bees live here."}]}
     service.models.synthesizer.part_seconds = 2.0
@@ -335,7 +344,8 @@ async def test_what_recognition_fails_at_is_told(service: Openai):
     async with connected(service) as session:
         await session.update(audio={"input": {"turn_detection": VAD}})
         service.models.fail.add("asr")
-        await session.say(1.0)
+        await session.send("input_audio_buffer.append", audio=base64.b64encode(bytes(48_000)).decode())
+        await session.until("input_audio_buffer.speech_started")
         service.voice.probability = 0.0
         await session.send("input_audio_buffer.append", audio=base64.b64encode(bytes(48_000)).decode())
         assert (await session.until("error"))["error"]["type"] == "server_error"

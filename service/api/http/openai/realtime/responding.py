@@ -96,9 +96,9 @@ class Responder:
     async def begin(self, response: Response, reply: Reply, config: ConversationConfig) -> None:
         """Tells a reply, or lets it wait for the one that is spoken."""
         response.reply = reply
+        is_spoken = response.modality == "audio" and bool(reply.speech_text)
         text = reply.speech_text
-        is_spoken = response.modality == "audio" and bool(text)
-        if not text:
+        if response.modality == "text" and not text:
             text = answer_in_words(StageRequest(reply.transcript, config, reply.results, None))
         kind = "output_audio" if is_spoken else "output_text"
         extension = MessageToDict(to_reply(reply, self._now()), preserving_proto_field_name=True)
