@@ -1,4 +1,5 @@
-# The service with its own Triton, on CPU. Build: docker build -t vivavoce .   Run: docker run -p 50051:50051 vivavoce
+# The service with its own Triton, on CPU. Build: docker build -t vivavoce .   Run: see docs/deployment.md.
+# Without Docker `make image-check` carries these steps out, and talks to what comes of them.
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /src
 # pyflac comes as source alone, and its binding of libFLAC is compiled.
@@ -13,14 +14,14 @@ COPY pipelines pipelines
 COPY service service
 COPY model_repository model_repository
 RUN python -m venv /opt/vivavoce \
-    && /opt/vivavoce/bin/pip install --no-cache-dir --constraint constraints.txt ./clients '.[serve]' \
+    && /opt/vivavoce/bin/pip install --no-cache-dir --constraint constraints.txt ./clients '.[serve,telemetry]' \
     && /opt/vivavoce/bin/python -m modelkit.moonshine --target model_repository/asr/1/moonshine-tiny-en \
     && /opt/vivavoce/bin/python -m modelkit.smart_turn --target model_repository/end_of_turn/1/smart-turn
 
 FROM python:3.11-slim-bookworm
 COPY --from=build /opt/vivavoce /opt/vivavoce
 COPY --from=build /src/model_repository /srv/model_repository
-RUN useradd --system --no-create-home --uid 10001 vivavoce
+RUN useradd --no-create-home --uid 10001 --shell /usr/sbin/nologin vivavoce
 USER 10001
 ENV PATH=/opt/vivavoce/bin:$PATH ORT_DISABLE_TELEMETRY=1
 # gRPC's own lines, one for each compressed request among them, are the callers' to write.

@@ -59,6 +59,13 @@ test: setup-train ## run the suite, from nothing
 test-faults: setup-train ## what hangs, is killed or attacks, against the service
 	$(BIN)/python -m pytest tests/faults --strict-skips
 
+ROUNDS ?= 3
+SEED ?= 1
+
+.PHONY: faults
+faults: setup-train ## rounds of every fault while callers talk (about 6 minutes a round; ROUNDS, SEED), judged, as a table
+	$(BIN)/python -m tests.faults.harness --rounds $(ROUNDS) --seed $(SEED)
+
 .PHONY: test-packages
 test-packages: setup-train ## both distributions, installed into environments of their own
 	$(BIN)/python -m pytest tests/packages --strict-skips
@@ -109,6 +116,10 @@ sbom: setup ## list the server's packages and weights in dist/vivavoce.cdx.json 
 docs: setup ## build the site of the documentation into site/, strictly
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint $(CONSTRAINTS) --requirement pyproject.toml --extra docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+.PHONY: image-check
+image-check: setup ## carry the steps of the Dockerfile out without Docker and talk to what comes of them; root, debootstrap
+	$(BIN)/python -m tools.image
 
 .PHONY: serve
 serve: setup ## run the service on localhost:50051

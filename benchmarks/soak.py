@@ -69,7 +69,11 @@ def summary(looks: Sequence[Look]) -> dict[str, object]:
     """Sets the end beside the beginning, after a warm-up."""
     skipped, length = round(len(looks) * _WARM_UP_SHARE), max(1, round(len(looks) * _WINDOW_SHARE))
     first, last = looks[skipped : skipped + length], looks[-length:]
-    found: dict[str, object] = {}
+    minute = max(1, round(60 / _LOOK_SECONDS))
+    minutes = [looks[at : at + minute] for at in range(0, len(looks), minute)]
+    found: dict[str, object] = {
+        "service_mib_by_minute": [round(statistics.median(look.service_mib for look in some), 1) for some in minutes]
+    }
     for name in Look.__slots__:
         before, after = (statistics.median(getattr(look, name) for look in window) for window in (first, last))
         found[name] = {

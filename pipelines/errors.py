@@ -18,7 +18,10 @@ An error says what kind it is, and no transport's code: each API maps the kinds 
 from __future__ import annotations
 
 import enum
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
 
 
 class ErrorKind(enum.Enum):
@@ -95,9 +98,15 @@ class RolloutRefusedError(PipelineError):
 
 
 class ModelError(PipelineError):
-    """A model did not do its work."""
+    """A model did not do its work.
+
+    Attributes:
+        recovery: waits until the model serves again, where its process or the model server was lost; None: nothing was
+            lost, or nobody brings it back.
+    """
 
     reason = "MODEL_FAILED"
+    recovery: Callable[[], Awaitable[None]] | None = None
 
 
 class ModelDeadError(ModelError):

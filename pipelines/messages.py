@@ -40,6 +40,7 @@ class NoticeCode(enum.Enum):
     STAGE_FAILED = "STAGE_FAILED"
     NO_SPEECH = "NO_SPEECH"
     AUDIO_DAMAGED = "AUDIO_DAMAGED"
+    MODEL_RECOVERED = "MODEL_RECOVERED"
 
 
 class AwayReason(enum.Enum):
@@ -158,6 +159,7 @@ class Reply:
         speculated: whether the work was done before the utterance was over.
         model_versions: the version of each engine that the turn has used.
         request_id: the caller's name for the typed turn, or for the request that ended the utterance; "" if none did.
+        recovered: whether it waited for a model that was lost meanwhile.
     """
 
     turn: int
@@ -170,6 +172,7 @@ class Reply:
     timings: Mapping[str, Timing] = field(default_factory=dict)
     model_versions: Mapping[str, int] = field(default_factory=dict)
     request_id: str = ""
+    recovered: bool = False
 
     @property
     def understanding(self) -> Understanding | None:

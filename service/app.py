@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import signal
 import sys
 from dataclasses import dataclass, replace
 from functools import partial
@@ -34,7 +33,6 @@ from service.api.vivavoce.models import SERVICE_NAME as MODEL_SERVICE_NAME
 from service.api.vivavoce.models import ModelServicer
 from service.grpc_server.doors import Doors
 from service.processes.scheduling import run_ahead, run_in_real_time
-from service.refusals import SHUTTING_DOWN
 from service.security.authentication import authenticator
 from service.security.tls import server_credentials
 from service.security.watched_file import UnusableFileError
@@ -42,6 +40,7 @@ from service.sessions.host import SessionHost
 from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations
 from service.sessions.readiness import Readiness
+from service.sessions.stopping import StopRequests
 from service.telemetry.figures import Figures
 from service.telemetry.log_formats import LOG_FORMATTERS
 from service.telemetry.log_output import STDERR, logging_to
@@ -50,6 +49,7 @@ from service.triton.engine_code import ANY_CODE, EngineCode, EngineCodeError
 from service.triton.engine_store import EngineStore
 from service.triton.fixed_store import FixedStore
 from service.triton.installation import TritonNotInstalledError
+from service.triton.mending import Mender
 from service.triton.remote import RemoteModels, WrongTritonError
 from service.triton.repository import composed, role_of
 from service.triton.run_folder import RunFolder
@@ -58,7 +58,7 @@ from service.triton.supervisor import TritonGaveUpError, TritonSupervisor
 from service.triton.watchdog import Watchdog
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
     from pipelines.models.contracts import EngineRegistry
     from pipelines.models.versions.store import EngineStore as Store
@@ -71,8 +71,6 @@ DEFAULT_MODEL_REPOSITORY = Path(__file__).resolve().parent.parent / "model_repos
 
 MAX_CONVERSATIONS = 512
 """Conversations at a time on whatever machine, however little is said in them."""
-
-_DRAIN_SECONDS = 5.0
 
 _CANNOT_GO_ON = (
     UnusableFileError,
@@ -104,19 +102,15 @@ def run(config: ServiceConfig) -> int:
 
 
 async def _run(config: ServiceConfig) -> None:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    loop.set_exception_handler(log_unhandled)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        # What nohup has this process ignore stays ignored.
-        if signal.getsignal(number) != signal.SIG_IGN:
-            loop.add_signal_handler(number, stop.set)
-    async with serving(config) as server:
+    asyncio.get_running_loop().set_exception_handler(log_unhandled)
+    requests = StopRequests()
+    requests.listen()
+    async with serving(config, hasten=requests.hasten) as server:
         ready = asyncio.create_task(server.readiness.wait())
-        stopped = asyncio.create_task(stop.wait())
+        stopped = asyncio.create_task(requests.stop.wait())
         await asyncio.wait((ready, stopped), return_when=asyncio.FIRST_COMPLETED)
         ready.cancel()
-        if not stop.is_set():
+        if not requests.stop.is_set():
             _keep_what_is_there()
             sys.stdout.write(f"listening on {server.address}\n")
             # Whoever starts the service with port 0 learns the ports from these lines, all of stdout.
@@ -157,7 +151,9 @@ class Registries:
 
 
 @contextlib.asynccontextmanager
-async def serving(config: ServiceConfig, lists: Registries | None = None) -> AsyncIterator[Server]:
+async def serving(
+    config: ServiceConfig, lists: Registries | None = None, hasten: asyncio.Event | None = None
+) -> AsyncIterator[Server]:
     """Runs the service while the body runs, and then stops it in order.
 
     The door is shut first; turns under way get their replies; sequences are ended; Triton goes last.
@@ -165,6 +161,7 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
     Args:
         config: how it is run.
         lists: engines, stages and APIs; None: those that Vivavoce ships.
+        hasten: set while it stops to end at once what is under way; None: that has all of ``drain_seconds``.
 
     Raises:
         ListenError: it cannot be listened on an address.
@@ -206,14 +203,14 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
         handlers = {name: handler for api in apis for name, handler in api.handlers.items()}
         readiness = Readiness(model_server, health_servicer, admission, handlers)
         if supervisor is not None:
-            watching = supervisor.run(rollout.models_to_load, readiness.lost, readiness.is_ready)
+            watching = supervisor.run(rollout.models_to_load, readiness.lost, readiness.is_ready, client.on_dead_model)
             _until_exit(cleanup, tasks.create_task(watching, name="triton"))
         cleanup.push_async_callback(rollout.close)
         _until_exit(cleanup, tasks.create_task(prepare(), name="transcript styles"))
 
         def read() -> Figures:
             return Figures(
-                ready=readiness.is_ready(),
+                ready=readiness.is_serving(),
                 speakers=open_conversations.speakers(0),
                 speakers_limit=capacity.limit,
                 conversations=open_conversations.count,
@@ -221,6 +218,7 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
                 open_sequences=len(client.open_sequences),
                 audio_seconds_total=admission.quotas.audio_seconds,
                 triton_restarts_total=supervisor.restarts if supervisor else 0,
+                models_mended_total=client.reloads,
             )
 
         await cleanup.enter_async_context(
@@ -231,9 +229,11 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
         calls = telemetry.call_observer
         callers = authenticator(config)
         doors = Doors(config.host, config.port, callers, credentials, calls, reported)
-        http = http_server(config, apis, readiness.is_ready, callers, calls, host.client_secrets)
-        cleanup.push_async_callback(http.close)
-        cleanup.push_async_callback(_stop, doors, open_conversations, admission, health_servicer)
+        http = http_server(config, apis, readiness.is_serving, callers, calls, host.client_secrets)
+        # Until the last turn has ended: a model that is lost meanwhile comes back.
+        _until_exit(cleanup, tasks.create_task(watchdog.watch(readiness.is_ready), name="watchdog"))
+        drain = partial(open_conversations.drain, config.drain_seconds, admission.is_busy, hasten)
+        cleanup.push_async_callback(_stop, readiness.shut_down, drain, doors.close, http.close)
         await doors.open_to_callers(handlers, health_servicer)
         await http.open()
         if config.recordings_port is not None:
@@ -243,7 +243,6 @@ async def serving(config: ServiceConfig, lists: Registries | None = None) -> Asy
             admin_handlers = {MODEL_SERVICE_NAME: model_handler(ModelServicer(rollout))}
             await doors.open_to_admin(admin_handlers, config.admin_socket, health_servicer)
         _until_exit(cleanup, tasks.create_task(readiness.watch(), name="readiness"))
-        _until_exit(cleanup, tasks.create_task(watchdog.watch(readiness.is_ready), name="watchdog"))
         _until_exit(cleanup, tasks.create_task(capacity.watch(), name="capacity"))
         yield Server(doors.address, doors.port, readiness, http.url)
 
@@ -269,18 +268,15 @@ def _models(
         supervisor = TritonSupervisor(repository, run_folder, metrics=config.metrics_port is not None)
         store = EngineStore(repository, settings, registry, code)
 
-    def revive(model: str) -> bool:
-        """Has Triton started again for a model whose process has ended, unless it is one that is only being tried."""
-        if supervisor is None or model not in rollout.models_to_load():
-            return False
-        supervisor.restart(f"the process of the model {model} has ended, or hangs")
-        return True
-
-    client = TritonClient(supervisor.address if supervisor else str(config.triton), on_dead_model=revive)
+    client = TritonClient(supervisor.address if supervisor else str(config.triton))
     cleanup.push_async_callback(client.close)
     rollout = Rollout(client, store, lambda role, model: registry[role].client(client, model), registry)
     models = rollout if supervisor else RemoteModels(rollout, client, str(config.triton), registry)
-    watchdog = Watchdog(models, rollout, client, revive, loads=supervisor is not None, registry=registry)
+    if supervisor is not None:
+        mender = Mender(supervisor, rollout.models_using, client)
+        cleanup.push_async_callback(mender.close)
+        client.on_dead_model = mender.mend
+    watchdog = Watchdog(models, rollout, client, client.on_dead_model, loads=supervisor is not None, registry=registry)
     return supervisor, rollout, client, watchdog
 
 
@@ -294,13 +290,6 @@ def _until_exit(cleanup: contextlib.AsyncExitStack, task: asyncio.Task[None]) ->
     cleanup.push_async_callback(end)
 
 
-async def _stop(
-    doors: Doors,
-    open_conversations: OpenConversations,
-    admission: Admission,
-    health_servicer: health.aio.HealthServicer,
-) -> None:
-    admission.close(SHUTTING_DOWN)
-    await health_servicer.enter_graceful_shutdown()
-    await open_conversations.drain(_DRAIN_SECONDS)
-    await doors.close()
+async def _stop(*steps: Callable[[], Awaitable[None]]) -> None:
+    for step in steps:
+        await step()

@@ -133,6 +133,13 @@ def _restart_without_grpc_log() -> None:
     help="End a conversation that lasts longer, between two turns: the caller goes on in another one.",
 )
 @click.option(
+    "--drain-seconds",
+    type=click.FloatRange(min=0, max=3600),
+    default=30.0,
+    show_default=True,
+    help="Time for the turns under way when the service is asked to stop; a second signal ends it.",
+)
+@click.option(
     "--real-time/--no-real-time",
     default=False,
     show_default=True,

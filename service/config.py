@@ -27,6 +27,7 @@ PREFIX = "VIVAVOCE_"
 _LAST_PORT = 65_535
 _WEEK_MINUTES = 7 * 24 * 60
 _DAY_MINUTES = 24 * 60.0
+_MAX_DRAIN_SECONDS = 3600
 
 _LEAST_MEMORY_MIB = 256
 """What the smallest of Triton's processes needs."""
@@ -61,6 +62,7 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         admin_socket: path of that socket; None for the one where ``vivavoce models`` looks.
         max_conversations: conversations at a time, or ``auto`` for as many as this machine answers in time.
         longest_minutes: age in minutes at which a conversation is ended, between two turns.
+        drain_seconds: time for the turns under way when the service is asked to stop.
         real_time: whether the service, not the models, gets real-time priority; else it asks for short turns.
         log_level: how much is logged.
         log_format: lines for people, or JSON for programs.
@@ -96,6 +98,7 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     admin_socket: Path | None = None
     max_conversations: Annotated[int, Meta(ge=1)] | Literal["auto"] = "auto"
     longest_minutes: Annotated[float, Meta(ge=1, le=_WEEK_MINUTES)] = _DAY_MINUTES
+    drain_seconds: Annotated[float, Meta(ge=0, le=_MAX_DRAIN_SECONDS)] = 30.0
     real_time: bool = False
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["text", "json"] = "text"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from typing import TYPE_CHECKING
 
 import grpc
@@ -21,9 +20,7 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
     Attributes:
         tensors: names of the inputs of each model.
         ready: the models that are ready.
-        ahead_seconds: how far its clock is ahead.
-        deadlines_us: what requests said of their deadlines.
-        late_readings: readings of the statistics after a request that do not count it yet.
+        parameters: those of each request.
     """
 
     def __init__(self) -> None:
@@ -31,11 +28,8 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
             role: SHIPPED[role].tensors for role in SHIPPED.required
         }
         self.ready = set(self.tensors)
-        self.ahead_seconds = 0.0
-        self.deadlines_us: list[int] = []
+        self.parameters: list[dict[str, service_pb2.InferParameter]] = []
         self.name = "triton"
-        self.late_readings = 0
-        self._asked_ms = self._counted_ms = self._readings = 0
 
     async def ServerMetadata(self, *_: object) -> service_pb2.ServerMetadataResponse:  # noqa: N802
         return service_pb2.ServerMetadataResponse(name=self.name)
@@ -52,20 +46,8 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
         return response
 
     async def ModelInfer(self, request: service_pb2.ModelInferRequest, _: object) -> service_pb2.ModelInferResponse:  # noqa: N802
-        self._asked_ms, self._readings = int(1e3 * (time.time() + self.ahead_seconds)), 0
-        if "deadline_us" in request.parameters:
-            self.deadlines_us.append(request.parameters["deadline_us"].int64_param)
+        self.parameters.append(dict(request.parameters))
         return service_pb2.ModelInferResponse(model_name=request.model_name)
-
-    async def ModelStatistics(  # noqa: N802
-        self, request: service_pb2.ModelStatisticsRequest, _: object
-    ) -> service_pb2.ModelStatisticsResponse:
-        response = service_pb2.ModelStatisticsResponse()
-        self._readings += 1
-        if self._readings > self.late_readings:
-            self._counted_ms = self._asked_ms
-        response.model_stats.add(name=request.name, last_inference=self._counted_ms)
-        return response
 
 
 @contextlib.asynccontextmanager

@@ -77,6 +77,8 @@ _PANELS: tuple[tuple[str, str, _Lines], ...] = (
         "short",
         (
             (f"sum(increase(vivavoce_triton_restarts_total{_WHERE}[$__rate_interval]))", "restarts"),
+            (f"sum(increase(vivavoce_models_mended_total{_WHERE}[$__rate_interval]))", "models loaded anew"),
+            (f"sum(increase(vivavoce_replayed_audio_seconds_total{_WHERE}[$__rate_interval]))", "audio replayed, s"),
             (f"min(vivavoce_ready{_WHERE})", "ready"),
         ),
     ),

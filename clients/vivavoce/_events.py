@@ -39,6 +39,8 @@ class NoticeCode(Enum):
     """`EndOfUtterance` came, but nobody had spoken."""
     AUDIO_DAMAGED = "AUDIO_DAMAGED"
     """A part of the audio is damaged, or was cut off, and was left out; the rest is heard."""
+    MODEL_RECOVERED = "MODEL_RECOVERED"
+    """A model was lost while it worked on this turn, and does its work again: the reply is whole, but late."""
 
 
 class GoingAwayReason(Enum):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import logging
-import time
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
-from engines.deadline import deadline_seconds
+from engines.deadline import Deadlines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 logger = logging.getLogger(__name__)
+
+_DEADLINES = Deadlines()
 
 
 class BadRequestError(ValueError):
@@ -59,9 +60,9 @@ def texts(request: object, name: str) -> list[str]:
 
 
 def is_overdue(request: Any) -> bool:  # noqa: ANN401 - Triton's own type
-    """Whether nobody waits for the answer any more: its deadline has passed."""
-    deadline = deadline_seconds(request)
-    return deadline is not None and time.time() > deadline
+    """Whether nobody waits for the answer any more: its deadline has passed. To be asked once a request."""
+    left = _DEADLINES.seconds_left(request)
+    return left is not None and left < 0
 
 
 def overdue() -> object:

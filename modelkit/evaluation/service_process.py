@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SERVE = (sys.executable, *child_process.SERVE, "--log-level", "WARNING")
-STOP_SECONDS = 30.0
+STOP_SECONDS = 60.0
 LOG_LINES = 5
 LOG_CHARACTERS = 1_000
 

@@ -57,7 +57,8 @@ def utilization(reply: Reply, now_seconds: float, settings: TurnSettings, silenc
         silence_seconds: silence that the work was done in, if it was.
     """
     budget = max(settings.budget_seconds, _USUAL_SECONDS)
-    late = (now_seconds - reply.ended_at_seconds) / budget
+    # What came late because a model was lost does not tell how much the machine carries.
+    late = 0.0 if reply.recovered else (now_seconds - reply.ended_at_seconds) / budget
     took = {stage: timing.total_seconds for stage, timing in reply.timings.items()}
     work = took.pop(ASR, 0.0) + _longest_path(took, settings.stages)
     needed = work / (budget + (silence_seconds if reply.speculated else 0.0))

@@ -20,6 +20,7 @@ from pipelines.session.intake import Intake
 from pipelines.session.judging import PauseJudge
 from pipelines.session.observer import ObservedConversation
 from pipelines.session.outbox import Outbox
+from pipelines.session.recovered import recognition_recovers
 from pipelines.session.reply_speech import ReplySpeech
 from pipelines.session.turn_models import ModelsByTurn
 from pipelines.session.turn_timers import TurnTimers
@@ -84,9 +85,8 @@ class Conversation:
         self._models = ModelsByTurn(models, config.variants)
         self._decoder = AudioDecoder(config.audio_format) if config.audio_format else None
         self._intake = Intake(voice)
-        alternatives = config.recognition.alternatives
-        settings = dataclasses.replace(config.turns, stages=stages.plan(config), alternatives=alternatives)
-        self._state = State.initial(settings)
+        turns = dataclasses.replace(config.turns, alternatives=config.recognition.alternatives)
+        self._state = State.initial(dataclasses.replace(turns, stages=stages.plan(config)))
         self._hearing = Hearing(
             self._intake,
             self._workload,
@@ -102,6 +102,7 @@ class Conversation:
             config.recognition,
             self._workload.precedence.wait,
             self._workload.bulk if config.is_bulk else None,
+            partial(recognition_recovers, self._dispatch, self._observed, self._loop.time),
         )
         self._running = StageRunner(
             self._dispatch, lambda error, event: self._failed(event.turn, event.stage, error, event), self._observed.ran
@@ -210,10 +211,9 @@ class Conversation:
         """Lets the machine act on windows of audio until a pause has to be judged; returns how many it took."""
         todo: list[effects.Effect] = []
         taken = 0
-        for probability in probabilities:
+        for taken, probability in enumerate(probabilities, 1):  # noqa: B007 - how many there were
             self._state, more = step(self._state, events.Heard(probability, at))
             todo += more
-            taken += 1
             if self._state.awaits_judgement:
                 break
         self._carry_out(todo, is_heard=True)

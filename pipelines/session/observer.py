@@ -45,6 +45,9 @@ class TurnObserver:
     def spoke(self, conversation: str, turn: int, now_seconds: float) -> None:
         """The first audio of a spoken reply goes out."""
 
+    def replayed(self, conversation: str, seconds: float) -> None:
+        """So much audio was played to another recognizer, because the first was lost."""
+
 
 class TurnObservers(TurnObserver):
     """Several observers as one, told in their order."""
@@ -86,6 +89,11 @@ class TurnObservers(TurnObserver):
         """See :class:`TurnObserver`."""
         for observer in self._observers:
             observer.spoke(conversation, turn, now_seconds)
+
+    def replayed(self, conversation: str, seconds: float) -> None:
+        """See :class:`TurnObserver`."""
+        for observer in self._observers:
+            observer.replayed(conversation, seconds)
 
 
 class ObservedConversation:
@@ -131,3 +139,7 @@ class ObservedConversation:
     def spoke(self, turn: int, now_seconds: float) -> None:
         """See :class:`TurnObserver`."""
         self._observer.spoke(self._name, turn, now_seconds)
+
+    def replayed(self, seconds: float) -> None:
+        """See :class:`TurnObserver`."""
+        self._observer.replayed(self._name, seconds)

@@ -28,7 +28,8 @@ class TurnTimers:
         return len(self._timers)
 
     def set(self, turn: int, at: float) -> None:
-        """Sets the deadline of a turn, on the loop's clock."""
+        """Sets the deadline of a turn, on the loop's clock, in the place of the one that it may have."""
+        self.cancel(turn)
         self._timers[turn] = self._loop.call_at(at - DEADLINE_MARGIN_SECONDS, self._pass, turn)
 
     def cancel(self, turn: int) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from pipelines.errors import ModelError
+from pipelines.models.recovery import Recovery
 from pipelines.turns import events
 from pipelines.unexpected_errors import MISTAKE, log_mistake
 
@@ -24,14 +26,14 @@ class StageRunner:
     """The running stages of a conversation.
 
     Args:
-        on_event: called with each output of a stage, and with its end.
+        on_event: called with each output of a stage, with its end, and when its model was lost and is back.
         on_failure: called with why a stage failed, and the event for the turn.
         observe: called with the turn, the stage and what it cost, when a stage has finished.
     """
 
     def __init__(
         self,
-        on_event: Callable[[events.StageYielded | events.StageFinished], None],
+        on_event: Callable[[events.StageYielded | events.StageFinished | events.StageLost | events.StageResumed], None],
         on_failure: Callable[[ModelError, events.StageFailed], None],
         observe: Callable[[int, str, Timing | None], None] = lambda *_: None,
     ) -> None:
@@ -62,16 +64,35 @@ class StageRunner:
             await asyncio.wait(tuple(self._tasks.values()))
 
     async def _run(self, stage: Stage, turn: int, speculation: int, request: StageRequest, models: TurnModels) -> None:
+        key = (turn, speculation, stage.name)
+        recovery = Recovery()
         output: StageOutput | None = None
         try:
-            async for output in stage.run(request, models):
-                self._on_event(events.StageYielded(turn, speculation, stage.name, output))
+            while output is None:
+                try:
+                    output = await self._run_once(stage, key, request, models)
+                except ModelError as error:
+                    if not recovery.may_follow(error):
+                        raise
+                    self._on_event(events.StageLost(*key))
+                    await recovery.wait(error)
+                    self._on_event(events.StageResumed(*key, asyncio.get_running_loop().time()))
+                    request = replace(request, due=None)
         except ModelError as error:
-            self._on_failure(error, events.StageFailed(turn, speculation, stage.name, str(error)))
+            self._on_failure(error, events.StageFailed(*key, str(error)))
         else:
-            assert output is not None, f"stage {stage.name} ended without an output"
             self._observe(turn, stage.name, output.timing)
-            self._on_event(events.StageFinished(turn, speculation, stage.name))
+            self._on_event(events.StageFinished(*key))
+
+    async def _run_once(
+        self, stage: Stage, key: tuple[int, int, str], request: StageRequest, models: TurnModels
+    ) -> StageOutput:
+        """Runs a stage and tells of its outputs; returns the last one."""
+        output: StageOutput | None = None
+        async for output in stage.run(request, models):
+            self._on_event(events.StageYielded(*key, output))
+        assert output is not None, f"stage {stage.name} ended without an output"
+        return output
 
     def _forget(self, key: tuple[int, int, str], task: asyncio.Task[None]) -> None:
         del self._tasks[key]

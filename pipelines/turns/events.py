@@ -68,6 +68,40 @@ class RecognitionFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class RecognitionLost:
+    """The recognizer was lost while it worked on a segment; it gets all audio of it again once it is back."""
+
+    segment: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecognitionResumed:
+    """The recognizer is back, and has heard all audio of a segment again."""
+
+    segment: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class StageLost:
+    """A model was lost while a stage worked on a speculation; the stage begins anew once the model is back."""
+
+    turn: int
+    speculation: int
+    stage: str
+
+
+@dataclass(frozen=True, slots=True)
+class StageResumed:
+    """The model that a stage had lost is back, and the stage begins anew."""
+
+    turn: int
+    speculation: int
+    stage: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class StageYielded:
     """A stage brought an output for a speculation of a turn's text; the last one is its result."""
 
@@ -173,6 +207,10 @@ Event = (
     | Typed
     | Transcribed
     | RecognitionFailed
+    | RecognitionLost
+    | RecognitionResumed
+    | StageLost
+    | StageResumed
     | StageYielded
     | StageFinished
     | StageFailed

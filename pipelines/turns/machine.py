@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.turns import events, listening, pausing, replying, speaking
+from pipelines.turns import events, listening, pausing, recovering, replying, speaking
 from pipelines.turns.effects import AbandonSegment, CancelStage, Finish
 
 if TYPE_CHECKING:
@@ -58,6 +58,14 @@ def _dispatch(state: State, event: events.Event) -> tuple[State, tuple[Effect, .
             return replying.transcribed(state, event)
         case events.RecognitionFailed():
             return replying.recognition_failed(state, event)
+        case events.RecognitionLost():
+            return recovering.recognition_lost(state, event)
+        case events.RecognitionResumed():
+            return recovering.recognition_resumed(state, event)
+        case events.StageLost():
+            return recovering.stage_lost(state, event)
+        case events.StageResumed():
+            return recovering.stage_resumed(state, event)
         case events.StageYielded():
             return replying.stage_yielded(state, event)
         case events.StageFinished():

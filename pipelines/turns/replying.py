@@ -36,11 +36,11 @@ _FRAGMENT = "Words are missing, so that nothing is made of the others: say it ag
 
 def await_reply(state: State, turn: Turn) -> Step:
     """Takes over a turn whose utterance has just ended: sets its deadline and goes as far as is possible."""
-    assert turn.ended_at is not None
+    assert turn.budget_from is not None
     state, effects = _advance(state.with_ending(turn), turn)
     if not state.settings.replies:
         return state, effects
-    return state, (SetDeadline(turn.number, turn.ended_at + state.settings.budget_seconds), *effects)
+    return state, (SetDeadline(turn.number, turn.budget_from + state.settings.budget_seconds), *effects)
 
 
 def typed(state: State, event: Typed) -> Step:
@@ -57,7 +57,7 @@ def _hand_over(state: State, effects: tuple[Effect, ...], number: int) -> Step:
 
 def transcribed(state: State, event: Transcribed) -> Step:
     """Takes in what the recognizer made of a segment."""
-    found = _unfinished(state, event.segment)
+    found = unfinished(state, event.segment)
     if found is None:
         return state, ()
     turn, segment = found
@@ -104,7 +104,7 @@ def tell_likely_end(state: State) -> Step:
 
 def recognition_failed(state: State, event: RecognitionFailed) -> Step:
     """Keeps what was recognized before the recognizer gave up, and makes nothing of it: words are missing."""
-    found = _unfinished(state, event.segment)
+    found = unfinished(state, event.segment)
     if found is None:
         return state, ()
     turn, segment = found
@@ -113,8 +113,10 @@ def recognition_failed(state: State, event: RecognitionFailed) -> Step:
         effects = (Emit(_failure(turn, ASR, f"{event.message}. {_FRAGMENT}")),)
     if turn.is_speculative:
         effects += count_speculation(state, SpeculationFate.DIFFERED)
+    waited = turn.awaits_recovery
     turn = replace(turn.with_segment(replace(segment, closing=True, final=True)), asr_failed=True)
     turn = replace(turn, speculation=None, is_speculative=False)
+    effects += _due_again(state, turn, waited=waited)
     state, more = _advance(state.with_turn(turn), turn)
     return state, effects + more
 
@@ -149,16 +151,18 @@ def stage_failed(state: State, event: StageFailed) -> Step:
     if found is None:
         return state, ()
     turn, speculation = found
-    turn = replace(
-        turn, speculation=replace(speculation, failures=(*speculation.failures, (event.stage, event.message)))
-    )
-    return _advance(state.with_turn(turn), turn)
+    failures = (*speculation.failures, (event.stage, event.message))
+    lost = tuple(stage for stage in speculation.lost if stage != event.stage)
+    waited = turn.awaits_recovery
+    turn = replace(turn, speculation=replace(speculation, failures=failures, lost=lost))
+    state, effects = _advance(state.with_turn(turn), turn)
+    return state, _due_again(state, turn, waited=waited) + effects
 
 
 def deadline_passed(state: State, event: DeadlinePassed) -> Step:
     """Replies with what there is."""
     turn = next((turn for turn in state.ending if turn.number == event.turn), None)
-    if turn is None or turn.replied:
+    if turn is None or turn.replied or turn.awaits_recovery:
         return state, ()
     return _reply(state, turn)
 
@@ -214,6 +218,7 @@ def _reply(state: State, turn: Turn) -> Step:
         speculated=turn.is_speculative,
         timings=_timings(turn, speculation),
         request_id=turn.request_id,
+        recovered=turn.recovered_at is not None,
     )
     turn = replace(turn, replied=True)
     if state.settings.replies:
@@ -242,6 +247,13 @@ def tell_in_order(state: State) -> Step:
     return state, effects
 
 
+def _due_again(state: State, turn: Turn, *, waited: bool) -> tuple[Effect, ...]:
+    """Sets the deadline again of a turn that waits for no lost model any more: it may have passed meanwhile."""
+    if not waited or turn.awaits_recovery or turn.budget_from is None or not state.settings.replies:
+        return ()
+    return (SetDeadline(turn.number, turn.budget_from + state.settings.budget_seconds),)
+
+
 def _timings(turn: Turn, speculation: Speculation) -> dict[str, Timing]:
     """What each stage that computed anything cost."""
     timings = {ASR: turn.asr_timing, **{stage: result.timing for stage, result in speculation.results.items()}}
@@ -258,7 +270,7 @@ def _forget_if_done(state: State, turn: Turn) -> State:
     return replace(state, ending=tuple(other for other in state.ending if other.number != turn.number))
 
 
-def _unfinished(state: State, segment: int) -> tuple[Turn, Segment] | None:
+def unfinished(state: State, segment: int) -> tuple[Turn, Segment] | None:
     """Finds the turn and the segment with this number; None when its text is final, or it was abandoned."""
     candidates = ((turn, held) for turn in state.turns for held in turn.segments if not held.final)
     return next(((turn, held) for turn, held in candidates if held.number == segment), None)

@@ -49,6 +49,7 @@ class Segment(Struct, frozen=True):
         final: whether ``text`` stays as it is.
         alternatives: what it may be, the best (``text``) first, where that was looked for.
         words: when its words were said, in samples of the conversation, where the recognizer tells it.
+        is_lost: whether the recognizer was lost, and has not heard the segment again.
     """
 
     number: int
@@ -62,6 +63,7 @@ class Segment(Struct, frozen=True):
     alternatives: tuple[Alternative, ...] = ()
     words: tuple[TimedWord, ...] = ()
     told: str = ""
+    is_lost: bool = False
 
     @property
     def settled(self) -> bool:
@@ -83,6 +85,7 @@ class Speculation(Struct, frozen=True):
         sent_to: one past the last sample of the utterance that had been sent when the speculation was made; 0 if typed.
         is_fragment: whether words are missing in the text: what it seems to ask for may be the opposite of what was
             said, so no stage works on it.
+        lost: the stages that wait for a model that was lost.
     """
 
     number: int
@@ -94,6 +97,7 @@ class Speculation(Struct, frozen=True):
     failures: tuple[tuple[str, str], ...] = ()
     sent_to: int = 0
     is_fragment: bool = False
+    lost: tuple[str, ...] = ()
 
     @property
     def results(self) -> dict[str, StageOutput]:
@@ -169,6 +173,7 @@ class Turn(Struct, frozen=True):
         text_is_final: whether the text stays as it is, or was typed.
         replied: whether the reply is made.
         untold: the final transcript and the reply, with its notices, as far as they wait for those of earlier turns.
+        recovered_at: when a model was back that had been lost at work on the turn, in seconds; None if none was.
     """
 
     number: int
@@ -190,6 +195,20 @@ class Turn(Struct, frozen=True):
     text_is_final: bool = False
     replied: bool = False
     untold: tuple[Message, ...] = ()
+    recovered_at: float | None = None
+
+    @property
+    def awaits_recovery(self) -> bool:
+        """Whether a model that was lost is waited for."""
+        stage_lost = self.speculation is not None and bool(self.speculation.lost)
+        return stage_lost or any(segment.is_lost and not segment.final for segment in self.segments)
+
+    @property
+    def budget_from(self) -> float | None:
+        """When the time for the reply began, in seconds; None while the utterance goes on."""
+        if self.ended_at is None or self.recovered_at is None:
+            return self.ended_at
+        return max(self.ended_at, self.recovered_at)
 
     @property
     def sent_to(self) -> int:

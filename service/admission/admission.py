@@ -59,6 +59,10 @@ class Admission:
         """Lets nobody in any more; ``because`` is the sentence that callers are told."""
         self._closed_because = because
 
+    def is_busy(self) -> bool:
+        """Returns whether a place is taken, by a conversation or a typed turn."""
+        return self._taken.total() > 0
+
     def check(self) -> None:
         """Raises NotReadyError while nobody is let in."""
         if self._closed_because is not None:

@@ -1,6 +1,7 @@
 """Asks a service whether it serves: ``python -m service.grpc_server.probe [HOST:PORT]`` exits 0 if so, 1 otherwise.
 
-It asks at the address itself, whatever proxy the environment names.
+With ``--alive`` it is enough that the service answers, whatever it says. It is asked at the address itself, whatever
+proxy the environment names.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ _TIMEOUT_SECONDS = 2.0
 _OPTIONS = (("grpc.enable_http_proxy", 0),)
 
 
-def serves(address: str) -> bool:
-    """Returns whether the service at ``address`` is there and SERVING."""
+def serves(address: str, *, alive: bool = False) -> bool:
+    """Returns whether the service at ``address`` is there and SERVING; with ``alive`` whether it answers at all."""
     with grpc.insecure_channel(address, options=_OPTIONS) as channel:
         check = channel.unary_unary(
             "/grpc.health.v1.Health/Check",
@@ -26,8 +27,9 @@ def serves(address: str) -> bool:
             answer = check(health_pb2.HealthCheckRequest(), timeout=_TIMEOUT_SECONDS)
         except grpc.RpcError:
             return False
-    return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
+    return alive or bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
 
 
 if __name__ == "__main__":
-    sys.exit(0 if serves(sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1:50051") else 1)
+    addresses = [argument for argument in sys.argv[1:] if argument != "--alive"]
+    sys.exit(0 if serves((addresses or ["127.0.0.1:50051"])[0], alive="--alive" in sys.argv) else 1)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 SERVE = ("-m", "vivavoce", "serve", "--port", "0")
 """Python's arguments that start the service on a port which the kernel chooses."""
 START_SECONDS = 180.0
-STOP_SECONDS = 30.0
+STOP_SECONDS = 60.0
+"""More than a service takes that drains and then ends its Triton."""
 
 _READY = "listening on "
 _LOOK_SECONDS = 0.02

@@ -30,10 +30,12 @@ _CAP_DAC_READ_SEARCH = 2
 _LAST_CAPABILITY = Path("/proc/sys/kernel/cap_last_cap")
 
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
-_REMOVE_DIR, _MAKE_DIR = 1 << 4, 1 << 7
+_REMOVE_DIR, _REMOVE_FILE, _MAKE_DIR = 1 << 4, 1 << 5, 1 << 7
 _TRUNCATE, _IOCTL_DEV = 1 << 14, 1 << 15
 _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 _READ = _EXECUTE | _READ_FILE | _READ_DIR
+_SCRATCH = _READ_DIR | _MAKE_DIR | _REMOVE_DIR | _REMOVE_FILE
+"""The C library's remove() tries to remove a folder as a file first."""
 _RIGHTS_BY_ABI = (0, (1 << 13) - 1, (1 << 14) - 1, (1 << 15) - 1, (1 << 15) - 1, (1 << 16) - 1)
 """Rights to files that each ABI knows: it refuses those that it does not."""
 _ABI_NETWORK, _ABI_SCOPES = 4, 6
@@ -49,7 +51,7 @@ class Confinement:
         listed: folders whose names it may list, with all below them.
         readable: files and folders that it may read and execute, with all below them. What is not there is passed over.
         writable: those that it may also write, and in which it may make files.
-        scratch: folders in which it may make and remove folders, and no files.
+        scratch: folders in which it may make folders, and list and remove what is there, but not write files.
         ports: TCP ports on which it may listen; it connects to none.
         memory_bytes: most memory of its own that each of its processes may have (``RLIMIT_DATA``); None for as much as
             there is.
@@ -110,7 +112,7 @@ def _restrict(limits: Confinement, abi: int) -> None:
             (limits.listed, _READ_DIR),
             (limits.readable, _READ),
             (limits.writable, handled),
-            (limits.scratch, _MAKE_DIR | _REMOVE_DIR),
+            (limits.scratch, _SCRATCH),
         ):
             _allow_paths(rules, paths, rights & handled)
         if network:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import logging
 from typing import TYPE_CHECKING
 
 from pipelines.audio.formats import MODEL_RATE_HZ
@@ -15,9 +16,11 @@ from service.refusals import SHUTTING_DOWN, NotReadyError
 from service.telemetry.log_context import about
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from pipelines.session.conversation import Conversation
+
+logger = logging.getLogger(__name__)
 
 _DRAIN_POLL_SECONDS = 0.05
 _ACTIVE = 0.1
@@ -86,22 +89,34 @@ class OpenConversations:
         known = sum(min(stream.share.expected, len(stream.conversations)) for stream in self._streams.values())
         return known + NEWCOMER * max(0, places - len(self._streams))
 
-    async def drain(self, grace_seconds: float) -> None:
+    async def drain(
+        self,
+        grace_seconds: float,
+        is_busy: Callable[[], bool] = lambda: False,
+        hasten: asyncio.Event | None = None,
+    ) -> None:
         """Announces the shutdown to every conversation, and ends each as soon as it has no turn under way.
 
         A stream has no turn under way when none of its channels has one. Streams that were let in before may become
         known only now. What is wanted whole goes on as long as it may. What is not finished after the grace is ended
         with a :class:`NotReadyError`.
+
+        Args:
+            grace_seconds: time for what is under way.
+            is_busy: whether calls besides the streams, such as typed turns, are under way; they are waited for too.
+            hasten: ends the grace when it is set; None: nothing does.
         """
         loop = asyncio.get_running_loop()
         until = loop.time() + grace_seconds
         told: set[Conversation] = set()
-        while self._streams and loop.time() < until:
+        if self._streams:
+            logger.info("stopping: %d open streams have up to %g s", len(self._streams), grace_seconds)
+        while (self._streams or is_busy()) and loop.time() < until and not (hasten and hasten.is_set()):
             for stream in self._streams.values():
                 for conversation in stream.conversations:
                     if conversation not in told:
                         told.add(conversation)
-                        conversation.announce_end(AwayReason.SHUTDOWN, grace_seconds)
+                        conversation.announce_end(AwayReason.SHUTDOWN, until - loop.time())
                 if stream.idle and not stream.whole:
                     for conversation in stream.conversations:
                         conversation.finish()

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from grpc_health.v1 import health_pb2
 
+from service.refusals import SHUTTING_DOWN
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
@@ -53,6 +55,7 @@ class Readiness:
         self._health = health_servicer
         self._admission = admission
         self._ready = asyncio.Event()
+        self._shut_down = False
 
     async def wait(self) -> None:
         """Waits until every model is ready."""
@@ -61,6 +64,16 @@ class Readiness:
     def is_ready(self) -> bool:
         """Returns whether every model is ready."""
         return self._ready.is_set()
+
+    def is_serving(self) -> bool:
+        """Returns whether new callers are let in: every model is ready, and the service does not shut down."""
+        return self.is_ready() and not self._shut_down
+
+    async def shut_down(self) -> None:
+        """Says NOT_SERVING and shuts the door, for good; the models may well be ready."""
+        self._shut_down = True
+        self._admission.close(SHUTTING_DOWN)
+        await self._health.enter_graceful_shutdown()
 
     async def watch(self) -> None:
         """Follows the models until cancelled."""
@@ -92,11 +105,13 @@ class Readiness:
     async def _change(self, missing: Sequence[str]) -> None:
         if missing:
             self._ready.clear()
-            self._admission.close("the models are not ready: try again soon")
+            if not self._shut_down:
+                self._admission.close("the models are not ready: try again soon")
             logger.warning("not serving: %s not ready", ", ".join(missing))
         else:
             self._ready.set()
-            self._admission.open()
+            if not self._shut_down:
+                self._admission.open()
             logger.info("serving: all models are ready")
         await self._set(serving=not missing)
 

@@ -18,6 +18,7 @@ class Figures:
         open_sequences: utterances that the recognizer has open.
         audio_seconds_total: audio that callers have sent.
         triton_restarts_total: times that a Triton of our own was started again.
+        models_mended_total: times that a model was loaded anew whose process was lost.
     """
 
     ready: float = 0.0
@@ -28,3 +29,4 @@ class Figures:
     open_sequences: float = 0.0
     audio_seconds_total: float = 0.0
     triton_restarts_total: float = 0.0
+    models_mended_total: float = 0.0

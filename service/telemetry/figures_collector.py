@@ -24,6 +24,7 @@ _TEXTS = {
     "open_sequences": "Utterances that the recognizer has open.",
     "audio_seconds_total": "Audio that callers have sent, in seconds.",
     "triton_restarts_total": "Times that Triton was started again.",
+    "models_mended_total": "Times that a model was loaded anew whose process was lost.",
 }
 
 

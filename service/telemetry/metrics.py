@@ -85,6 +85,7 @@ class Metrics(TurnObserver, CallObserver):
         self._spoken = counter("spoken_replies", "Replies that were begun to be spoken.")
         self._interruptions = counter("interruptions", "Spoken replies that were stopped.", "cause")
         self._notices = counter("notices", "Notices to callers.", "code")
+        self._replayed = counter("replayed_audio_seconds", "Audio played again, because a recognizer was lost.")
         self._failures = counter("stage_failures", "Stages that failed.", "stage")
         self._refusals = counter("refusals", "Calls that ended with an error.", "code", "reason", "principal")
         self._begin_with_nought()
@@ -159,3 +160,7 @@ class Metrics(TurnObserver, CallObserver):
         known = self._open.get((conversation, turn))
         if known is not None and known.spoken_until is not None:
             self._first_audio.observe(now_seconds - known.spoken_until)
+
+    def replayed(self, conversation: str, seconds: float) -> None:  # noqa: ARG002
+        """See :class:`TurnObserver`."""
+        self._replayed.inc(seconds)

@@ -19,17 +19,19 @@ from service.processes.private_memory import SHARED_MEMORY
 from service.triton.confined import what_it_needs
 from service.triton.installation import TritonInstallation
 from service.triton.logs import reason, relay
-from service.triton.process_look import ProcessWatch, look
+from service.triton.process_look import Ailment, ExitWatch, ProcessWatch, SeenProcess, is_alive, look
 from service.triton.run_folder import RunFolder
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Container, Sequence
+    from collections.abc import AsyncIterator, Container, Mapping, Sequence
     from typing import Self
 
 logger = logging.getLogger(__name__)
 
 _STOP_GRACE_SECONDS = 15.0
 _POLL_SECONDS = 0.1
+_SAME_TIME_SECONDS = 0.05
+_LOOKS_AT_ALL = 4
 _BLOCK_BYTES, _MAX_LINE_BYTES = 65_536, 8_192
 
 
@@ -64,6 +66,10 @@ class TritonProcess:
         self._directory = directory
         self._owns_run = owns_run
         self._watch = ProcessWatch()
+        self._is_orderly = True
+        self._exits = ExitWatch()
+        self._seen: Mapping[int, SeenProcess] = {}
+        self._looks = 0
         self._complaints: collections.deque[str] = collections.deque(maxlen=20)
         self._reader = asyncio.create_task(self._relay_output(), name="triton-output")
 
@@ -138,15 +144,45 @@ class TritonProcess:
             await asyncio.sleep(_POLL_SECONDS)
         return self._process.returncode
 
-    async def ailing(self, in_service: Container[str]) -> str | None:
+    async def ailing(self, in_service: Container[str], *, are_loaded: bool = True) -> Ailment | None:
         """Returns which of its processes can work no more; to be asked again and again.
 
         Args:
             in_service: the models whose processes count.
+            are_loaded: whether these have been loaded; until then none counts that has ended.
         """
         # Off the event loop: a busy machine has many processes to go through.
+        known = None if self._looks % _LOOKS_AT_ALL == 0 else self._seen
+        self._looks += 1
+        seen = self._seen = await asyncio.to_thread(look, self.pid, known)
+        self._exits.watch(seen)
+        return self._watch.ailing(seen, in_service, are_loaded=are_loaded)
+
+    async def lost_model(self) -> str:
+        """Waits for the next model of which a process is lost while Triton goes on; returns its name.
+
+        None is lost that Triton has told to end, or that it has another one for: it reloads a model by itself whose
+        files have changed.
+        """
+        while True:
+            pid, lost = await self._exits.ended.get()
+            self._watch.told.add(pid)
+            # Where Triton ends, those of its models do too.
+            await asyncio.sleep(_SAME_TIME_SECONDS)
+            if self._process.returncode is not None or not is_alive(self.pid):
+                continue
+            seen = await asyncio.to_thread(look, self.pid)
+            if all(other.instance != lost.instance for other in seen.values()):
+                assert lost.model is not None
+                return lost.model
+
+    async def end_processes(self, model: str) -> None:
+        """Ends the processes of a model at once; Triton does not come to its own end in order any more."""
+        self._is_orderly = False
         seen = await asyncio.to_thread(look, self.pid)
-        return self._watch.ailing(seen, in_service)
+        for pid in (pid for pid, process in seen.items() if process.model == model):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def kill(self) -> None:
         """Ends Triton at once, if it still runs; :meth:`stop` cleans up behind it."""
@@ -156,7 +192,11 @@ class TritonProcess:
 
     async def stop(self) -> None:
         """Ends Triton and its models' processes, in order if they follow in time. May be called twice."""
+        self._exits.close()
         if self._process.returncode is None:
+            if not self._is_orderly:
+                # It would wait in vain for what is left of the models whose processes have ended.
+                self.kill()
             with contextlib.suppress(ProcessLookupError):
                 self._process.terminate()
             try:

@@ -7,7 +7,6 @@ import logging
 from typing import TYPE_CHECKING, Protocol
 
 from pipelines.errors import ModelError
-from pipelines.models.contracts import INTENT_SLOT
 from pipelines.models.shipped import SHIPPED
 from pipelines.models.triton import diagnose
 from service.sessions.readiness import ModelServer
@@ -22,11 +21,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _SAY_SECONDS = 30.0
-_COMPARE_SECONDS = 60.0
-_ANSWER_SECONDS = 5.0
-_CLOCK_ENGINE = INTENT_SLOT
-"""Its model answers soonest, which tells Triton's clock best."""
-_TOLERATED_SECONDS = 0.1
 
 
 class WrongTritonError(RuntimeError):
@@ -45,7 +39,7 @@ class Rollout(ModelServer, Protocol):
 
 
 class RemoteModels:
-    """Tells which models are not ready, and why; checks their contract, and follows Triton's clock.
+    """Tells which models are not ready, and why; checks their contract.
 
     Args:
         models: the model server that tells which models are ready, and what they are.
@@ -62,7 +56,6 @@ class RemoteModels:
         self._checked = False
         self._has_served = False
         self._said_at: float | None = None
-        self._compared_at: float | None = None
 
     async def missing(self) -> Sequence[str]:
         """Returns the names of the models that are not ready.
@@ -76,14 +69,11 @@ class RemoteModels:
             await self._say_why(missing)
         elif not self._checked:
             missing = await self._check()
-        elif self._is_time(self._compared_at, _COMPARE_SECONDS):
-            await self._compare_clocks()
         return missing
 
     async def warm_up(self) -> None:
-        """Warms the models up, and compares Triton's clock with this machine's."""
+        """Warms the models up."""
         await self._models.warm_up()
-        await self._compare_clocks()
         self._has_served = True
         self._said_at = None
 
@@ -129,26 +119,6 @@ class RemoteModels:
         if self._is_time(self._said_at, _SAY_SECONDS):
             self._said_at = asyncio.get_running_loop().time()
             logger.warning("waiting: %s", message)
-
-    async def _compare_clocks(self) -> None:
-        self._compared_at = asyncio.get_running_loop().time()
-        before, engine = self._client.clock.ahead_seconds, self._models.active.get(_CLOCK_ENGINE)
-        heartbeat = self._registry[_CLOCK_ENGINE].heartbeat
-        try:
-            async with asyncio.timeout(_ANSWER_SECONDS):
-                await self._client.compare_clocks(
-                    self._models.active_models()[_CLOCK_ENGINE], lambda: heartbeat.ask(engine)
-                )
-        except (ModelError, TimeoutError, ValueError, TypeError, IndexError, AttributeError):
-            return  # Whoever looks after the models notices.
-        ahead = self._client.clock.ahead_seconds
-        if abs(ahead) > _TOLERATED_SECONDS and abs(ahead - before) > _TOLERATED_SECONDS:
-            logger.warning(
-                "the clock of Triton's machine at %s is %.1f s %s: deadlines are converted; set one of the clocks",
-                self._address,
-                abs(ahead),
-                "ahead" if ahead > 0 else "behind",
-            )
 
     def _is_time(self, last: float | None, seconds: float) -> bool:
         return last is None or asyncio.get_running_loop().time() - last >= seconds

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 _MAX_RESTARTS = 5
 _STABLE_SECONDS = 300.0
 _FIRST_PAUSE_SECONDS = 0.5
-_LOOK_SECONDS = 2.0
+_LOOK_SECONDS = 0.5
 MAX_START_SECONDS = 120.0
 """A Triton whose models do not serve for so long is started again."""
 
@@ -37,7 +37,8 @@ class TritonSupervisor:
         metrics: whether it tells its statistics on a loopback port.
 
     Attributes:
-        restarts: how many times it was started again.
+        starts: how often it was started.
+        restarts: how many times it was started again after it had ended by itself.
 
     Raises:
         TritonNotInstalledError: there is no Triton to start.
@@ -52,6 +53,8 @@ class TritonSupervisor:
         self._run_folder = run
         self._process: TritonProcess | None = None
         self._verdict: str | None = None
+        self._has_served = False
+        self.starts = 0
 
     @property
     def address(self) -> str:
@@ -73,11 +76,21 @@ class TritonSupervisor:
             self._verdict = verdict
             self._process.kill()
 
+    def has_process(self, model: str) -> bool:
+        """Whether a model is run by a process of its own, in Python; an ensemble has its steps for that."""
+        return any((self._model_repository / model).glob("*/model.py"))
+
+    async def end_processes(self, model: str) -> None:
+        """Ends the processes of a model."""
+        if self._process is not None:
+            await self._process.end_processes(model)
+
     async def run(
         self,
         models: Callable[[], Sequence[str]],
         on_lost: Callable[[], Awaitable[bool]],
         serves: Callable[[], bool] = lambda: True,
+        mend: Callable[[str], bool] = lambda _: False,
     ) -> None:
         """Starts Triton and watches it until cancelled.
 
@@ -85,6 +98,7 @@ class TritonSupervisor:
             models: names what is to be loaded, at every start.
             on_lost: called whenever Triton has ended by itself; returns whether its models served until then.
             serves: tells whether its models serve now.
+            mend: called with a model whose process can work no more; returns whether it is mended without a restart.
 
         Raises:
             TritonGaveUpError: it could not load its models, or ended more often than is worth trying again.
@@ -94,7 +108,7 @@ class TritonSupervisor:
         try:
             while True:
                 began = loop.time()
-                status, has_served, reason = await self._run_once(models, on_lost, serves)
+                status, has_served, reason = await self._run_once(models, on_lost, serves, mend)
                 served |= has_served
                 lasted = loop.time() - began
                 if status > 0 and not served:
@@ -104,7 +118,8 @@ class TritonSupervisor:
                     raise TritonGaveUpError(f"Triton ended {restarts} times in a row, the last time by this: {reason}")
                 logger.error("Triton ended with status %d and is started again", status)
                 self.restarts += 1
-                await asyncio.sleep(_FIRST_PAUSE_SECONDS * 2 ** (restarts - 1) if restarts else 0)
+                # The first time nothing speaks against an attempt at once: callers wait.
+                await asyncio.sleep(_FIRST_PAUSE_SECONDS * 2 ** (restarts - 1) if restarts > 1 else 0)
         finally:
             if self._process is not None:
                 await self._process.stop()
@@ -114,6 +129,7 @@ class TritonSupervisor:
         models: Callable[[], Sequence[str]],
         on_lost: Callable[[], Awaitable[bool]],
         serves: Callable[[], bool],
+        mend: Callable[[str], bool],
     ) -> tuple[int, bool, str]:
         """Runs Triton to its end.
 
@@ -121,6 +137,8 @@ class TritonSupervisor:
             Its exit status, whether its models served until then, and why it ended.
         """
         self._verdict = None
+        self._has_served = False
+        self.starts += 1
         try:
             self._process = await TritonProcess.start(
                 self._model_repository, models(), self._run_folder, metrics=self._metrics
@@ -129,26 +147,53 @@ class TritonSupervisor:
             # No memory or no room on the disk: there may be some at the next attempt.
             logger.error("Triton could not be started: %s", error)  # noqa: TRY400 - the sentence says all
             return 1, False, str(error)
-        watching = asyncio.create_task(self._watch(self._process, models, serves), name="triton-watch")
+        watching = {
+            asyncio.create_task(self._watch(self._process, models, serves, mend), name="triton-watch"),
+            asyncio.create_task(self._mend_lost(self._process, models, serves, mend), name="triton-mend"),
+        }
         try:
             status = await self._process.wait()
         finally:
-            watching.cancel()
-            await asyncio.wait((watching,))
+            for task in watching:
+                task.cancel()
+            await asyncio.wait(watching)
         served = await on_lost()
         await self._process.stop()
         return status, served, self._verdict or self._process.reason
 
-    async def _watch(
-        self, process: TritonProcess, models: Callable[[], Sequence[str]], serves: Callable[[], bool]
+    async def _mend_lost(
+        self,
+        process: TritonProcess,
+        models: Callable[[], Sequence[str]],
+        serves: Callable[[], bool],
+        mend: Callable[[str], bool],
     ) -> None:
-        """Restarts a Triton whose processes can work no more, or whose models do not come to serve."""
+        """Mends models as soon as their processes are lost, and restarts a Triton of which that is not possible."""
+        while True:
+            model = await process.lost_model()
+            # A Triton that cannot load its models ends by itself, after their processes, and says why.
+            self._has_served |= serves()
+            if self._has_served and model in models() and not mend(model):
+                self.restart(f"the process of the model {model} has ended")
+
+    async def _watch(
+        self,
+        process: TritonProcess,
+        models: Callable[[], Sequence[str]],
+        serves: Callable[[], bool],
+        mend: Callable[[str], bool],
+    ) -> None:
+        """Mends models whose processes can work no more; restarts a Triton that cannot, or does not come to serve."""
         waited = 0.0
         while True:
             # Only time in which this process runs itself counts: it may have been stopped, and the machine asleep.
             await asyncio.sleep(_LOOK_SECONDS)
             waited = 0.0 if serves() else waited + _LOOK_SECONDS
-            verdict = await process.ailing(models())
+            self._has_served |= waited == 0
+            ailment = await process.ailing(models(), are_loaded=self._has_served)
+            if ailment is not None and ailment.model is not None and self._has_served and mend(ailment.model):
+                continue
+            verdict = ailment.text if ailment else None
             if verdict is None and waited >= MAX_START_SECONDS:
                 verdict = f"its models did not come to serve within {MAX_START_SECONDS:.0f} s"
             if verdict is not None:

@@ -37,6 +37,10 @@ class Client(Protocol):
     def open_sequences(self) -> Collection[int]:
         """Utterances under recognition."""
 
+    @property
+    def mending(self) -> Collection[str]:
+        """Models that are being loaded anew."""
+
     def answered_at(self, model: str) -> float | None:
         """Returns when a model answered last; None if it never has since Triton was lost."""
 
@@ -70,7 +74,7 @@ class Watchdog:
         models: the model server that tells which models are ready.
         versions: the engines in service.
         client: the connection to Triton.
-        mend: has Triton started again for a model that does not answer; returns whether it is.
+        mend: has a model mended that does not answer; returns whether it is.
         loads: whether models that somebody has unloaded are loaded again.
         registry: the engines; of those that are not required a Triton may have none.
     """
@@ -96,9 +100,16 @@ class Watchdog:
         self._idle_ticks = 0.0
 
     async def missing(self) -> Sequence[str]:
-        """Returns the names of the models that are not ready, or do not answer."""
+        """Returns the names of the models that are not ready, or do not answer.
+
+        While a model is loaded anew that recognizes no speech, none is missing for want of it: callers come in, and
+        what they ask of that model waits for it.
+        """
         missing = list(await self._models.missing())
         active = self._versions.active_models()
+        if self._client.mending:
+            recognizers = {active[contract.name] for contract in self._registry if contract.takes_sequences}
+            missing = [model for model in missing if model in recognizers]
         silent = [active[role] for role in self._registry.required if role in self._silent]
         return missing + [model for model in silent if model not in missing]
 
@@ -204,7 +215,7 @@ class Watchdog:
 
     def _unheard(self, engine: str, model: str, why: str) -> None:
         if self._mend(model):
-            logger.error("the model %s %s: Triton is started again", model, why)
+            logger.error("the model %s %s: it is mended", model, why)
         elif engine not in self._silent:
             self._silent.add(engine)
             logger.error("the model %s %s: start its Triton again", model, why)
@@ -220,6 +231,9 @@ class Watchdog:
     async def _load(self, model: str) -> None:
         # Meanwhile it may have been taken out of service, or the steps of an ensemble may have brought it back.
         if model not in self._versions.models_to_load() or not await self._client.unloaded([model]):
+            return
+        if self._client.mending:
+            # It is on its way.
             return
         try:
             await self._client.load(model)

@@ -78,6 +78,7 @@ async def test_a_model_reads_writes_and_reaches_nothing_that_is_not_its_own(tmp_
             done = await ask(process.address, targets)
         finally:
             await process.stop()
+    assert await process.wait() == 0, "it could not clean up behind itself"
     refused = dict.fromkeys(("secret", "environment", "write", "connect", "kill"), "PermissionError")
     assert done == {"own": "\nimpor", **refused}
 

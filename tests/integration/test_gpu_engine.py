@@ -43,7 +43,7 @@ async def test_requests_of_many_lengths_are_answered_in_batches_that_overlap(tmp
             for name, array in requests[0].items()
         ]
         with pytest.raises(InferenceServerException, match="the deadline has passed"):
-            await client.infer(MODEL, tensors, parameters={"deadline_us": 1})
+            await client.infer(MODEL, tensors, parameters={"useful_us": -1})
 
         too_long = {name: np.ones((1, 33), kind) for name, kind in (("input_ids", np.int32), ("attention_mask", bool))}
         first, refused, last = await asyncio.gather(

@@ -20,7 +20,7 @@ RECORDING = FOLDER / "recordings" / "lights.flac"
 
 async def test_an_utterance_survives_a_service_that_is_replaced(tmp_path: Path, triton_address: str):
     serve = ["-m", "vivavoce", "serve", "--port", str(free_port()), "--triton", triton_address]
-    serve += ["--max-conversations", "64"]
+    serve += ["--max-conversations", "64", "--drain-seconds", "2"]
     recording = vivavoce.read_audio(RECORDING)
     chunks = list(recording.chunks())
     replaced = asyncio.Event()

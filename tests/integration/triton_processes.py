@@ -22,8 +22,9 @@ def tritonserver(process: subprocess.Popen[str]) -> psutil.Process:
 
 
 def stub(process: subprocess.Popen[str], model: str) -> psutil.Process:
-    """The process of the first instance of a model."""
-    return next(child for child in family(process) if f"{model}_0_0" in child.cmdline())
+    """The process of the first instance of a model; one that has ended counts no more."""
+    living = (child for child in family(process) if child.status() != psutil.STATUS_ZOMBIE)
+    return next(child for child in living if f"{model}_0_0" in child.cmdline())
 
 
 def run_folder(process: subprocess.Popen[str]) -> Path:

@@ -49,6 +49,7 @@ class NoticeCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     NOTICE_CODE_STAGE_FAILED: _ClassVar[NoticeCode]
     NOTICE_CODE_NO_SPEECH: _ClassVar[NoticeCode]
     NOTICE_CODE_AUDIO_DAMAGED: _ClassVar[NoticeCode]
+    NOTICE_CODE_MODEL_RECOVERED: _ClassVar[NoticeCode]
 
 class GoingAwayReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -86,6 +87,7 @@ NOTICE_CODE_UNSPECIFIED: NoticeCode
 NOTICE_CODE_STAGE_FAILED: NoticeCode
 NOTICE_CODE_NO_SPEECH: NoticeCode
 NOTICE_CODE_AUDIO_DAMAGED: NoticeCode
+NOTICE_CODE_MODEL_RECOVERED: NoticeCode
 GOING_AWAY_REASON_UNSPECIFIED: GoingAwayReason
 GOING_AWAY_REASON_SHUTDOWN: GoingAwayReason
 GOING_AWAY_REASON_IDLE: GoingAwayReason

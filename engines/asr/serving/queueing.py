@@ -51,10 +51,10 @@ class RequestQueue:
     Args:
         workers: How many share the work.
         most: Requests that one worker takes at a time.
-        clock: Seconds since 1970.
+        clock: Seconds that pass steadily; deadlines are on it.
     """
 
-    def __init__(self, workers: int, most: int, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, workers: int, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._workers = workers
         self._most = most
         self._clock = clock

@@ -61,7 +61,7 @@ class AsrRequest:
         hints: What is likely to be said in this sequence; read at START.
         alternatives: How many alternatives are wanted, at least 1; read at START.
         word_times: It is wanted when the words were said; read at START.
-        deadline_seconds: Since 1970; a text that is asked for is of less use after it. None: of as much as ever.
+        deadline_seconds: By `time.monotonic`: after it a text that is asked for is of less use. None: it never is.
         refusal: Why this START is refused, where that shows before the engine reads it.
     """
 

@@ -22,7 +22,7 @@ from engines.asr.serving.engine import AsrEngine
 from engines.asr.serving.queueing import Ticket
 from engines.asr.serving.requests import AsrRequest, AsrResult, AsrSettings
 from engines.asr.serving.workers import Workers
-from engines.deadline import deadline_seconds
+from engines.deadline import Deadlines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger(__name__)
+
+_DEADLINES = Deadlines()
 
 _SWITCH_SECONDS = 0.0005
 
@@ -151,7 +153,7 @@ def _read(request: pb_utils.InferenceRequest) -> AsrRequest | None:
         hints=hints,
         alternatives=next(iter(_optional(request, "ALTERNATIVES")), 1),
         word_times=next(iter(_optional(request, "WORD_TIMES")), False),
-        deadline_seconds=deadline_seconds(request) if end or decode else None,
+        deadline_seconds=_DEADLINES.due(request) if end or decode else None,
         refusal=refusal,
     )
 

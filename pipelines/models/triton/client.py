@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+import uuid
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tritonclient.utils import InferenceServerException
@@ -12,11 +14,18 @@ from tritonclient.utils import InferenceServerException
 from pipelines.errors import ModelDeadError, ModelError, ModelUnavailableError
 from pipelines.models.trace_context import trace_headers
 from pipelines.models.triton.control import TritonControl
-from pipelines.models.triton.failures import LATE, UNREACHABLE, model_error, tells_of_dead_model
+from pipelines.models.triton.failures import (
+    LATE,
+    UNREACHABLE,
+    dead_model,
+    model_error,
+    tells_of_lost_sequence,
+    tells_of_unloaded_model,
+)
 from pipelines.models.triton.streaming import StreamedResponses
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 
     import tritonclient.grpc.aio as triton
 
@@ -27,6 +36,7 @@ _AnswerT = TypeVar("_AnswerT")
 
 _REQUEST_TIMEOUT_SECONDS = 30.0
 _FAREWELL_SECONDS = 5.0
+_RECOVERY_POLL_SECONDS = 0.05
 _MAX_ABANDONED = 256
 """Requests that nobody waits for any more and Triton has not answered yet; beyond that new ones wait."""
 
@@ -36,20 +46,31 @@ class TritonClient(TritonControl):
 
     Args:
         address: ``host:port`` or ``unix:path`` of its gRPC endpoint.
-        on_dead_model: called with the name of a model whose process has ended or hangs, after which Triton refuses
-            whatever the model is asked, or waits for ever, until it is started again itself; returns whether it is.
+        on_dead_model: see the attribute.
+        clock: seconds that pass steadily, from whenever.
 
     Attributes:
-        clock: how far Triton's clock is from this machine's, as far as :meth:`compare_clocks` has found out.
+        on_dead_model: called with the name of a model whose process has ended or hangs, after which Triton refuses
+            whatever the model is asked, or waits for ever, until it is loaded anew; returns whether that is done.
         open_sequences: correlation IDs that were begun and not ended.
+        mending: models that are being loaded anew because their process has ended or hangs.
     """
 
-    def __init__(self, address: str, on_dead_model: Callable[[str], bool] = lambda _: False) -> None:
-        self._on_dead_model = on_dead_model
+    def __init__(
+        self,
+        address: str,
+        on_dead_model: Callable[[str], bool] = lambda _: False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.on_dead_model = on_dead_model
         super().__init__(address)
         self._abandoned: set[asyncio.Task[Any]] = set()
         self._answered_at: dict[str, float] = {}
         self.open_sequences: set[int] = set()
+        self.mending: set[str] = set()
+        self._losses: dict[str, asyncio.Future[None]] = {}
+        self._clock = clock
+        self._name = uuid.uuid4().hex
 
     async def close(self) -> None:
         """Closes the connection, once Triton has answered what nobody waits for or has taken too long for it."""
@@ -60,6 +81,19 @@ class TritonClient(TritonControl):
     def answered_at(self, model: str) -> float | None:
         """Returns when a model answered last, on the running loop's clock; None if it never has since it was lost."""
         return self._answered_at.get(model)
+
+    def lose(self, models: Iterable[str]) -> None:
+        """Fails what models are asked now, whose processes have ended: Triton takes a second to tell."""
+        for model in models:
+            loss = self._losses.pop(model, None)
+            if loss is not None:
+                loss.set_result(None)
+
+    async def until_served(self, model: str) -> None:
+        """Waits until a model that was lost is ready again."""
+        # An ensemble is lost with any of its steps.
+        while self.mending or await self.missing([model]):  # noqa: ASYNC110 - Triton can only be asked
+            await asyncio.sleep(_RECOVERY_POLL_SECONDS)
 
     async def infer(
         self,
@@ -132,18 +166,21 @@ class TritonClient(TritonControl):
             parameters=self._parameters(due),
             headers=trace_headers(),
         )
-        return await self._unless_abandoned(asyncio.create_task(self._answer(model, call)))
+        return await self._unless_lost(model, asyncio.create_task(self._answer(model, call)))
 
     async def _until_few_abandoned(self) -> None:
         while len(self._abandoned) >= _MAX_ABANDONED:
             await asyncio.wait(self._abandoned, return_when=asyncio.FIRST_COMPLETED)
 
-    def _parameters(self, due: float | None) -> dict[str, int] | None:
-        """Returns the deadline for the models to read. Triton's own time-outs cost: see docs/performance.md."""
+    def _parameters(self, due: float | None) -> dict[str, int | str] | None:
+        """Returns the deadline for the models to read. Triton's own time-outs cost: see docs/performance.md.
+
+        It is a duration: clocks of two machines differ, and may be set (see ``engines/deadline.py``).
+        """
         if due is None:
             return None
-        seconds = due - asyncio.get_running_loop().time()
-        return {"deadline_us": self.clock.deadline_us(time.time() + seconds)}
+        useful = due - asyncio.get_running_loop().time()
+        return {"useful_us": round(useful * 1e6), "sent_us": round(self._clock() * 1e6), "sender": self._name}
 
     async def _answer(self, model: str, call: Awaitable[_AnswerT]) -> _AnswerT:
         """Waits for Triton's answer, also where nobody else does any more: it may tell that the model is dead."""
@@ -163,18 +200,33 @@ class TritonClient(TritonControl):
 
     def _failure(self, model: str, error: InferenceServerException, asked_at: float) -> ModelError:
         """Makes of what Triton says our own error, and has Triton started again where the model is dead."""
+        if tells_of_lost_sequence(error) or (self.mending and tells_of_unloaded_model(error)):
+            return self._lost(model)
         # A model that is slow has answered somebody else meanwhile; one that never has may only be slow to start.
         hangs = error.status() == LATE and self._answered_at.get(model, asked_at) < asked_at
-        dead = tells_of_dead_model(error)
+        dead = dead_model(error)
+        if dead and asked_at < self.reloaded_at.get(dead, asked_at):
+            return self._lost(model)
         failure = model_error(model, error)
         if not (hangs or dead):
-            return failure
-        if not self._on_dead_model(model):
+            return failure if error.status() in {LATE, None} else self._recoverable(model, failure)
+        if not self.on_dead_model(dead or model):
             return ModelDeadError(str(failure)) if dead else failure
         self._answered_at.clear()
         what = f"hangs: nobody had an answer for {_REQUEST_TIMEOUT_SECONDS:g} s" if hangs else "has ended"
-        logger.error("the process of the model %s %s", model, what)
-        return ModelUnavailableError(f"the process of the model {model} {what}: try again soon")
+        logger.error("the process of the model %s %s", dead or model, what)
+        gone = ModelUnavailableError(f"the process of the model {model} {what}: try again soon")
+        return self._recoverable(model, gone)
+
+    def _lost(self, model: str) -> ModelError:
+        message = f"the process of the model {model} was lost with what it was asked: try again soon"
+        return self._recoverable(model, ModelUnavailableError(message))
+
+    def _recoverable(self, model: str, failure: ModelError) -> ModelError:
+        """Marks a failure for which the process of the model or Triton is to blame, and not the request."""
+        if isinstance(failure, ModelUnavailableError):
+            failure.recovery = partial(self.until_served, model)
+        return failure
 
     async def _unless_abandoned(self, call: asyncio.Task[_AnswerT]) -> _AnswerT:
         """Waits for a call, which goes on to its end when the waiting is cancelled."""
@@ -183,6 +235,21 @@ class TritonClient(TritonControl):
         except asyncio.CancelledError:
             self._abandon(call)
             raise
+
+    async def _unless_lost(self, model: str, call: asyncio.Task[_AnswerT]) -> _AnswerT:
+        """Waits for a call; it goes on to its end when the waiting is cancelled, or when the model is lost."""
+        loss = self._losses.get(model)
+        if loss is None:
+            loss = self._losses[model] = asyncio.get_running_loop().create_future()
+        try:
+            await asyncio.wait((call, loss), return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            self._abandon(call)
+            raise
+        if call.done():
+            return call.result()
+        self._abandon(call)
+        raise self._lost(model)
 
     def _abandon(self, call: asyncio.Task[Any]) -> None:
         self._abandoned.add(call)

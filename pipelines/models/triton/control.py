@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import collections
-import time
 from typing import TYPE_CHECKING
 
 import tritonclient.grpc.aio as triton
@@ -12,11 +11,10 @@ from tritonclient.utils import InferenceServerException
 
 from pipelines.errors import ModelUnavailableError
 from pipelines.models.triton.channel import channel_options
-from pipelines.models.triton.clock import TritonClock
 from pipelines.models.triton.failures import control_error, model_error
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from tritonclient.grpc import model_config_pb2
 
@@ -24,8 +22,6 @@ _LOAD_TIMEOUT_SECONDS = 120.0
 _UNLOAD_TIMEOUT_SECONDS = 30.0
 _PROBE_TIMEOUT_SECONDS = 2.0
 _UNLOADED_POLL_SECONDS = 0.1
-_STATISTICS_SECONDS = 0.02
-_STATISTICS_READINGS = 50
 
 
 class TritonControl:
@@ -35,13 +31,15 @@ class TritonControl:
         address: ``host:port`` or ``unix:path`` of its gRPC endpoint.
 
     Attributes:
-        clock: how far Triton's clock is from this machine's, as far as :meth:`compare_clocks` has found out.
+        reloads: how many models were loaded anew by :meth:`reload`.
+        reloaded_at: when :meth:`reload` began last for a model, on the running loop's clock.
     """
 
     def __init__(self, address: str) -> None:
         self._client = triton.InferenceServerClient(address, channel_args=channel_options(address))
         self._instances: dict[str, int] = {}
-        self.clock = TritonClock()
+        self.reloads = 0
+        self.reloaded_at: dict[str, float] = {}
 
     async def missing(self, names: Sequence[str]) -> Sequence[str]:
         """Returns those of ``names`` that are not ready; all of them when Triton cannot be reached."""
@@ -77,31 +75,6 @@ class TritonControl:
         except InferenceServerException as error:
             raise model_error(model, error) from error
         return frozenset(tensor.name for tensor in (*found.inputs, *found.outputs))
-
-    async def compare_clocks(self, model: str, ask: Callable[[], Awaitable[object]]) -> None:
-        """Finds out how far Triton's clock is from ours: it tells when it was asked last.
-
-        Raises:
-            ModelError: ``ask``, which asks the model something, is not answered.
-        """
-        before = await self._last_inference(model)
-        sent = time.time()
-        await ask()
-        for _ in range(_STATISTICS_READINGS):
-            told = await self._last_inference(model)
-            if told != before:
-                self.clock.compare(sent, told / 1e3, time.time())
-                return
-            # An answer may come before it is counted; the time of an earlier one would tell nonsense.
-            await asyncio.sleep(_STATISTICS_SECONDS)
-
-    async def _last_inference(self, model: str) -> int:
-        """Returns when a model was asked last, in milliseconds of Triton's clock; 0 if it never was."""
-        try:
-            found = await self._client.get_inference_statistics(model, client_timeout=_PROBE_TIMEOUT_SECONDS)
-        except InferenceServerException as error:
-            raise model_error(model, error) from error
-        return max((int(statistics.last_inference) for statistics in found.model_stats), default=0)
 
     async def max_batch_size(self, model: str) -> int:
         """Returns how many rows one request to a model may have; 0 if it takes no batches.
@@ -163,6 +136,23 @@ class TritonControl:
             await self._client.load_model(model, client_timeout=_LOAD_TIMEOUT_SECONDS)
         except InferenceServerException as error:
             raise control_error(f"Triton cannot load {model}", error) from error
+
+    async def reload(self, model: str) -> None:
+        """Loads a model anew whose process has ended; ensembles that have it for a step are ready again with it.
+
+        Triton does not come to the end of unloading such a model, but loads another beside what is left of it.
+
+        Raises:
+            ModelUnavailableError: Triton cannot be reached, or took too long.
+            ModelControlError: it cannot be loaded; the message holds Triton's reason.
+        """
+        try:
+            await self._client.unload_model(model, client_timeout=_UNLOAD_TIMEOUT_SECONDS)
+        except InferenceServerException as error:
+            raise control_error(f"Triton cannot unload {model}", error) from error
+        self.reloaded_at[model] = asyncio.get_running_loop().time()
+        await self.load(model)
+        self.reloads += 1
 
     async def unload(self, models: Sequence[str]) -> None:
         """Unloads models, and waits until their processes have ended. What is not there is unloaded already.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from typing import TYPE_CHECKING
 
 from pipelines.errors import ModelControlError, ModelError, ModelUnavailableError
@@ -15,6 +16,8 @@ logger = logging.getLogger(__name__)
 LATE = "StatusCode.DEADLINE_EXCEEDED"
 UNREACHABLE = {"StatusCode.UNAVAILABLE", LATE, "StatusCode.CANCELLED"}
 
+_DEAD_PROCESS = re.compile(r"Stub process '(?P<model>\S+)_\d+_\d+' is not healthy")
+
 
 def model_error(model: str, error: InferenceServerException) -> ModelError:
     """Makes our own error of what Triton said of a request to a model."""
@@ -24,10 +27,20 @@ def model_error(model: str, error: InferenceServerException) -> ModelError:
     return ModelError(f"the model {model} failed: the service's log has the details")
 
 
-def tells_of_dead_model(error: InferenceServerException) -> bool:
-    """Whether Triton's Python backend says that the process of a model is gone; it never makes another by itself."""
-    message = error.message() or ""
-    return "Stub process" in message and "is not healthy" in message
+def dead_model(error: InferenceServerException) -> str | None:
+    """Returns the model whose process is gone, as Triton's Python backend says; it never makes another by itself."""
+    found = _DEAD_PROCESS.search(error.message() or "")
+    return found["model"] if found else None
+
+
+def tells_of_lost_sequence(error: InferenceServerException) -> bool:
+    """Whether Triton does not know the sequence of a request: it or the model was started again since the last one."""
+    return "must specify the START flag" in (error.message() or "")
+
+
+def tells_of_unloaded_model(error: InferenceServerException) -> bool:
+    """Whether Triton holds no version of a model now."""
+    return "has no available versions" in (error.message() or "")
 
 
 def control_error(what: str, error: InferenceServerException) -> ModelError:

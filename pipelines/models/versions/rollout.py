@@ -26,7 +26,7 @@ from pipelines.models.versions.serving import ActiveVersions
 from pipelines.models.versions.trial import try_out, warm_up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Callable, Collection, Coroutine, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -102,6 +102,15 @@ class Rollout:
         versions = [version for each in self._versions.values() for version in each.known if version.phase in kept]
         names = [model for version in versions for model in self._store.models(version.engine, version.number)]
         return [*self._store.others(), *names]
+
+    def models_using(self, model: str) -> Collection[str]:
+        """Names the models that are asked for what a loaded model computes; none where it serves nothing."""
+        if model in self._store.others():
+            return {model}
+        kept = {Phase.ACTIVE, Phase.READY, Phase.DRAINING}
+        versions = [version for each in self._versions.values() for version in each.known if version.phase in kept]
+        names = [self._store.models(version.engine, version.number) for version in versions]
+        return {each[-1] for each in names if model in each}
 
     async def missing(self) -> Sequence[str]:
         """Returns the names of the active versions' models that are not ready, of the engines that must be."""

@@ -9,6 +9,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute, Route, Router, WebSocketRoute
 
 from service.api.http.caller_check import CallerCheck
+from service.api.http.health import OPEN_PATHS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -29,6 +30,7 @@ def application(
     origins: OriginPolicy,
     allowed_origins: Collection[str] = (),
     observer: CallObserver | None = None,
+    open_paths: Collection[str] = OPEN_PATHS,
 ) -> ASGIApp:
     """Returns the application.
 
@@ -38,9 +40,10 @@ def application(
         origins: decides which pages may call.
         allowed_origins: origins of other servers whose pages may call and read responses; ``*`` for all.
         observer: hears of calls.
+        open_paths: paths that are answered without proof of the caller.
     """
     known_paths = {route.path for route in routes if isinstance(route, Route | WebSocketRoute)}
-    app: ASGIApp = CallerCheck(_Routes(routes), known_paths, authenticate, origins, observer)
+    app: ASGIApp = CallerCheck(_Routes(routes), known_paths, open_paths, authenticate, origins, observer)
     if allowed_origins:
         app = CORSMiddleware(
             app,

@@ -12,7 +12,6 @@ from starlette.websockets import WebSocketDisconnect, WebSocketDisconnected
 from uvicorn.protocols.utils import ClientDisconnected
 
 from pipelines.session.outbox import SlowReaderError
-from service.api.http.health import OPEN_PATHS
 from service.api.http.problems import SlowUploadError, report
 from service.security.principal import acting_for
 from service.telemetry.call_observer import CallObserver, telling
@@ -38,7 +37,7 @@ _MIN_BYTES_A_SECOND = 250
 """Of a body, over all of its time: half of what the poorest speech needs."""
 _GRACE_SECONDS = 30.0
 
-TOKEN_SUBPROTOCOLS = ("openai-insecure-api-key.", "realtime-token.")
+TOKEN_SUBPROTOCOLS = ("vivavoce-token.", "openai-insecure-api-key.", "realtime-token.")
 """Before a token in ``Sec-WebSocket-Protocol``: pages can set no other header of a WebSocket."""
 
 
@@ -48,6 +47,7 @@ class CallerCheck:
     Args:
         app: serves it.
         known_paths: paths of routes, as traces name them.
+        open_paths: paths that are answered without proof.
         authenticate: returns the principal of a call.
         origins: decides which pages may call.
         observer: hears of the calls.
@@ -57,12 +57,14 @@ class CallerCheck:
         self,
         app: ASGIApp,
         known_paths: Collection[str],
+        open_paths: Collection[str],
         authenticate: Authenticate,
         origins: OriginPolicy,
         observer: CallObserver | None = None,
     ) -> None:
         self._app = app
         self._known_paths = frozenset(known_paths)
+        self._open_paths = frozenset(open_paths)
         self._authenticate = authenticate
         self._origins = origins
         self._observer = observer or CallObserver()
@@ -77,7 +79,7 @@ class CallerCheck:
         with telling(self._observer), self._observer.serving(name, headers):
             try:
                 self._origins.check(headers)
-                if scope["path"] in OPEN_PATHS and scope["type"] == "http":
+                if scope["path"] in self._open_paths and scope["type"] == "http":
                     await self._app(scope, call.receive, call.send)
                     return
                 principal = self._authenticate(scope["path"], headers, scope.get("state", {}).get("certificate_name"))

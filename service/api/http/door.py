@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.api.http.application import application
-from service.api.http.health import health_routes
+from service.api.http.health import OPEN_PATHS, health_routes
 from service.api.http.origins import OriginPolicy
+from service.api.http.page import PAGE_PATHS, page_routes
 from service.api.http.server import HttpServer
 from service.security.client_secrets import PREFIX
 from service.security.tls import server_context
@@ -47,7 +48,7 @@ def http_server(
         OSError: a file of TLS cannot be read.
         UnusableFileError: one cannot be used.
     """
-    routes = [*health_routes(is_ready), *(route for api in apis for route in api.routes)]
+    routes = [*health_routes(is_ready), *page_routes(), *(route for api in apis for route in api.routes)]
     origins = OriginPolicy(config.http_origins, trusts_hosts=callers.required)
 
     def authenticate(path: str, headers: Mapping[str, str], certificate_name: str | None) -> Principal:
@@ -56,5 +57,5 @@ def http_server(
             return secrets.find(token.strip()).principal
         return callers.authenticate(headers.get("authorization"), certificate_name)
 
-    app = application(routes, authenticate, origins, config.http_origins, observer)
+    app = application(routes, authenticate, origins, config.http_origins, observer, OPEN_PATHS | PAGE_PATHS)
     return HttpServer(app, config.host, config.http_port, server_context(config.tls) if config.tls else None)

@@ -121,8 +121,8 @@ class Problem:
             "code": self.reason.lower(),
         }
 
-    def response(self) -> Response:
-        """Returns the problem as a response."""
+    def members(self) -> dict[str, Any]:
+        """Returns the problem as JSON has it."""
         content: dict[str, Any] = {
             "type": "about:blank",
             "title": self.status.phrase,
@@ -130,16 +130,20 @@ class Problem:
             "detail": self.detail,
             "reason": self.reason,
         }
-        headers = dict(self.headers)
         if self.field_name is not None:
             content["field"] = self.field_name
         if self.retry_seconds is not None:
             content["retry_seconds"] = self.retry_seconds
+        return content
+
+    def response(self) -> Response:
+        """Returns the problem as a response."""
+        headers = dict(self.headers)
+        if self.retry_seconds is not None:
             headers["Retry-After"] = str(max(1, math.ceil(self.retry_seconds)))
         if self.status is HTTPStatus.UNAUTHORIZED:
             headers["WWW-Authenticate"] = 'Bearer realm="vivavoce"'
-        content["error"] = self.openai_error()
-        return JSONResponse(content, self.status, headers, MEDIA_TYPE)
+        return JSONResponse({**self.members(), "error": self.openai_error()}, self.status, headers, MEDIA_TYPE)
 
 
 def problem_of(error: Exception) -> Problem:

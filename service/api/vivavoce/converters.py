@@ -44,6 +44,7 @@ _NOTICES = {
     messages.NoticeCode.STAGE_FAILED: pb.NOTICE_CODE_STAGE_FAILED,
     messages.NoticeCode.NO_SPEECH: pb.NOTICE_CODE_NO_SPEECH,
     messages.NoticeCode.AUDIO_DAMAGED: pb.NOTICE_CODE_AUDIO_DAMAGED,
+    messages.NoticeCode.MODEL_RECOVERED: pb.NOTICE_CODE_MODEL_RECOVERED,
 }
 _AWAY = {
     messages.AwayReason.SHUTDOWN: pb.GOING_AWAY_REASON_SHUTDOWN,

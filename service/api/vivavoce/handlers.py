@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import grpc
+from starlette.routing import Route, WebSocketRoute
 
 from service.api.vivavoce.conversation import ConversationServicer
 from service.api.vivavoce.converters import SERVICE_NAME
 from service.api.vivavoce.models import SERVICE_NAME as MODEL_SERVICE_NAME
 from service.api.vivavoce.speech import SpeechServicer
+from service.api.vivavoce.web import WebConversations
 from service.grpc_server.deserializers import reader
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import models_pb2
@@ -30,7 +32,11 @@ class VivavoceApi:
     def __init__(self, host: SessionHost) -> None:
         self.handlers = {SERVICE_NAME: conversation_handler(ConversationServicer(host), SpeechServicer(host))}
         self.recording_handlers: Mapping[str, grpc.GenericRpcHandler] = {}
-        self.routes: Sequence[BaseRoute] = ()
+        web = WebConversations(host)
+        self.routes: Sequence[BaseRoute] = (
+            WebSocketRoute("/v1/converse", web.converse),
+            Route("/v1/ask", web.ask, methods=["POST"]),
+        )
 
 
 def conversation_handler(

@@ -16,6 +16,7 @@ import pytest
 
 from engines.asr.errors import InvalidHintsError, UnknownSequenceError
 from engines.asr.serving.requests import AsrRequest, AsrResult
+from engines.deadline import Deadlines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -170,12 +171,13 @@ class Asked(dict[str, SimpleNamespace]):
         return self._sender
 
     def parameters(self) -> str:
-        return '{"deadline_us": 2500000}'
+        return '{"useful_us": 2500000}'
 
 
 def test_only_texts_that_are_asked_for_have_a_deadline(model: ModuleType) -> None:
+    model._DEADLINES = Deadlines(lambda: 10.0)
     read = [model._read(Asked(Sender(), **flags)) for flags in ({}, {"DECODE": True}, {"END": True})]
-    assert [asked.deadline_seconds for asked in read] == [None, 2.5, 2.5]
+    assert [asked.deadline_seconds for asked in read] == [None, 12.5, 12.5]
 
 
 @pytest.fixture

@@ -4,27 +4,15 @@ import json
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 
 from tests.unit.engines.bert.gpu.stand_in import import_beside_triton
 
 
-@pytest.mark.parametrize(
-    ("parameters", "overdue"),
-    [
-        ("", False),
-        ("{}", False),
-        (json.dumps({"deadline_us": 1}), True),
-        (json.dumps({"deadline_us": 2**62}), False),
-        (json.dumps({"deadline_us": "1"}), False),
-        (json.dumps({"deadline_us": None}), False),
-        (json.dumps({"deadline_us": True}), False),
-        (json.dumps([1]), False),
-    ],
-)
-def test_a_request_is_overdue_when_its_deadline_has_passed(parameters, overdue, monkeypatch):
+def test_a_request_is_overdue_when_its_answer_is_of_no_use_any_more(monkeypatch):
     serving = import_beside_triton("engines.bert.serving", monkeypatch)
-    assert serving.is_overdue(SimpleNamespace(parameters=lambda: parameters)) is overdue
+    for useful_us, overdue in ((-1, True), (10_000_000, False), (None, False)):
+        parameters = json.dumps({"useful_us": useful_us, "sent_us": 1, "sender": "a"})
+        assert serving.is_overdue(SimpleNamespace(parameters=lambda told=parameters: told)) is overdue
 
 
 class Request:

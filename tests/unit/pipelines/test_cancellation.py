@@ -11,7 +11,7 @@ import pytest
 from pipelines.errors import ModelError
 from pipelines.load.workload import Workload
 from pipelines.models.ports import Hypothesis
-from pipelines.recognition.segments import SegmentStream
+from pipelines.recognition.segment_stream import SegmentStream
 from pipelines.session.conversation import Conversation, ConversationConfig
 from pipelines.stages.registry import StageRequest
 from pipelines.stages.runner import StageRunner

@@ -10,9 +10,11 @@ import pytest
 
 from pipelines.audio.formats import AudioFormat, Encoding
 from pipelines.errors import InvalidInputError
+from pipelines.load.workload import Workload
 from pipelines.messages import Message, Notice, Reply, SpeechEnded, Status, Transcript
 from pipelines.models.ports import NO_OPTIONS, AnswerSpan, PhraseHint, RecognitionOptions
 from pipelines.session.conversation import Conversation, ConversationConfig
+from pipelines.session.observer import TurnObserver
 from pipelines.session.outbox import MAX_MESSAGES, Outbox, SlowReaderError
 from pipelines.stages.answering import Document, find_answer
 from pipelines.turns.state import TurnSettings
@@ -31,9 +33,10 @@ class Session:
 
     def __init__(self, models: FakeModels, voice: ScriptedVoice, **settings: object) -> None:
         recognition = settings.pop("recognition", NO_OPTIONS)
+        workload = Workload(observer=settings.pop("observer", TurnObserver()))
         turns = TurnSettings(interim_results=True, **settings)
         config = ConversationConfig(PCM, turns, DOCUMENTS, recognition)
-        self.conversation = Conversation(config, models, voice)
+        self.conversation = Conversation(config, models, voice, workload)
         self.came: list[tuple[float, Message]] = []
         self._loop = asyncio.get_running_loop()
 

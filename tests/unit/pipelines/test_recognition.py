@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pipelines.models.ports import NO_OPTIONS, Hypothesis
-from pipelines.recognition.segments import (
+from pipelines.recognition.segment_stream import (
     FIRST_REQUEST_SAMPLES,
     MAX_REQUEST_SAMPLES,
     REQUEST_SAMPLES,

@@ -255,3 +255,12 @@ def test_turns_and_holders_are_counted():
         assert stage.rollout.status()[0].holders == 0
 
     virtual_time.run(main())
+
+
+def test_a_step_serves_the_models_that_are_asked_for_it():
+    stage = Stage()
+    models = stage.store.models("qa", 1)
+    assert stage.rollout.models_using(models[0]) == {models[-1]}
+    assert stage.rollout.models_using(models[-1]) == {models[-1]}
+    assert stage.rollout.models_using("qa.2") == set()
+    assert all(stage.rollout.models_using(other) == {other} for other in stage.store.others())

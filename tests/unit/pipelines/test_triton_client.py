@@ -271,7 +271,7 @@ async def test_a_model_that_has_never_answered_is_only_slow_to_start(
     ("message", "dead", "error"),
     [
         ("Stub process 'asr_0_0' is not healthy.", ["asr"], ModelUnavailableError),
-        ("in ensemble 'asr', Stub process 'asr_bert_0_0' is not healthy.", ["asr"], ModelUnavailableError),
+        ("in ensemble 'asr', Stub process 'asr_bert_0_0' is not healthy.", ["asr_bert"], ModelUnavailableError),
         ("Failed to process the request(s) for model instance 'asr_0_0'", [], ModelError),
     ],
 )

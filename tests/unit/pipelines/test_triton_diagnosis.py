@@ -14,7 +14,6 @@ from pipelines.models.shipped import SHIPPED
 from pipelines.models.triton import TritonClient, diagnose, tensors
 from pipelines.models.triton import diagnosis as module
 from pipelines.models.triton.channel import is_local
-from pipelines.models.triton.clock import TritonClock
 from service.app import DEFAULT_MODEL_REPOSITORY
 from tests.fake_triton import FakeTriton, serving
 
@@ -164,47 +163,22 @@ def test_the_shipped_models_have_the_contract():
         assert contract.tensors <= tensors(config.read_text())
 
 
-async def test_deadlines_are_those_of_tritons_clock():
+async def test_deadlines_are_durations_by_a_steady_clock():
     fake = FakeTriton()
-    fake.ahead_seconds = 3_600.0
+    now = asyncio.get_running_loop().time
     async with serving(fake) as address:
-        client = TritonClient(address)
-        due = asyncio.get_running_loop().time() + 1.0
-        await client.infer("qa", [], due=due)
-        # On a busy machine an answer may come before it is counted, which tells nothing.
-        for _ in range(10):
-            await client.compare_clocks("qa", lambda: client.infer("qa", [], due=due))
-            if client.clock.ahead_seconds:
-                break
-        await client.infer("qa", [], due=due)
-        await client.close()
-    before, during, *_, after = fake.deadlines_us
-    assert abs(before - during) < 1_000, "nothing is known of the clock before the answer"
-    assert abs((after - before) / 1e6 - 3_600) < 5
-
-
-async def test_an_answer_that_comes_before_it_is_counted_tells_no_wrong_clock():
-    fake = FakeTriton()
-    async with serving(fake) as address:
-        client = TritonClient(address)
-        await client.compare_clocks("qa", lambda: client.infer("qa", []))
-        await asyncio.sleep(0.5)
-        fake.late_readings = 3
-        await client.compare_clocks("qa", lambda: client.infer("qa", []))
-        assert client.clock.ahead_seconds == pytest.approx(0, abs=0.1)
-        await client.close()
-
-
-def test_a_clock_that_may_be_right_is_left_alone():
-    clock = TritonClock()
-    clock.compare(sent=100.0, told=100.2, received=100.5)
-    assert clock.ahead_seconds == 0.0
-    clock.compare(sent=100.0, told=101.2, received=100.4)
-    assert clock.ahead_seconds == pytest.approx(1.0, abs=0.01)
-    known = clock.ahead_seconds
-    # A slow answer says less than what is known.
-    clock.compare(sent=200.0, told=202.0, received=205.0)
-    assert clock.ahead_seconds == known
-    assert clock.deadline_us(1.0) == round(1e6 * (1.0 + known))
-    clock.compare(sent=300.0, told=300.0, received=300.0)
-    assert clock.ahead_seconds == pytest.approx(0.0, abs=0.001)
+        client, another = TritonClient(address, clock=lambda: 7.0), TritonClient(address, clock=lambda: 8.0)
+        began = now()
+        await client.infer("qa", [], due=began + 1.0)
+        await client.infer("qa", [], due=began + 2.0)
+        await another.infer("qa", [], due=began - 1.0)
+        await another.infer("qa", [])
+        took = now() - began
+        await asyncio.gather(client.close(), another.close())
+    *told, nothing = fake.parameters
+    for parameters, most, sent in zip(told, (1.0, 2.0, -1.0), (7.0, 7.0, 8.0), strict=True):
+        assert most - took <= parameters["useful_us"].int64_param / 1e6 <= most
+        assert parameters["sent_us"].int64_param == 1e6 * sent
+    senders = [parameters["sender"].string_param for parameters in told]
+    assert senders[0] == senders[1] != senders[2]
+    assert nothing == {}

@@ -131,7 +131,7 @@ async def test_a_model_whose_process_has_ended_is_reported():
     triton.error_at, triton.error = 0, "Stub process 'tts_0_0' is not healthy."
     lost: list[str] = []
     async with running(triton) as client:
-        client._on_dead_model = lambda model: not lost.append(model)
+        client.on_dead_model = lambda model: not lost.append(model)
         with pytest.raises(ModelUnavailableError, match="has ended"):
             await anext(TritonSynthesizer(client).speak(PARTS, "heart", 7))
     assert lost == ["tts"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2, reflection_pb2_g
 
 from service.grpc_server.first_messages import FirstMessages
 from service.grpc_server.message_gate import MessageGate
+from service.grpc_server.probe import serves
 from tests.unit.service.refusals import assert_refused
 
 if TYPE_CHECKING:
@@ -83,3 +85,16 @@ async def test_services_are_listed(channel: Channel):
     call = stub.ServerReflectionInfo(iter([reflection_pb2.ServerReflectionRequest(list_services="")]))
     listed = [one.name async for response in call for one in response.list_services_response.service]
     assert listed == list(NAMES)
+
+
+@pytest.mark.parametrize(("status", "expected"), [("SERVING", [True, True]), ("NOT_SERVING", [False, True])])
+async def test_the_probe_tells_who_serves_and_who_is_alive(status: str, expected: list[bool]):
+    servicer = health.aio.HealthServicer()
+    await servicer.set("", health_pb2.HealthCheckResponse.ServingStatus.Value(status))
+    server = grpc.aio.server()
+    health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
+    address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    await server.start()
+    assert [await asyncio.to_thread(serves, address, alive=alive) for alive in (False, True)] == expected
+    await server.stop(grace=None)
+    assert not await asyncio.to_thread(serves, address, alive=True)

@@ -123,3 +123,21 @@ def test_a_ready_service_asks_seldom():
             assert watched.models.asked < 40
 
     virtual_time.run(main())
+
+
+def test_a_service_that_shuts_down_serves_nobody_whatever_its_models_do():
+    async def main() -> None:
+        async with Watched() as watched:
+            watched.models.not_ready = []
+            await asyncio.sleep(3)
+            assert watched.readiness.is_serving()
+            await watched.readiness.shut_down()
+            assert await watched.status() == NOT_SERVING
+            assert watched.readiness.is_ready()
+            assert not watched.readiness.is_serving()
+            await watched.readiness.lost()
+            await asyncio.sleep(5)
+            assert await watched.status() == NOT_SERVING
+            assert not watched.lets_in
+
+    virtual_time.run(main())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import dataclasses
 import logging
@@ -114,41 +113,3 @@ async def test_one_that_is_not_there_yet_is_waited_for(caplog: pytest.LogCapture
             assert len(await models.missing()) == 3
     (said,) = [record.message for record in caplog.records]
     assert said.startswith("waiting: nothing listens at Triton's address 127.0.0.1:1")
-
-
-@pytest.mark.parametrize(("ahead", "said"), [(1.0, "is 1.0 s ahead"), (-2.0, "is 2.0 s behind"), (0.0, None)])
-async def test_a_clock_that_is_off_is_told_once(caplog: pytest.LogCaptureFixture, ahead: float, said: str | None):
-    fake = FakeTriton()
-    fake.ahead_seconds = ahead
-    async with serving(fake) as address, models_at(address) as models:
-        assert await models.missing() == []
-        await models.warm_up()
-        await models.warm_up()
-    messages = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
-    assert len(messages) == (said is not None)
-    assert all(said in message and address in message for message in messages)
-
-
-async def test_a_clock_that_is_set_while_it_serves_is_followed(monkeypatch: pytest.MonkeyPatch):
-    fake = FakeTriton()
-    async with serving(fake) as address:
-        client = TritonClient(address)
-        models = RemoteModels(Rollout(client), client, address, registry(Heartbeat()))
-        assert await models.missing() == []
-        await models.warm_up()
-        fake.ahead_seconds = 60.0
-        monkeypatch.setattr(remote, "_COMPARE_SECONDS", 0.0)
-        await models.missing()
-        assert client.clock.ahead_seconds == pytest.approx(60.0, abs=5)
-        await client.close()
-
-
-async def test_a_model_server_that_hangs_does_not_hold_up_the_rest(monkeypatch: pytest.MonkeyPatch):
-    class Hanging(Heartbeat):
-        async def ask(self, _: TritonClient) -> None:
-            await asyncio.Event().wait()
-
-    monkeypatch.setattr(remote, "_ANSWER_SECONDS", 0.01)
-    async with serving(FakeTriton()) as address, models_at(address, Hanging()) as models, asyncio.timeout(10):
-        assert await models.missing() == []
-        await models.warm_up()

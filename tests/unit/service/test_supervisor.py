@@ -12,8 +12,11 @@ import pytest
 
 from service.triton import process, supervisor
 from service.triton.process import TritonProcess
+from service.triton.process_look import Ailment
 from service.triton.supervisor import TritonGaveUpError, TritonSupervisor
 from tests import virtual_time
+
+ASR_IS_STOPPED = Ailment("the process of the model asr is stopped", "asr")
 
 
 class Ending:
@@ -27,8 +30,11 @@ class Ending:
     async def stop(self) -> None:
         pass
 
-    async def ailing(self, _: object) -> str | None:
+    async def ailing(self, _: object, *, are_loaded: bool = True) -> Ailment | None:
         return None
+
+    async def lost_model(self) -> str:
+        return await asyncio.get_running_loop().create_future()
 
 
 class Starts:
@@ -141,7 +147,7 @@ def test_a_start_that_fails_leaves_no_folder(tmp_path: Path, monkeypatch: pytest
 class Hanging(Ending):
     """Runs until it is killed."""
 
-    def __init__(self, verdict: str | None = None) -> None:
+    def __init__(self, verdict: Ailment | None = None) -> None:
         self.killed = asyncio.Event()
         self._verdict = verdict
 
@@ -149,7 +155,7 @@ class Hanging(Ending):
         await self.killed.wait()
         return -9
 
-    async def ailing(self, _: object) -> str | None:
+    async def ailing(self, _: object, *, are_loaded: bool = True) -> Ailment | None:
         return self._verdict
 
     def kill(self) -> None:
@@ -204,7 +210,7 @@ def test_a_triton_with_a_process_that_can_work_no_more_is_started_again(
 
         async def start(*_: object, **__: object) -> Hanging:
             started.append(loop.time())
-            return Hanging(None if len(started) == 2 else "the process of the model asr is stopped")
+            return Hanging(None if len(started) == 2 else ASR_IS_STOPPED)
 
         monkeypatch.setattr(supervisor.TritonProcess, "start", start)
         kept = TritonSupervisor(tmp_path, Mock())
@@ -215,3 +221,13 @@ def test_a_triton_with_a_process_that_can_work_no_more_is_started_again(
         await asyncio.gather(running, return_exceptions=True)
 
     virtual_time.run(main())
+
+
+def test_models_in_python_have_a_process_and_ensembles_have_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(supervisor, "check_startable", Mock())
+    for name in ("qa_bert/1/model.py", "qa/1/.keep"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).touch()
+    kept = TritonSupervisor(tmp_path, Mock())
+    assert kept.has_process("qa_bert")
+    assert not kept.has_process("qa")

@@ -28,6 +28,7 @@ class World:
     def __init__(self) -> None:
         self.active = SimpleNamespace(get=lambda role: role)
         self.open_sequences: set[int] = set()
+        self.mending: set[str] = set()
         self.hanging: set[str] = set()
         self.errors: dict[str, Exception] = {}
         self.absent: list[str] = []
@@ -317,3 +318,30 @@ def test_a_model_that_a_triton_has_not_is_not_asked(world: World):
     run(world, body(), loads=False)
     assert world.asked_of("punctuation") == 0
     assert world.asked_of("qa") > 5
+
+
+def test_a_model_that_is_loaded_anew_shuts_the_door_only_if_it_recognizes_speech(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    async def missing() -> list[str]:
+        return ["asr", "qa"]
+
+    async def body() -> None:
+        assert await world.watchdog.missing() == ["asr", "qa"]
+        world.mending = {"qa_bert"}
+        assert await world.watchdog.missing() == ["asr"]
+
+    monkeypatch.setattr(world, "missing", missing)
+    run(world, body())
+
+
+def test_what_is_loaded_anew_is_not_loaded_twice(world: World):
+    async def body() -> None:
+        world.absent, world.mending = ["qa_bert"], {"qa_bert"}
+        await asyncio.sleep(10)
+        assert world.loaded == []
+        world.mending = set()
+        await asyncio.sleep(10)
+        assert world.loaded == ["qa_bert"]
+
+    run(world, body())

@@ -103,6 +103,9 @@ def test_what_happens_in_turns_is_counted_by_kind():
     metrics.told("c", Interrupted(1, 0.2, "", InterruptionReason.SPEECH), 1.0)
     metrics.told("c", Notice(NoticeCode.NO_SPEECH, "nothing was said", 1), 1.0)
     metrics.refused(Refusal("RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED", "token"))
+    metrics.replayed("c", 2.5)
+    metrics.replayed("c", 0.5)
+    assert value(metrics, "replayed_audio_seconds_total") == 3.0
     assert value(metrics, "speculations_total", fate="hit") == 1
     assert value(metrics, "speculations_total", fate="differed") == 0
     assert value(metrics, "stage_failures_total", stage="qa") == 1
@@ -165,7 +168,9 @@ async def test_refusals_are_counted_by_reason_and_kind_of_principal_and_never_by
 
 
 async def test_the_endpoint_tells_figures_of_the_moment_and_of_the_process():
-    figures = Figures(ready=1, speakers=2.5, speakers_limit=7.3, conversations=4, triton_restarts_total=2)
+    figures = Figures(
+        ready=1, speakers=2.5, speakers_limit=7.3, conversations=4, triton_restarts_total=2, models_mended_total=3
+    )
     async with told(Metrics(), lambda: figures, host="unix:/run/vivavoce") as fetch:
         found = await fetch()
     assert found["vivavoce_ready"] == 1
@@ -173,6 +178,7 @@ async def test_the_endpoint_tells_figures_of_the_moment_and_of_the_process():
     assert found["vivavoce_speakers_limit"] == 7.3
     assert found["vivavoce_conversations"] == 4
     assert found["vivavoce_triton_restarts_total"] == 2
+    assert found["vivavoce_models_mended_total"] == 3
     assert found["process_resident_memory_bytes"] > 0
     assert not [name for name in found if name.endswith("_created")]
 

@@ -1,0 +1,151 @@
+/** Vivavoce's client for browsers and Node 22 or later: conversations over a WebSocket. */
+
+/** Name of an audio encoding of `vivavoce.v1`. */
+export type Encoding = "LINEAR_PCM" | "LINEAR_PCM_FLOAT32" | "MULAW" | "ALAW" | "FLAC" | "OGGOPUS" | "CONTAINER";
+
+export interface Document {
+  id?: string;
+  text: string;
+}
+
+export interface PhraseHints {
+  phrases: string[];
+  boost?: number;
+}
+
+/** When an utterance ends. Times are in seconds. */
+export interface Endpointing {
+  disabled?: boolean;
+  mode?: "MODEL" | "SILENCE";
+  patience?: "EAGER" | "NORMAL" | "PATIENT";
+  shortestSilence?: number;
+  longestSilence?: number;
+  startWindow?: number;
+  startThreshold?: number;
+  stopWindow?: number;
+  stopThreshold?: number;
+}
+
+/** How a conversation is held; `ConversationConfig` of docs/grpc.md has the meaning of each field. */
+export interface ConversationConfig {
+  /** Format of the audio; left out: 16-bit integers at 16 kHz on one channel. */
+  audio?: { encoding: Encoding; sampleRateHz?: number; channelCount?: number };
+  languageCode?: string;
+  interimResults?: boolean;
+  endpointing?: Endpointing;
+  documents?: Document[];
+  phraseHints?: PhraseHints[];
+  /** Seconds from the end of an utterance within which its reply is sent. */
+  replyBudget?: number;
+  maxAlternatives?: number;
+  variants?: Record<string, string>;
+  /** Replies are spoken, in this format; left out: they are not. */
+  replyAudio?: { encoding?: Encoding; sampleRateHz?: number; voice?: string; speed?: number };
+  interruption?: {
+    disabled?: boolean;
+    shortestSpeech?: number;
+    ignoreBackchannels?: boolean;
+    backchannels?: string[];
+  };
+  maxIntents?: number;
+  timeZone?: string;
+  ignoreEngineHints?: boolean;
+}
+
+export interface ConversationUpdate {
+  endpointing?: Endpointing;
+  documents?: { documents: Document[] };
+  phraseHints?: { groups: PhraseHints[] };
+}
+
+export interface Value {
+  kind: string;
+  value: string;
+  unit?: string;
+  text: string;
+  start?: number;
+  end?: number;
+}
+
+/** What was understood, and the answer. Times are in seconds. */
+export interface Reply {
+  turn: number;
+  transcript: string;
+  intent: { name: string; confidence?: number; kind?: string; negated?: boolean } | null;
+  slots: { name: string; value: string; text: string; start?: number; end?: number; resolved?: Value }[];
+  answer: { text: string; score: number; start?: number; end?: number; documentId?: string } | null;
+  values: Value[];
+  status: "COMPLETE" | "PARTIAL" | "DEGRADED";
+  speechText: string;
+  requestId: string;
+  speculated?: boolean;
+  latency?: { total: number; stages?: { name: string; queue?: number; compute?: number }[] };
+  /** Milliseconds from the last sound to this reply, by the client's clock; missing for typed turns. */
+  turnMs?: number;
+}
+
+/** What the service says. Places are in seconds from the start of the conversation's audio. */
+export type ConversationEvent =
+  | { type: "started"; conversationId: string }
+  | { type: "reconnected"; conversationId: string; lostSeconds: number; replayedSeconds: number }
+  | { type: "speechBegan"; turn: number; start: number }
+  | { type: "transcript"; turn: number; text: string; isFinal: boolean; start: number; end: number }
+  | { type: "speechPaused"; turn: number; text: string; probability: number; start: number; end: number; silence: number }
+  | { type: "speechResumed"; turn: number; start: number }
+  | { type: "speechEnded"; turn: number; end: number; reason: string; silence: number | null; requestId: string }
+  | ({ type: "reply" } & Reply)
+  | { type: "replyAudio"; turn: number; start: number; last: boolean; audio: Uint8Array; sinceLastSoundMs?: number }
+  | { type: "interrupted"; turn: number; heard: number; heardText: string; reason: string }
+  | { type: "notice"; code: string; message: string; turn: number; requestId: string }
+  | { type: "goingAway"; reason: string; grace?: number };
+
+/** Why something did not work: `reason` for programs (docs/errors.md), `message` for people. */
+export class VivavoceError extends Error {
+  readonly reason: string;
+  /** HTTP status of the problem; 0 where the server could not be reached. */
+  readonly status: number;
+  /** Path of the field that is wrong; null where none is. */
+  readonly field: string | null;
+  /** After how long it is worth trying again; null where unknown. */
+  readonly retrySeconds: number | null;
+  /** Whether the same may work a little later, or at another server. */
+  get retryable(): boolean;
+}
+
+/** One conversation. Iterate over it for its events; it is left when the loop is. */
+export class Conversation implements AsyncIterable<ConversationEvent> {
+  /** Sends audio in the format of the config; samples as Float32Array, from -1 to 1, become 16-bit integers. */
+  sendAudio(audio: Float32Array | Int16Array | Uint8Array | ArrayBuffer): void;
+  /** Sends a typed turn; returns the name that its reply carries as `requestId`. */
+  sendText(text: string): string;
+  /** Ends the utterance at once; returns the name that its reply carries. */
+  endUtterance(): string;
+  /** Holds the conversation differently from now on. */
+  update(update: ConversationUpdate): void;
+  /** Tells how far a spoken reply was played. */
+  playback(turn: number, seconds: number, finished?: boolean): void;
+  /** Stops the speech of a reply; of the one that is spoken now where no turn is named. */
+  cancelReply(turn?: number): void;
+  /** Says that nothing more will be sent: the conversation ends when everything was answered. */
+  finish(): void;
+  /** Leaves at once. */
+  close(): void;
+  /** Resolves when what was sent has left for the most part; wait for it between pieces of a recording. */
+  ready(): Promise<void>;
+  [Symbol.asyncIterator](): AsyncIterator<ConversationEvent>;
+}
+
+export class Client {
+  constructor(url: string | URL, options?: { token?: string | null });
+  /** Answers one typed turn. Throws {@link VivavoceError}. */
+  ask(text: string, config?: Pick<ConversationConfig, "languageCode" | "documents" | "replyBudget" | "variants" | "maxIntents" | "timeZone">): Promise<Reply>;
+  /**
+   * Begins a conversation.
+   *
+   * `reconnectSeconds`: how long a lost connection is tried to be made anew; what was not answered is then said again.
+   */
+  converse(config?: ConversationConfig, options?: { reconnectSeconds?: number }): Conversation;
+}
+
+/** Returns a client of the service at an address such as `http://localhost:8080`. */
+export function connect(url: string | URL, options?: { token?: string | null }): Client;

@@ -1,0 +1,101 @@
+"""``vivavoce.v1`` over HTTP: ``WS /v1/converse`` and ``POST /v1/ask``, for browsers and all that speaks no gRPC."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from starlette.responses import Response
+from starlette.websockets import WebSocketDisconnect
+
+from pipelines.errors import ErrorKind, ReportedError
+from service.api.http.problems import report
+from service.api.vivavoce.holding import answer, hold_conversation
+from service.api.vivavoce.web_messages import from_json, to_frames, to_json, to_request
+from service.grpc_server.deserializers import MAX_MESSAGE_BYTES
+from service.refusals import MessageTooLargeError
+from vivavoce.v1 import conversation_pb2 as pb
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.requests import Request
+    from starlette.websockets import WebSocket
+
+    from service.sessions.host import SessionHost
+
+SUBPROTOCOL = "vivavoce.v1"
+
+_NORMAL, _UNEXPECTED, _POLICY, _TRY_AGAIN = 1000, 1011, 1008, 1013
+_CLOSE_CODES = {
+    ErrorKind.INVALID_INPUT: _POLICY,
+    ErrorKind.REFUSED: _POLICY,
+    ErrorKind.EXHAUSTED: _TRY_AGAIN,
+    ErrorKind.UNAVAILABLE: _TRY_AGAIN,
+    ErrorKind.TIMED_OUT: _POLICY,
+}
+"""How a WebSocket is closed after an error (RFC 6455, section 7.4; 1013 by IANA's registry)."""
+
+
+class WebConversations:
+    """Holds conversations over WebSockets, and answers typed turns.
+
+    Args:
+        host: makes the conversations.
+    """
+
+    def __init__(self, host: SessionHost) -> None:
+        self._host = host
+
+    async def converse(self, socket: WebSocket) -> None:
+        """Holds one conversation.
+
+        An error is told as ``{"error": {…}}``, with the members of a problem (RFC 9457), before the socket is closed.
+        """
+        await socket.accept(SUBPROTOCOL if SUBPROTOCOL in socket.scope.get("subprotocols", ()) else None)
+
+        async def write(response: pb.ConverseResponse) -> None:
+            text, audio = to_frames(response)
+            await socket.send_text(text)
+            if audio is not None:
+                await socket.send_bytes(audio)
+
+        try:
+            await hold_conversation(self._host, _requests(socket), write)
+        except WebSocketDisconnect:
+            raise
+        except Exception as error:  # noqa: BLE001 - each becomes a problem
+            problem = report(error)
+            await socket.send_text(json.dumps({"error": problem.members()}))
+            kind = error.kind if isinstance(error, ReportedError) else ErrorKind.FAILED
+            await socket.close(_CLOSE_CODES.get(kind, _UNEXPECTED), problem.reason)
+        else:
+            await socket.close(_NORMAL)
+
+    async def ask(self, request: Request) -> Response:
+        """Answers one typed turn."""
+        body = bytearray()
+        async for piece in request.stream():
+            body += piece
+            if len(body) > MAX_MESSAGE_BYTES:
+                raise MessageTooLargeError(len(body), MAX_MESSAGE_BYTES)
+        reply = await answer(self._host, from_json(bytes(body), pb.AskRequest()))
+        return Response(to_json(reply), media_type="application/json")
+
+
+async def _requests(socket: WebSocket) -> AsyncIterator[pb.ConverseRequest]:
+    """Yields what the caller sends until nothing more will come.
+
+    Raises:
+        InvalidInputError: a frame is no request.
+        MessageTooLargeError: one is too long.
+        WebSocketDisconnect: the caller has left.
+    """
+    while True:
+        frame = await socket.receive()
+        if frame["type"] == "websocket.disconnect":
+            raise WebSocketDisconnect(frame.get("code", _UNEXPECTED))
+        request = to_request(frame)
+        if request is None:
+            return
+        yield request

@@ -1,0 +1,111 @@
+"""Mending of one model whose process has ended or hangs: it is loaded anew while the others serve."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Protocol
+
+from pipelines.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+logger = logging.getLogger(__name__)
+
+MAX_MENDS = 8
+"""Models that one Triton loads anew: it keeps some memory of each process that has ended by itself."""
+
+MEND_SECONDS = 20.0
+"""A model that is not loaded anew within this time is not waited for: Triton is started again."""
+
+
+class Client(Protocol):
+    """What is asked of the connection to Triton."""
+
+    mending: set[str]
+
+    def lose(self, models: Iterable[str]) -> None:
+        """Fails what models are asked now."""
+
+    async def reload(self, model: str) -> None:
+        """Loads a model anew; raises ModelError when that does not work."""
+
+
+class Supervisor(Protocol):
+    """What is asked of the supervisor of a Triton of our own."""
+
+    @property
+    def starts(self) -> int:
+        """How often Triton was started."""
+
+    def has_process(self, model: str) -> bool:
+        """Whether a model is run by a process of its own."""
+
+    async def end_processes(self, model: str) -> None:
+        """Ends the processes of a model."""
+
+    def restart(self, verdict: str) -> None:
+        """Has Triton started again."""
+
+
+class Mender:
+    """Mends models of a Triton of our own.
+
+    Args:
+        supervisor: what runs Triton.
+        users: names the models that are asked for what a model computes; none for one that is only being tried.
+        client: the connection to Triton.
+    """
+
+    def __init__(self, supervisor: Supervisor, users: Callable[[str], Collection[str]], client: Client) -> None:
+        self._supervisor, self._users, self._client = supervisor, users, client
+        self._mends: dict[int, int] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def mend(self, model: str) -> bool:
+        """Begins to mend a model; may be called again meanwhile.
+
+        Returns:
+            Whether it is mended: it is, if it is in service.
+        """
+        users = self._users(model)
+        if not users:
+            return False
+        if model in self._client.mending:
+            return True
+        start = self._supervisor.starts
+        mends = self._mends.get(start, 0)
+        if mends >= MAX_MENDS or not self._supervisor.has_process(model):
+            self._supervisor.restart(f"the process of the model {model} has ended, or hangs")
+            return True
+        self._mends = {start: mends + 1}
+        self._client.mending.add(model)
+        self._client.lose(users)
+        task = asyncio.create_task(self._mend(model, start), name=f"mend-{model}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return True
+
+    async def close(self) -> None:
+        """Gives up what is under way."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _mend(self, model: str, start: int) -> None:
+        logger.error("the process of the model %s has ended, or hangs: the model is loaded anew", model)
+        try:
+            async with asyncio.timeout(MEND_SECONDS):
+                # One that hangs would hold up the requests that wait for it.
+                await self._supervisor.end_processes(model)
+                await self._client.reload(model)
+        except (ModelError, TimeoutError) as error:
+            if self._supervisor.starts == start:
+                self._supervisor.restart(
+                    f"the model {model} cannot be loaded anew ({str(error) or 'it takes too long'})"
+                )
+        else:
+            logger.info("the model %s is loaded anew", model)
+        finally:
+            self._client.mending.discard(model)

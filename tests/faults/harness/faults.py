@@ -1,0 +1,248 @@
+"""Faults at named places. Each breaks something for a while, and leaves everything as it was."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import psutil
+
+import vivavoce
+from benchmarks.kills import TRITON, process_of
+from tests.faults.harness.judge import EVERYTHING, Promise
+from tests.integration.engine_folders import intents
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+    from pathlib import Path
+
+    from tests.faults.harness.relay import Relay
+    from tests.faults.harness.world import World
+
+OUTAGE_SECONDS = 3.0
+DELAY_SECONDS = 0.3
+LOSS = 0.1
+CUT_BYTES = 40_000
+SLOW_BYTES_PER_SECOND = 2_000.0
+SPARE_FILES = 2
+_PATIENT_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that goes wrong.
+
+    Attributes:
+        name: of the place and of what happens there.
+        inject: does it, and waits until it is over.
+        promise: what holds all the same.
+        reconnects: whether callers make lost connections anew.
+        restarts: whether Triton, or the service, is started again for it: a service gives up after a few of these.
+    """
+
+    name: str
+    inject: Callable[[World], Awaitable[None]]
+    promise: Promise = EVERYTHING
+    reconnects: bool = False
+    restarts: bool = False
+
+
+def _send(whose: str, number: signal.Signals) -> Callable[[World], Awaitable[None]]:
+    async def inject(world: World) -> None:
+        process_of(world.pid, whose).send_signal(number)
+
+    return inject
+
+
+def _on_relays(
+    change: Callable[[Relay], contextlib.AbstractContextManager[None]],
+) -> Callable[[World], Awaitable[None]]:
+    """Changes the weather of every caller's connection for a while."""
+
+    async def inject(world: World) -> None:
+        with contextlib.ExitStack() as changes:
+            for relay in world.relays:
+                changes.enter_context(change(relay))
+            await asyncio.sleep(OUTAGE_SECONDS)
+
+    return inject
+
+
+@contextlib.contextmanager
+def _blackhole(relay: Relay) -> Iterator[None]:
+    relay.weather.is_open.clear()
+    yield
+    relay.weather.is_open.set()
+
+
+@contextlib.contextmanager
+def _blackhole_and_reset(relay: Relay) -> Iterator[None]:
+    with _blackhole(relay):
+        yield
+        relay.cut()
+
+
+@contextlib.contextmanager
+def _delay(relay: Relay) -> Iterator[None]:
+    relay.weather.delay_seconds = DELAY_SECONDS
+    yield
+    relay.weather.delay_seconds = 0.0
+
+
+@contextlib.contextmanager
+def _loss(relay: Relay) -> Iterator[None]:
+    relay.weather.loss = LOSS
+    yield
+    relay.weather.loss = 0.0
+
+
+@contextlib.contextmanager
+def _slow_reader(relay: Relay) -> Iterator[None]:
+    relay.weather.bytes_per_second = SLOW_BYTES_PER_SECOND
+    yield
+    relay.weather.bytes_per_second = None
+
+
+@contextlib.contextmanager
+def _refuse(relay: Relay) -> Iterator[None]:
+    relay.weather.is_there = False
+    relay.cut()
+    yield
+    relay.weather.is_there = True
+
+
+@contextlib.contextmanager
+def _cut_after(relay: Relay) -> Iterator[None]:
+    relay.weather.cut_after_bytes = CUT_BYTES
+    yield
+
+
+async def _steal_cpu(_: World) -> None:
+    """Has twice as many processes compute as there are cores."""
+    count = 2 * (os.cpu_count() or 1)
+    thieves = [await asyncio.create_subprocess_exec(sys.executable, "-c", "while True: pass") for _ in range(count)]
+    try:
+        await asyncio.sleep(OUTAGE_SECONDS)
+    finally:
+        for thief in thieves:
+            thief.kill()
+            await thief.wait()
+
+
+async def _few_files(world: World) -> None:
+    """Leaves the service hardly a file to open, and loses a model meanwhile."""
+    service = psutil.Process(world.pid)
+    before = service.rlimit(psutil.RLIMIT_NOFILE)
+    service.rlimit(psutil.RLIMIT_NOFILE, (service.num_fds() + SPARE_FILES, before[1]))
+    try:
+        await asyncio.sleep(OUTAGE_SECONDS)
+    finally:
+        service.rlimit(psutil.RLIMIT_NOFILE, before)
+
+
+async def _full_disk(world: World) -> None:
+    """Fills the file system of the service's temporary folder, and kills a model meanwhile."""
+    with _filled(world.temporary):
+        process_of(world.pid, "intent_slot_bert").kill()
+        await asyncio.sleep(OUTAGE_SECONDS)
+
+
+async def _full_shared_memory(world: World) -> None:
+    """Fills the shared memory that Triton and the processes of its models speak by."""
+    server = process_of(world.pid, TRITON)
+    with contextlib.ExitStack() as filled:
+        # Triton may have a shared memory of its own.
+        await asyncio.to_thread(filled.enter_context, _filled(world.shared_memory_of(server.pid)))
+        await asyncio.sleep(OUTAGE_SECONDS)
+
+
+@contextlib.contextmanager
+def _filled(folder: Path) -> Iterator[None]:
+    """Fills a file system but for less than a block."""
+    path = folder / "filled-by-the-harness"
+    with path.open("wb", buffering=0) as file:
+        try:
+            block = bytes(1 << 20)
+            with contextlib.suppress(OSError):
+                while file.write(block):
+                    pass
+            yield
+        finally:
+            path.unlink()
+
+
+async def _roll_out(world: World) -> None:
+    """Loads a version of the engine for intents that is in order, one that is not, and rolls back."""
+    number = world.next_number()
+    good = intents(world.temporary / f"good-{number}", f"good{number}")
+    bad = intents(world.temporary / f"bad-{number}", f"bad{number}")
+    code = bad / "triton" / "intent_slot_decode" / "1" / "model.py"
+    code.unlink()
+    code.write_text(
+        "class TritonPythonModel:\n    def execute(self, requests):\n        raise RuntimeError('broken')\n"
+    )
+    async with asyncio.timeout(_PATIENT_SECONDS), vivavoce.ModelAdmin(world.address) as models:
+        await models.load(good)
+        try:
+            await models.load(bad)
+        except vivavoce.InvalidRequest:
+            pass
+        else:
+            raise AssertionError("a version that answers nothing took over")
+        await models.roll_back("intent_slot")
+
+
+async def _replace(world: World) -> None:
+    """Stops the service as an operator does, and starts another one at the same address."""
+    await world.replace()
+
+
+async def _step_clock(world: World) -> None:
+    """Sets the clock of the service an hour forward, and then back again."""
+    for number in (signal.SIGUSR1, signal.SIGUSR2):
+        os.kill(world.pid, number)
+        await asyncio.sleep(OUTAGE_SECONDS / 2)
+
+
+MAY_LACK = Promise(may_lack=True)
+
+FAULTS = (
+    Fault("kill asr", _send("asr", signal.SIGKILL)),
+    Fault("stop asr", _send("asr", signal.SIGSTOP)),
+    Fault("kill qa_bert", _send("qa_bert", signal.SIGKILL)),
+    Fault("stop qa_bert", _send("qa_bert", signal.SIGSTOP)),
+    Fault("kill intent_slot_bert", _send("intent_slot_bert", signal.SIGKILL)),
+    Fault("stop intent_slot_bert", _send("intent_slot_bert", signal.SIGSTOP)),
+    Fault("kill Triton", _send(TRITON, signal.SIGKILL), restarts=True),
+    Fault("stop Triton", _send(TRITON, signal.SIGSTOP), restarts=True),
+    Fault("blackhole", _on_relays(_blackhole)),
+    Fault("blackhole, then reset", _on_relays(_blackhole_and_reset), reconnects=True),
+    Fault("delay", _on_relays(_delay)),
+    Fault("loss", _on_relays(_loss)),
+    Fault("slow reader", _on_relays(_slow_reader)),
+    Fault("nobody there", _on_relays(_refuse), reconnects=True),
+    Fault("cut after bytes", _on_relays(_cut_after), reconnects=True),
+    Fault("stolen CPU", _steal_cpu),
+    Fault("few files", _few_files),
+    Fault("full disk", _full_disk),
+    Fault("full shared memory", _full_shared_memory, MAY_LACK),
+    Fault("stepping clock", _step_clock),
+    Fault("rollout with a bad engine", _roll_out),
+    Fault("service replaced", _replace, reconnects=True, restarts=True),
+)
+"""All of them."""
+
+
+def named(name: str) -> Fault:
+    """Returns a fault by its name."""
+    return next(fault for fault in FAULTS if fault.name == name)
+
+
+def is_root() -> bool:
+    """Whether file systems can be mounted."""
+    return os.geteuid() == 0
