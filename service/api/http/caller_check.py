@@ -116,7 +116,7 @@ class _Call:
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
         self._waited, self._received = 0.0, 0
-        self._read_whole = scope.get("method") in {"GET", "HEAD"}
+        self._read_whole = not self._is_websocket and not _has_body(scope)
         self._has_begun = self._is_over = False
 
     async def receive(self) -> Message:
@@ -198,6 +198,10 @@ class _Call:
             raise BrokenOffError from error
         with contextlib.suppress(Exception):
             await self.send({"type": "websocket.close", "code": 1011})
+
+
+def _has_body(scope: Scope) -> bool:
+    return any(name in {b"content-length", b"transfer-encoding"} for name, _ in scope["headers"])
 
 
 class BrokenOffError(Exception):
