@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING
 
 import aiohttp
 import pytest
 
+from service.security.authentication import Authenticator
+from service.security.principal import PrincipalLimits
+from service.sessions.lifetime import Limits
 from tests.unit.service.http.realtime import VAD, connected
-
-if TYPE_CHECKING:
-    from tests.unit.service.http.running import Openai
+from tests.unit.service.http.running import Openai
 
 
 async def test_silence_that_is_committed_is_an_empty_item(service: Openai):
@@ -95,3 +95,57 @@ async def test_what_recognition_fails_at_is_told(service: Openai):
         await session.send("input_audio_buffer.append", audio=base64.b64encode(bytes(48_000)).decode())
         assert (await session.until("error"))["error"]["type"] == "server_error"
         assert "conversation.item.input_audio_transcription.failed" in session.types()
+
+
+async def test_a_reply_that_cannot_be_spoken_is_a_failed_response(service: Openai):
+    service.models.synthesizer.fails_at = 1
+    service.models.words = "how many bees live here?"
+    documents = {"documents": [{"text": "Seven bees live here."}]}
+    async with connected(service) as session:
+        await session.update(audio={"input": {"turn_detection": VAD}}, vivavoce=documents)
+        await session.send("input_audio_buffer.append", audio=base64.b64encode(bytes(48_000)).decode())
+        await session.until("input_audio_buffer.speech_started")
+        service.voice.probability = 0.0
+        await session.send("input_audio_buffer.append", audio=base64.b64encode(bytes(48_000)).decode())
+        await session.until("error", code="model_failed")
+        done = await session.until("response.done")
+        assert (done["response"]["status"], done["response"]["status_details"]["type"]) == ("failed", "failed")
+        # The next one is spoken.
+        service.voice.probability = 1.0
+        await session.send("input_audio_buffer.append", audio=base64.b64encode(bytes(48_000)).decode())
+        await session.until("input_audio_buffer.speech_started")
+        service.voice.probability = 0.0
+        await session.send("input_audio_buffer.append", audio=base64.b64encode(bytes(48_000)).decode())
+        assert (await session.until("response.done"))["response"]["status"] == "completed"
+
+
+async def test_more_audio_than_the_principal_may_send_ends_the_session():
+    authenticator = Authenticator(limits=PrincipalLimits(audio_seconds_per_minute=2))
+    async with Openai.running(authenticator=authenticator) as service, connected(service) as session:
+        await session.next()
+        for _ in range(5):
+            await session.send("input_audio_buffer.append", audio=base64.b64encode(bytes(48_000)).decode())
+        assert (await session.until("error"))["error"]["code"] == "quota_exceeded"
+        assert await session.closed() == 1013
+    assert service.host.admission.quotas.refused == 1
+
+
+@pytest.mark.parametrize("speaks", [False, True])
+async def test_a_session_in_which_nothing_is_sent_is_ended(speaks: bool):
+    async with Openai.running(limits=Limits(idle_seconds=0.2, grace_seconds=0.1)) as service:
+        async with connected(service) as session:
+            await session.next()
+            if speaks:
+                service.voice.probability = 0.0
+                await session.send("input_audio_buffer.append", audio=base64.b64encode(bytes(4_800)).decode())
+            assert await session.closed() == 1000
+        assert service.host.open_conversations.count == 0
+
+
+async def test_the_end_of_the_longest_session_is_told():
+    limits = Limits(longest_seconds=0.3, turn_seconds=0.1)
+    async with Openai.running(limits=limits) as service, connected(service) as session:
+        service.voice.probability = 0.0
+        await session.send("input_audio_buffer.append", audio=base64.b64encode(bytes(4_800)).decode())
+        assert (await session.until("error"))["error"]["code"] == "age"
+        assert await session.closed() == 1012
