@@ -20,7 +20,7 @@ from service.processes.child_process import SERVE, listening
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "page.png"
 
-_SAID = ("lights", "museum_family", "museum_boat")
+_SAID = ("lights", "museum_family", "museum_tram")
 _DOCUMENT = FOLDER / "documents" / "river_museum.txt"
 _RATE_HZ = 48_000
 _PAUSE_SECONDS = 6.0
@@ -65,7 +65,7 @@ def _take(chromium: str, url: str, microphone: Path) -> None:
     ]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=flags)
-        size = {"width": 1200, "height": 760}
+        size = {"width": 1200, "height": 900}
         page = browser.new_context(permissions=["microphone"], viewport=size).new_page()  # type: ignore[arg-type]
         page.goto(url)
         page.locator("#files").set_input_files(_DOCUMENT)
