@@ -33,8 +33,9 @@ def text_due(state: State, segment: int, now: float) -> float | None:
 def _due(settings: TurnSettings, turn: Turn | None, now: float) -> float | None:
     if turn is not None and turn.awaits_recovery:
         return None
-    if turn is not None and turn.budget_from is not None:
-        return turn.budget_from + settings.budget_seconds
+    due = turn.due(settings.budget_seconds) if turn is not None else None
+    if due is not None:
+        return due
     if not settings.endpointing.enabled:
         return None
     return now + speculation_seconds(settings) + settings.budget_seconds

@@ -65,6 +65,7 @@ def _resume(state: State, turn: Turn, stage: str, at: float) -> Step:
         message = f"{stage} was lost and does its work again: nothing is missing, but the reply comes late"
         effects = (Emit(Notice(NoticeCode.MODEL_RECOVERED, message, turn.number, turn.request_id)),)
     turn = replace(turn, recovered_at=at)
-    if turn.ended_at is not None and state.settings.replies and not turn.awaits_recovery:
-        effects += (SetDeadline(turn.number, at + state.settings.budget_seconds),)
+    due = turn.due(state.settings.budget_seconds)
+    if due is not None and state.settings.replies and not turn.awaits_recovery:
+        effects += (SetDeadline(turn.number, due),)
     return state.with_turn(turn), effects

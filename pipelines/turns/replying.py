@@ -36,11 +36,12 @@ _FRAGMENT = "Words are missing, so that nothing is made of the others: say it ag
 
 def await_reply(state: State, turn: Turn) -> Step:
     """Takes over a turn whose utterance has just ended: sets its deadline and goes as far as is possible."""
-    assert turn.budget_from is not None
+    due = turn.due(state.settings.budget_seconds)
+    assert due is not None
     state, effects = _advance(state.with_ending(turn), turn)
     if not state.settings.replies:
         return state, effects
-    return state, (SetDeadline(turn.number, turn.budget_from + state.settings.budget_seconds), *effects)
+    return state, (SetDeadline(turn.number, due), *effects)
 
 
 def typed(state: State, event: Typed) -> Step:
@@ -249,9 +250,10 @@ def tell_in_order(state: State) -> Step:
 
 def _due_again(state: State, turn: Turn, *, waited: bool) -> tuple[Effect, ...]:
     """Sets the deadline again of a turn that waits for no lost model any more: it may have passed meanwhile."""
-    if not waited or turn.awaits_recovery or turn.budget_from is None or not state.settings.replies:
+    due = turn.due(state.settings.budget_seconds)
+    if not waited or turn.awaits_recovery or due is None or not state.settings.replies:
         return ()
-    return (SetDeadline(turn.number, turn.budget_from + state.settings.budget_seconds),)
+    return (SetDeadline(turn.number, due),)
 
 
 def _timings(turn: Turn, speculation: Speculation) -> dict[str, Timing]:

@@ -33,6 +33,9 @@ MIN_SPEECH_MASS = 8.0
 MIN_SPEECH_WINDOWS = 3
 """Windows of speech in the shortest word."""
 
+MIN_RECOVERED_BUDGET_SECONDS = 5.0
+"""Time for a reply once a lost model is back: it is late already, and models are slow when they have just started."""
+
 
 class Segment(Struct, frozen=True):
     """A part of an utterance that is one sequence of the recognizer.
@@ -203,12 +206,14 @@ class Turn(Struct, frozen=True):
         stage_lost = self.speculation is not None and bool(self.speculation.lost)
         return stage_lost or any(segment.is_lost and not segment.final for segment in self.segments)
 
-    @property
-    def budget_from(self) -> float | None:
-        """When the time for the reply began, in seconds; None while the utterance goes on."""
-        if self.ended_at is None or self.recovered_at is None:
-            return self.ended_at
-        return max(self.ended_at, self.recovered_at)
+    def due(self, budget_seconds: float) -> float | None:
+        """When the reply is due, in seconds; None while the utterance goes on."""
+        if self.ended_at is None:
+            return None
+        due = self.ended_at + budget_seconds
+        if self.recovered_at is None:
+            return due
+        return max(due, self.recovered_at + max(budget_seconds, MIN_RECOVERED_BUDGET_SECONDS))
 
     @property
     def sent_to(self) -> int:

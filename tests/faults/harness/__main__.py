@@ -14,6 +14,7 @@ import click
 
 from tests.faults.harness.faults import FAULTS, named
 from tests.faults.harness.rounds import rounds
+from tests.faults.harness.world import can_mount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -69,6 +70,10 @@ def main(count: int, seed: int, names: Sequence[str], keep: Path | None) -> None
         if name not in known:
             raise click.BadParameter(f"there is no fault {name!r}: name one of {', '.join(known)}")
     faults = [fault for fault in (map(named, names) if names else FAULTS) for _ in range(count)]
+    if not can_mount():
+        left_out = sorted({fault.name for fault in faults if fault.needs_mounts})
+        click.echo(f"left out, because no file systems can be mounted here: {', '.join(left_out) or 'none'}")
+        faults = [fault for fault in faults if not fault.needs_mounts]
     random.Random(seed).shuffle(faults)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
         if keep is not None:

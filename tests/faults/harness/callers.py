@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import vivavoce
-from demo.manifest import utterances
+from demo.manifest import Utterance, utterances
 from tests.faults.harness.record import Record, Said
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 BUDGET_SECONDS = 30.0
 RECONNECT_SECONDS = 90.0
@@ -55,22 +55,32 @@ def typists(count: int) -> list[Caller]:
 
 async def speakers(address: str, count: int) -> list[Caller]:
     """Returns callers who speak, each with a recording; a service that nothing disturbs says what is heard of it."""
-    said = utterances()
-    texts = {one.file: set(re.findall(r"[a-z']+", one.text.lower())) for one in said}
-    found: list[Caller] = []
-    for utterance in said:
-        others = set().union(*(words for file, words in texts.items() if file != utterance.file))
-        recording = vivavoce.read_audio(utterance.path)
-        documents = tuple(utterance.documents())
-        draft = Caller(f"speaker-{utterance.path.stem}", "", recording, "", documents)
-        record = await hold(draft, address, until=lambda record: bool(record.said))
-        heard = [event.transcript for event in record.events if isinstance(event, vivavoce.Reply)]
-        own = set(re.findall(r"[a-z']+", " ".join(heard).lower())) & (texts[utterance.file] - others)
-        if len(heard) == 1 and own:
-            found.append(Caller(draft.name, max(own, key=len), recording, heard[0], documents))
-        if len(found) == count:
-            return found
-    raise RuntimeError(f"only {len(found)} recordings have a word of their own that is recognized")
+    waiting, found = utterances(), list[Caller]()
+    texts = {one.file: _words(one.text) for one in waiting}
+    while len(found) < count:
+        if not waiting:
+            raise RuntimeError(f"only {len(found)} recordings have a word of their own that is recognized")
+        tried, waiting = waiting[:count], waiting[count:]
+        for caller in await asyncio.gather(*(_speaker(address, one, texts) for one in tried)):
+            found += [] if caller is None else [caller]
+    return found[:count]
+
+
+async def _speaker(address: str, utterance: Utterance, texts: Mapping[str, set[str]]) -> Caller | None:
+    """Returns who speaks a recording; None where no word that no other one has is recognized of it."""
+    recording, documents = vivavoce.read_audio(utterance.path), tuple(utterance.documents())
+    draft = Caller(f"speaker-{utterance.path.stem}", "", recording, "", documents)
+    record = await hold(draft, address, until=lambda record: bool(record.said))
+    heard = [event.transcript for event in record.events if isinstance(event, vivavoce.Reply)]
+    others = set().union(*(words for file, words in texts.items() if file != utterance.file))
+    own = _words(" ".join(heard)) & (texts[utterance.file] - others)
+    if len(heard) != 1 or not own:
+        return None
+    return Caller(draft.name, max(own, key=len), recording, heard[0], documents)
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[a-z']+", text.lower()))
 
 
 async def hold(caller: Caller, address: str, until: Callable[[Record], bool], *, reconnects: bool = False) -> Record:

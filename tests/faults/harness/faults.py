@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import sys
@@ -30,6 +31,7 @@ LOSS = 0.1
 CUT_BYTES = 40_000
 SLOW_BYTES_PER_SECOND = 2_000.0
 SPARE_FILES = 2
+MAX_FILLED_BYTES = 2 << 30
 _PATIENT_SECONDS = 60.0
 
 
@@ -42,6 +44,7 @@ class Fault:
         inject: does it, and waits until it is over.
         promise: what holds all the same.
         reconnects: whether callers make lost connections anew.
+        needs_mounts: whether the service must be on small file systems of its own.
         restarts: whether Triton, or the service, is started again for it: a service gives up after a few of these.
     """
 
@@ -50,6 +53,7 @@ class Fault:
     promise: Promise = EVERYTHING
     reconnects: bool = False
     restarts: bool = False
+    needs_mounts: bool = False
 
 
 def _send(whose: str, number: signal.Signals) -> Callable[[World], Awaitable[None]]:
@@ -135,11 +139,12 @@ async def _steal_cpu(_: World) -> None:
 
 
 async def _few_files(world: World) -> None:
-    """Leaves the service hardly a file to open, and loses a model meanwhile."""
+    """Leaves the service hardly a file to open, and kills a model meanwhile."""
     service = psutil.Process(world.pid)
     before = service.rlimit(psutil.RLIMIT_NOFILE)
     service.rlimit(psutil.RLIMIT_NOFILE, (service.num_fds() + SPARE_FILES, before[1]))
     try:
+        process_of(world.pid, "intent_slot_bert").kill()
         await asyncio.sleep(OUTAGE_SECONDS)
     finally:
         service.rlimit(psutil.RLIMIT_NOFILE, before)
@@ -147,7 +152,7 @@ async def _few_files(world: World) -> None:
 
 async def _full_disk(world: World) -> None:
     """Fills the file system of the service's temporary folder, and kills a model meanwhile."""
-    with _filled(world.temporary):
+    with filled(world.temporary):
         process_of(world.pid, "intent_slot_bert").kill()
         await asyncio.sleep(OUTAGE_SECONDS)
 
@@ -155,15 +160,22 @@ async def _full_disk(world: World) -> None:
 async def _full_shared_memory(world: World) -> None:
     """Fills the shared memory that Triton and the processes of its models speak by."""
     server = process_of(world.pid, TRITON)
-    with contextlib.ExitStack() as filled:
+    with contextlib.ExitStack() as places:
         # Triton may have a shared memory of its own.
-        await asyncio.to_thread(filled.enter_context, _filled(world.shared_memory_of(server.pid)))
+        await asyncio.to_thread(places.enter_context, filled(world.shared_memory_of(server.pid)))
         await asyncio.sleep(OUTAGE_SECONDS)
 
 
 @contextlib.contextmanager
-def _filled(folder: Path) -> Iterator[None]:
-    """Fills a file system but for less than a block."""
+def filled(folder: Path) -> Iterator[None]:
+    """Fills a file system but for less than a block.
+
+    Raises:
+        RuntimeError: it is a large one, which others use too.
+    """
+    whole = os.statvfs(folder)
+    if whole.f_blocks * whole.f_frsize > MAX_FILLED_BYTES:
+        raise RuntimeError(f"the file system of {folder} is too large to be filled: mount a small one there")
     path = folder / "filled-by-the-harness"
     with path.open("wb", buffering=0) as file:
         try:
@@ -181,11 +193,8 @@ async def _roll_out(world: World) -> None:
     number = world.next_number()
     good = intents(world.temporary / f"good-{number}", f"good{number}")
     bad = intents(world.temporary / f"bad-{number}", f"bad{number}")
-    code = bad / "triton" / "intent_slot_decode" / "1" / "model.py"
-    code.unlink()
-    code.write_text(
-        "class TritonPythonModel:\n    def execute(self, requests):\n        raise RuntimeError('broken')\n"
-    )
+    # Its intents have other names than its own examples say.
+    (bad / "smoke.jsonl").write_text(json.dumps({"text": "turn off the lights", "intent": "iot_hue_lightoff"}))
     async with asyncio.timeout(_PATIENT_SECONDS), vivavoce.ModelAdmin(world.address) as models:
         await models.load(good)
         try:
@@ -193,7 +202,7 @@ async def _roll_out(world: World) -> None:
         except vivavoce.InvalidRequest:
             pass
         else:
-            raise AssertionError("a version that answers nothing took over")
+            raise AssertionError("a version that fails its own examples took over")
         await models.roll_back("intent_slot")
 
 
@@ -229,8 +238,8 @@ FAULTS = (
     Fault("cut after bytes", _on_relays(_cut_after), reconnects=True),
     Fault("stolen CPU", _steal_cpu),
     Fault("few files", _few_files),
-    Fault("full disk", _full_disk),
-    Fault("full shared memory", _full_shared_memory, MAY_LACK),
+    Fault("full disk", _full_disk, needs_mounts=True),
+    Fault("full shared memory", _full_shared_memory, MAY_LACK, needs_mounts=True),
     Fault("stepping clock", _step_clock),
     Fault("rollout with a bad engine", _roll_out),
     Fault("service replaced", _replace, reconnects=True, restarts=True),
@@ -241,8 +250,3 @@ FAULTS = (
 def named(name: str) -> Fault:
     """Returns a fault by its name."""
     return next(fault for fault in FAULTS if fault.name == name)
-
-
-def is_root() -> bool:
-    """Whether file systems can be mounted."""
-    return os.geteuid() == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 
 MAX_CONVERSATIONS = 16
 DISK_BYTES = 256 << 20
+_WITH_SMALL_SHARED_MEMORY = (
+    *("unshare", "--mount", "--propagation", "private"),
+    *("sh", "-c", 'mount -t tmpfs -o size=512m tmpfs /dev/shm && exec "$0" "$@"'),
+)
+"""A mount namespace in which the system's shared memory is small, and so is Triton's own: 1 GiB."""
 _STEPPED = "tests.faults.harness.stepped_service"
 
 
@@ -30,6 +36,7 @@ class World:
     Args:
         folder: for its logs.
         temporary: its temporary folder, on a file system of its own if that can be filled.
+        can_mount: whether file systems may be mounted for it.
 
     Attributes:
         service: its process.
@@ -39,13 +46,14 @@ class World:
         stops: exit statuses of the services that were stopped.
     """
 
-    def __init__(self, folder: Path, temporary: Path) -> None:
+    def __init__(self, folder: Path, temporary: Path, *, can_mount: bool) -> None:
         self.service: subprocess.Popen[str] | None = None
         self.address = ""
         self.stops: list[int] = []
         self.temporary = temporary
         self.relays: list[Relay] = []
         self._folder = folder
+        self._can_mount = can_mount
         self._port = free_port()
         self._numbers = itertools.count(1)
 
@@ -56,9 +64,10 @@ class World:
         temporary = folder / "tmp"
         temporary.mkdir()
         async with contextlib.AsyncExitStack() as cleanup:
-            if can_mount():
+            is_small = can_mount()
+            if is_small:
                 cleanup.enter_context(_small_file_system(temporary))
-            world = cls(folder, temporary)
+            world = cls(folder, temporary, can_mount=is_small)
             cleanup.push_async_callback(world._stop)
             await world._start()
             async with vivavoce.connect(world.address) as client:
@@ -97,7 +106,8 @@ class World:
 
     async def _start(self) -> None:
         log = self._folder / f"log-{self.next_number()}"
-        command = [sys.executable, "-m", _STEPPED, str(self.temporary), "serve", "--port", str(self._port)]
+        isolated = _WITH_SMALL_SHARED_MEMORY if self._can_mount else ()
+        command = [*isolated, sys.executable, "-m", _STEPPED, str(self.temporary), "serve", "--port", str(self._port)]
         with log.open("wb") as file:
             self.service = start([*command, "--max-conversations", str(MAX_CONVERSATIONS)], file)
         address = await address_of(self.service)
@@ -111,17 +121,17 @@ class World:
 
 
 def can_mount() -> bool:
-    """Whether this process may mount a file system."""
-    probe = subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False)
-    return probe.returncode == 0
+    """Whether this process may mount file systems."""
+    probe = [*_WITH_SMALL_SHARED_MEMORY, "true"]
+    return (
+        shutil.which("unshare") is not None and subprocess.run(probe, capture_output=True, check=False).returncode == 0
+    )
 
 
 @contextlib.contextmanager
 def _small_file_system(folder: Path) -> Iterator[None]:
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(folder)]
-    done = subprocess.run(mount, capture_output=True, check=False)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(folder)], check=True)
     try:
         yield
     finally:
-        if done.returncode == 0:
-            subprocess.run(["umount", "--lazy", str(folder)], check=True)
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)

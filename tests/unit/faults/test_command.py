@@ -43,6 +43,7 @@ def test_rounds_of_all_faults_are_played_and_a_violation_is_an_error(monkeypatch
             yield Outcome(fault.name, 1.0, 20, 0, 0, 9.0, [LOST] * (fault.name == "kill asr"))
 
     monkeypatch.setattr(command, "rounds", rounds)
+    monkeypatch.setattr(command, "can_mount", lambda: True)
     done = CliRunner().invoke(command.main, ["--rounds", "2", "--seed", "7"])
     assert done.exit_code == 1
     assert sorted(played) == sorted(2 * [fault.name for fault in FAULTS])
@@ -50,6 +51,20 @@ def test_rounds_of_all_faults_are_played_and_a_violation_is_an_error(monkeypatch
     done = CliRunner().invoke(command.main, ["--seed", "7", "--fault", "delay"])
     assert done.exit_code == 0
     assert "| delay | 1 | 20 |" in done.output
+
+
+def test_faults_that_fill_file_systems_are_left_out_where_none_can_be_mounted(monkeypatch):
+    async def rounds(_folder: object, faults: list[Fault], _seed: int):
+        assert faults
+        for fault in faults:
+            assert not fault.needs_mounts
+            yield Outcome(fault.name, 1.0, 20, 0, 0, 9.0)
+
+    monkeypatch.setattr(command, "rounds", rounds)
+    monkeypatch.setattr(command, "can_mount", lambda: False)
+    done = CliRunner().invoke(command.main)
+    assert done.exit_code == 0
+    assert "no file systems can be mounted here: full disk, full shared memory" in done.output
 
 
 def test_every_fault_has_a_name_of_its_own():

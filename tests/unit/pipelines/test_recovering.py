@@ -15,6 +15,7 @@ from pipelines.models.recovery import MAX_REPEATS, RECOVERY_SECONDS
 from pipelines.recognition.segments import Segments
 from pipelines.session.observer import TurnObserver, TurnObservers
 from pipelines.stages.registry import NLU, QA
+from pipelines.turns.turn import MIN_RECOVERED_BUDGET_SECONDS
 from tests import virtual_time
 from tests.unit.pipelines.fakes import FakeModels
 from tests.unit.pipelines.test_conversation import Session, session
@@ -84,6 +85,26 @@ def test_an_utterance_whose_recognizer_is_lost_is_heard_again_as_a_whole():
         assert notice.code is NoticeCode.MODEL_RECOVERED
         assert notice.turn == reply.turn
         assert replied_at - began < BUDGET_SECONDS
+
+    virtual_time.run(main())
+
+
+@pytest.mark.parametrize(
+    ("slow_seconds", "status"),
+    [(0.8 * MIN_RECOVERED_BUDGET_SECONDS, Status.COMPLETE), (2 * MIN_RECOVERED_BUDGET_SECONDS, Status.PARTIAL)],
+)
+def test_a_model_that_has_just_come_back_has_more_time_than_the_budget(slow_seconds: float, status: Status):
+    async def main() -> None:
+        models = LosingModels()
+        async with speaking(models) as held:
+            await asyncio.sleep(1.5)
+            models.lose("asr")
+            await asyncio.sleep(4)
+            models.answering_seconds = slow_seconds
+            models.bring_back()
+            await asyncio.sleep(slow_seconds + 1)
+            (reply,) = held.of(Reply)
+        assert reply.status is status
 
     virtual_time.run(main())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import sys
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import pytest
 
 from service.triton import process as module
 from service.triton.process import TritonProcess
+from service.triton.process_look import look
 from service.triton.run_folder import RunFolder
 
 if TYPE_CHECKING:
@@ -69,3 +71,56 @@ async def test_a_long_line_does_not_stop_the_reading(run: RunFolder, tmp_path: P
     assert set(texts[0]) == {"+"}
     assert 1_000 < len(texts[0]) < 100_000
     assert triton.reason == "error: the end"
+
+
+WITH_INSTANCES = f"""
+import subprocess, sys, time
+for name in ('asr_0_0', 'asr_0_0', 'asr_0_1', 'qa_0_0'):
+    subprocess.Popen([sys.executable, '-c', '{ENDLESS}', name])
+time.sleep(60)
+"""
+
+
+async def test_a_model_is_lost_with_any_of_its_instances_unless_triton_has_another_process_for_that(
+    run: RunFolder, tmp_path: Path
+):
+    triton = await printing(WITH_INSTANCES, run, tmp_path)
+    try:
+        async with asyncio.timeout(30):
+            pids: list[tuple[str, int]] = []
+            while len(pids) < 4:
+                await triton.ailing(())
+                seen = await asyncio.to_thread(look, triton.pid)
+                pids = sorted((process.instance, pid) for pid, process in seen.items() if process.instance)
+            for _ in range(4):
+                await triton.ailing(())
+            waiting = asyncio.create_task(triton.lost_model())
+            replaced, _, second, other = (pid for _, pid in pids)
+            os.kill(replaced, signal.SIGKILL)
+            await asyncio.sleep(0.5)
+            assert not waiting.done()
+            os.kill(second, signal.SIGKILL)
+            assert await waiting == "asr"
+            waiting = asyncio.create_task(triton.lost_model())
+            os.kill(other, signal.SIGKILL)
+            assert await waiting == "qa"
+    finally:
+        triton.kill()
+        await triton.stop()
+
+
+async def test_models_that_end_with_triton_are_not_lost(run: RunFolder, tmp_path: Path):
+    triton = await printing(WITH_INSTANCES, run, tmp_path)
+    try:
+        async with asyncio.timeout(30):
+            while len(seen := await asyncio.to_thread(look, triton.pid)) < 5:
+                await asyncio.sleep(0.01)
+            await triton.ailing(())
+            waiting = asyncio.create_task(triton.lost_model())
+            for pid in seen:
+                os.kill(pid, signal.SIGKILL)
+            await asyncio.sleep(0.5)
+            assert not waiting.done()
+            waiting.cancel()
+    finally:
+        await triton.stop()
