@@ -39,16 +39,16 @@ $(READY): pyproject.toml clients/pyproject.toml $(CONSTRAINTS) $(wildcard modelk
 setup-train: $(READY_TO_TRAIN) ## add what training, importing and optimizing models needs (PyTorch); serving never does
 
 # PyTorch first and with pip: it honours the machine's own package sources, where a build without CUDA may lie, and what is
-# installed stays when the rest is added.
+# installed stays when the rest is added. It alone has no hash in the constraints, for each of its builds has another one.
 $(READY_TO_TRAIN): $(READY)
 	@echo "==> installing PyTorch and what training needs (about a minute)"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(CONSTRAINTS) torch
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps "$$(grep '^torch==' $(CONSTRAINTS))"
 	$(BIN)/uv pip install --python $(BIN)/python --constraint $(CONSTRAINTS) $(PACKAGES) '.[serve,dev,train]'
 	@touch $@
 
 .PHONY: demo
-demo: setup ## the main job, from nothing, on recordings that come with the project
-	$(BIN)/python -m demo.run
+demo: setup ## the main job, from nothing, on recordings that come with the project; PAGE=yes keeps the page open
+	$(BIN)/python -m demo.run $(if $(PAGE),--page)
 
 .PHONY: test
 test: setup-train ## run the suite, from nothing
@@ -132,10 +132,12 @@ bench-gpu: setup-train ## measure the models on this machine's GPU, within ten m
 	$(BIN)/python -m benchmarks.gpu --out $(OUT)
 
 .PHONY: constraints
-constraints: ## choose the versions of all dependencies anew
-	$(BIN)/uv pip compile --quiet --python-version 3.11 --no-header --no-annotate --extra serve --extra dev --extra train \
-		--extra mic --extra wyoming --no-emit-package vivavoce --no-emit-package vivavoce-server \
+constraints: ## choose the versions of all dependencies anew, with the hashes of their files
+	$(BIN)/uv pip compile --quiet --python-version 3.11 --no-header --no-annotate --generate-hashes --extra serve --extra dev \
+		--extra train --extra mic --extra wyoming --no-emit-package vivavoce --no-emit-package vivavoce-server \
 		pyproject.toml clients/pyproject.toml --output-file $(CONSTRAINTS)
+	# Of PyTorch there are builds with and without CUDA.
+	sed -i -e '/^torch==/,/^[^ ]/{/^ /d;s/^\(torch==[^ ]*\).*/\1/}' $(CONSTRAINTS)
 	for wanted in tests/integrations/*/requirements.in; do $(BIN)/uv pip compile --quiet --python-version 3.11 --no-header \
 		--no-annotate $$wanted --output-file $${wanted%.in}.txt || exit; done
 

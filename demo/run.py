@@ -1,12 +1,15 @@
 """The demonstration: starts the service, speaks recordings to it at the pace of speech, and shows what comes back.
 
 Run it with `make demo`, or `python -m demo.run`. It exits with 0 when every recording was answered, no stage failed
-and nothing of the service is left behind.
+and nothing of the service is left behind. With `--page` (`make demo PAGE=yes`) the service stays until Ctrl-C, for the
+page in a browser.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
+import re
 import sys
 import tempfile
 import time
@@ -22,7 +25,7 @@ from rich.table import Table
 
 import vivavoce
 from demo.manifest import FOLDER, Utterance, utterances
-from demo.server import ServerError, running_server
+from demo.server import SERVE, ServerError, running_server
 from demo.spoken import NAME, SpokenConversation
 from modelkit.moonshine import AssetsError, find_assets
 from vivavoce.cli.converse import show_conversation
@@ -51,12 +54,13 @@ class Tally:
     """The files that were written."""
 
 
-async def demonstrate(console: Console, log: Path) -> Tally:
+async def demonstrate(console: Console, log: Path, *, page: bool = False) -> Tally:
     """Runs the whole demonstration.
 
     Args:
         console: Takes what belongs to no conversation.
         log: File for what the server logs.
+        page: Whether the service stays for the page in a browser, until the task is cancelled.
 
     Raises:
         AssetsError: The recognition model's recordings are not installed.
@@ -65,11 +69,33 @@ async def demonstrate(console: Console, log: Path) -> Tally:
     """
     tally = Tally()
     with log.open("wb") as log_file:
-        async with running_server(log_file, lambda what: _progress(console, what)) as address:
+        command = (*SERVE, "--http-port", "0") if page else SERVE
+        async with running_server(log_file, lambda what: _progress(console, what), command) as address:
             with choose_view(as_json=False, budget_seconds=None) as view:
                 async with vivavoce.connect(address) as client:
                     await _converse_all(client, view, tally)
+            if page:
+                console.print(f"The page is at {_url(log)}/ until you press Ctrl-C.", markup=False, soft_wrap=True)
+                await _until_interrupted()
     return tally
+
+
+def _url(log: Path) -> str:
+    """Returns where the server says that its HTTP port is."""
+    found = re.search(r"HTTP and WebSockets: (\S+)", log.read_text(encoding="utf-8"))
+    if found is None:
+        raise ServerError(f"The server does not say where its page is; its log is {log}.")
+    return found[1]
+
+
+async def _until_interrupted() -> None:
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        # Ctrl-C: the service is stopped in order.
+        task = asyncio.current_task()
+        assert task is not None
+        task.uncancel()
 
 
 async def _converse_all(client: vivavoce.Client, view: View, tally: Tally) -> None:
@@ -158,10 +184,13 @@ async def _progress(console: Console, what: str) -> AsyncIterator[None]:
 
 def main() -> int:
     """Runs the demonstration; returns the exit code."""
+    parser = argparse.ArgumentParser(description="Shows what Vivavoce does.")
+    parser.add_argument("--page", action="store_true", help="keep the service for the page in a browser, until Ctrl-C")
+    page = parser.parse_args().page
     console = Console(highlight=False)
     with tempfile.TemporaryDirectory() as folder:
         try:
-            tally = asyncio.run(demonstrate(console, Path(folder) / "server.log"))
+            tally = asyncio.run(demonstrate(console, Path(folder) / "server.log", page=page))
         except (AssetsError, ServerError, vivavoce.VivavoceError) as error:
             Console(stderr=True, highlight=False).print(str(error), markup=False, soft_wrap=True)
             return 1

@@ -233,7 +233,7 @@ async def serving(
         # Until the last turn has ended: a model that is lost meanwhile comes back.
         _until_exit(cleanup, tasks.create_task(watchdog.watch(readiness.is_ready), name="watchdog"))
         drain = partial(open_conversations.drain, config.drain_seconds, admission.is_busy, hasten)
-        cleanup.push_async_callback(_stop, readiness.shut_down, drain, doors.close, http.close)
+        cleanup.push_async_callback(_stop, readiness.shut_down, doors.leave, drain, doors.close, http.close)
         await doors.open_to_callers(handlers, health_servicer)
         await http.open()
         if config.recordings_port is not None:

@@ -24,6 +24,7 @@ EXPECTED = (
     r"apt-get install portaudio19-dev",
     r"apt-get install nginx-light",
     r"systemd is not on this machine",
+    r"there is no Chromium on this machine",
     r"there is no Python 3\.\d+ on this machine",
 )
 """Patterns of the reasons for which a test may be skipped."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from benchmarks.cli._doors import doors
 from benchmarks.cli._sla import sla
 from benchmarks.cli._triton import triton
 from benchmarks.cli._turns import turns
@@ -14,6 +15,7 @@ def bench() -> None:
     """Measure a running service, or one of its models, under load."""
 
 
+bench.add_command(doors)
 bench.add_command(sla)
 bench.add_command(triton)
 bench.add_command(turns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +32,9 @@ _ADMIN_CONNECTIONS = 32
 _RECORDING_CONNECTIONS = 256
 _RECORDING_SECONDS = 300.0
 _PROTECTED_SECONDS = 10.0
+_NOTICE_SECONDS = 3.0
+"""Time in which balancers hear that the service does not serve any more, and callers why they are refused."""
+_NEVER_SECONDS = 7 * 86_400.0
 _HEALTH_NAME = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
 
 
@@ -65,6 +69,8 @@ class Doors:
         self._check = CallerCheck(authenticator or Authenticator(), observer, utilization)
         self._make_credentials = credentials
         self._servers: list[grpc.aio.Server] = []
+        self._admin: grpc.aio.Server | None = None
+        self._leaving: asyncio.Task[None] | None = None
         self._connections = raise_file_limit()
 
     async def open_to_callers(
@@ -117,7 +123,7 @@ class Doors:
         Raises:
             ListenError: there cannot be a socket at the path that was asked for.
         """
-        server = self._server(server_options(_ADMIN_CONNECTIONS))
+        server = self._admin = self._server(server_options(_ADMIN_CONNECTIONS))
         _add(server, handlers, health_servicer)
         label = Path(self._host).stem if self._host.startswith("unix:") else str(self.port)
         chosen = path or default_path(label)
@@ -131,10 +137,26 @@ class Doors:
         await server.start()
         logger.info("models are managed over %s", chosen)
 
+    async def leave(self, notice_seconds: float = _NOTICE_SECONDS) -> None:
+        """Lets callers go elsewhere, without waiting for that: calls under way go on.
+
+        After the notice no connection is taken, and clients are asked to make another one (GOAWAY): behind a balancer
+        of connections they would be refused here again and again.
+        """
+        self._leaving = asyncio.create_task(self._leave(notice_seconds), name="leaving")
+
+    async def _leave(self, notice_seconds: float) -> None:
+        await asyncio.sleep(notice_seconds)
+        callers = [server for server in self._servers if server is not self._admin]
+        await asyncio.gather(*(server.stop(grace=_NEVER_SECONDS) for server in callers))
+
     async def close(self) -> None:
         """Stops the servers; calls under way have a second to end."""
         for server in reversed(self._servers):
             await server.stop(grace=1.0)
+        if self._leaving is not None:
+            self._leaving.cancel()
+            await asyncio.wait((self._leaving,))
 
     def _credentials(self) -> grpc.ServerCredentials | None:
         return self._make_credentials() if self._make_credentials is not None else None

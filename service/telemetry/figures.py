@@ -10,7 +10,7 @@ class Figures:
     """The state of the service at one moment. Names of fields that end with ``_total`` are those of counters.
 
     Attributes:
-        ready: 1 while every model is ready, else 0.
+        ready: 1 while callers are let in, else 0.
         speakers: people who are expected to speak at a time.
         speakers_limit: speakers that can be answered in time.
         conversations: streams that are open.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
 _TEXTS = {
-    "ready": "Whether every model is ready.",
+    "ready": "Whether callers are let in.",
     "speakers": "People who are expected to speak at a time.",
     "speakers_limit": "Speakers that can be answered in time.",
     "conversations": "Open streams.",

@@ -59,10 +59,31 @@ def triton_address(triton: Triton) -> str:
     return triton.address
 
 
+@dataclass(frozen=True)
+class Service:
+    """A running service: its gRPC address, and the URL of its HTTP port."""
+
+    address: str
+    http_url: str
+
+
 @pytest.fixture(scope="session")
-def server_address(triton_address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """``host:port`` of a service that uses that Triton."""
+def service(triton_address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service that uses that Triton."""
     log = tmp_path_factory.mktemp("service") / "log.txt"
-    arguments = ["-m", "vivavoce", "serve", "--port", "0", "--triton", triton_address, "--max-conversations", "64"]
-    with listening(arguments, log) as (_, address):
-        yield address
+    ports = ["--port", "0", "--http-port", "0"]
+    arguments = ["-m", "vivavoce", "serve", *ports, "--triton", triton_address, "--max-conversations", "64"]
+    with listening(arguments, log) as (process, address):
+        yield Service(address, process.stdout.readline().removeprefix("HTTP on ").strip())
+
+
+@pytest.fixture(scope="session")
+def server_address(service: Service) -> str:
+    """``host:port`` of its gRPC server."""
+    return service.address
+
+
+@pytest.fixture(scope="session")
+def http_url(service: Service) -> str:
+    """URL of its HTTP port."""
+    return service.http_url

@@ -53,3 +53,27 @@ async def test_an_utterance_is_answered_while_nobody_else_is_let_in(tmp_path: Pa
     (reply,) = (event for event in events if isinstance(event, vivavoce.Reply))
     assert events.index(away) < events.index(reply)
     assert reply.intent.name == "iot_hue_lightoff"
+
+
+async def test_a_second_signal_ends_an_utterance_that_does_not_end(tmp_path: Path, triton_address: str):
+    serve = ["-m", "vivavoce", "serve", "--port", "0", "--triton", triton_address, "--max-conversations", "64"]
+    recording = vivavoce.read_audio(RECORDING)
+
+    async def speech():
+        for chunk in recording.chunks(SECONDS_OF_CHUNK):
+            yield chunk
+        await asyncio.sleep(60)
+
+    with listening(serve, tmp_path / "log") as (process, address):
+        async with asyncio.timeout(30), vivavoce.connect(address) as client:
+            silent = vivavoce.Endpointing(disabled=True)
+            with pytest.raises(vivavoce.ServerUnavailable, match="shuts down"):
+                async for event in client.converse(speech(), audio=recording.format, endpointing=silent):
+                    if isinstance(event, vivavoce.SpeechBegan):
+                        process.send_signal(signal.SIGTERM)
+                    if isinstance(event, vivavoce.GoingAway):
+                        await asyncio.sleep(1.2)
+                        assert process.poll() is None
+                        process.send_signal(signal.SIGTERM)
+            assert await asyncio.to_thread(process.wait, 10) == 0
+    assert "asked to stop again" in (tmp_path / "log").read_text()

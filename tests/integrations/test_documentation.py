@@ -36,9 +36,12 @@ def test_every_client_has_a_program() -> None:
 
 
 @pytest.mark.parametrize("client", PROGRAMS)
-def test_the_program_hears_the_command(client: str, server_address: str, wyoming_address: str, command: Path) -> None:
+def test_the_program_hears_the_command(
+    client: str, server_address: str, http_url: str, wyoming_address: str, command: Path
+) -> None:
     python = Path(sys.executable) if client == "wyoming" else python_for(HERE / client)
     program = PROGRAMS[client].replace("localhost:50051", server_address).replace("localhost:10300", wyoming_address)
+    program = program.replace("localhost:8080", http_url.removeprefix("http://"))
     assert "localhost" not in program
 
     output = run_alone(python, "-W", "ignore::DeprecationWarning", "-c", program, folder=command.parent)

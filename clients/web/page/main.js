@@ -129,7 +129,7 @@ function run(action) {
 find("listen").onclick = run(async () => {
   if (source) return stopSource();
   await talking();
-  source = await listenToMicrophone(hear);
+  source = await listenToMicrophone(hear, { cancelsEcho: find("speaks").checked && !find("headphones").checked });
   view.listening("microphone");
 });
 

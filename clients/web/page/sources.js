@@ -5,13 +5,14 @@ const PIECE = RATE_HZ / 50;
 const SILENCE_SECONDS = 1.5;
 
 /** Listens to the microphone until `stop` of the returned object is called. */
-export async function listenToMicrophone(onSamples) {
+export async function listenToMicrophone(onSamples, { cancelsEcho }) {
   if (!navigator.mediaDevices) {
     throw new Error("This browser gives the microphone to pages over HTTPS only, or from localhost.");
   }
   const stream = await navigator.mediaDevices.getUserMedia({
-    // Without it a spoken reply would be heard as the caller's own words.
-    audio: { echoCancellation: true, noiseSuppression: true, autoGainControl: true, channelCount: 1 },
+    // Through loudspeakers a spoken reply would be heard as the caller's own words; cancelling it costs clearness. The
+    // rest the recognizer does better without: it levels for itself, and suppressed noise takes speech with it.
+    audio: { echoCancellation: cancelsEcho, noiseSuppression: false, autoGainControl: false, channelCount: 1 },
   });
   const context = new AudioContext({ sampleRate: RATE_HZ });
   await context.audioWorklet.addModule("/page/capture_worklet.js");

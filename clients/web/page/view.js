@@ -148,7 +148,7 @@ export class View {
     if (!found) return passage;
     // Places count code points, as Python does.
     const letters = Array.from(found.text);
-    const before = letters.slice(Math.max(0, start - PASSAGE_CHARACTERS), start).join("");
+    const before = letters.slice(Math.max(0, start - PASSAGE_CHARACTERS), start).join("").replace(/^\W+/, "");
     const after = letters.slice(end, end + PASSAGE_CHARACTERS).join("");
     passage.append(start > PASSAGE_CHARACTERS ? "…" : "", before, element("mark", "", text), after);
     passage.append(letters.length > end + PASSAGE_CHARACTERS ? "…" : "", ` — ${found.id}`);

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
-from starlette.websockets import WebSocketDisconnect
+from starlette.websockets import WebSocketDisconnect, WebSocketDisconnected
 from uvicorn.protocols.utils import ClientDisconnected
 
 from pipelines.session.outbox import SlowReaderError
@@ -31,6 +31,7 @@ READ_SECONDS = 20.0
 """Of a body nothing may be missing for so long."""
 WRITE_SECONDS = 20.0
 """A response that is not read for so long is given up."""
+_GONE = (ClientDisconnect, ClientDisconnected, WebSocketDisconnect, WebSocketDisconnected)
 _LINGER_SECONDS = 2.0
 _MIN_BYTES_A_SECOND = 250
 """Of a body, over all of its time: half of what the poorest speech needs."""
@@ -88,7 +89,7 @@ class CallerCheck:
             with acting_for(principal):
                 try:
                     await self._app(scope, call.receive, call.send)
-                except (ClientDisconnect, WebSocketDisconnect, ClientDisconnected):
+                except _GONE:
                     return
                 except Exception as error:  # noqa: BLE001 - each becomes a problem
                     await call.refuse(error)
@@ -115,7 +116,7 @@ class _Call:
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
         self._waited, self._received = 0.0, 0
-        self._read_whole = scope.get("method") in {"GET", "HEAD"}
+        self._read_whole = not self._is_websocket and not _has_body(scope)
         self._has_begun = self._is_over = False
 
     async def receive(self) -> Message:
@@ -197,6 +198,10 @@ class _Call:
             raise BrokenOffError from error
         with contextlib.suppress(Exception):
             await self.send({"type": "websocket.close", "code": 1011})
+
+
+def _has_body(scope: Scope) -> bool:
+    return any(name in {b"content-length", b"transfer-encoding"} for name, _ in scope["headers"])
 
 
 class BrokenOffError(Exception):

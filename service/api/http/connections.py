@@ -80,6 +80,10 @@ class HttpConnection(H11Protocol):
             super().send_400_response(msg)
         except h11.LocalProtocolError:
             self.transport.close()
+        if self.cycle is not None and not self.cycle.response_complete:
+            # The application would answer the same request once more.
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
 
     def _await_headers(self) -> None:
         self._header_timer = self.loop.call_later(HEADER_SECONDS, self.transport.abort)

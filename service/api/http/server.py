@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 MAX_CONNECTIONS = 4_096
 _BACKLOG = 512
 _HANDSHAKE_SECONDS = 10.0
+_SILENT_SECONDS = 60
 _PING_SECONDS = 20.0
 _PONG_SECONDS = 10.0
 _STOP_SECONDS = 1.0
@@ -108,6 +109,10 @@ class HttpServer:
                 raise AddressInUseError(message) from error
             reason = os.strerror(error.errno) if error.errno else "unknown"
             raise ListenError(f"cannot listen on {address} ({reason}): choose another --http-port") from error
+        for listening in self._server.sockets:
+            with contextlib.suppress(AttributeError, OSError):
+                # The kernel keeps connections on which nothing was said yet, instead of a file of ours each.
+                listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, _SILENT_SECONDS)
         self.port = self._server.sockets[0].getsockname()[1]
         name = f"[{self._host}]" if ":" in self._host else self._host
         self.url = f"{'https' if self._tls else 'http'}://{name}:{self.port}"

@@ -46,3 +46,13 @@ def test_a_language_that_is_not_served_is_a_bad_request(outcomes: dict[str, Any]
 
 def test_a_service_that_is_not_there_is_unavailable(outcomes: dict[str, Any]) -> None:
     assert outcomes["unreachable"]["status"] == 503
+
+
+def test_the_provider_openai_transcribes_and_speaks(http_url: str, command: Path, tmp_path: Path) -> None:
+    speech = tmp_path / "speech.mp3"
+    found = run_client(SCRIPT.with_name("openai_provider.py"), http_url, str(command), str(speech))
+
+    assert words(found["plain"]) == LIGHTS
+    assert [words(word["word"])[0] for word in found["words"]] == LIGHTS
+    assert "language 'de' is not served" in found["refusal"]
+    assert speech.stat().st_size > 5_000

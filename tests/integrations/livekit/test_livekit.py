@@ -47,3 +47,11 @@ def test_the_plugin_speaks_and_is_heard(server_address: str, tmp_path: Path) -> 
     events = run_client(SCRIPT, server_address, str(wav))["events"]
     final = [event["alternatives"][0]["text"] for event in events if event["type"] == "final_transcript"]
     assert words(" ".join(final)) == [*LIGHTS, *VACUUM]
+
+
+def test_openais_plugin_speaks_and_hears(http_url: str) -> None:
+    text = "Turn off the lights in the bedroom please."
+    found = run_client(SCRIPT.with_name("openai_plugin.py"), http_url, text)
+
+    assert words(found["whole"]) == LIGHTS
+    assert [words(text) for text in found["streamed"]] == [LIGHTS]

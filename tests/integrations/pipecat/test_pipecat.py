@@ -38,3 +38,12 @@ def test_a_pipeline_speaks_and_hears_itself(server_address: str) -> None:
     assert found["errors"] == []
     assert 1.5 < found["seconds"] < 5
     assert [words(text) for text in found["final"]] == [LIGHTS]
+
+
+def test_openais_services_speak_and_hear(http_url: str) -> None:
+    found = run_client(HERE / "openai_services.py", http_url, "Turn off the lights in the bedroom please.")
+
+    assert found["errors"] == []
+    assert 1.5 < found["seconds"] < 5
+    for way in ("batch", "committed", "detected"):
+        assert [words(text) for text in found[way]] == [LIGHTS], way

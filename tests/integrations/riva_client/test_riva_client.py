@@ -161,3 +161,19 @@ def test_what_this_client_knows_of_the_contract_is_ours():
     command = [str(python_for(SCRIPT.parent)), "-m", "tests.riva_contract"]
     printed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True, timeout=60).stdout
     assert json.loads(printed) == describe("service.api.riva.proto")
+
+
+def test_the_realtime_client_transcribes(http_url: str, two_commands: Path):
+    found = run_client(SCRIPT.with_name("realtime.py"), http_url, str(two_commands))
+    assert words(found["text"]) == LIGHTS + VACUUM
+
+
+def test_the_realtime_client_speaks(http_url: str, tmp_path: Path):
+    spoken, padded = tmp_path / "speech.wav", tmp_path / "padded.wav"
+    texts = ("Turn off the lights in the bedroom please.", "Start the vacuum cleaner in the living room.")
+    found = run_client(SCRIPT.with_name("realtime_speaking.py"), http_url, str(spoken), *texts)
+    assert found == {"error": False, "voices": {"en-US": {"voices": ["heart"]}}}
+    samples, rate = soundfile.read(spoken, dtype="int16")
+    soundfile.write(padded, np.concatenate([samples, np.zeros(rate, np.int16)]), rate)
+    heard = run_client(SCRIPT.with_name("realtime.py"), http_url, str(padded))
+    assert words(heard["text"]) == LIGHTS + VACUUM

@@ -34,6 +34,8 @@ class OpenAiApi:
             Route(f"{PATH}/client_secrets", realtime.make_secret, methods=["POST"]),
             Route(f"{PATH}/sessions", realtime.make_session, methods=["POST"]),
             Route(f"{PATH}/transcription_sessions", realtime.make_session, methods=["POST"]),
+            Route(f"{PATH}/synthesis_sessions", realtime.make_synthesis_session, methods=["POST"]),
+            Route("/v1/audio/list_voices", realtime.list_voices),
             Route("/v1/models", models.list),
             Route("/v1/models/{name:path}", models.one),
         )

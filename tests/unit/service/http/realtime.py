@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Event = dict[str, Any]
 
+VAD = {"type": "server_vad", "silence_duration_ms": 300}
+
 
 class Realtime:
     """One session."""

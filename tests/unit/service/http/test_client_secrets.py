@@ -13,15 +13,9 @@ from service.security.authentication import Authenticator, UnauthenticatedError
 from service.security.client_secrets import MAX_OF_PRINCIPAL, ClientSecrets, TooManySecretsError
 from service.security.principal import Principal, acting_for
 from service.telemetry.call_observer import CallObserver
+from tests.unit.service.http.port import OneToken
 from tests.unit.service.http.realtime import connected
 from tests.unit.service.http.running import Openai, client
-
-
-class OneToken:
-    """Knows one token."""
-
-    def find(self, token: str) -> tuple[Principal | None, str]:
-        return (Principal("kiosk", "token"), "") if token == "good" else (None, "the token is unknown")
 
 
 class Clock:

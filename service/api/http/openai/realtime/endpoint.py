@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from starlette.responses import JSONResponse
-from starlette.websockets import WebSocketDisconnect
 
 from pipelines.errors import ErrorKind, InvalidInputError, ReportedError
+from pipelines.speech.synthesis import LANGUAGE, VOICES
 from service.api.http.caller_check import headers_of
 from service.api.http.openai.bodies import json_body
 from service.api.http.openai.names import check_conversation_model
@@ -25,6 +25,7 @@ from service.api.http.openai.realtime.session_form import (
     to_beta,
 )
 from service.api.http.openai.realtime.settings import to_settings
+from service.api.http.openai.realtime.synthesis import INTENT, SynthesisSession, default_synthesis
 from service.api.http.problems import report
 from service.security.client_secrets import DEFAULT_SECONDS, MAX_SECONDS, MIN_SECONDS, PREFIX
 
@@ -81,7 +82,10 @@ class RealtimeEndpoint:
             is_beta = "realtime=v1" in headers.get("openai-beta", "")
             sender = EventSender(websocket.send_text, is_beta=is_beta)
             try:
-                await RealtimeSession(host, sender, lambda: _receive(websocket), session).run()
+                if websocket.query_params.get("intent") == INTENT:
+                    await SynthesisSession(host, sender, lambda: _receive_text(websocket)).run()
+                else:
+                    await RealtimeSession(host, sender, lambda: _receive(websocket), session).run()
                 await websocket.close(1000)
             except ReportedError as error:
                 await sender.error(error)
@@ -116,6 +120,19 @@ class RealtimeEndpoint:
             found |= {"input_audio_params": {"sample_rate_hz": 16_000, "num_channels": 1}, "recognition_config": {}}
         return JSONResponse({**found, "client_secret": {"value": value, "expires_at": int(secret.expires)}})
 
+    async def make_synthesis_session(self, _: Request) -> Response:
+        """Tells how a session begins in which texts are spoken, with a secret for it: for NVIDIA's client."""
+        self._host.admission.check()
+        session = default_session(REALTIME, new_id("sess"))
+        value, secret = self._host.client_secrets.make(DEFAULT_SECONDS, session)
+        return JSONResponse(
+            {**default_synthesis(), "client_secret": {"value": value, "expires_at": int(secret.expires)}}
+        )
+
+    async def list_voices(self, _: Request) -> Response:
+        """Lists the voices by language, for NVIDIA's client."""
+        return JSONResponse({LANGUAGE: {"voices": list(VOICES)}})
+
     def _first_session(self, websocket: WebSocket, headers: dict[str, str]) -> Session:
         """Returns how a session begins: as its secret says, or as is usual."""
         query = websocket.query_params
@@ -138,15 +155,22 @@ async def _receive(websocket: WebSocket) -> ClientEvent | None:
     Raises:
         BadEventError: the message is none.
     """
-    try:
-        message = await websocket.receive()
-    except WebSocketDisconnect:
-        return None
+    text = await _receive_text(websocket)
+    return None if text is None else read_event(text)
+
+
+async def _receive_text(websocket: WebSocket) -> str | None:
+    """Returns the next message; None when the client is gone.
+
+    Raises:
+        BadEventError: the message is binary.
+    """
+    message = await websocket.receive()
     if message["type"] == "websocket.disconnect":
         return None
-    text = message.get("text")
+    text: str | None = message.get("text")
     if text is None:
         raise BadEventError("body", "INVALID_JSON", "binary messages are not taken: send events as text")
     # Many small events in a row must not keep other callers waiting.
     await asyncio.sleep(0)
-    return read_event(text)
+    return text

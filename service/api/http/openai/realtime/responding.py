@@ -96,9 +96,9 @@ class Responder:
     async def begin(self, response: Response, reply: Reply, config: ConversationConfig) -> None:
         """Tells a reply, or lets it wait for the one that is spoken."""
         response.reply = reply
+        is_spoken = response.modality == "audio" and bool(reply.speech_text)
         text = reply.speech_text
-        is_spoken = response.modality == "audio" and bool(text)
-        if not text:
+        if response.modality == "text" and not text:
             text = answer_in_words(StageRequest(reply.transcript, config, reply.results, None))
         kind = "output_audio" if is_spoken else "output_text"
         extension = MessageToDict(to_reply(reply, self._now()), preserving_proto_field_name=True)
@@ -134,6 +134,12 @@ class Responder:
             by_speech = interrupted.reason is InterruptionReason.SPEECH
             await self._close("cancelled", "turn_detected" if by_speech else "client_cancelled")
 
+    async def fail(self, turn: int, error: dict[str, Any]) -> None:
+        """Ends the response of a turn whose speech failed."""
+        response = self.active
+        if response is not None and response.reply is not None and response.reply.turn == turn and self._is_spoken:
+            await self._close("failed", error=error)
+
     async def end_all(self) -> None:
         """Ends what is told: no audio follows."""
         while self.active is not None:
@@ -164,7 +170,7 @@ class Responder:
         if not self._is_spoken:
             await self._close("completed")
 
-    async def _close(self, status: str, reason: str | None = None) -> None:
+    async def _close(self, status: str, reason: str | None = None, error: dict[str, Any] | None = None) -> None:
         response = self.active
         assert response is not None
         item = response.item
@@ -180,7 +186,8 @@ class Responder:
         send = self._sender.send
         await send("response.output_item.done", response_id=response.id, output_index=0, item=item.as_json())
         await send("conversation.item.done", previous_item_id=None, item=item.as_json())
-        await send("response.done", response=self._as_json(response, status, reason))
+        details = {"type": status, "reason": reason} if reason else {"type": status, "error": error} if error else None
+        await send("response.done", response=self._as_json(response, status, details))
         self.active = None
         if self._waiting:
             await self._open(self._waiting.popleft())
@@ -199,7 +206,7 @@ class Responder:
     def _part(self, text: str) -> dict[str, Any]:
         return {"type": "audio", "transcript": text} if self._is_spoken else {"type": "text", "text": text}
 
-    def _as_json(self, response: Response, status: str, reason: str | None = None) -> dict[str, Any]:
+    def _as_json(self, response: Response, status: str, details: dict[str, Any] | None = None) -> dict[str, Any]:
         assert response.item is not None
         is_over = status != "in_progress"
         modalities = [response.modality]
@@ -207,7 +214,7 @@ class Responder:
             "object": "realtime.response",
             "id": response.id,
             "status": status,
-            "status_details": {"type": status, "reason": reason} if reason else None,
+            "status_details": details,
             "output": [response.item.as_json()] if is_over else [],
             "conversation_id": self._conversation_id,
             "output_modalities": modalities,

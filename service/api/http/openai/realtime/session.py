@@ -217,6 +217,7 @@ class RealtimeSession:
         if is_transcription:
             self._is_nvidias = is_nvidias(event.session)
             shown = {**event.session, **self._shown()} if self._is_nvidias else self._shown()
+            shown.pop("client_secret", None)
             await self._sender.send("transcription_session.updated", session=shown)
         else:
             await self._sender.send("session.updated", session=self._shown())

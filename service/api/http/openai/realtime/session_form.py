@@ -75,8 +75,8 @@ def merged(session: Session, changes: Session) -> Session:
     found = copy.deepcopy(session)
     normal = _normalized(changes)
     kind = normal.get("type")
-    if kind not in {None, found["type"]}:
-        if kind not in {REALTIME, TRANSCRIPTION}:
+    if kind is not None and kind != found["type"]:
+        if kind not in (REALTIME, TRANSCRIPTION):
             message = "the type of the session is unknown: choose realtime or transcription"
             raise InvalidInputError("session.type", "INVALID_VALUE", message)
         found = default_session(kind, found["id"])
@@ -96,7 +96,7 @@ def to_beta(session: Session) -> Session:
         "turn_detection": sound["turn_detection"],
         "include": session["include"],
     }
-    if spoken is not None:
+    if session["type"] == REALTIME and spoken is not None:
         found |= {
             "model": session["model"],
             "modalities": ["text", "audio"] if "audio" in session["output_modalities"] else ["text"],

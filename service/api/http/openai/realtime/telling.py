@@ -214,8 +214,10 @@ class Teller:
                 await self._answer_if_asked()
         elif notice.code is messages.NoticeCode.STAGE_FAILED:
             error = self.held().last_failure or ModelError(notice.message)
-            await self.listener.failed(notice.turn, problem_of(error).openai_error())
+            told = problem_of(error).openai_error()
+            await self.listener.failed(notice.turn, told)
             await self._sender.error(error)
+            await self.responder.fail(notice.turn, told)
 
     async def tell_last(self) -> None:
         """Tells NVIDIA's client that nothing follows, with all that was said."""
