@@ -63,7 +63,7 @@ ROUNDS ?= 3
 SEED ?= 1
 
 .PHONY: faults
-faults: setup-train ## rounds of every fault while callers talk (about 6 minutes a round; ROUNDS, SEED), judged, as a table
+faults: setup-train ## rounds of every fault while callers talk (about 5 minutes a round; ROUNDS, SEED), judged, as a table
 	$(BIN)/python -m tests.faults.harness --rounds $(ROUNDS) --seed $(SEED)
 
 .PHONY: test-packages

@@ -32,6 +32,9 @@ _INVALID = {
 }
 _DENIED = {grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED}
 _TOO_LARGE = "MESSAGE_TOO_LARGE"
+# What grpc.aio itself says, in place of how the call has ended, if a write fails because the connection was lost
+# (https://github.com/grpc/grpc/issues/36066).
+_WRITE_FAILED = "Internal error from Core"
 # The server gave up on the call for a reason that passes: it shut down, or lost a race.
 _PASSING = {grpc.StatusCode.ABORTED, grpc.StatusCode.CANCELLED}
 
@@ -65,10 +68,14 @@ def error_from_rpc(error: grpc.aio.AioRpcError, target: str) -> VivavoceError:
     if code is grpc.StatusCode.UNAVAILABLE:
         if details.reason:  # The server itself says that it cannot serve now; otherwise gRPC's text is of no use.
             return ServerUnavailable(message, reason=details.reason, retry_after_seconds=details.retry_after_seconds)
-        return ServerUnavailable(
-            f"The connection to {target} was lost; check that the server still runs and try again."
-        )
+        return _connection_lost(target)
+    if code is grpc.StatusCode.INTERNAL and message == _WRITE_FAILED and not details.reason:
+        return _connection_lost(target)
     return _server_error(code, message or f"The server at {target} ended the call with {code.name}.", details)
+
+
+def _connection_lost(target: str) -> ServerUnavailable:
+    return ServerUnavailable(f"The connection to {target} was lost; check that the server still runs and try again.")
 
 
 def _server_error(code: grpc.StatusCode, message: str, details: _Details) -> ServerError:

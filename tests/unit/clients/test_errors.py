@@ -145,6 +145,20 @@ async def test_the_servers_status_survives_writes_that_fail(service: FakeService
                 pass
 
 
+async def test_a_write_that_fails_in_a_lost_connection_tells_that_the_connection_was_lost(
+    service: FakeService, client: vivavoce.Client
+) -> None:
+    """gRPC's own words where its status comes too late, which a connection that is reset at a bad moment shows."""
+    service.script = refusing(grpc.StatusCode.INTERNAL, "Internal error from Core")
+    with pytest.raises(vivavoce.ServerUnavailable, match=r"^The connection to .* was lost") as caught:
+        await _converse(client)
+    assert caught.value.retryable
+
+    service.script = refusing(grpc.StatusCode.INTERNAL, "Internal error from Core", error_info("OURS"))
+    with pytest.raises(vivavoce.ServerFailed):
+        await _converse(client)
+
+
 async def test_the_reason_of_somebody_else_is_not_ours(service: FakeService, client: vivavoce.Client) -> None:
     details = error_info("API_DISABLED", domain="googleapis.com")
     service.script = refusing(grpc.StatusCode.INTERNAL, "No.", details)
