@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 RATE_HZ = 16_000
 CHUNK = RATE_HZ // 10
 STOP_WINDOW_MS = 608
-"""Silence that ends an utterance over every door where words are compared: the rule that Riva's streams have."""
+"""Silence that ends an utterance over every door where words are compared."""
 
 _PCM = vivavoce.AudioFormat(vivavoce.Encoding.LINEAR_PCM, RATE_HZ)
 _RATE = {"type": "audio/pcm", "rate": RATE_HZ}
@@ -183,6 +183,7 @@ async def over_riva(service: Service, samples: Samples, is_live: bool) -> Heard:
         language_code="en-US",
         enable_automatic_punctuation=True,
         verbatim_transcripts=True,
+        endpointing_config=riva_asr_pb2.EndpointingConfig(stop_history=STOP_WINDOW_MS),
     )
 
     async def requests() -> AsyncIterator[riva_asr_pb2.StreamingRecognizeRequest]:

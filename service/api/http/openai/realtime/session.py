@@ -88,15 +88,24 @@ class RealtimeSession:
             self._teller.close()
 
     async def _next(self) -> events.ClientEvent | None:
+        """Waits for the next event outside of a conversation; None when the client is gone.
+
+        Raises:
+            IdleStreamError: none came for too long.
+        """
+        try:
+            async with asyncio.timeout(self._host.limits.idle_seconds):
+                return await self._readable()
+        except TimeoutError:
+            raise IdleStreamError from None
+
+    async def _readable(self) -> events.ClientEvent | None:
         """Waits for the next event that can be read; None when the client is gone."""
         while True:
             try:
-                async with asyncio.timeout(self._host.limits.idle_seconds):
-                    return await self._receive()
+                return await self._receive()
             except events.BadEventError as error:
                 await self._sender.error(error, error.event_id)
-            except TimeoutError:
-                raise IdleStreamError from None
 
     async def _converse(self, first: events.ClientEvent) -> None:
         """Holds one conversation, until the client is gone or wants another kind of it."""
@@ -120,7 +129,7 @@ class RealtimeSession:
         """Yields events for the present conversation."""
         yield first
         while not self._reopens and not self._is_over:
-            event = await self._next()
+            event = await self._readable()
             if event is None:
                 # Nobody is there whom the rest could be told.
                 self._teller.held().finish()
