@@ -15,7 +15,17 @@ SUITES = {"python:3.11-slim-bookworm": "bookworm"}
 """Debian's releases that stand for base images: they have the same Python, though not the same build of it."""
 _PACKAGES = "ca-certificates,python3,python3-venv,python3-dev,libpython3.11,tzdata,netbase"
 _FROM_THIS_MACHINE = ("/etc/resolv.conf", "/etc/hosts", "/etc/ssl/certs/ca-certificates.crt")
-_PASSED_ON = ("PIP_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
+_PASSED_ON = (
+    "PIP_",
+    "UV_",
+    "SSL_CERT_FILE",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+)
 
 
 def call(*command: str | Path) -> None:
