@@ -22,11 +22,11 @@ CODE = "model.py"
 CONFIG = "config.pbtxt"
 VERSION = "1"
 """Folder of a model's only version."""
-_PASSED_OVER = "__pycache__"
+COMPILED = "__pycache__"
+"""Python may run what is compiled here in place of the file beside it: it is passed over, and never linked."""
 _DATA = frozenset({".bin", ".data", ".json", ".npz", ".onnx", ".safetensors", ".txt"})
 _MARKERS = frozenset({".gitkeep", "built"})
 _CURE = "take it out, or serve with --engine-code if you trust who made the engine"
-
 
 _log = logging.getLogger(__name__)
 
@@ -75,6 +75,12 @@ class EngineCode:
         own = folder / VERSION / CODE
         return own.exists() and own.read_bytes() != self.file(own).read_bytes()
 
+    def links_singly(self, folder: Path) -> bool:
+        """Returns whether not all files of a model may be where it is run, so that each is linked by itself."""
+        if self.repository is None:
+            return False
+        return (folder / VERSION / COMPILED).exists() or self.replaces(folder)
+
     def file(self, own: Path) -> Path:
         """Returns the ``model.py`` that is run where a model of an engine directory has ``own``."""
         return own if self.repository is None else self.repository / own.parent.parent.name / VERSION / CODE
@@ -99,7 +105,7 @@ def _files(folder: Path) -> Iterator[Path]:
             raise EngineCodeError(f"{current} leads back to a folder above it: take it out")
         seen.add(real)
         for path in sorted(current.iterdir()):
-            if path.name == _PASSED_OVER:
+            if path.name == COMPILED:
                 continue
             if path.is_dir():
                 waiting.append(path)

@@ -17,7 +17,16 @@ from pipelines.errors import InvalidInputError, RolloutRefusedError
 from pipelines.models.shipped import SHIPPED
 from pipelines.models.triton import BadConfigError, renamed, steps, tensors
 from pipelines.models.versions.smoke_file import read_smoke
-from service.triton.engine_code import ANY_CODE, CODE, CONFIG, VERSION, EngineCode, EngineCodeError, log_replaced
+from service.triton.engine_code import (
+    ANY_CODE,
+    CODE,
+    COMPILED,
+    CONFIG,
+    VERSION,
+    EngineCode,
+    EngineCodeError,
+    log_replaced,
+)
 from service.triton.repository import SOURCE
 from service.triton.settings import Settings, SettingsError
 
@@ -237,7 +246,7 @@ def _copy(folder: Path, target: Path) -> None:
     """Copies what is in a folder, and where links lead to; ends with the first file that will not be copied."""
     target.mkdir()
     for path in folder.iterdir():
-        if path.name in {CONFIG, "__pycache__"}:
+        if path.name in {CONFIG, COMPILED}:
             continue
         if path.is_dir():
             _copy(path, target / path.name)

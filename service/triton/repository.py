@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pipelines.models.contracts import engine_name
 from pipelines.models.shipped import SHIPPED
 from pipelines.models.triton import BadConfigError, renamed, steps
-from service.triton.engine_code import ANY_CODE, CODE, CONFIG, VERSION, EngineCode, log_replaced
+from service.triton.engine_code import ANY_CODE, CODE, COMPILED, CONFIG, VERSION, EngineCode, log_replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ def composed(
     """
     models = overlaid(default, engines, registry)
     changed = _changed(models, settings) if settings else {}
-    others = {folder: code for folder in models.values() if folder.parent != default.resolve()}
+    others = {folder for folder in models.values() if folder.parent != default.resolve()}
     for folder in others:
         _check_code(folder, code)
     with tempfile.TemporaryDirectory(prefix="vivavoce-models-", dir=within) as directory:
@@ -69,8 +69,8 @@ def composed(
                 config = renamed(_read_config(folder / CONFIG), partial(engine_name, variant=variant))
                 link_with_config(folder, Path(directory, engine_name(name, variant)), config, code)
         for name, folder in models.items():
-            rules = others.get(folder, ANY_CODE)
-            if name in changed or rules.replaces(folder):
+            rules = code if folder in others else ANY_CODE
+            if name in changed or rules.links_singly(folder):
                 config = changed.get(name) or _read_config(folder / CONFIG)
                 link_with_config(folder, Path(directory, name), config, rules)
             else:
@@ -143,17 +143,20 @@ def link_with_config(folder: Path, target: Path, config: str, code: EngineCode =
         code: decides which ``model.py`` is run.
     """
     target.mkdir()
-    replaced = code.replaces(folder)
+    singly = code.links_singly(folder)
     for path in folder.iterdir():
-        if path.name != CONFIG and not (replaced and path.name == VERSION):
+        if path.name != CONFIG and not (singly and path.name == VERSION):
             (target / path.name).symlink_to(path)
     (target / CONFIG).write_text(config, encoding="utf-8")
     # Triton wants a version's folder of an ensemble too, though nothing stands in it.
     (target / VERSION).mkdir(exist_ok=True)
-    if replaced:
+    if code.replaces(folder):
         log_replaced(folder)
+    if singly:
         (target / SOURCE).symlink_to(folder, target_is_directory=True)
         for path in (folder / VERSION).iterdir():
+            if path.name == COMPILED:
+                continue
             (target / VERSION / path.name).symlink_to(code.file(path) if path.name == CODE else path)
 
 

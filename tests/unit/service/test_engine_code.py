@@ -128,6 +128,17 @@ def test_the_shipped_code_is_run_in_place_of_another(engine: Path, caplog: pytes
     assert "intent_slot_bert/1/model.py is not run" in line
 
 
+def test_what_is_compiled_beside_the_same_code_is_not_where_it_is_run(engine: Path, caplog: pytest.LogCaptureFixture):
+    # Python runs a compiled file whose header says that it need not be compared (PEP 552).
+    add("1/__pycache__/model.cpython-311.pyc")(engine)
+    with composed(SHIPPED, (engine,), code=DATA_ONLY) as repository:
+        version = repository / "intent_slot_bert" / "1"
+        assert {path.name for path in version.iterdir()} == {"model.py", "model.onnx"}
+        assert not version.is_symlink()
+        assert not version.parent.is_symlink()
+    assert not caplog.messages
+
+
 def test_so_it_is_for_variants(engine: Path):
     change_code(engine)
     with composed(SHIPPED, (), variants={"bar": engine}, code=DATA_ONLY) as repository:
