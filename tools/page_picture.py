@@ -5,7 +5,6 @@ Starts a service of its own, and Chromium with recordings of the demonstration a
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -16,7 +15,7 @@ import soxr
 from playwright.sync_api import expect, sync_playwright
 
 from demo.manifest import FOLDER, utterances
-from service.processes.child_process import SERVE, listening
+from service.processes.child_process import SERVE, http_url_of, listening
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "page.png"
 
@@ -39,10 +38,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         log, microphone = Path(folder, "log"), Path(folder, "microphone.wav")
         soundfile.write(microphone, _speech(), _RATE_HZ, subtype="PCM_16")
-        with listening([*SERVE, "--max-conversations", "8", "--http-port", "0", "--no-admin"], log):
-            found = re.search(r"HTTP and WebSockets: (\S+)", log.read_text(encoding="utf-8"))
-            assert found is not None
-            _take(chromium, found[1], microphone)
+        arguments = [*SERVE, "--max-conversations", "8", "--http-port", "0", "--no-admin"]
+        with listening(arguments, log) as (process, _):
+            _take(chromium, http_url_of(process), microphone)
 
 
 def _speech() -> np.ndarray[tuple[int], np.dtype[np.float32]]:

@@ -17,7 +17,7 @@ import soundfile
 import soxr
 
 from benchmarks.doors.clients import CONVERSATIONS, DOORS, RATE_HZ, Service
-from service.processes.child_process import SERVE, listening
+from service.processes.child_process import SERVE, http_url_of, listening
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
@@ -54,8 +54,7 @@ def measure(
     with tempfile.TemporaryDirectory() as logs:
         arguments = [*SERVE, "--http-port", "0", "--max-conversations", "64"]
         with listening(arguments, Path(logs) / "log.txt") as (process, address):
-            assert process.stdout is not None
-            url = process.stdout.readline().removeprefix("HTTP on ").strip()
+            url = http_url_of(process)
             return asyncio.run(_measure(address, url, process.pid, recordings, (live, speakers, seconds), say))
 
 

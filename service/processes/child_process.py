@@ -25,6 +25,7 @@ STOP_SECONDS = 60.0
 """More than a service takes that drains and then ends its Triton."""
 
 _READY = "listening on "
+_HTTP = "HTTP on "
 _LOOK_SECONDS = 0.02
 _LOG_CHARACTERS = 4_000
 
@@ -86,6 +87,12 @@ def _looks(process: subprocess.Popen[str], seconds: float) -> Iterator[str | Non
         if ended:
             return
         yield None
+
+
+def http_url_of(process: subprocess.Popen[str]) -> str:
+    """Returns the URL of the HTTP port of a service that has said where it listens; it says that next."""
+    assert process.stdout is not None
+    return process.stdout.readline().removeprefix(_HTTP).strip()
 
 
 def ask_to_stop(process: subprocess.Popen[str], patience: float = STOP_SECONDS) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from service.processes.child_process import listening
+from service.processes.child_process import http_url_of, listening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +74,7 @@ def service(triton_address: str, tmp_path_factory: pytest.TempPathFactory) -> It
     ports = ["--port", "0", "--http-port", "0"]
     arguments = ["-m", "vivavoce", "serve", *ports, "--triton", triton_address, "--max-conversations", "64"]
     with listening(arguments, log) as (process, address):
-        yield Service(address, process.stdout.readline().removeprefix("HTTP on ").strip())
+        yield Service(address, http_url_of(process))
 
 
 @pytest.fixture(scope="session")

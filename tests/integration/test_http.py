@@ -18,7 +18,7 @@ import soundfile
 
 import vivavoce
 from demo.manifest import FOLDER, utterances
-from service.processes.child_process import listening
+from service.processes.child_process import http_url_of, listening
 from tests.certificates import Authority
 from tests.integration.realtime_client import exchange, is_done, is_transcribed, pcm_of, speak
 from tests.integrations.recordings import LIGHTS, words
@@ -148,7 +148,7 @@ async def test_an_hour_takes_no_more_memory_than_a_minute(triton_address: str, t
 
     arguments = ["-m", "vivavoce", "serve", "--port", "0", "--http-port", "0", "--triton", triton_address]
     with listening([*arguments, "--max-conversations", "4"], tmp_path / "log.txt") as (process, _):
-        url = process.stdout.readline().removeprefix("HTTP on ").strip()
+        url = http_url_of(process)
         memory = psutil.Process(process.pid).memory_info
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=300)) as session:
             before, most = memory().rss, 0
@@ -174,7 +174,7 @@ def test_a_locked_service_is_opened_by_tokens_and_secrets_alone(
     arguments = ["-m", "vivavoce", "serve", "--port", "0", "--http-port", "0", *locks, "--triton", triton_address]
     log = tmp_path / "log.txt"
     with listening([*arguments, "--max-conversations", "4"], log) as (process, _):
-        url = process.stdout.readline().removeprefix("HTTP on ").strip()
+        url = http_url_of(process)
         assert url.startswith("https://")
         curl = ["curl", "-sS", "--cacert", str(authority.path), "-o", "/dev/null", "-w", "%{http_code}"]
         form = ["-F", f"file=@{RECORDINGS / 'lights.flac'}", f"{url}/v1/audio/transcriptions"]
@@ -192,7 +192,7 @@ def test_a_locked_service_is_opened_by_tokens_and_secrets_alone(
 async def test_a_shutdown_lets_the_turn_end_and_tells_why(triton_address: str, tmp_path: Path):
     arguments = ["-m", "vivavoce", "serve", "--port", "0", "--http-port", "0", "--triton", triton_address]
     with listening([*arguments, "--max-conversations", "4"], tmp_path / "log.txt") as (process, _):
-        url = process.stdout.readline().removeprefix("HTTP on ").strip()
+        url = http_url_of(process)
         async with (
             openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
             client.realtime.connect(model="gpt-realtime") as connection,

@@ -17,7 +17,7 @@ import soxr
 from playwright.sync_api import expect, sync_playwright
 
 from demo.manifest import FOLDER, utterances
-from service.processes.child_process import SERVE, listening
+from service.processes.child_process import SERVE, http_url_of, listening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,10 +36,8 @@ needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromi
 def url(triton_address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     log = tmp_path_factory.mktemp("page") / "log.txt"
     arguments = [*SERVE, "--triton", triton_address, "--max-conversations", "8", "--http-port", "0", "--no-admin"]
-    with listening(arguments, log):
-        found = re.search(r"HTTP and WebSockets: (\S+)", log.read_text())
-        assert found is not None
-        yield found[1]
+    with listening(arguments, log) as (process, _):
+        yield http_url_of(process)
 
 
 def recorded(name: str) -> np.ndarray:

@@ -50,8 +50,13 @@ def decoded(data: bytes | str, kind: type[_T]) -> _T:
     try:
         return msgspec.json.decode(data, type=kind, strict=False)
     except msgspec.ValidationError as error:
-        sentence, _, place = str(error).partition(" - at `$")
-        field = place.strip("`.") or "body"
-        raise InvalidInputError(field, "BAD_VALUE", f"{sentence.replace('`', '')}, in {field}") from error
+        field, sentence = complaint(error)
+        raise InvalidInputError(field, "BAD_VALUE", f"{sentence}, in {field}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInputError("body", "NO_JSON", "this is no JSON: send an object") from error
+
+
+def complaint(error: msgspec.ValidationError) -> tuple[str, str]:
+    """Returns the field of a body or message that does not say what it must, and what is wrong with it."""
+    sentence, _, place = str(error).partition(" - at `$")
+    return place.strip("`.") or "body", sentence.replace("`", "")

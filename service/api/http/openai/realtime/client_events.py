@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from pipelines.errors import InvalidInputError
+from service.api.http.openai.bodies import complaint
 
 MAX_EVENT_ID_CHARACTERS = 512
 _MAX_SHOWN = 60
@@ -156,6 +157,5 @@ def _invalid(text: str, error: msgspec.ValidationError) -> BadEventError:
         wrong = f"there is no event of the type {kind[:_MAX_SHOWN]!r}" if isinstance(kind, str) else "it has no type"
         message = f"{wrong}: send one of {', '.join(map(str, known))}"
         return BadEventError("type", "UNKNOWN_EVENT", message, event_id)
-    sentence, _, place = str(error).partition(" - at `$")
-    field = place.strip("`.") or "body"
-    return BadEventError(field, "INVALID_VALUE", f"{sentence.replace('`', '')}, in {field} of {kind}", event_id)
+    field, sentence = complaint(error)
+    return BadEventError(field, "INVALID_VALUE", f"{sentence}, in {field} of {kind}", event_id)

@@ -17,6 +17,7 @@ from pipelines.models.synthesis_port import SPEECH_RATE_HZ
 from pipelines.speech.lexicon import Lexicon
 from pipelines.speech.script import MAX_TEXT_CHARACTERS, sentences_of_text
 from pipelines.speech.synthesis import LANGUAGE, VOICES, Speech
+from service.api.http.openai.bodies import complaint
 from service.api.http.openai.names import check_language, voice_of
 from service.api.http.openai.realtime.sending import new_id
 from service.api.riva.tts.settings import to_voice
@@ -171,8 +172,7 @@ def _read(message: str) -> _Event:
     try:
         return msgspec.json.decode(message, type=_Event)
     except msgspec.ValidationError as error:
-        sentence, _, place = str(error).partition(" - at `$")
-        field = place.strip("`.") or "body"
-        raise InvalidInputError(field, "INVALID_VALUE", f"{sentence.replace('`', '')}, in {field}") from error
+        field, sentence = complaint(error)
+        raise InvalidInputError(field, "INVALID_VALUE", f"{sentence}, in {field}") from error
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError) as error:
         raise InvalidInputError("body", "INVALID_JSON", "this is no JSON: send one event a message") from error
