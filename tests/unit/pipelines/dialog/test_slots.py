@@ -138,7 +138,7 @@ def test_date_and_time_of_one_expression(caller: Caller):
 
 def test_text_slot_takes_any_words(caller: Caller):
     caller.say("book for tomorrow at five pm", "book")
-    assert caller.say("Ada Lovelace.") == "tomorrow at five pm, Ada Lovelace?"
+    assert caller.say("Ada Lovelace.") == "Tomorrow at five pm, Ada Lovelace?"
     assert caller.slots["name"] == "Ada Lovelace"
 
 

@@ -37,7 +37,7 @@ def test_values_like_a_text():
     [
         ("One {a} {b}[ with {c}].", {"a": "x", "b": "y", "c": "z"}, "One x y with z."),
         ("One {a} {b}[ with {c}].", {"a": "x", "b": "y"}, "One x y."),
-        ("{a}[ {b} and {c}]", {"a": "x", "b": "y"}, "x"),
+        ("{a}[ {b} and {c}]", {"a": "x", "b": "y"}, "X"),
         ("{a}", {}, ""),
         ("Say {a}", {"a": "{b} [c]", "b": "no"}, "Say {b} [c]"),
     ],
