@@ -64,7 +64,7 @@ class DialogSession:
         agent: by which it is held.
         clock: time in seconds, which never goes back.
         state: what was committed.
-        greeting: what the agent says first; "" for nothing.
+        greeting: what the agent says first; "" for nothing, and where the session goes on in another stream.
     """
 
     agent: Agent

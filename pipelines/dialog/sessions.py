@@ -89,6 +89,7 @@ class DialogSessions:
         try:
             yield kept.session
         finally:
+            kept.session.greeting = ""
             kept.idle_since = self._clock()
             # The order is that of the last use.
             self._kept[key] = self._kept.pop(key)
