@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from pipelines.dialog.agent.agent import Agent
+
+_MARK = re.compile(r"\[([^\[\]]+)\]\([^()]+\)")
+"""Slot that a sentence marks for training: ``fly to [Rome](goal)``."""
 
 MIN_LIKENESS = 0.6
 """Least likeness of a text and a sentence, 0 to 1, of one intent."""
@@ -62,7 +66,7 @@ class ExampleUnderstanding:
         return sum(self._weights.get(feature, self._unknown) for feature in features)
 
     def _features(self, text: str) -> frozenset[str]:
-        words = words_of(text)
+        words = words_of(_MARK.sub(r"\1", text))
         mentions = [
             (mention, f"<{name}>") for name, values in self._agent.values.items() for mention in values.find(words)
         ]
