@@ -62,7 +62,7 @@ def test_only_what_is_trained_on_is_named(agent: Path):
         ("sentences/order.txt", "# none\n", r"order.txt holds no sentences: write one a line"),
         ("values/size.txt", "# none\n", r"size.txt holds no values: write one a line"),
         ("sentences/order.txt", "to Rome\n", r"order.txt, sentence 1: 'rome' may be goal or origin: mark it"),
-        ("sentences/order.txt", "to [Oslo](goal)\n", r"order.txt, sentence 1: 'Oslo' is no value of goal in values/goal.txt"),
+        ("sentences/order.txt", "to [Oslo](goal)\n", r"sentence 1: 'Oslo' is no value of goal in values/goal\.txt"),
     ],
 )
 def test_what_is_wrong_is_named(agent: Path, name: str, text: str, message: str):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import pytest
 
 import demo
 import pipelines.dialog.agent
+import vivavoce
 from pipelines.dialog.agent.problems import AgentError
 from pipelines.dialog.sessions import DialogSessions
 from pipelines.models.ports import IntentPrediction
@@ -126,3 +128,21 @@ def test_agents_of_a_service():
         read_dialogs((TEMPLATE, TEMPLATE))
     with pytest.raises(AgentError, match="no agent"):
         read_dialogs((TEMPLATE / "values",))
+
+
+async def test_the_sdk_holds_a_dialog(harness: Harness):
+    session = vivavoce.Session("kiosk 9", {"house": "Ada's"})
+    turns = [vivavoce.TypedTurn("a latte please"), vivavoce.TypedTurn("small"), vivavoce.TypedTurn("yes")]
+    async with vivavoce.connect(harness.address) as client:
+        events = [event async for event in client.converse(turns, audio=None, agent="bar", session=session)]
+    assert [event.greeting for event in events if isinstance(event, vivavoce.Started)] == ["Hello."]
+    dialogs = [event.dialog for event in events if isinstance(event, vivavoce.Reply)]
+    assert dialogs[0].asked == "size"
+    assert dialogs[1].confirming
+    assert [one.slots["size"] for one in dialogs[2].fulfilments] == ["small"]
+    assert dialogs[2].parameters == {"house": "Ada's"}
+
+
+def test_the_sdk_without_asyncio_names_agent_and_session():
+    parameters = inspect.signature(vivavoce.sync.Client.converse).parameters
+    assert {"agent", "session"} <= parameters.keys()
