@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import shutil
+import sys
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -42,6 +44,43 @@ def check(folder: Path) -> None:
         count = f"{len(problems)} problems" if len(problems) > 1 else "one problem"
         raise click.ClickException(f"The agent in {folder} has {count}.")
     click.echo(f"The agent in {folder} is in order.")
+
+
+@agent.command()
+@click.argument("folder", metavar="DIR", type=_FOLDER)
+def chat(folder: Path) -> None:
+    """Talk to the agent in DIR: one line of the input is one turn.
+
+    Turns are understood by the sentences of the agent: no model and no server is needed.
+    """
+    with extra("serve", "Talking to agents"):
+        from pipelines.dialog.agent.folder import read_agent  # noqa: PLC0415 - needs the extra
+        from pipelines.dialog.agent.problems import AgentError  # noqa: PLC0415
+        from pipelines.dialog.by_example import ExampleUnderstanding  # noqa: PLC0415
+        from pipelines.dialog.session import DialogSession  # noqa: PLC0415
+    try:
+        held = read_agent(folder)
+    except AgentError as error:
+        raise click.ClickException(f"The agent in {folder} cannot be used: {error}") from error
+    understand, session = ExampleUnderstanding(held), DialogSession(held)
+    session.begin()
+    _tell(session.greeting)
+    for line in sys.stdin:
+        if not line.strip():
+            continue
+        turn = session.commit(session.preview(line.strip(), understand(line, dt.datetime.now().astimezone())))
+        for fulfilment in turn.fulfilled:
+            slots = ", ".join(f"{name} = {value}" for name, value in fulfilment.slots.items())
+            click.echo(f"[{fulfilment.name}: {slots}]")
+        _tell(turn.text)
+        if turn.ends:
+            return
+
+
+def _tell(text: str) -> None:
+    """Writes what the agent says, without what a terminal would obey."""
+    if text:
+        click.echo("".join(character if character.isprintable() else " " for character in text))
 
 
 @agent.command()

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 import vivavoce
 from vivavoce._dialog import add_dialog, dialog_message, dialog_of
 from vivavoce._responses import event_from_response
+from vivavoce.cli import run
 from vivavoce.testing._messages import response_of
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.unit.clients.fake_service import FakeService
 
 DIALOG = vivavoce.Dialog(
     intent="order",
@@ -96,3 +104,14 @@ def test_a_greeting():
     assert event_from_response(response_of(started)) == started
     assert started.to_dict() == {"event": "started", "conversation_id": "c1", "greeting": "Hello."}
     assert "greeting" not in vivavoce.Started("c1").to_dict()
+
+
+def test_the_command_names_agent_and_session(service: FakeService, recording: Path):
+    arguments = ["converse", str(recording), "--server", service.address, "--no-realtime", "--json"]
+    assert run([*arguments, "--agent", "bar", "--session", "kiosk 7"]) == 0
+    config = service.received[0].config
+    assert (config.agent, config.session.id) == ("bar", "kiosk 7")
+    service.received.clear()
+    assert run(arguments) == 0
+    config = service.received[0].config
+    assert (config.agent, config.HasField("session")) == ("", False)

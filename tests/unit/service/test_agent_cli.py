@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+import demo
 from service.agent_cli import agent
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def run(*arguments: object) -> Result:
@@ -68,3 +66,33 @@ def test_no_script_of_that_name(folder: Path):
     tested = run("test", "--only", "nothing of the kind", folder)
     assert tested.exit_code == 1
     assert "has no such script: write one, or change --only." in tested.output
+
+
+def test_chat_holds_a_dialog(folder: Path):
+    said = "I want to book a table\n\ntomorrow\nfour\nyes\ngoodbye\nnever read\n"
+    held = CliRunner().invoke(agent, ["chat", str(folder)], input=said)
+    assert held.exit_code == 0
+    assert held.output.splitlines() == [
+        "Hello! I book tables. What can I do for you?",
+        "For which day?",
+        "For how many people?",
+        "A table inside for four, tomorrow. Is that right?",
+        "Your table is booked.",
+        "Goodbye.",
+    ]
+
+
+def test_chat_tells_what_is_to_be_carried_out():
+    coffee_bar = Path(demo.__file__).parent / "agents/coffee_bar"
+    held = CliRunner().invoke(agent, ["chat", str(coffee_bar)], input="a large latte please\nyes\n")
+    assert sorted(held.output.splitlines()[2].strip("[]").removeprefix("order: ").split(", ")) == [
+        "coffeeDrink = latte",
+        "count = 1",
+        "size = large",
+    ]
+
+
+def test_chat_with_no_agent(tmp_path: Path):
+    held = run("chat", tmp_path)
+    assert held.exit_code == 1
+    assert "cannot be used" in held.output
