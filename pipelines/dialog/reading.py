@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.dialog.agent.form import CLOSED, TEXT
 from pipelines.dialog.agent.value_list import words_of
+from pipelines.dialog.control_words import assent_of
 from pipelines.dialog.state import Filled
 from pipelines.text.values import ValueKind
 
@@ -282,7 +283,8 @@ def _answer(
         if len(liked) == 1:
             return Filled(liked[0], liked[0]), ()
         return None, liked if len(liked) <= MAX_CHOICES else ()
-    if slot.type == TEXT and event.text.strip():
+    is_assent = assent_of(rest) is not None and len(rest) == 1
+    if slot.type == TEXT and event.text.strip() and not is_assent:
         said = event.text.strip().rstrip(".!?").strip() or event.text.strip()
         return Filled(said, said), ()
     if slot.type == ValueKind.NUMBER.value and any(word.text == "one" for word in rest):

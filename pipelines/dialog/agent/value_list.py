@@ -75,6 +75,10 @@ class ValueList:
     def _max_words(self) -> int:
         return max(map(len, self._spoken))
 
+    @cached_property
+    def _parts(self) -> dict[str, frozenset[str]]:
+        return {value: frozenset(word.text for word in words_of(value)) for value in self.values}
+
     def find(self, words: tuple[Word, ...]) -> tuple[Mention, ...]:
         """Finds all mentions of values, of those that overlap the longest."""
         found: list[Mention] = []
@@ -97,7 +101,7 @@ class ValueList:
     def like(self, words: tuple[Word, ...]) -> tuple[str, ...]:
         """Returns the values that have a word of a text in them which tells them from others."""
         said = {word.text for word in words}
-        shares = {value: len(said & {word.text for word in words_of(value)}) for value in self.values}
+        shares = {value: len(said & parts) for value, parts in self._parts.items()}
         best = max(shares.values())
         liked = tuple(value for value, share in shares.items() if share == best)
         return liked if best and len(liked) < len(self.values) else ()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from pipelines.dialog import events
 from pipelines.dialog.agent.agent import Agent
+from pipelines.dialog.agent.form import AgentForm
+from pipelines.dialog.agent.value_list import ValueList
 from tests.unit.pipelines.dialog.agents import Caller
 
 
@@ -125,9 +129,6 @@ def test_value_of_two_slots_goes_to_the_one_asked_for():
 
 
 def trains(form: dict[str, object]) -> Agent:
-    from pipelines.dialog.agent.form import AgentForm  # noqa: PLC0415
-    from pipelines.dialog.agent.value_list import ValueList  # noqa: PLC0415
-
     return Agent(AgentForm.model_validate(form), {"city": ValueList(("Rome", "Oslo"), {})})
 
 
@@ -140,6 +141,33 @@ def test_text_slot_takes_any_words(caller: Caller):
     caller.say("book for tomorrow at five pm", "book")
     assert caller.say("Ada Lovelace.") == "Tomorrow at five pm, Ada Lovelace?"
     assert caller.slots["name"] == "Ada Lovelace"
+
+
+@pytest.mark.parametrize("said", ["no", "Yes.", "okay"])
+def test_yes_and_no_are_no_text(caller: Caller, said: str):
+    caller.say("book for tomorrow at five pm", "book")
+    assert caller.say(said) == "Sorry? Which name?"
+
+
+def test_a_list_of_two_thousand_values_costs_little():
+    values = ValueList(tuple(f"street number {number}" for number in range(2_000)), {})
+    form = {
+        "name": "taxi",
+        "intents": {
+            "ride": {
+                "slots": {"street": {"type": "closed", "required": True, "prompt": "Where?", "retries": 10}},
+                "response": "To {street}.",
+            }
+        },
+    }
+    caller = Caller(Agent(AgentForm.model_validate(form), {"street": values}))
+    caller.say("a taxi", "ride")
+    caller.say("nowhere")
+    began = time.process_time()
+    for _ in range(5):
+        caller.say("some words about it which are not on any list " * 5)
+    assert time.process_time() - began < 0.5
+    assert caller.say("street number 1999 please") == "To street number 1999."
 
 
 def test_sensitive_values_are_marked_and_not_shown(caller: Caller):
