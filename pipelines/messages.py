@@ -6,11 +6,12 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from pipelines.stages.registry import NLU, QA, SPEECH
+from pipelines.stages.registry import DIALOG, NLU, QA, SPEECH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pipelines.dialog.session import DialogTurn
     from pipelines.models.ports import Alternative, TimedWord, Timing
     from pipelines.stages.answering import Answer, AnswerSearch
     from pipelines.stages.registry import StageOutput
@@ -187,9 +188,14 @@ class Reply:
 
     @property
     def speech_text(self) -> str:
-        """What is spoken of the reply; "" where nothing is."""
+        """What is spoken of the reply, or what an agent says to it; "" where nothing is said."""
         spoken = cast("SpokenText | None", self.results.get(SPEECH))
-        return spoken.text if spoken else ""
+        return spoken.text if spoken else self.dialog.text if self.dialog else ""
+
+    @property
+    def dialog(self) -> DialogTurn | None:
+        """What the turn did to the dialog; None: every turn stands alone, or that stage did not finish."""
+        return cast("DialogTurn | None", self.results.get(DIALOG))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from grpc_health.v1 import health
 
+from pipelines.dialog.agent.problems import AgentError
 from pipelines.load.calibration import measure
 from pipelines.load.utilization import Utilization
 from pipelines.load.workload import Workload
@@ -34,6 +35,7 @@ from service.security.authentication import authenticator
 from service.security.tls import server_credentials
 from service.security.watched_file import UnusableFileError
 from service.served_models import served_models
+from service.sessions.dialogs import read_dialogs
 from service.sessions.host import SessionHost
 from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations
@@ -66,6 +68,7 @@ MAX_CONVERSATIONS = 512
 """Conversations at a time on whatever machine, however little is said in them."""
 
 _CANNOT_GO_ON = (
+    AgentError,
     UnusableFileError,
     EngineCodeError,
     TritonGaveUpError,
@@ -186,6 +189,7 @@ async def serving(
             engines=lists.engines,
             speculates=config.speculation,
             typed_observer=TurnObservers(telemetry.turn_observers),
+            dialogs=read_dialogs(config.agents),
         )
         apis = [make_api(host) for make_api in lists.apis]
         handlers = {name: handler for api in apis for name, handler in api.handlers.items()}

@@ -52,6 +52,7 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         model_repository: models for a Triton of our own; None for the shipped ones.
         engines: engine directories whose models take the places of those of the repository.
         variants: engine directories that are served beside the others, by the name that callers choose them by.
+        agents: folders of agents, of which callers choose one by its name; see docs/agents.md.
         engine_code: whether engine directories may bring code of their own, which is run as the service's user.
         confine: whether Triton is left with the files and rights that it needs; see :mod:`service.triton.confined`.
         model_memory_mib: most memory of its own that each of Triton's processes may have, in MiB; None for as much as
@@ -89,6 +90,7 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     model_repository: Path | None = None
     engines: tuple[Path, ...] = ()
     variants: dict[str, Path] = {}
+    agents: tuple[Path, ...] = ()
     engine_code: bool = False
     confine: bool = True
     model_memory_mib: Annotated[int, Meta(ge=_LEAST_MEMORY_MIB)] | None = None
@@ -182,7 +184,7 @@ def _beside(folder: Path, value: object) -> object:
 
 def _split(key: str, text: str) -> object:
     """Makes of text what the key takes: a list of paths, or a level in capitals."""
-    if key == "engines":
+    if key in {"engines", "agents"}:
         return text.split(os.pathsep)
     if key == "http_origins":
         return text.split()

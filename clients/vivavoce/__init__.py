@@ -39,6 +39,7 @@ from vivavoce._config import (
     TypedTurn,
 )
 from vivavoce._conversation import Conversation
+from vivavoce._dialog import Dialog, DialogEnd, Fulfilment, Session
 from vivavoce._errors import (
     AccessDenied,
     Incompatible,
@@ -91,6 +92,8 @@ __all__ = [
     "Client",
     "Conversation",
     "ConversationUpdate",
+    "Dialog",
+    "DialogEnd",
     "Document",
     "Encoding",
     "EndOfUtterance",
@@ -98,6 +101,7 @@ __all__ = [
     "Endpointing",
     "EndpointingMode",
     "Event",
+    "Fulfilment",
     "GoingAway",
     "GoingAwayReason",
     "Incompatible",
@@ -130,6 +134,7 @@ __all__ = [
     "ServerError",
     "ServerFailed",
     "ServerUnavailable",
+    "Session",
     "Slot",
     "SpeakerUnavailable",
     "SpeechBegan",

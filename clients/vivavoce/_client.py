@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from vivavoce._dialog import Session
     from vivavoce._reply import Reply
     from vivavoce._spoken import Interruption, ReplyVoice
 
@@ -121,6 +122,8 @@ class Client:
         ignore_engine_hints: bool = False,
         reply_audio: ReplyVoice | None = None,
         interruption: Interruption | None = None,
+        agent: str = "",
+        session: Session | None = None,
     ) -> Conversation:
         """Holds a conversation: `async for event in client.converse(...)`.
 
@@ -152,6 +155,8 @@ class Client:
             ignore_engine_hints: Whether recognition does without the phrase hints that the engine for intents brings.
             reply_audio: How replies are spoken; None: they are not. The audio comes as `ReplyAudio`.
             interruption: What interrupts a spoken reply; None leaves it to the server.
+            agent: Name of the agent that holds the dialog, where the server has some; "": every turn stands alone.
+            session: What the dialog is part of; None: it ends with the conversation.
 
         Returns:
             The events, as they arrive.
@@ -176,6 +181,8 @@ class Client:
             ignore_engine_hints=ignore_engine_hints,
             reply_audio=reply_audio,
             interruption=interruption,
+            agent=agent,
+            session=session,
         )
         stop_window_seconds = None if endpointing is None else endpointing.stop_window_seconds
         if stop_window_seconds is None:

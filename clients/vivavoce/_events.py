@@ -62,10 +62,13 @@ class Started:
 
     conversation_id: str
     """Names the conversation in the server's logs."""
+    greeting: str = ""
+    """What the agent says first, which is not spoken; "" for nothing."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the event as a line of the command's `--json` has it."""
-        return {"event": "started", "conversation_id": self.conversation_id}
+        told = {"event": "started", "conversation_id": self.conversation_id}
+        return told | ({"greeting": self.greeting} if self.greeting else {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ from vivavoce._understood_dict import slot_dict, understood
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from vivavoce._dialog import Dialog
+
 
 class ReplyStatus(Enum):
     """Whether a reply is whole."""
@@ -157,7 +159,9 @@ class Reply:
     values: tuple[Value, ...] = ()
     """The dates, times, durations, amounts and numbers of the utterance, in the order of the text."""
     speech_text: str = ""
-    """What is spoken of the reply, if `reply_audio` asked for speech; "" where nothing is."""
+    """What is spoken of the reply, if `reply_audio` asked for speech, or what an agent says; "" where nothing is."""
+    dialog: Dialog | None = None
+    """What the turn did to the dialog; None without an agent, and where it was not understood inside the budget."""
     turn_latency_seconds: float | None = None
     """From the moment in which this side sent the last sound of speech, or the typed turn, to the arrival of the reply:
     what a person waits. None where that moment is not known. Where speech ends is the server's finding."""
@@ -182,7 +186,8 @@ class Reply:
             told["client_ms"] = _milliseconds(self.client_latency_seconds)
         if self.request_id:
             told["request_id"] = self.request_id
-        return told | understood(self) | ({"speech_text": self.speech_text} if self.speech_text else {})
+        told |= understood(self) | ({"speech_text": self.speech_text} if self.speech_text else {})
+        return told | ({"dialog": self.dialog.to_dict()} if self.dialog else {})
 
 
 def _answer_dict(answer: Answer) -> dict[str, Any]:

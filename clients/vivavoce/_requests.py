@@ -31,6 +31,7 @@ from vivavoce._config import (
     PhraseHints,
     TypedTurn,
 )
+from vivavoce._dialog import add_dialog
 from vivavoce._errors import InvalidRequest
 from vivavoce._refusing import refusing
 from vivavoce._spoken_requests import add_interruption, add_reply_audio
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from vivavoce._dialog import Session
     from vivavoce._spoken import Interruption, ReplyVoice
 
 AudioChunk: TypeAlias = bytes | bytearray | memoryview | NDArray[np.floating[Any]] | NDArray[np.int16]
@@ -74,6 +76,8 @@ def conversation_config(  # noqa: PLR0913 - one keyword for each field of the co
     ignore_engine_hints: bool = False,
     reply_audio: ReplyVoice | None = None,
     interruption: Interruption | None = None,
+    agent: str = "",
+    session: Session | None = None,
 ) -> pb.ConversationConfig:
     """Makes the first message of a conversation.
 
@@ -94,6 +98,7 @@ def conversation_config(  # noqa: PLR0913 - one keyword for each field of the co
     config.ignore_engine_hints = ignore_engine_hints
     add_reply_audio(config, reply_audio)
     add_interruption(config, interruption)
+    add_dialog(config, agent, session)
     _add_understanding(config, "config.", max_intents, time_zone, current_time)
     if audio is not None:
         with refusing("config.audio"):

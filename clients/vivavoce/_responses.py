@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from vivavoce._dialog import dialog_of
 from vivavoce._events import (
     Alternative,
     EndReason,
@@ -57,11 +58,12 @@ def reply_event(reply: reply_pb2.Reply) -> Reply:
         readings=tuple(Reading(_intent(r.intent), tuple(map(_slot, r.slots)), r.start, r.end) for r in reply.readings),
         values=tuple(map(_value, reply.values)),
         speech_text=reply.speech_text,
+        dialog=dialog_of(reply.dialog) if reply.HasField("dialog") else None,
     )
 
 
 def _started(started: pb.Started) -> Started:
-    return Started(started.conversation_id)
+    return Started(started.conversation_id, started.greeting)
 
 
 def _speech_began(began: pb.SpeechBegan) -> SpeechBegan:

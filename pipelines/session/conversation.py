@@ -15,6 +15,7 @@ from pipelines.messages import AwayReason, GoingAway, Reply, SpeechBegan, Transc
 from pipelines.recognition.phrase_hints import with_engine_hints
 from pipelines.recognition.segments import Segments
 from pipelines.session.config import ConversationConfig
+from pipelines.session.dialog_turns import as_told
 from pipelines.session.hearing import Hearing
 from pipelines.session.intake import Intake
 from pipelines.session.judging import PauseJudge
@@ -270,7 +271,7 @@ class Conversation:
     def _emit(self, message: Message) -> None:
         if isinstance(message, Reply):
             self._timers.cancel(message.turn)
-            message = dataclasses.replace(message, model_versions=self._models.versions(message.turn))
+            message = as_told(message, self._config.dialog, self._models.versions(message.turn))
         elif isinstance(message, SpeechBegan):
             self._hearing.speech_began()
         if isinstance(message, Reply) or (isinstance(message, Transcript) and message.is_final):

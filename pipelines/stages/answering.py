@@ -100,6 +100,7 @@ class Answering:
 
     name: ClassVar[str] = QA
     after: ClassVar[tuple[str, ...]] = ()
+    behind: ClassVar[tuple[str, ...]] = ()
     of_no_text: ClassVar[AnswerSearch] = AnswerSearch()
 
     def wanted(self, config: ConversationConfig) -> bool:

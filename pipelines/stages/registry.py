@@ -20,6 +20,7 @@ ASR = "asr"
 
 NLU = "nlu"
 QA = "qa"
+DIALOG = "dialog"
 SPEECH = "speech"
 
 
@@ -38,7 +39,7 @@ class StageRequest:
     Attributes:
         text: text of the turn, never empty.
         config: config of the conversation.
-        inputs: results of the stages in :attr:`Stage.after`, by name.
+        inputs: results of the stages in :attr:`Stage.after` and :attr:`Stage.behind`, by name.
         due: deadline on the running loop's clock, in seconds; None: no deadline is known.
     """
 
@@ -58,6 +59,10 @@ class Stage(Protocol):
     @property
     def after(self) -> tuple[str, ...]:
         """Names of the stages whose results it needs. Without them it does not run."""
+
+    @property
+    def behind(self) -> tuple[str, ...]:
+        """Names of the stages that it waits for where a conversation wants them, and else does without."""
 
     @property
     def of_no_text(self) -> StageOutput | None:
@@ -84,7 +89,7 @@ class PlannedStage:
 
     Attributes:
         name: see :class:`Stage`.
-        after: see :class:`Stage`.
+        after: names of the stages whose results it needs.
         of_no_text: see :class:`Stage`.
     """
 
@@ -108,7 +113,7 @@ class StageRegistry:
         for stage in stages:
             if stage.name in {*self._stages, ASR}:
                 raise ValueError(f"two stages are called {stage.name!r}: rename one")
-            unknown = [name for name in stage.after if name not in self._stages]
+            unknown = [name for name in (*stage.after, *stage.behind) if name not in self._stages]
             if unknown:
                 raise ValueError(f"stage {stage.name!r} needs {unknown[0]!r}: register that one before it")
             self._stages[stage.name] = stage
@@ -124,5 +129,6 @@ class StageRegistry:
         planned: dict[str, PlannedStage] = {}
         for stage in self:
             if stage.wanted(config) and all(name in planned for name in stage.after):
-                planned[stage.name] = PlannedStage(stage.name, tuple(stage.after), stage.of_no_text)
+                after = (*stage.after, *(name for name in stage.behind if name in planned))
+                planned[stage.name] = PlannedStage(stage.name, after, stage.of_no_text)
         return tuple(planned.values())

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, ClassVar
 from pipelines.errors import InvalidInputError
 from pipelines.speech.script import sentences_of_text
 from pipelines.speech.wording import answer_in_words
-from pipelines.stages.registry import NLU, QA, SPEECH
+from pipelines.stages.registry import DIALOG, NLU, QA, SPEECH
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from pipelines.dialog.session import DialogTurn
     from pipelines.models.ports import Timing, TurnModels
     from pipelines.session.config import ConversationConfig
     from pipelines.speech.wording import Wording
@@ -40,7 +41,8 @@ class Speaking:
     """
 
     name: ClassVar[str] = SPEECH
-    after: ClassVar[tuple[str, ...]] = (NLU, QA)
+    after: ClassVar[tuple[str, ...]] = (NLU,)
+    behind: ClassVar[tuple[str, ...]] = (QA, DIALOG)
     of_no_text: ClassVar[SpokenText] = SpokenText()
 
     def __init__(self, wording: Wording = answer_in_words) -> None:
@@ -48,7 +50,7 @@ class Speaking:
 
     def wanted(self, config: ConversationConfig) -> bool:
         """See ``pipelines.stages.registry.Stage``."""
-        return config.reply_voice is not None
+        return config.reply_voice is not None and (bool(config.documents) or config.dialog is not None)
 
     async def run(
         self,
@@ -57,7 +59,8 @@ class Speaking:
     ) -> AsyncIterator[SpokenText]:
         """See ``pipelines.stages.registry.Stage``."""
         assert request.config.reply_voice is not None
-        text = self._wording(request)
+        turn: DialogTurn | None = request.inputs.get(DIALOG)
+        text = self._wording(request) if turn is None else turn.text
         try:
             sentences_of_text(text, request.config.reply_voice.lexicon)
         except InvalidInputError:

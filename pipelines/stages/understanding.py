@@ -118,6 +118,7 @@ class UnderstandingStage:
 
     name: ClassVar[str] = NLU
     after: ClassVar[tuple[str, ...]] = ()
+    behind: ClassVar[tuple[str, ...]] = ()
     of_no_text: ClassVar[Understanding] = Understanding()
 
     def wanted(self, config: ConversationConfig) -> bool:  # noqa: ARG002 - every conversation has intents

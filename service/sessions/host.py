@@ -11,6 +11,7 @@ from pipelines.session.conversation import Conversation
 from pipelines.stages.shipped import SHIPPED_STAGES
 from service.admission.admission import RecordingMemory
 from service.security.client_secrets import ClientSecrets
+from service.sessions.dialogs import Dialogs
 from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations
 
@@ -43,6 +44,7 @@ class SessionHost:
         speculates: whether replies are worked out during the trailing silence.
         typed_observer: hears of typed turns outside of conversations.
         client_secrets: short-lived secrets that callers have made.
+        dialogs: the agents, and the sessions of their dialogs.
     """
 
     models: Models
@@ -56,6 +58,7 @@ class SessionHost:
     speculates: bool = True
     typed_observer: TurnObserver | None = None
     client_secrets: ClientSecrets = field(default_factory=ClientSecrets)
+    dialogs: Dialogs = field(default_factory=Dialogs)
 
     @property
     def workload(self) -> Workload:

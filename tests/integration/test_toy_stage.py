@@ -95,6 +95,7 @@ class ShoutStage:
 
     name: ClassVar[str] = "shouting"
     after: ClassVar[tuple[str, ...]] = (NLU,)
+    behind: ClassVar[tuple[str, ...]] = ()
     of_no_text: ClassVar[None] = None
     shouted: ClassVar[list[str]] = []
 

@@ -28,6 +28,7 @@ _OWN = {
     "wyoming": "vivavoce.cli.wyoming:wyoming",
 }
 _EXTRAS_OF_SERVER = {
+    "agent": "serve",
     "bench": "serve,bench",
     "eval": "serve,eval",
     "import": "train",

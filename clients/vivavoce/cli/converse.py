@@ -15,6 +15,7 @@ from vivavoce.cli.connection import Connection, server_option
 from vivavoce.cli.extras import extra
 from vivavoce.cli.options import (
     FileToWrite,
+    agent_options,
     budget_option,
     context_options,
     engine_hints_option,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 @variant_option
 @engine_hints_option
 @understanding_options
+@agent_options
 @click.option(
     "--speech-out",
     metavar="FILE",
@@ -78,6 +80,8 @@ def converse(
     no_engine_hints: bool,
     intents: int,
     time_zone: str,
+    agent: str,
+    session: str,
     speech_out: Path | None,
     voice: str,
     as_json: bool,
@@ -114,6 +118,8 @@ def converse(
                     max_intents=intents,
                     time_zone=time_zone,
                     ignore_engine_hints=no_engine_hints,
+                    agent=agent,
+                    session=vivavoce.Session(session) if session else None,
                     reply_audio=None if sound is None else vivavoce.ReplyVoice(sound.format, voice),
                 )
                 await show_conversation(conversation, view, str(recording.path), sound.hear if sound else None)

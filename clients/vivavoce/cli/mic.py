@@ -17,6 +17,7 @@ from vivavoce.cli.connection import Connection, server_option
 from vivavoce.cli.converse import show_conversation
 from vivavoce.cli.extras import extra
 from vivavoce.cli.options import (
+    agent_options,
     budget_option,
     context_options,
     engine_hints_option,
@@ -52,6 +53,7 @@ _REPORT_SECONDS = 0.2
 @variant_option
 @engine_hints_option
 @understanding_options
+@agent_options
 @click.option(
     "--speak",
     is_flag=True,
@@ -79,6 +81,8 @@ def mic(
     no_engine_hints: bool,
     intents: int,
     time_zone: str,
+    agent: str,
+    session: str,
     speak: bool,
     voice: str,
     as_json: bool,
@@ -112,6 +116,8 @@ def mic(
                     max_intents=intents,
                     time_zone=time_zone,
                     ignore_engine_hints=no_engine_hints,
+                    agent=agent,
+                    session=vivavoce.Session(session) if session else None,
                     reconnect_seconds=_RECONNECT_SECONDS,
                     reply_audio=None if speaker is None else vivavoce.ReplyVoice(speaker.format, voice),
                 )

@@ -107,6 +107,20 @@ def understanding_options(command: _C) -> _C:
     return intents(zone(command))
 
 
+def agent_options(command: _C) -> _C:
+    """Adds `--agent` and `--session`."""
+    agent = click.option(
+        "--agent", metavar="NAME", default="", help="Hold a dialog by this agent of the server.  [default: none]"
+    )
+    session = click.option(
+        "--session",
+        metavar="ID",
+        default="",
+        help="Go on with the dialog of this id, of your choice, or begin it.  [default: it ends with the conversation]",
+    )
+    return agent(session(command))
+
+
 def voice_option(command: _C) -> _C:
     """Adds `--voice`."""
     return click.option(

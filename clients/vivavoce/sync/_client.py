@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from vivavoce._client import Client as AsyncClient
+    from vivavoce._dialog import Session
     from vivavoce._events import Event
     from vivavoce._reply import Reply
     from vivavoce._requests import Utterable
@@ -174,6 +175,8 @@ class Client:
         ignore_engine_hints: bool = False,
         reply_audio: ReplyVoice | None = None,
         interruption: Interruption | None = None,
+        agent: str = "",
+        session: Session | None = None,
     ) -> Conversation:
         """Begins a conversation: `for event in client.converse(...)`.
 
@@ -184,14 +187,13 @@ class Client:
             audio: Format of the audio; None when only typed turns are sent.
             interim_results, endpointing, documents, phrase_hints, reply_budget_seconds, max_alternatives,
                 reconnect_seconds, variants, max_intents, time_zone, current_time, ignore_engine_hints, reply_audio,
-                interruption: As `vivavoce.Client.converse` takes them.
+                interruption, agent, session: As `vivavoce.Client.converse` takes them.
 
         Returns:
             The conversation, which has begun.
 
         Raises:
-            InvalidRequest: A value cannot be sent. What the server refuses, and chunks that are no audio, are raised
-                in the iteration.
+            InvalidRequest: A value cannot be sent. What the server refuses is raised in the iteration.
             TypeError: An argument has another type.
         """
         if audio_chunks is not None:
@@ -216,6 +218,8 @@ class Client:
                 ignore_engine_hints=ignore_engine_hints,
                 reply_audio=reply_audio,
                 interruption=interruption,
+                agent=agent,
+                session=session,
             )
             exchange.begin(conversation)
             self._exchanges = {one for one in self._exchanges if not one.ended} | {exchange}

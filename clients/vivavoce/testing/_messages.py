@@ -9,6 +9,7 @@ from google.protobuf import any_pb2, duration_pb2
 from google.rpc import error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
+from vivavoce._dialog import dialog_message
 from vivavoce._errors import (
     AccessDenied,
     Incompatible,
@@ -55,7 +56,8 @@ def response_of(event: Event) -> pb.ConverseResponse:
     """
     match event:
         case Started():
-            response = pb.ConverseResponse(started=pb.Started(conversation_id=event.conversation_id))
+            started = pb.Started(conversation_id=event.conversation_id, greeting=event.greeting)
+            response = pb.ConverseResponse(started=started)
         case SpeechBegan():
             began = pb.SpeechBegan(turn=event.turn, start=duration(event.start_seconds))
             response = pb.ConverseResponse(speech_began=began)
@@ -104,6 +106,7 @@ def reply_of(reply: Reply) -> reply_pb2.Reply:
         model_versions=reply.model_versions,
         request_id=reply.request_id,
         speech_text=reply.speech_text,
+        dialog=dialog_message(reply.dialog) if reply.dialog else None,
     )
     for slot in reply.slots:
         message.slots.add(name=slot.name, value=slot.value, text=slot.text, start=slot.start, end=slot.end)

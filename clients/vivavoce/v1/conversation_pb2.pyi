@@ -144,7 +144,7 @@ class PhraseHintsList(_message.Message):
     def __init__(self, groups: _Optional[_Iterable[_Union[PhraseHints, _Mapping]]] = ...) -> None: ...
 
 class ConversationConfig(_message.Message):
-    __slots__ = ("audio", "language_code", "interim_results", "endpointing", "documents", "phrase_hints", "reply_budget", "max_alternatives", "variants", "reply_audio", "interruption", "max_intents", "time_zone", "current_time", "ignore_engine_hints")
+    __slots__ = ("audio", "language_code", "interim_results", "endpointing", "documents", "phrase_hints", "reply_budget", "max_alternatives", "variants", "reply_audio", "interruption", "agent", "session", "max_intents", "time_zone", "current_time", "ignore_engine_hints")
     class VariantsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -163,6 +163,8 @@ class ConversationConfig(_message.Message):
     VARIANTS_FIELD_NUMBER: _ClassVar[int]
     REPLY_AUDIO_FIELD_NUMBER: _ClassVar[int]
     INTERRUPTION_FIELD_NUMBER: _ClassVar[int]
+    AGENT_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
     MAX_INTENTS_FIELD_NUMBER: _ClassVar[int]
     TIME_ZONE_FIELD_NUMBER: _ClassVar[int]
     CURRENT_TIME_FIELD_NUMBER: _ClassVar[int]
@@ -178,11 +180,28 @@ class ConversationConfig(_message.Message):
     variants: _containers.ScalarMap[str, str]
     reply_audio: ReplyAudioConfig
     interruption: InterruptionConfig
+    agent: str
+    session: SessionConfig
     max_intents: int
     time_zone: str
     current_time: _timestamp_pb2.Timestamp
     ignore_engine_hints: bool
-    def __init__(self, audio: _Optional[_Union[AudioConfig, _Mapping]] = ..., language_code: _Optional[str] = ..., interim_results: _Optional[bool] = ..., endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Iterable[_Union[_reply_pb2.Document, _Mapping]]] = ..., phrase_hints: _Optional[_Iterable[_Union[PhraseHints, _Mapping]]] = ..., reply_budget: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_alternatives: _Optional[int] = ..., variants: _Optional[_Mapping[str, str]] = ..., reply_audio: _Optional[_Union[ReplyAudioConfig, _Mapping]] = ..., interruption: _Optional[_Union[InterruptionConfig, _Mapping]] = ..., max_intents: _Optional[int] = ..., time_zone: _Optional[str] = ..., current_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ignore_engine_hints: _Optional[bool] = ...) -> None: ...
+    def __init__(self, audio: _Optional[_Union[AudioConfig, _Mapping]] = ..., language_code: _Optional[str] = ..., interim_results: _Optional[bool] = ..., endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Iterable[_Union[_reply_pb2.Document, _Mapping]]] = ..., phrase_hints: _Optional[_Iterable[_Union[PhraseHints, _Mapping]]] = ..., reply_budget: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_alternatives: _Optional[int] = ..., variants: _Optional[_Mapping[str, str]] = ..., reply_audio: _Optional[_Union[ReplyAudioConfig, _Mapping]] = ..., interruption: _Optional[_Union[InterruptionConfig, _Mapping]] = ..., agent: _Optional[str] = ..., session: _Optional[_Union[SessionConfig, _Mapping]] = ..., max_intents: _Optional[int] = ..., time_zone: _Optional[str] = ..., current_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ignore_engine_hints: _Optional[bool] = ...) -> None: ...
+
+class SessionConfig(_message.Message):
+    __slots__ = ("id", "parameters")
+    class ParametersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    ID_FIELD_NUMBER: _ClassVar[int]
+    PARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    parameters: _containers.ScalarMap[str, str]
+    def __init__(self, id: _Optional[str] = ..., parameters: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class AudioConfig(_message.Message):
     __slots__ = ("encoding", "sample_rate_hz", "channel_count")
@@ -251,10 +270,12 @@ class ConverseResponse(_message.Message):
     def __init__(self, started: _Optional[_Union[Started, _Mapping]] = ..., speech_began: _Optional[_Union[SpeechBegan, _Mapping]] = ..., transcript: _Optional[_Union[Transcript, _Mapping]] = ..., speech_ended: _Optional[_Union[SpeechEnded, _Mapping]] = ..., reply: _Optional[_Union[_reply_pb2.Reply, _Mapping]] = ..., notice: _Optional[_Union[Notice, _Mapping]] = ..., going_away: _Optional[_Union[GoingAway, _Mapping]] = ..., speech_paused: _Optional[_Union[SpeechPaused, _Mapping]] = ..., speech_resumed: _Optional[_Union[SpeechResumed, _Mapping]] = ..., reply_audio: _Optional[_Union[ReplyAudio, _Mapping]] = ..., interrupted: _Optional[_Union[Interrupted, _Mapping]] = ...) -> None: ...
 
 class Started(_message.Message):
-    __slots__ = ("conversation_id",)
+    __slots__ = ("conversation_id", "greeting")
     CONVERSATION_ID_FIELD_NUMBER: _ClassVar[int]
+    GREETING_FIELD_NUMBER: _ClassVar[int]
     conversation_id: str
-    def __init__(self, conversation_id: _Optional[str] = ...) -> None: ...
+    greeting: str
+    def __init__(self, conversation_id: _Optional[str] = ..., greeting: _Optional[str] = ...) -> None: ...
 
 class SpeechBegan(_message.Message):
     __slots__ = ("turn", "start")

@@ -10,6 +10,12 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class DialogEnd(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    DIALOG_END_UNSPECIFIED: _ClassVar[DialogEnd]
+    DIALOG_END_DONE: _ClassVar[DialogEnd]
+    DIALOG_END_HAND_OVER: _ClassVar[DialogEnd]
+
 class ReplyStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     REPLY_STATUS_UNSPECIFIED: _ClassVar[ReplyStatus]
@@ -45,6 +51,9 @@ class Stage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     STAGE_ASR: _ClassVar[Stage]
     STAGE_NLU: _ClassVar[Stage]
     STAGE_QA: _ClassVar[Stage]
+DIALOG_END_UNSPECIFIED: DialogEnd
+DIALOG_END_DONE: DialogEnd
+DIALOG_END_HAND_OVER: DialogEnd
 REPLY_STATUS_UNSPECIFIED: ReplyStatus
 REPLY_STATUS_COMPLETE: ReplyStatus
 REPLY_STATUS_PARTIAL: ReplyStatus
@@ -71,7 +80,7 @@ STAGE_NLU: Stage
 STAGE_QA: Stage
 
 class Reply(_message.Message):
-    __slots__ = ("turn", "transcript", "intent", "slots", "answer", "status", "overran", "latency", "speculated", "model_versions", "request_id", "overran_stages", "speech_text", "readings", "values")
+    __slots__ = ("turn", "transcript", "intent", "slots", "answer", "status", "overran", "latency", "speculated", "model_versions", "request_id", "overran_stages", "speech_text", "readings", "values", "dialog")
     class ModelVersionsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -94,6 +103,7 @@ class Reply(_message.Message):
     SPEECH_TEXT_FIELD_NUMBER: _ClassVar[int]
     READINGS_FIELD_NUMBER: _ClassVar[int]
     VALUES_FIELD_NUMBER: _ClassVar[int]
+    DIALOG_FIELD_NUMBER: _ClassVar[int]
     turn: int
     transcript: str
     intent: Intent
@@ -109,7 +119,59 @@ class Reply(_message.Message):
     speech_text: str
     readings: _containers.RepeatedCompositeFieldContainer[Reading]
     values: _containers.RepeatedCompositeFieldContainer[Value]
-    def __init__(self, turn: _Optional[int] = ..., transcript: _Optional[str] = ..., intent: _Optional[_Union[Intent, _Mapping]] = ..., slots: _Optional[_Iterable[_Union[Slot, _Mapping]]] = ..., answer: _Optional[_Union[Answer, _Mapping]] = ..., status: _Optional[_Union[ReplyStatus, str]] = ..., overran: _Optional[_Iterable[_Union[Stage, str]]] = ..., latency: _Optional[_Union[Latency, _Mapping]] = ..., speculated: _Optional[bool] = ..., model_versions: _Optional[_Mapping[str, int]] = ..., request_id: _Optional[str] = ..., overran_stages: _Optional[_Iterable[str]] = ..., speech_text: _Optional[str] = ..., readings: _Optional[_Iterable[_Union[Reading, _Mapping]]] = ..., values: _Optional[_Iterable[_Union[Value, _Mapping]]] = ...) -> None: ...
+    dialog: Dialog
+    def __init__(self, turn: _Optional[int] = ..., transcript: _Optional[str] = ..., intent: _Optional[_Union[Intent, _Mapping]] = ..., slots: _Optional[_Iterable[_Union[Slot, _Mapping]]] = ..., answer: _Optional[_Union[Answer, _Mapping]] = ..., status: _Optional[_Union[ReplyStatus, str]] = ..., overran: _Optional[_Iterable[_Union[Stage, str]]] = ..., latency: _Optional[_Union[Latency, _Mapping]] = ..., speculated: _Optional[bool] = ..., model_versions: _Optional[_Mapping[str, int]] = ..., request_id: _Optional[str] = ..., overran_stages: _Optional[_Iterable[str]] = ..., speech_text: _Optional[str] = ..., readings: _Optional[_Iterable[_Union[Reading, _Mapping]]] = ..., values: _Optional[_Iterable[_Union[Value, _Mapping]]] = ..., dialog: _Optional[_Union[Dialog, _Mapping]] = ...) -> None: ...
+
+class Dialog(_message.Message):
+    __slots__ = ("intent", "slots", "asked", "confirming", "fulfilments", "end", "parameters")
+    class SlotsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    class ParametersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    INTENT_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    ASKED_FIELD_NUMBER: _ClassVar[int]
+    CONFIRMING_FIELD_NUMBER: _ClassVar[int]
+    FULFILMENTS_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    PARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    intent: str
+    slots: _containers.ScalarMap[str, str]
+    asked: str
+    confirming: bool
+    fulfilments: _containers.RepeatedCompositeFieldContainer[Fulfilment]
+    end: DialogEnd
+    parameters: _containers.ScalarMap[str, str]
+    def __init__(self, intent: _Optional[str] = ..., slots: _Optional[_Mapping[str, str]] = ..., asked: _Optional[str] = ..., confirming: _Optional[bool] = ..., fulfilments: _Optional[_Iterable[_Union[Fulfilment, _Mapping]]] = ..., end: _Optional[_Union[DialogEnd, str]] = ..., parameters: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
+class Fulfilment(_message.Message):
+    __slots__ = ("number", "name", "intent", "slots")
+    class SlotsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    INTENT_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    name: str
+    intent: str
+    slots: _containers.ScalarMap[str, str]
+    def __init__(self, number: _Optional[int] = ..., name: _Optional[str] = ..., intent: _Optional[str] = ..., slots: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class Reading(_message.Message):
     __slots__ = ("intent", "slots", "start", "end")

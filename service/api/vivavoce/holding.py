@@ -55,11 +55,13 @@ async def hold_conversation(host: SessionHost, requests: AsyncIterator[pb.Conver
         turns=dataclasses.replace(config.turns, speculates=host.speculates),
         variants=host.check_variants(first.variants, "config.variants"),
     )
-    with host.admission.conversation():
+    opened = host.dialogs.open(first.agent, first.session.id, first.session.parameters)
+    with host.admission.conversation(), opened as dialog:
         name = secrets.token_hex(6)
-        conversation = host.conversation(config, name=name)
+        conversation = host.conversation(dataclasses.replace(config, dialog=dialog), name=name)
         async with host.open_conversations.holding(conversation):
-            await write(pb.ConverseResponse(started=pb.Started(conversation_id=name)))
+            greeting = dialog.greeting if dialog else ""
+            await write(pb.ConverseResponse(started=pb.Started(conversation_id=name, greeting=greeting)))
             await _hold(conversation, host, requests, write)
 
 

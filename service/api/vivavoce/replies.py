@@ -8,6 +8,7 @@ from google.protobuf import duration_pb2
 
 from pipelines import messages
 from pipelines.stages.registry import ASR, NLU, QA
+from service.api.vivavoce.dialogs import to_dialog
 from service.api.vivavoce.understood import to_intent, to_reading, to_slot, to_value
 from vivavoce.v1 import reply_pb2
 
@@ -48,6 +49,7 @@ def to_reply(reply: messages.Reply, now_seconds: float) -> reply_pb2.Reply:
         request_id=reply.request_id,
         readings=[to_reading(part, reply.transcript) for part in understanding.readings] if understanding else [],
         values=[to_value(value, reply.transcript) for value in understanding.values] if understanding else [],
+        dialog=to_dialog(reply.dialog),
     )
 
 

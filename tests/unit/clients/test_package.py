@@ -30,6 +30,7 @@ EXPORTS = {
     "Transcript", "TypedTurn", "Utterable", "UtteranceKind", "Value", "ValueKind",
     "VivavoceError", "__version__", "connect", "pace", "read_audio",
     "Pronunciation", "SPEECH_AUDIO", "SpeechChunk", "SpokenSentence", "sync",
+    "Dialog", "DialogEnd", "Fulfilment", "Session",
 }  # fmt: skip
 
 

@@ -35,6 +35,7 @@ class NamedStage:
     name: str
     after: tuple[str, ...] = ()
     is_wanted: bool = True
+    behind: tuple[str, ...] = ()
     of_no_text: Output | None = None
 
     def wanted(self, _: ConversationConfig) -> bool:

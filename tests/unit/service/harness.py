@@ -21,6 +21,7 @@ from service.grpc_server.first_messages import FirstMessages
 from service.grpc_server.listening import listen, server_options
 from service.grpc_server.message_gate import MessageGate
 from service.security.authentication import Authenticator
+from service.sessions.dialogs import Dialogs
 from service.sessions.host import SessionHost
 from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations
@@ -109,6 +110,7 @@ class Harness:
         turn_observer: TurnObserver | None = None,
         typed_observer: TurnObserver | None = None,
         utilization: Callable[[], float] | None = None,
+        dialogs: Dialogs | None = None,
     ) -> AsyncIterator[Self]:
         admission = Admission(max_conversations)
         if ready:
@@ -134,6 +136,7 @@ class Harness:
                 harness.memory,
                 speculates=speculates,
                 typed_observer=typed_observer,
+                dialogs=dialogs or Dialogs(),
             )
             for api in (make_api(host) for make_api in SHIPPED_APIS):
                 server.add_generic_rpc_handlers(tuple(api.handlers.values()))

@@ -1,0 +1,42 @@
+"""The dialog stage: what an agent says to a turn. It previews; the session commits the turn with its reply."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from pipelines.speech.wording import sentence_of
+from pipelines.stages.registry import DIALOG, NLU, QA
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from pipelines.dialog.session import DialogTurn
+    from pipelines.models.ports import TurnModels
+    from pipelines.session.config import ConversationConfig
+    from pipelines.stages.answering import AnswerSearch
+    from pipelines.stages.registry import StageRequest
+
+
+class Conversing:
+    """What an agent says; see ``pipelines.stages.registry.Stage``."""
+
+    name: ClassVar[str] = DIALOG
+    after: ClassVar[tuple[str, ...]] = (NLU,)
+    behind: ClassVar[tuple[str, ...]] = (QA,)
+    of_no_text: ClassVar[None] = None
+
+    def wanted(self, config: ConversationConfig) -> bool:
+        """See ``pipelines.stages.registry.Stage``."""
+        return config.dialog is not None
+
+    async def run(
+        self,
+        request: StageRequest,
+        models: TurnModels,  # noqa: ARG002 - a dialog has no model of its own
+    ) -> AsyncIterator[DialogTurn]:
+        """See ``pipelines.stages.registry.Stage``."""
+        assert request.config.dialog is not None
+        search: AnswerSearch | None = request.inputs.get(QA)
+        found = search.answer if search is not None else None
+        answer = sentence_of(found, request.config.documents) if found is not None else ""
+        yield request.config.dialog.preview(request.text, request.inputs[NLU], answer)
