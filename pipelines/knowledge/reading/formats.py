@@ -64,4 +64,4 @@ def read(name: str, data: bytes) -> ParsedDocument:
         raise UnreadableDocumentError("EMPTY", "it holds no text: leave it out")
     if sum(len(block.text) for block in parsed.blocks) > MAX_CHARACTERS:
         raise UnreadableDocumentError("TOO_LONG", f"it has over {MAX_CHARACTERS:,} characters: split the document")
-    return parsed if parsed.title else ParsedDocument(PurePath(name).stem, parsed.blocks)
+    return parsed if parsed.title else ParsedDocument(PurePath(name).stem.replace("_", " "), parsed.blocks)
