@@ -27,7 +27,7 @@ from pipelines.knowledge.store.port import FoundPassage, StoredDocument
 from pipelines.knowledge.store.sqlite import SqliteKnowledge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from modelkit.squad import Question
 
@@ -75,8 +75,9 @@ def main(articles: Path, more: Sequence[Path], passages: int, timed: int, out: P
         build(_written(questions, Path(scratch, "documents")), store, embedder.embed)
         figures = Figures(passages=store.count()[1], questions=len(questions))
         _judge(questions, store, embedder, figures)
-        others = dict.fromkeys(question.context for path in more for question in read_squad(path))
-        _fill(store, embedder, others, passages)
+        others = list(dict.fromkeys(question.context for path in more for question in read_squad(path)))
+        # Where there are not enough paragraphs, their second halves are passages too.
+        _fill(store, embedder, [*others, *(text[len(text) // 2 :] for text in others)], passages)
         _time(questions[:timed], store, embedder, figures)
         store.close()
     for name, value in asdict(figures).items():
@@ -123,10 +124,9 @@ def _rank(question: Question, found: Sequence[FoundPassage]) -> int | None:
     return next((rank for rank, text in enumerate(whole, 1) if any(place in text for place in around)), None)
 
 
-def _fill(store: SqliteKnowledge, embedder: Embedder, texts: Iterable[str], wanted: int) -> None:
+def _fill(store: SqliteKnowledge, embedder: Embedder, texts: Sequence[str], wanted: int) -> None:
     """Adds passages until there are enough."""
-    missing = wanted - store.count()[1]
-    added = list(texts)[: max(missing, 0)]
+    added = texts[: max(wanted - store.count()[1], 0)]
     for at in range(0, len(added), _EMBEDDED_AT_ONCE):
         some = added[at : at + _EMBEDDED_AT_ONCE]
         passages = [Passage(number, text) for number, text in enumerate(some, 1)]

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 DIMENSIONS = 384
 MAX_TOKENS = 256
 """Tokens of a text that are read, specials included: as many as MiniLM-L6 was trained for."""
+FOLDER = "minilm"
+"""Folder of the network in that of a version of the Triton model."""
 NETWORK, TOKENIZER = "model.int8.onnx", "tokenizer.json"
 OUTPUT = "embedding"
 
