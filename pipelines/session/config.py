@@ -35,6 +35,7 @@ class ConversationConfig:
             and after those for whom somebody waits.
         variants: which engine of a role serves it, where several do.
         reply_voice: how replies are spoken; None: they are not.
+        knowledge: names of the knowledge bases that answers are looked for in.
     """
 
     audio_format: AudioFormat | None = None
@@ -46,6 +47,7 @@ class ConversationConfig:
     is_bulk: bool = False
     variants: Mapping[str, str] = dataclasses.field(default_factory=dict)
     reply_voice: ReplyVoice | None = None
+    knowledge: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_documents(self.documents, "config.documents")
