@@ -8,7 +8,6 @@ import gc
 import sys
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grpc_health.v1 import health
@@ -17,8 +16,6 @@ from pipelines.load.calibration import measure
 from pipelines.load.utilization import Utilization
 from pipelines.load.workload import Workload
 from pipelines.models.shipped import SHIPPED
-from pipelines.models.triton import TritonClient
-from pipelines.models.versions.rollout import Rollout
 from pipelines.session.observer import TurnObservers
 from pipelines.stages.shipped import SHIPPED_STAGES
 from pipelines.text.style import prepare
@@ -36,6 +33,7 @@ from service.processes.scheduling import run_ahead, run_in_real_time
 from service.security.authentication import authenticator
 from service.security.tls import server_credentials
 from service.security.watched_file import UnusableFileError
+from service.served_models import served_models
 from service.sessions.host import SessionHost
 from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations
@@ -45,29 +43,24 @@ from service.telemetry.figures import Figures
 from service.telemetry.log_formats import LOG_FORMATTERS
 from service.telemetry.log_output import STDERR, logging_to
 from service.telemetry.telemetry import Telemetry, TracingNotInstalledError
-from service.triton.engine_code import ANY_CODE, EngineCode, EngineCodeError
-from service.triton.engine_store import EngineStore
-from service.triton.fixed_store import FixedStore
+from service.triton.engine_code import EngineCodeError
 from service.triton.installation import TritonNotInstalledError
-from service.triton.mending import Mender
-from service.triton.remote import RemoteModels, WrongTritonError
-from service.triton.repository import composed, role_of
-from service.triton.run_folder import RunFolder
-from service.triton.settings import Settings, SettingsError, read_settings
-from service.triton.supervisor import TritonGaveUpError, TritonSupervisor
-from service.triton.watchdog import Watchdog
+from service.triton.remote import WrongTritonError
+from service.triton.repository import role_of
+from service.triton.settings import SettingsError
+from service.triton.supervisor import TritonGaveUpError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+
+    import grpc
 
     from pipelines.models.contracts import EngineRegistry
-    from pipelines.models.versions.store import EngineStore as Store
     from pipelines.stages.registry import StageRegistry
     from service.api.registry import Api
     from service.config import ServiceConfig
+    from service.served_models import ServedModels
     from service.sessions.readiness import ModelServer
-
-DEFAULT_MODEL_REPOSITORY = Path(__file__).resolve().parent.parent / "model_repository"
 
 MAX_CONVERSATIONS = 512
 """Conversations at a time on whatever machine, however little is said in them."""
@@ -173,19 +166,14 @@ async def serving(
         lists = replace(lists, engines=lists.engines.with_variant(role_of(folder, lists.engines), variant))
     health_servicer = health.aio.HealthServicer()
     async with asyncio.TaskGroup() as tasks, contextlib.AsyncExitStack() as cleanup:
-        supervisor, rollout, client, watchdog = _models(config, lists.engines, cleanup)
+        models = served_models(config, lists.engines, cleanup)
+        rollout, client, watchdog = models.rollout, models.client, models.watchdog
         voice, utilization, telemetry = SileroModel(), Utilization(), Telemetry(config)
         workload = Workload(observer=TurnObservers((utilization, *telemetry.turn_observers)))
         open_conversations = OpenConversations(workload)
-        most = None if config.max_conversations == "auto" else config.max_conversations
-        speakers = UNMEASURED_SPEAKERS if most is None else most
+        speakers = UNMEASURED_SPEAKERS if config.max_conversations == "auto" else config.max_conversations
         capacity = CapacityWatch(open_conversations, workload, utilization, client.busy_seconds, speakers)
-        model_server: ModelServer = watchdog
-        if most is None:
-            model_server = MeasuredModels(watchdog, lambda: measure(rollout.active, voice), capacity)
-            admission = Admission(MAX_CONVERSATIONS, capacity)
-        else:
-            admission = Admission(most, RecognizerRoom(open_conversations))
+        admission, model_server = _admission(config, models, capacity, open_conversations, voice)
         cleanup.callback(lambda: telemetry.log.sum_up(admission.refused))
         host = SessionHost(
             rollout.active,
@@ -202,8 +190,10 @@ async def serving(
         apis = [make_api(host) for make_api in lists.apis]
         handlers = {name: handler for api in apis for name, handler in api.handlers.items()}
         readiness = Readiness(model_server, health_servicer, admission, handlers)
-        if supervisor is not None:
-            watching = supervisor.run(rollout.models_to_load, readiness.lost, readiness.is_ready, client.on_dead_model)
+        if models.supervisor is not None:
+            watching = models.supervisor.run(
+                rollout.models_to_load, readiness.lost, readiness.is_ready, client.on_dead_model
+            )
             _until_exit(cleanup, tasks.create_task(watching, name="triton"))
         cleanup.push_async_callback(rollout.close)
         _until_exit(cleanup, tasks.create_task(prepare(), name="transcript styles"))
@@ -217,67 +207,53 @@ async def serving(
                 principals=admission.quotas.present,
                 open_sequences=len(client.open_sequences),
                 audio_seconds_total=admission.quotas.audio_seconds,
-                triton_restarts_total=supervisor.restarts if supervisor else 0,
+                triton_restarts_total=models.restarts,
                 models_mended_total=client.reloads,
             )
 
-        await cleanup.enter_async_context(
-            telemetry.running(read, lambda: supervisor.metrics_url if supervisor else None)
-        )
+        await cleanup.enter_async_context(telemetry.running(read, lambda: models.metrics_url))
         credentials = partial(server_credentials, config.tls) if config.tls else None
         reported = capacity.utilization if config.load_reports else None
-        calls = telemetry.call_observer
-        callers = authenticator(config)
+        calls, callers = telemetry.call_observer, authenticator(config)
         doors = Doors(config.host, config.port, callers, credentials, calls, reported)
         http = http_server(config, apis, readiness.is_serving, callers, calls, host.client_secrets)
         # Until the last turn has ended: a model that is lost meanwhile comes back.
         _until_exit(cleanup, tasks.create_task(watchdog.watch(readiness.is_ready), name="watchdog"))
         drain = partial(open_conversations.drain, config.drain_seconds, admission.is_busy, hasten)
         cleanup.push_async_callback(_stop, readiness.shut_down, doors.leave, drain, doors.close, http.close)
-        await doors.open_to_callers(handlers, health_servicer)
+        await _open_doors(config, doors, apis, handlers, models, health_servicer)
         await http.open()
-        if config.recordings_port is not None:
-            recordings = {name: handler for api in apis for name, handler in api.recording_handlers.items()}
-            await doors.open_to_recordings(recordings, config.recordings_port)
-        if config.admin:
-            admin_handlers = {MODEL_SERVICE_NAME: model_handler(ModelServicer(rollout))}
-            await doors.open_to_admin(admin_handlers, config.admin_socket, health_servicer)
         _until_exit(cleanup, tasks.create_task(readiness.watch(), name="readiness"))
         _until_exit(cleanup, tasks.create_task(capacity.watch(), name="capacity"))
         yield Server(doors.address, doors.port, readiness, http.url)
 
 
-def _models(
-    config: ServiceConfig, registry: EngineRegistry, cleanup: contextlib.AsyncExitStack
-) -> tuple[TritonSupervisor | None, Rollout, TritonClient, Watchdog]:
-    """Makes the clients of the models' first versions, what watches them, and the supervisor of a Triton of our own."""
-    supervisor: TritonSupervisor | None = None
-    store: Store = FixedStore(str(config.triton))
-    if config.triton is None:
-        default = config.model_repository or DEFAULT_MODEL_REPOSITORY
-        settings = read_settings(config.settings) if config.settings else Settings()
-        run_folder = RunFolder.open(
-            confined=config.confine,
-            model_memory_bytes=config.model_memory_mib * 2**20 if config.model_memory_mib else None,
-        )
-        cleanup.callback(run_folder.close)
-        code = ANY_CODE if config.engine_code else EngineCode(default)
-        repository = cleanup.enter_context(
-            composed(default, config.engines, settings, run_folder.path, registry, config.variants, code)
-        )
-        supervisor = TritonSupervisor(repository, run_folder, metrics=config.metrics_port is not None)
-        store = EngineStore(repository, settings, registry, code)
+def _admission(
+    config: ServiceConfig, models: ServedModels, capacity: CapacityWatch, rooms: OpenConversations, voice: SileroModel
+) -> tuple[Admission, ModelServer]:
+    """Makes the admission, and the models as readiness waits for them: measured, where their number is not given."""
+    if config.max_conversations != "auto":
+        return Admission(config.max_conversations, RecognizerRoom(rooms)), models.watchdog
+    measured = MeasuredModels(models.watchdog, lambda: measure(models.rollout.active, voice), capacity)
+    return Admission(MAX_CONVERSATIONS, capacity), measured
 
-    client = TritonClient(supervisor.address if supervisor else str(config.triton))
-    cleanup.push_async_callback(client.close)
-    rollout = Rollout(client, store, lambda role, model: registry[role].client(client, model), registry)
-    models = rollout if supervisor else RemoteModels(rollout, client, str(config.triton), registry)
-    if supervisor is not None:
-        mender = Mender(supervisor, rollout.models_using, client)
-        cleanup.push_async_callback(mender.close)
-        client.on_dead_model = mender.mend
-    watchdog = Watchdog(models, rollout, client, client.on_dead_model, loads=supervisor is not None, registry=registry)
-    return supervisor, rollout, client, watchdog
+
+async def _open_doors(
+    config: ServiceConfig,
+    doors: Doors,
+    apis: Sequence[Api],
+    handlers: Mapping[str, grpc.GenericRpcHandler],
+    models: ServedModels,
+    health_servicer: health.aio.HealthServicer,
+) -> None:
+    """Listens on all of gRPC's ports and sockets."""
+    await doors.open_to_callers(handlers, health_servicer)
+    if config.recordings_port is not None:
+        recordings = {name: handler for api in apis for name, handler in api.recording_handlers.items()}
+        await doors.open_to_recordings(recordings, config.recordings_port)
+    if config.admin:
+        admin_handlers = {MODEL_SERVICE_NAME: model_handler(ModelServicer(models.rollout))}
+        await doors.open_to_admin(admin_handlers, config.admin_socket, health_servicer)
 
 
 def _until_exit(cleanup: contextlib.AsyncExitStack, task: asyncio.Task[None]) -> None:

@@ -20,8 +20,8 @@ from engines.asr.serving.engine import AsrEngine
 from engines.asr.serving.requests import AsrRequest, AsrSettings
 from modelkit.moonshine import TARGET, find_assets
 from pipelines.models.triton import ModelSettings, adjusted
-from service.app import DEFAULT_MODEL_REPOSITORY
 from service.processes.child_process import listening
+from service.served_models import DEFAULT_MODEL_REPOSITORY
 from service.triton.engine_code import CONFIG
 from service.triton.repository import link_with_config
 

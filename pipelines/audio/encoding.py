@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import av
 import numpy as np
 import soxr
 
+from pipelines.audio.compressed_writer import CompressedWriter
 from pipelines.audio.formats import MAX_RATE_HZ, MIN_RATE_HZ, Encoding
 from pipelines.audio.raw import G711_TABLES
 from pipelines.errors import InvalidInputError
@@ -76,7 +76,7 @@ class SpeechEncoder:
         self._encoding = audio_format.encoding
         rate = audio_format.sample_rate_hz
         self._resampler = None if rate == SPEECH_RATE_HZ else soxr.ResampleStream(SPEECH_RATE_HZ, rate, 1, quality="HQ")
-        self._opus = _OggOpus(rate) if self._encoding is Encoding.OGGOPUS else None
+        self._opus = _ogg_opus(rate) if self._encoding is Encoding.OGGOPUS else None
 
     @property
     def compresses(self) -> bool:
@@ -100,7 +100,7 @@ class SpeechEncoder:
 
     def _encoded(self, samples: npt.NDArray[np.float32]) -> bytes:
         if self._opus is not None:
-            return self._opus.encode(samples)
+            return self._opus.write(samples)
         samples = np.clip(samples, -1, 1)
         if self._encoding is Encoding.LINEAR_PCM_FLOAT32:
             return samples.astype("<f4").tobytes()
@@ -123,43 +123,7 @@ def _nearest_codes(encoding: Encoding) -> tuple[npt.NDArray[np.float32], npt.NDA
 _G711 = {encoding: _nearest_codes(encoding) for encoding in (Encoding.MULAW, Encoding.ALAW)}
 
 
-class _Pages:
-    """File-like buffer that PyAV writes to."""
-
-    def __init__(self) -> None:
-        self._written = bytearray()
-
-    def write(self, data: bytes) -> int:
-        self._written += data
-        return len(data)
-
-    def take(self) -> bytes:
-        taken = bytes(self._written)
-        self._written.clear()
-        return taken
-
-
-class _OggOpus:
-    """Opus in Ogg, in pages of a tenth of a second."""
-
-    def __init__(self, rate_hz: int) -> None:
-        self._pages = _Pages()
-        options = {"page_duration": str(_PAGE_MICROSECONDS), "flush_packets": "1"}
-        self._container = av.open(self._pages, "w", format="ogg", options=options)
-        self._stream = self._container.add_stream("libopus", rate=rate_hz, layout="mono")
-        self._stream.bit_rate = _OPUS_BITS_PER_SECOND
-        self._rate_hz = rate_hz
-        self._position = 0
-
-    def encode(self, samples: npt.NDArray[np.float32]) -> bytes:
-        if len(samples):
-            frame = av.AudioFrame.from_ndarray(samples[np.newaxis].astype(np.float32), format="flt", layout="mono")
-            frame.sample_rate, frame.pts = self._rate_hz, self._position
-            self._position += len(samples)
-            self._container.mux(self._stream.encode(frame))
-        return self._pages.take()
-
-    def close(self) -> bytes:
-        self._container.mux(self._stream.encode(None))
-        self._container.close()
-        return self._pages.take()
+def _ogg_opus(rate_hz: int) -> CompressedWriter:
+    """Returns a writer of Opus in Ogg, in pages of a tenth of a second."""
+    options = {"page_duration": str(_PAGE_MICROSECONDS)}
+    return CompressedWriter("ogg", "libopus", rate_hz, _OPUS_BITS_PER_SECOND, options=options)

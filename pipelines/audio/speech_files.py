@@ -6,14 +6,13 @@ import enum
 import struct
 from typing import TYPE_CHECKING
 
-import av
-import numpy as np
-
+from pipelines.audio.compressed_writer import CompressedWriter
 from pipelines.audio.encoding import SpeechEncoder, SpeechFormat
 from pipelines.audio.formats import Encoding
 from pipelines.models.synthesis_port import SPEECH_RATE_HZ
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
 _UNKNOWN_LENGTH = 0xFFFF_FFFF
@@ -41,8 +40,8 @@ class SpeechFileWriter:
     def __init__(self, kind: SpeechFile) -> None:
         self._head = _wav_header() if kind is SpeechFile.WAV else b""
         encoding = Encoding.OGGOPUS if kind is SpeechFile.OPUS else Encoding.LINEAR_PCM
-        self._plain = SpeechEncoder(SpeechFormat(encoding)) if kind not in _CONTAINERS else None
-        self._container = _Container(*_CONTAINERS[kind]) if kind in _CONTAINERS else None
+        self._plain = SpeechEncoder(SpeechFormat(encoding)) if kind not in _COMPRESSED else None
+        self._compressed = _COMPRESSED[kind]() if kind in _COMPRESSED else None
 
     @property
     def compresses(self) -> bool:
@@ -52,15 +51,15 @@ class SpeechFileWriter:
     def write(self, samples: npt.NDArray[np.float32]) -> bytes:
         """Returns what the next samples, mono at 24 kHz, add to the file; it may come later."""
         head, self._head = self._head, b""
-        if self._container is not None:
-            return self._container.encode(samples)
+        if self._compressed is not None:
+            return self._compressed.write(samples)
         assert self._plain is not None
         return head + self._plain.encode(samples)
 
     def close(self) -> bytes:
         """Returns what was held back; nothing follows."""
-        if self._container is not None:
-            return self._container.close()
+        if self._compressed is not None:
+            return self._compressed.close()
         assert self._plain is not None
         head, self._head = self._head, b""
         return head + self._plain.flush()
@@ -75,53 +74,17 @@ def _wav_header() -> bytes:
     )  # fmt: skip
 
 
-class _Bytes:
-    """File-like buffer that PyAV writes to; without ``seek`` it is a stream."""
-
-    def __init__(self) -> None:
-        self._written = bytearray()
-
-    def write(self, data: bytes) -> int:
-        self._written += data
-        return len(data)
-
-    def take(self) -> bytes:
-        taken = bytes(self._written)
-        self._written.clear()
-        return taken
+def _mp3() -> CompressedWriter:
+    options = {"write_xing": "0", "id3v2_version": "0"}
+    return CompressedWriter("mp3", "libmp3lame", SPEECH_RATE_HZ, _BITS_PER_SECOND, options=options, whole_samples=True)
 
 
-_CONTAINERS = {
-    SpeechFile.MP3: ("mp3", "libmp3lame", {"write_xing": "0", "id3v2_version": "0"}),
-    SpeechFile.FLAC: ("flac", "flac", {}),
-    SpeechFile.AAC: ("adts", "aac", {}),
-}
+def _flac() -> CompressedWriter:
+    return CompressedWriter("flac", "flac", SPEECH_RATE_HZ, whole_samples=True)
 
 
-class _Container:
-    """A file that PyAV writes."""
+def _aac() -> CompressedWriter:
+    return CompressedWriter("adts", "aac", SPEECH_RATE_HZ, _BITS_PER_SECOND, whole_samples=True)
 
-    def __init__(self, container: str, codec: str, options: dict[str, str]) -> None:
-        self._bytes = _Bytes()
-        self._file = av.open(self._bytes, "w", format=container, options={"flush_packets": "1", **options})
-        stream = self._file.add_stream(codec, rate=SPEECH_RATE_HZ, layout="mono")
-        assert isinstance(stream, av.AudioStream)
-        self._stream = stream
-        if codec != "flac":
-            self._stream.bit_rate = _BITS_PER_SECOND
-        self._position = 0
 
-    def encode(self, samples: npt.NDArray[np.float32]) -> bytes:
-        if len(samples):
-            # As 16-bit samples, which is what WAV and PCM have, too.
-            whole = np.round(np.clip(samples, -1, 1) * 32767).astype(np.int16)
-            frame = av.AudioFrame.from_ndarray(whole[np.newaxis], format="s16", layout="mono")
-            frame.sample_rate, frame.pts = SPEECH_RATE_HZ, self._position
-            self._position += len(samples)
-            self._file.mux(self._stream.encode(frame))
-        return self._bytes.take()
-
-    def close(self) -> bytes:
-        self._file.mux(self._stream.encode(None))
-        self._file.close()
-        return self._bytes.take()
+_COMPRESSED = {SpeechFile.MP3: _mp3, SpeechFile.FLAC: _flac, SpeechFile.AAC: _aac}

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pipelines.models.shipped import SHIPPED
 from pipelines.models.triton import TritonClient
-from service.app import DEFAULT_MODEL_REPOSITORY
+from service.served_models import DEFAULT_MODEL_REPOSITORY
 from service.telemetry.log_formats import ServiceFormatter
 from service.telemetry.log_output import STDERR, logging_to
 from service.triton.installation import TritonNotInstalledError

@@ -14,8 +14,8 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import vivavoce
-from service.app import DEFAULT_MODEL_REPOSITORY
 from service.processes.child_process import listening, stop
+from service.served_models import DEFAULT_MODEL_REPOSITORY
 from tests.integration.triton_processes import family, run_folder, stub, tritonserver
 
 if TYPE_CHECKING:

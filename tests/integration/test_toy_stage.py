@@ -130,7 +130,7 @@ def engine(tmp_path: Path) -> Iterator[Path]:
 async def test_a_stage_and_an_engine_from_outside_serve_a_turn(engine: Path, tmp_path: Path):
     lists = Registries(engines=SHIPPED.including(TOY), stages=StageRegistry((*SHIPPED_STAGES, ShoutStage())))
     admin = tmp_path / "admin.sock"
-    options = ServiceConfig(port=0, engines=(engine,), max_conversations=4, admin_socket=admin)
+    options = ServiceConfig(port=0, engines=(engine,), engine_code=True, max_conversations=4, admin_socket=admin)
     async with serving(options, lists) as server:
         await server.readiness.wait()
         async with grpc.aio.insecure_channel(server.address) as channel:

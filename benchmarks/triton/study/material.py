@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.sla.material import DEMONSTRATION, RATE_HZ, read_items, samples
 from benchmarks.triton.study.plan import INTENT, QA
 from engines.bert.tokenizing import DocumentTokenizer, UtteranceTokenizer
-from service.app import DEFAULT_MODEL_REPOSITORY
+from service.served_models import DEFAULT_MODEL_REPOSITORY
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from tritonclient.utils import InferenceServerException
 
 from benchmarks.triton.study.plan import ASR, ASR_VARIANTS, NETWORKS, VARIANTS, served_name
 from pipelines.models.triton import adjusted, renamed
-from service.app import DEFAULT_MODEL_REPOSITORY
+from service.served_models import DEFAULT_MODEL_REPOSITORY
 from service.triton.engine_code import CONFIG
 from service.triton.process import TritonProcess
 from service.triton.repository import link_with_config

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service import app
+from service import app, served_models
 from service.app import run
 from service.config import ServiceConfig
 from service.processes.scheduling import RealTimeRefusedError
@@ -31,7 +31,7 @@ def test_what_the_system_refuses_ends_the_start_with_one_sentence(
     def refuse(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(app, "composed", refuse)
+    monkeypatch.setattr(served_models, "composed", refuse)
     assert run(ServiceConfig()) == 1
     assert capfd.readouterr().err == "vivavoce serve: [Errno 28] No space left on device\n"
 

@@ -12,7 +12,10 @@ from tests.unit.service.harness import SPEECH, Harness, speaking
 from tests.unit.service.refusals import details_of
 from tests.unit.service.riva import calls
 from vivavoce.v1 import conversation_pb2 as pb
+from vivavoce.v1 import conversation_pb2_grpc
 
+# Else a stream may come to hold megabytes, on a machine where others kept it waiting.
+SMALL_WINDOW = [("grpc.http2.bdp_probe", 0)]
 PCM = pb.AudioConfig(encoding=pb.AUDIO_ENCODING_LINEAR_PCM, sample_rate_hz=16_000)
 CONFIG = pb.ConverseRequest(config=pb.ConversationConfig(audio=PCM, interim_results=True))
 
@@ -27,24 +30,25 @@ async def harness(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Harness]:
 
 @pytest.mark.parametrize("api", ["vivavoce", "riva"])
 async def test_who_does_not_read_loses_the_place_and_is_told(harness: Harness, api: str):
-    if api == "vivavoce":
-        call = harness.stub.Converse()
-        end = pb.ConverseRequest(end_of_utterance=pb.EndOfUtterance())
-        requests = [CONFIG, *[*speaking(1), end] * 5]
-    else:
-        call = riva_asr_pb2_grpc.RivaSpeechRecognitionStub(harness.channel).StreamingRecognize()
-        requests = [
-            calls.config(interim_results=True),
-            *[*calls.speaking(1), calls.audio(SPEECH, force_eou="true")] * 5,
-        ]
-    for request in requests:
-        await call.write(request)
-    async with asyncio.timeout(30):
-        while not await _has_room(harness):
-            await asyncio.sleep(0.05)
-    with pytest.raises(grpc.aio.AioRpcError) as told:
-        while await asyncio.wait_for(call.read(), 30) is not grpc.aio.EOF:
-            pass
+    async with grpc.aio.insecure_channel(harness.address, SMALL_WINDOW) as channel:
+        if api == "vivavoce":
+            call = conversation_pb2_grpc.ConversationServiceStub(channel).Converse()
+            end = pb.ConverseRequest(end_of_utterance=pb.EndOfUtterance())
+            requests = [CONFIG, *[*speaking(1), end] * 5]
+        else:
+            call = riva_asr_pb2_grpc.RivaSpeechRecognitionStub(channel).StreamingRecognize()
+            requests = [
+                calls.config(interim_results=True),
+                *[*calls.speaking(1), calls.audio(SPEECH, force_eou="true")] * 5,
+            ]
+        for request in requests:
+            await call.write(request)
+        async with asyncio.timeout(30):
+            while not await _has_room(harness):
+                await asyncio.sleep(0.05)
+        with pytest.raises(grpc.aio.AioRpcError) as told:
+            while await asyncio.wait_for(call.read(), 30) is not grpc.aio.EOF:
+                pass
     assert told.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
     assert details_of(told.value)["ErrorInfo"].reason == "SLOW_READER"
 

@@ -57,6 +57,8 @@ class RecognitionStream:
         """
         channels = self._channels
         host = self._host
+        # Before any response: gRPC cannot end a call whose first one, which would carry it, is not read.
+        await self._context.send_initial_metadata(())
         session = StreamSession(
             channels, channels.conversations, host.limits, self._hand_on, self._tell, host.admission.quotas
         )

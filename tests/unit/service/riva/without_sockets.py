@@ -22,6 +22,9 @@ class NoSocket:
     def __init__(self) -> None:
         self.written: list[tuple[float, pb.StreamingRecognizeResponse]] = []
 
+    async def send_initial_metadata(self, metadata: tuple[()]) -> None:
+        assert not self.written
+
     async def write(self, response: pb.StreamingRecognizeResponse) -> None:
         self.written.append((asyncio.get_running_loop().time(), response))
 
