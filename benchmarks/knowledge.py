@@ -19,6 +19,8 @@ import numpy as np
 
 from benchmarks.provenance import RESULTS, keep
 from engines.embed.embedder import DIMENSIONS, Embedder
+from modelkit.evaluation.local import LocalEngines
+from modelkit.scoring import answer_f1
 from modelkit.sentence_embedding import TARGET
 from modelkit.squad import read_squad
 from pipelines.knowledge.building import build
@@ -46,6 +48,7 @@ class Figures:
         questions: that were asked.
         among_first: share of them whose passage is among the first five, by way of searching.
         first: the same for the first alone.
+        answer_f1: SQuAD's F1 of answers, with the paragraph given, and from the passages found, each read by itself.
         search_ms: times of searches among ``timed_passages``, with the embedding of the question, by percentile.
         store_ms: the same without the embedding.
         timed_passages: of the base on which times were taken.
@@ -55,6 +58,7 @@ class Figures:
     questions: int = 0
     among_first: dict[str, float] = field(default_factory=dict)
     first: dict[str, float] = field(default_factory=dict)
+    answer_f1: dict[str, float] = field(default_factory=dict)
     search_ms: dict[str, float] = field(default_factory=dict)
     store_ms: dict[str, float] = field(default_factory=dict)
     timed_passages: int = 0
@@ -98,6 +102,7 @@ def _written(questions: Sequence[Question], folder: Path) -> Path:
 
 
 def _judge(questions: Sequence[Question], store: SqliteKnowledge, embedder: Embedder, figures: Figures) -> None:
+    """Judges which passages are found, and the answers that are read in them."""
     vectors = np.concatenate(
         [
             embedder.embed([question.text for question in questions[at : at + _EMBEDDED_AT_ONCE]])
@@ -112,6 +117,14 @@ def _judge(questions: Sequence[Question], store: SqliteKnowledge, embedder: Embe
             ranks.append(_rank(question, found))
         figures.among_first[way] = round(sum(rank is not None for rank in ranks) / len(ranks), 4)
         figures.first[way] = round(sum(rank == 1 for rank in ranks) / len(ranks), 4)
+    engines = LocalEngines()
+    given, found_out = [], []
+    for question, vector in zip(questions, vectors, strict=True):
+        given.append(answer_f1(engines.scored_answer(question.text, question.context)[0], question.references))
+        passages = [found.passage.text for found in store.search(question.text, vector, FIRST)]
+        answer, _ = max((engines.scored_answer(question.text, text) for text in passages), key=lambda each: each[1])
+        found_out.append(answer_f1(answer, question.references))
+    figures.answer_f1 = {"given": round(float(np.mean(given)), 4), "found": round(float(np.mean(found_out)), 4)}
 
 
 def _rank(question: Question, found: Sequence[FoundPassage]) -> int | None:

@@ -121,6 +121,7 @@ class Client:
         ignore_engine_hints: bool = False,
         reply_audio: ReplyVoice | None = None,
         interruption: Interruption | None = None,
+        knowledge: Sequence[str] = (),
     ) -> Conversation:
         """Holds a conversation: `async for event in client.converse(...)`.
 
@@ -152,6 +153,7 @@ class Client:
             ignore_engine_hints: Whether recognition does without the phrase hints that the engine for intents brings.
             reply_audio: How replies are spoken; None: they are not. The audio comes as `ReplyAudio`.
             interruption: What interrupts a spoken reply; None leaves it to the server.
+            knowledge: Names of knowledge bases of the server that answers are looked for in, beside `documents`.
 
         Returns:
             The events, as they arrive.
@@ -176,6 +178,7 @@ class Client:
             ignore_engine_hints=ignore_engine_hints,
             reply_audio=reply_audio,
             interruption=interruption,
+            knowledge=knowledge,
         )
         stop_window_seconds = None if endpointing is None else endpointing.stop_window_seconds
         if stop_window_seconds is None:
@@ -191,7 +194,7 @@ class Client:
         self._conversations = {one for one in self._conversations if not one.closed} | {conversation}
         return conversation
 
-    async def ask(
+    async def ask(  # noqa: PLR0913 - one keyword for each field of the request
         self,
         text: str,
         *,
@@ -201,6 +204,7 @@ class Client:
         max_intents: int = 0,
         time_zone: str = "",
         current_time: datetime | None = None,
+        knowledge: Sequence[str] = (),
     ) -> Reply:
         """Asks for the reply to one typed turn.
 
@@ -212,6 +216,7 @@ class Client:
             max_intents: How many intents `Intent.candidates` tells, 0 to 10.
             time_zone: See `converse`.
             current_time: See `converse`.
+            knowledge: See `converse`.
 
         Raises:
             VivavoceError: One of its kinds.
@@ -224,6 +229,7 @@ class Client:
             time_zone=time_zone,
             current_time=current_time,
             variants=variants,
+            knowledge=knowledge,
         )
         server = self._server()
         await reach(server.channel, server.target, server.connect_timeout_seconds)
