@@ -21,6 +21,7 @@ from service.knowledge import MAX_NAMED, check_bases, open_bases, with_bases
 from tests.unit.pipelines.fakes import FakeModels
 from tests.unit.pipelines.knowledge.embedding import DIMENSIONS, embed
 from tests.unit.service.harness import Harness
+from vivavoce.cli._rows import reply_rows
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
 
@@ -71,6 +72,8 @@ async def test_the_sdk_names_bases_and_tells_the_source(harness: Harness):
         asked = await client.ask("how old is the boat?", knowledge=["museum"])
         turns = client.converse([vivavoce.TypedTurn("how old is the boat?")], audio=None, knowledge=["museum"])
         (said,) = [event async for event in turns if isinstance(event, vivavoce.Reply)]
+    rows = {row.label: row.text for row in reply_rows(asked, 0.3)}
+    assert rows["answer"] == '"1874" (80%; Boats > History > Cargo, page 5)'
     for reply in (asked, said):
         assert reply.answer.source == SOURCE
         assert reply.to_dict()["answer"]["source"] == {
