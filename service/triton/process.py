@@ -120,6 +120,8 @@ class TritonProcess:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
                 env={**installation.environment(), **run.environment, "TMPDIR": str(directory)},
+                # Python models import what lies in the working folder before what is installed.
+                cwd=directory,
                 # A session of its own: Ctrl-C in the terminal reaches the service alone, which stops Triton in order.
                 start_new_session=True,
             )
@@ -255,7 +257,7 @@ def _arguments(model_repository: Path, directory: Path, run: RunFolder, metrics_
         else ["--metrics-address=127.0.0.1", f"--metrics-port={metrics_port}"]
     )
     return [
-        f"--model-repository={model_repository}",
+        f"--model-repository={model_repository.resolve()}",
         "--model-control-mode=explicit",
         f"--backend-directory={directory}",
         f"--backend-config=python,shm-region-prefix-name={run.segment_prefix}",
