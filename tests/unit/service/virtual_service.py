@@ -38,6 +38,9 @@ class Context:
         self.written: list[tuple[float, Message]] = []
         self.code = grpc.StatusCode.OK
 
+    async def send_initial_metadata(self, metadata: tuple[()]) -> None:
+        assert not self.written
+
     async def write(self, response: Message) -> None:
         await asyncio.sleep(0)
         self.written.append((asyncio.get_running_loop().time(), response))
