@@ -71,7 +71,7 @@ from vivavoce._events import (
 from vivavoce._models import ModelAdmin, ModelState, ModelVersion
 from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._recording import Recording, pace, read_audio
-from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
+from vivavoce._reply import Answer, AnswerSource, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
 from vivavoce._requests import AudioChunk, Utterable
 from vivavoce._security import Tls
 from vivavoce._speech import SpeechChunk, SpokenSentence
@@ -87,6 +87,7 @@ __all__ = [
     "AccessDenied",
     "Alternative",
     "Answer",
+    "AnswerSource",
     "AudioChunk",
     "AudioFormat",
     "Client",

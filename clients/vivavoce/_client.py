@@ -124,6 +124,7 @@ class Client:
         interruption: Interruption | None = None,
         agent: str = "",
         session: Session | None = None,
+        knowledge: Sequence[str] = (),
     ) -> Conversation:
         """Holds a conversation: `async for event in client.converse(...)`.
 
@@ -157,6 +158,7 @@ class Client:
             interruption: What interrupts a spoken reply; None leaves it to the server.
             agent: Name of the agent that holds the dialog, where the server has some; "": every turn stands alone.
             session: What the dialog is part of; None: it ends with the conversation.
+            knowledge: Names of knowledge bases of the server that answers are looked for in, beside `documents`.
 
         Returns:
             The events, as they arrive.
@@ -183,6 +185,7 @@ class Client:
             interruption=interruption,
             agent=agent,
             session=session,
+            knowledge=knowledge,
         )
         stop_window_seconds = None if endpointing is None else endpointing.stop_window_seconds
         if stop_window_seconds is None:
@@ -198,7 +201,7 @@ class Client:
         self._conversations = {one for one in self._conversations if not one.closed} | {conversation}
         return conversation
 
-    async def ask(
+    async def ask(  # noqa: PLR0913 - one keyword for each field of the request
         self,
         text: str,
         *,
@@ -208,6 +211,7 @@ class Client:
         max_intents: int = 0,
         time_zone: str = "",
         current_time: datetime | None = None,
+        knowledge: Sequence[str] = (),
     ) -> Reply:
         """Asks for the reply to one typed turn.
 
@@ -219,6 +223,7 @@ class Client:
             max_intents: How many intents `Intent.candidates` tells, 0 to 10.
             time_zone: See `converse`.
             current_time: See `converse`.
+            knowledge: See `converse`.
 
         Raises:
             VivavoceError: One of its kinds.
@@ -231,6 +236,7 @@ class Client:
             time_zone=time_zone,
             current_time=current_time,
             variants=variants,
+            knowledge=knowledge,
         )
         server = self._server()
         await reach(server.channel, server.target, server.connect_timeout_seconds)

@@ -5,7 +5,7 @@ Times are in seconds. Positions in text (`start`, `end`) count Unicode code poin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -81,19 +81,37 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerSource:
+    """Where an answer from a knowledge base of the server stands."""
+
+    base: str
+    """Name of the knowledge base."""
+    title: str
+    """Title of the document."""
+    headings: tuple[str, ...]
+    """Titles of the sections that hold it, the outermost first."""
+    page: int | None
+    """Number of the page, from 1; None: the format has no pages."""
+    passage: str
+    """The text that the answer was read in."""
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """A passage of one of the caller's documents that answers the question."""
+    """A passage of one of the caller's documents, or of a knowledge base, that answers the question."""
 
     text: str
     """The passage as it stands in the document."""
     score: float
     """Probability that the passage is the answer, 0 to 1."""
     start: int
-    """Where the passage begins in the document."""
+    """Where the passage begins in the document, or in the passage of `source`."""
     end: int
-    """Where the passage ends in the document."""
+    """Where the passage ends there."""
     document_id: str
-    """`Document.id` of the document that holds it."""
+    """`Document.id` of the document that holds it; of a knowledge base, the path of its file."""
+    source: AnswerSource | None = None
+    """Where it stands in a knowledge base; None: it stands in a document of the caller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +210,11 @@ class Reply:
 
 def _answer_dict(answer: Answer) -> dict[str, Any]:
     told = {"text": answer.text, "score": round(answer.score, 4), "start": answer.start, "end": answer.end}
-    return told | ({"document": answer.document_id} if answer.document_id else {})
+    if answer.document_id:
+        told["document"] = answer.document_id
+    if answer.source is not None:
+        told["source"] = asdict(answer.source) | {"headings": list(answer.source.headings)}
+    return told
 
 
 def _latency_ms(latency: Latency) -> dict[str, float | None]:

@@ -17,6 +17,7 @@ from vivavoce._checks import (
     check_endpointing,
     check_format,
     check_hints,
+    check_knowledge,
     check_samples,
     check_text,
     check_variants,
@@ -78,6 +79,7 @@ def conversation_config(  # noqa: PLR0913 - one keyword for each field of the co
     interruption: Interruption | None = None,
     agent: str = "",
     session: Session | None = None,
+    knowledge: Sequence[str] = (),
 ) -> pb.ConversationConfig:
     """Makes the first message of a conversation.
 
@@ -95,6 +97,8 @@ def conversation_config(  # noqa: PLR0913 - one keyword for each field of the co
         config.max_alternatives = max_alternatives
     with refusing("config.variants"):
         config.variants.update(check_variants(variants))
+    with refusing("config.knowledge"):
+        config.knowledge.extend(check_knowledge(knowledge))
     config.ignore_engine_hints = ignore_engine_hints
     add_reply_audio(config, reply_audio)
     add_interruption(config, interruption)
@@ -114,7 +118,7 @@ def conversation_config(  # noqa: PLR0913 - one keyword for each field of the co
     return config
 
 
-def ask_request(
+def ask_request(  # noqa: PLR0913 - one keyword for each field of the request
     text: str,
     documents: Iterable[Document | str],
     reply_budget_seconds: float | None,
@@ -123,6 +127,7 @@ def ask_request(
     max_intents: int = 0,
     time_zone: str = "",
     current_time: datetime | None = None,
+    knowledge: Sequence[str] = (),
 ) -> pb.AskRequest:
     """Makes the request of one typed turn.
 
@@ -138,6 +143,8 @@ def ask_request(
         request.documents.extend(_documents(listed))
     with refusing("variants"):
         request.variants.update(check_variants(variants))
+    with refusing("knowledge"):
+        request.knowledge.extend(check_knowledge(knowledge))
     if reply_budget_seconds is not None:
         with refusing("reply_budget"):
             request.reply_budget.CopyFrom(_duration(reply_budget_seconds))

@@ -20,7 +20,7 @@ from vivavoce._events import (
     Transcript,
 )
 from vivavoce._pauses import SpeechPaused, SpeechResumed
-from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
+from vivavoce._reply import Answer, AnswerSource, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
 from vivavoce._spoken import Interrupted, InterruptionReason, ReplyAudio
 from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value, ValueKind
 from vivavoce.v1 import conversation_pb2 as pb
@@ -140,7 +140,11 @@ def _value(value: reply_pb2.Value) -> Value:
 
 
 def _answer(answer: reply_pb2.Answer) -> Answer:
-    return Answer(answer.text, answer.score, answer.start, answer.end, answer.document_id)
+    source = None
+    if answer.HasField("source"):
+        told = answer.source
+        source = AnswerSource(told.base, told.title, tuple(told.headings), told.page or None, told.passage)
+    return Answer(answer.text, answer.score, answer.start, answer.end, answer.document_id, source)
 
 
 def _latency(latency: reply_pb2.Latency) -> Latency:

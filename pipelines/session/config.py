@@ -37,6 +37,7 @@ class ConversationConfig:
         variants: which engine of a role serves it, where several do.
         reply_voice: how replies are spoken; None: they are not.
         dialog: the dialog that its turns are part of; None: every turn stands alone.
+        knowledge: names of the knowledge bases that answers are looked for in.
     """
 
     audio_format: AudioFormat | None = None
@@ -49,6 +50,7 @@ class ConversationConfig:
     variants: Mapping[str, str] = dataclasses.field(default_factory=dict)
     reply_voice: ReplyVoice | None = None
     dialog: DialogSession | None = None
+    knowledge: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_documents(self.documents, "config.documents")

@@ -124,6 +124,10 @@ class StageRegistry:
     def __getitem__(self, name: str) -> Stage:
         return self._stages[name]
 
+    def replacing(self, stage: Stage) -> StageRegistry:
+        """Returns a registry in which a stage takes the place of the one with its name; see the class for errors."""
+        return StageRegistry([stage if each.name == stage.name else each for each in self])
+
     def plan(self, config: ConversationConfig) -> tuple[PlannedStage, ...]:
         """Returns the stages that a conversation wants; one that needs an unwanted stage is not wanted either."""
         planned: dict[str, PlannedStage] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.stages.answering import Answering
+from pipelines.stages.answering_stage import Answering
 from pipelines.stages.conversing import Conversing
 from pipelines.stages.registry import StageRegistry
 from pipelines.stages.speaking import Speaking

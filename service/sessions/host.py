@@ -41,6 +41,7 @@ class SessionHost:
         memory: holds recordings.
         stages: what is made of a turn's text.
         engines: the engines that serve, of whose variants callers choose.
+        knowledge: names of the knowledge bases that callers may choose.
         speculates: whether replies are worked out during the trailing silence.
         typed_observer: hears of typed turns outside of conversations.
         client_secrets: short-lived secrets that callers have made.
@@ -55,6 +56,7 @@ class SessionHost:
     memory: RecordingMemory = field(default_factory=RecordingMemory)
     stages: StageRegistry = SHIPPED_STAGES
     engines: EngineRegistry = SHIPPED
+    knowledge: tuple[str, ...] = ()
     speculates: bool = True
     typed_observer: TurnObserver | None = None
     client_secrets: ClientSecrets = field(default_factory=ClientSecrets)

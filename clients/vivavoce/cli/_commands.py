@@ -33,6 +33,7 @@ _EXTRAS_OF_SERVER = {
     "eval": "serve,eval",
     "import": "train",
     "intents": "serve",
+    "knowledge": "serve",
     "optimize": "train",
     "serve": "serve",
     "token": "serve",

@@ -21,6 +21,7 @@ from vivavoce.cli.options import (
     engine_hints_option,
     hint_options,
     json_option,
+    knowledge_option,
     read_documents,
     read_hints,
     seconds,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 @budget_option
 @hint_options
 @variant_option
+@knowledge_option
 @engine_hints_option
 @understanding_options
 @agent_options
@@ -73,6 +75,7 @@ def converse(
     longest_silence_ms: int | None,
     budget_ms: int | None,
     variants: Mapping[str, str],
+    knowledge: Sequence[str],
     hints: Sequence[str],
     hint_files: Sequence[Path],
     boost: float | None,
@@ -115,6 +118,7 @@ def converse(
                     reply_budget_seconds=seconds(budget_ms),
                     max_alternatives=alternatives,
                     variants=variants,
+                    knowledge=knowledge,
                     max_intents=intents,
                     time_zone=time_zone,
                     ignore_engine_hints=no_engine_hints,

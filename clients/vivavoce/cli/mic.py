@@ -23,6 +23,7 @@ from vivavoce.cli.options import (
     engine_hints_option,
     hint_options,
     json_option,
+    knowledge_option,
     read_documents,
     read_hints,
     seconds,
@@ -51,6 +52,7 @@ _REPORT_SECONDS = 0.2
 @budget_option
 @hint_options
 @variant_option
+@knowledge_option
 @engine_hints_option
 @understanding_options
 @agent_options
@@ -74,6 +76,7 @@ def mic(
     longest_silence_ms: int | None,
     budget_ms: int | None,
     variants: Mapping[str, str],
+    knowledge: Sequence[str],
     hints: Sequence[str],
     hint_files: Sequence[Path],
     boost: float | None,
@@ -113,6 +116,7 @@ def mic(
                     reply_budget_seconds=seconds(budget_ms),
                     max_alternatives=alternatives,
                     variants=variants,
+                    knowledge=knowledge,
                     max_intents=intents,
                     time_zone=time_zone,
                     ignore_engine_hints=no_engine_hints,

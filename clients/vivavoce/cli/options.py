@@ -193,6 +193,16 @@ def variant_option(command: _C) -> _C:
     )(command)
 
 
+def knowledge_option(command: _C) -> _C:
+    """Adds `--knowledge`, which may be repeated."""
+    return click.option(
+        "--knowledge",
+        metavar="NAME",
+        multiple=True,
+        help="Look for answers in this knowledge base of the server, too. May be repeated.",
+    )(command)
+
+
 def _pairs(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> dict[str, str]:
     """Reads `ROLE=NAME` pairs."""
     for value in values:

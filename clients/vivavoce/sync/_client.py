@@ -177,6 +177,7 @@ class Client:
         interruption: Interruption | None = None,
         agent: str = "",
         session: Session | None = None,
+        knowledge: Sequence[str] = (),
     ) -> Conversation:
         """Begins a conversation: `for event in client.converse(...)`.
 
@@ -187,7 +188,7 @@ class Client:
             audio: Format of the audio; None when only typed turns are sent.
             interim_results, endpointing, documents, phrase_hints, reply_budget_seconds, max_alternatives,
                 reconnect_seconds, variants, max_intents, time_zone, current_time, ignore_engine_hints, reply_audio,
-                interruption, agent, session: As `vivavoce.Client.converse` takes them.
+                interruption, agent, session, knowledge: As `vivavoce.Client.converse` takes them.
 
         Returns:
             The conversation, which has begun.
@@ -220,6 +221,7 @@ class Client:
                 interruption=interruption,
                 agent=agent,
                 session=session,
+                knowledge=knowledge,
             )
             exchange.begin(conversation)
             self._exchanges = {one for one in self._exchanges if not one.ended} | {exchange}
@@ -229,7 +231,7 @@ class Client:
             threading.Thread(target=exchange.feed, args=(audio_chunks,), name="vivavoce-audio", daemon=True).start()
         return Conversation(exchange)
 
-    def ask(
+    def ask(  # noqa: D417, PLR0913 - one keyword for each field of the request
         self,
         text: str,
         *,
@@ -239,6 +241,7 @@ class Client:
         max_intents: int = 0,
         time_zone: str = "",
         current_time: datetime | None = None,
+        knowledge: Sequence[str] = (),
     ) -> Reply:
         """Asks for the reply to one typed turn.
 
@@ -246,10 +249,7 @@ class Client:
             text: The question or command, at most 2,000 code points.
             documents: Texts that the answer is looked for in.
             reply_budget_seconds: Time within which the reply is sent, 0.02 to 60; None leaves it to the server (0.3).
-            variants: See `converse`.
-            max_intents: How many intents `Intent.candidates` tells, 0 to 10.
-            time_zone: See `converse`.
-            current_time: See `converse`.
+            variants, max_intents, time_zone, current_time, knowledge: See `converse`.
 
         Raises:
             VivavoceError: One of its kinds.
@@ -263,6 +263,7 @@ class Client:
                 time_zone=time_zone,
                 current_time=current_time,
                 variants=variants,
+                knowledge=knowledge,
             )
         )
 

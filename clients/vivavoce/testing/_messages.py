@@ -122,6 +122,16 @@ def reply_of(reply: Reply) -> reply_pb2.Reply:
                 document_id=answer.document_id,
             )
         )
+        if (source := answer.source) is not None:
+            message.answer.source.CopyFrom(
+                reply_pb2.AnswerSource(
+                    base=source.base,
+                    title=source.title,
+                    headings=source.headings,
+                    page=source.page or 0,
+                    passage=source.passage,
+                )
+            )
     return message
 
 

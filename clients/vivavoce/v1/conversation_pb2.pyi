@@ -144,7 +144,7 @@ class PhraseHintsList(_message.Message):
     def __init__(self, groups: _Optional[_Iterable[_Union[PhraseHints, _Mapping]]] = ...) -> None: ...
 
 class ConversationConfig(_message.Message):
-    __slots__ = ("audio", "language_code", "interim_results", "endpointing", "documents", "phrase_hints", "reply_budget", "max_alternatives", "variants", "reply_audio", "interruption", "agent", "session", "max_intents", "time_zone", "current_time", "ignore_engine_hints")
+    __slots__ = ("audio", "language_code", "interim_results", "endpointing", "documents", "phrase_hints", "reply_budget", "max_alternatives", "variants", "reply_audio", "interruption", "agent", "session", "max_intents", "time_zone", "current_time", "ignore_engine_hints", "knowledge")
     class VariantsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -169,6 +169,7 @@ class ConversationConfig(_message.Message):
     TIME_ZONE_FIELD_NUMBER: _ClassVar[int]
     CURRENT_TIME_FIELD_NUMBER: _ClassVar[int]
     IGNORE_ENGINE_HINTS_FIELD_NUMBER: _ClassVar[int]
+    KNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
     audio: AudioConfig
     language_code: str
     interim_results: bool
@@ -186,7 +187,8 @@ class ConversationConfig(_message.Message):
     time_zone: str
     current_time: _timestamp_pb2.Timestamp
     ignore_engine_hints: bool
-    def __init__(self, audio: _Optional[_Union[AudioConfig, _Mapping]] = ..., language_code: _Optional[str] = ..., interim_results: _Optional[bool] = ..., endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Iterable[_Union[_reply_pb2.Document, _Mapping]]] = ..., phrase_hints: _Optional[_Iterable[_Union[PhraseHints, _Mapping]]] = ..., reply_budget: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_alternatives: _Optional[int] = ..., variants: _Optional[_Mapping[str, str]] = ..., reply_audio: _Optional[_Union[ReplyAudioConfig, _Mapping]] = ..., interruption: _Optional[_Union[InterruptionConfig, _Mapping]] = ..., agent: _Optional[str] = ..., session: _Optional[_Union[SessionConfig, _Mapping]] = ..., max_intents: _Optional[int] = ..., time_zone: _Optional[str] = ..., current_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ignore_engine_hints: _Optional[bool] = ...) -> None: ...
+    knowledge: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, audio: _Optional[_Union[AudioConfig, _Mapping]] = ..., language_code: _Optional[str] = ..., interim_results: _Optional[bool] = ..., endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Iterable[_Union[_reply_pb2.Document, _Mapping]]] = ..., phrase_hints: _Optional[_Iterable[_Union[PhraseHints, _Mapping]]] = ..., reply_budget: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_alternatives: _Optional[int] = ..., variants: _Optional[_Mapping[str, str]] = ..., reply_audio: _Optional[_Union[ReplyAudioConfig, _Mapping]] = ..., interruption: _Optional[_Union[InterruptionConfig, _Mapping]] = ..., agent: _Optional[str] = ..., session: _Optional[_Union[SessionConfig, _Mapping]] = ..., max_intents: _Optional[int] = ..., time_zone: _Optional[str] = ..., current_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ignore_engine_hints: _Optional[bool] = ..., knowledge: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class SessionConfig(_message.Message):
     __slots__ = ("id", "parameters")
@@ -372,7 +374,7 @@ class GoingAway(_message.Message):
     def __init__(self, reason: _Optional[_Union[GoingAwayReason, str]] = ..., grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class AskRequest(_message.Message):
-    __slots__ = ("text", "language_code", "documents", "reply_budget", "variants", "max_intents", "time_zone", "current_time")
+    __slots__ = ("text", "language_code", "documents", "reply_budget", "variants", "max_intents", "time_zone", "current_time", "knowledge")
     class VariantsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -388,6 +390,7 @@ class AskRequest(_message.Message):
     MAX_INTENTS_FIELD_NUMBER: _ClassVar[int]
     TIME_ZONE_FIELD_NUMBER: _ClassVar[int]
     CURRENT_TIME_FIELD_NUMBER: _ClassVar[int]
+    KNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
     text: str
     language_code: str
     documents: _containers.RepeatedCompositeFieldContainer[_reply_pb2.Document]
@@ -396,7 +399,8 @@ class AskRequest(_message.Message):
     max_intents: int
     time_zone: str
     current_time: _timestamp_pb2.Timestamp
-    def __init__(self, text: _Optional[str] = ..., language_code: _Optional[str] = ..., documents: _Optional[_Iterable[_Union[_reply_pb2.Document, _Mapping]]] = ..., reply_budget: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., variants: _Optional[_Mapping[str, str]] = ..., max_intents: _Optional[int] = ..., time_zone: _Optional[str] = ..., current_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    knowledge: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, text: _Optional[str] = ..., language_code: _Optional[str] = ..., documents: _Optional[_Iterable[_Union[_reply_pb2.Document, _Mapping]]] = ..., reply_budget: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., variants: _Optional[_Mapping[str, str]] = ..., max_intents: _Optional[int] = ..., time_zone: _Optional[str] = ..., current_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., knowledge: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class AskResponse(_message.Message):
     __slots__ = ("reply",)

@@ -242,18 +242,34 @@ class Value(_message.Message):
     def __init__(self, kind: _Optional[_Union[ValueKind, str]] = ..., value: _Optional[str] = ..., unit: _Optional[str] = ..., alternative: _Optional[str] = ..., text: _Optional[str] = ..., start: _Optional[int] = ..., end: _Optional[int] = ...) -> None: ...
 
 class Answer(_message.Message):
-    __slots__ = ("text", "score", "start", "end", "document_id")
+    __slots__ = ("text", "score", "start", "end", "document_id", "source")
     TEXT_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     START_FIELD_NUMBER: _ClassVar[int]
     END_FIELD_NUMBER: _ClassVar[int]
     DOCUMENT_ID_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
     text: str
     score: float
     start: int
     end: int
     document_id: str
-    def __init__(self, text: _Optional[str] = ..., score: _Optional[float] = ..., start: _Optional[int] = ..., end: _Optional[int] = ..., document_id: _Optional[str] = ...) -> None: ...
+    source: AnswerSource
+    def __init__(self, text: _Optional[str] = ..., score: _Optional[float] = ..., start: _Optional[int] = ..., end: _Optional[int] = ..., document_id: _Optional[str] = ..., source: _Optional[_Union[AnswerSource, _Mapping]] = ...) -> None: ...
+
+class AnswerSource(_message.Message):
+    __slots__ = ("base", "title", "headings", "page", "passage")
+    BASE_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    HEADINGS_FIELD_NUMBER: _ClassVar[int]
+    PAGE_FIELD_NUMBER: _ClassVar[int]
+    PASSAGE_FIELD_NUMBER: _ClassVar[int]
+    base: str
+    title: str
+    headings: _containers.RepeatedScalarFieldContainer[str]
+    page: int
+    passage: str
+    def __init__(self, base: _Optional[str] = ..., title: _Optional[str] = ..., headings: _Optional[_Iterable[str]] = ..., page: _Optional[int] = ..., passage: _Optional[str] = ...) -> None: ...
 
 class Document(_message.Message):
     __slots__ = ("id", "text")

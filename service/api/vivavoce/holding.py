@@ -16,6 +16,7 @@ from service.api.vivavoce.replies import to_reply
 from service.api.vivavoce.spoken_replies import report_playback
 from service.api.vivavoce.updates import apply_update
 from service.grpc_server.deserializers import refuse_malformed
+from service.knowledge import check_bases
 from service.sessions.stream_session import StreamSession
 from vivavoce.v1 import conversation_pb2 as pb
 
@@ -54,6 +55,7 @@ async def hold_conversation(host: SessionHost, requests: AsyncIterator[pb.Conver
         config,
         turns=dataclasses.replace(config.turns, speculates=host.speculates),
         variants=host.check_variants(first.variants, "config.variants"),
+        knowledge=check_bases(first.knowledge, host.knowledge, "config.knowledge"),
     )
     opened = host.dialogs.open(first.agent, first.session.id, first.session.parameters)
     with host.admission.conversation(), opened as dialog:
@@ -138,7 +140,8 @@ async def answer(host: SessionHost, request: pb.AskRequest) -> pb.AskResponse:
     """
     host.admission.check()
     variants = host.check_variants(request.variants, "variants")
-    config = dataclasses.replace(converters.to_ask_config(request), variants=variants)
+    bases = check_bases(request.knowledge, host.knowledge, "knowledge")
+    config = dataclasses.replace(converters.to_ask_config(request), variants=variants, knowledge=bases)
     async with host.admission.typed_turn():
         bulk, observer = host.workload.bulk, host.typed_observer
         reply = await answer_typed(config, request.text, host.models, bulk, host.stages, observer)

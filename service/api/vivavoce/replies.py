@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pipelines.models.ports import Timing
-    from pipelines.stages.answering import Answer
+    from pipelines.stages.answering import Answer, AnswerSource
 
 _STAGES = {
     ASR: reply_pb2.STAGE_ASR,
@@ -64,7 +64,24 @@ def _answer(answer: Answer | None) -> reply_pb2.Answer | None:
     if answer is None:
         return None
     return reply_pb2.Answer(
-        text=answer.text, score=answer.score, start=answer.start, end=answer.end, document_id=answer.document_id
+        text=answer.text,
+        score=answer.score,
+        start=answer.start,
+        end=answer.end,
+        document_id=answer.document_id,
+        source=_source(answer.source),
+    )
+
+
+def _source(source: AnswerSource | None) -> reply_pb2.AnswerSource | None:
+    if source is None:
+        return None
+    return reply_pb2.AnswerSource(
+        base=source.base,
+        title=source.title,
+        headings=source.headings,
+        page=source.page or 0,
+        passage=source.passage,
     )
 
 

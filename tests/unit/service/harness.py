@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 import grpc
 import numpy as np
 
+from pipelines.knowledge.bases import NO_BASES
 from pipelines.load.workload import Workload
+from pipelines.stages.answering_stage import Answering
+from pipelines.stages.shipped import SHIPPED_STAGES
 from service.admission.admission import Admission, RecordingMemory
 from service.api.registry import SHIPPED_APIS
 from service.api.riva.handlers import MAX_RECORDING_BYTES
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
     from typing import Self
 
+    from pipelines.knowledge.bases import KnowledgeBases
     from pipelines.session.observer import TurnObserver
     from service.telemetry.call_observer import CallObserver
 
@@ -111,6 +115,7 @@ class Harness:
         typed_observer: TurnObserver | None = None,
         utilization: Callable[[], float] | None = None,
         dialogs: Dialogs | None = None,
+        bases: KnowledgeBases = NO_BASES,
     ) -> AsyncIterator[Self]:
         admission = Admission(max_conversations)
         if ready:
@@ -134,6 +139,8 @@ class Harness:
                 limits,
                 harness.open_conversations,
                 harness.memory,
+                stages=SHIPPED_STAGES.replacing(Answering(bases)),
+                knowledge=bases.names,
                 speculates=speculates,
                 typed_observer=typed_observer,
                 dialogs=dialogs or Dialogs(),
