@@ -56,7 +56,7 @@ class Dialogs:
             there = f"choose one of {', '.join(sorted(self.agents))}" if self.agents else "the server has none"
             message = f"there is no agent {agent!r}: {there}"
             raise InvalidInputError("config.agent", "UNKNOWN_AGENT", message)
-        _check_parameters(parameters)
+        check_parameters(parameters, "config.session.parameters")
         owner = current_principal().key
         with self.sessions.open(self.agents[agent], session_id, parameters, owner) as session:
             yield session
@@ -85,10 +85,15 @@ def read_dialogs(folders: Sequence[Path]) -> Dialogs:
     return Dialogs(agents, DialogSessions())
 
 
-def _check_parameters(parameters: Mapping[str, str]) -> None:
+def check_parameters(parameters: Mapping[str, str], field_name: str) -> None:
+    """Checks session parameters that a caller sends.
+
+    Raises:
+        InvalidInputError: they are too many, or one is too long.
+    """
     if len(parameters) > MAX_PARAMETERS:
         message = f"there are {len(parameters)} session parameters: {MAX_PARAMETERS} are the most"
-        raise InvalidInputError("config.session.parameters", "TOO_MANY_PARAMETERS", message)
+        raise InvalidInputError(field_name, "TOO_MANY_PARAMETERS", message)
     if any(len(name) + len(value) > MAX_PARAMETER_CHARACTERS for name, value in parameters.items()):
         message = f"a session parameter is longer than {MAX_PARAMETER_CHARACTERS:,} characters: shorten it"
-        raise InvalidInputError("config.session.parameters", "PARAMETER_TOO_LONG", message)
+        raise InvalidInputError(field_name, "PARAMETER_TOO_LONG", message)
