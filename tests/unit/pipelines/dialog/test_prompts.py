@@ -373,6 +373,20 @@ def test_an_interruption_is_noted():
     virtual_time.run(hold())
 
 
+def test_a_whole_answer_is_probably_the_end():
+    async def hold():
+        conversation = conversation_with(session_of())
+        assert conversation.dialog.weigh_end("large", 0.2) == 0.2
+        await conversation.add_text("a latte please")
+        await asyncio.sleep(1)
+        assert conversation.dialog.weigh_end("large", 0.2) == pytest.approx(0.8)
+        assert conversation.dialog.weigh_end("large, no", 0.2) == pytest.approx(0.8)
+        assert conversation.dialog.weigh_end("large or", 0.2) == 0.2
+        await conversation.close()
+
+    virtual_time.run(hold())
+
+
 def test_expected_values_are_hints():
     async def hold():
         conversation = conversation_with(session_of())
