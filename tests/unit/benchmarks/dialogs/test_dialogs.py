@@ -84,6 +84,7 @@ async def test_somebody_speaks(client: vivavoce.Client):
         assert heard.replies == []
         assert partner.greeting == "Hello."
         partner.set_parameters({"house": "closed"})
+        await partner.be_silent(0.3)
         keyed = await partner.press("1#")
         assert keyed.dialog.parameters == {"house": "closed"}
         assert keyed.said == "Sorry?"
