@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pipelines.dialog.agent.form import CLOSED
+from pipelines.dialog.agent.fulfilment_checks import faults_of_fulfilments
 from pipelines.dialog.agent.templates import fault_of, names_in
 from pipelines.text.values import ValueKind
 
@@ -30,7 +31,7 @@ def check_whole(agent: Agent, file: YamlFile) -> list[Problem]:
         agent: with the value lists and sentences that could be read.
         file: ``agent.yaml``, for lines.
     """
-    problems = [file.problem(place, message) for place, message in _texts(agent)]
+    problems = [file.problem(place, message) for place, message in (*_texts(agent), *faults_of_fulfilments(agent))]
     opened = {name for intent in agent.intents.values() for name in intent.opens}
     heard: dict[str, str] = {}
     for name, intent in agent.intents.items():

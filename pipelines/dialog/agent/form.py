@@ -6,6 +6,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from pipelines.dialog.agent.fulfilments import Fulfilment
 from pipelines.text.values import ValueKind
 
 MAX_TEXT_CHARACTERS = 1_000
@@ -181,6 +182,7 @@ class AgentForm(_Form):
         hand_over: said before the caller is handed over to a person.
         return_: said before the agent returns to what was interrupted; in the file ``return``.
         parameters: session parameters with their defaults.
+        fulfilments: by what fulfilments are carried out, by name; empty: the caller's program is told of them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -199,3 +201,4 @@ class AgentForm(_Form):
     hand_over: Text = "I will hand you over to a colleague."
     return_: Text = Field(default="Back to where we were.", alias="return")
     parameters: dict[Name, str] = Field(default_factory=dict, max_length=MAX_SLOTS)
+    fulfilments: dict[Name, Fulfilment] = Field(default_factory=dict, max_length=MAX_INTENTS)
