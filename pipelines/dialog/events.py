@@ -72,6 +72,15 @@ class ParametersSet:
 
 
 @dataclass(frozen=True, slots=True)
+class Progressed:
+    """A fulfilment is under way; the attributes are those of :class:`Fulfilled`, but "" says to wait."""
+
+    now: float
+    number: int
+    say: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Fulfilled:
     """A fulfilment is done.
 
@@ -80,12 +89,14 @@ class Fulfilled:
         number: of the action ``Fulfil``; the result of another one is ignored.
         slots: slots that it changed, for the response.
         say: what is said in place of the response; "": the response.
+        parameters: session parameters that it changed.
     """
 
     now: float
     number: int
     slots: Mapping[str, str] = field(default_factory=dict)
     say: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,4 +108,4 @@ class FulfilmentFailed:
     say: str = ""
 
 
-Event = Began | Understood | Silence | Interrupted | Dtmf | ParametersSet | Fulfilled | FulfilmentFailed
+Event = Began | Understood | Silence | Interrupted | Dtmf | ParametersSet | Progressed | Fulfilled | FulfilmentFailed

@@ -45,6 +45,8 @@ def _dispatch(agent: Agent, state: State, event: events.Event) -> Step:  # noqa:
             return hearing.hear(agent, state, event)
         case events.Dtmf():
             return hearing.press(agent, state, event)
+        case events.Progressed():
+            return _progressed(agent, state, event)
         case events.Fulfilled() | events.FulfilmentFailed():
             return _fulfilled(agent, state, event)
 
@@ -68,6 +70,13 @@ def _silence(agent: Agent, state: State) -> Step:
     return state, (*speech(agent, state, said), *question(agent, state), listening(agent, state))
 
 
+def _progressed(agent: Agent, state: State, event: events.Progressed) -> Step:
+    """Says what there is to say while a fulfilment runs."""
+    if not state.fulfilling or event.number != state.fulfilling:
+        return state, ()
+    return state, (Say(event.say),) if event.say else speech(agent, state, agent.form.wait)
+
+
 def _fulfilled(agent: Agent, state: State, event: events.Fulfilled | events.FulfilmentFailed) -> Step:
     """Takes the result of the fulfilment that runs, and then the turns that waited for it."""
     form = state.form
@@ -78,7 +87,8 @@ def _fulfilled(agent: Agent, state: State, event: events.Fulfilled | events.Fulf
     if isinstance(event, events.Fulfilled):
         known = agent.slots_of(form.intent)
         slots = {name: Filled(value, value) for name, value in event.slots.items() if name in known}
-        state = replace(state, form=replace(form, slots={**form.slots, **slots}))
+        parameters = {**state.parameters, **event.parameters}
+        state = replace(state, form=replace(form, slots={**form.slots, **slots}), parameters=parameters)
         state, actions = complete(agent, state, say=event.say)
     else:
         failure = (Say(event.say),) if event.say else speech(agent, state, agent.form.failed)

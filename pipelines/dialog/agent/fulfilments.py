@@ -19,20 +19,10 @@ KINDS = ("webhook", "tool", "language_model", "home_assistant", "reply")
 
 _ENVIRONMENT = re.compile(r"[A-Z_][A-Z0-9_]{0,127}")
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
-_OWN_HEADERS = frozenset(
-    [
-        "accept",
-        "accept-encoding",
-        "connection",
-        "content-length",
-        "content-type",
-        "host",
-        "idempotency-key",
-        "transfer-encoding",
-        "webhook-id",
-        "webhook-signature",
-        "webhook-timestamp",
-    ]
+_OWN_HEADERS = re.compile(
+    "accept|accept-encoding|connection|content-length|content-type|host|idempotency-key|transfer-encoding"
+    "|webhook-id|webhook-signature|webhook-timestamp",
+    re.IGNORECASE,
 )
 _SERVICE = re.compile(r"[a-z0-9_]+\.[a-z0-9_]+")
 _ATTRIBUTE = re.compile(r"[A-Za-z0-9_]{1,64}")
@@ -46,7 +36,7 @@ def _variable(name: str) -> str:
 
 
 def _header(name: str) -> str:
-    if not _HEADER.fullmatch(name) or name.lower() in _OWN_HEADERS:
+    if not _HEADER.fullmatch(name) or _OWN_HEADERS.fullmatch(name):
         raise PydanticCustomError("header_name", "no header of this name can be added: write one such as X-Api-Key")
     return name
 
