@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from pipelines.dialog.agent.agent import Agent
+    from pipelines.dialog.fulfilment import Fulfiller
 
 DEFAULT_IDLE_SECONDS = 1_800.0
 MAX_SESSIONS = 10_000
@@ -34,6 +35,7 @@ class DialogSessions:
         idle_seconds: how long one is kept after its last stream.
         max_sessions: how many are kept; one whose stream is open is never dropped.
         clock: time in seconds, which never goes back.
+        fulfillers: what carries out the fulfilments of agents, by the agent's name and that of the fulfilment.
     """
 
     def __init__(
@@ -41,8 +43,10 @@ class DialogSessions:
         idle_seconds: float = DEFAULT_IDLE_SECONDS,
         max_sessions: int = MAX_SESSIONS,
         clock: Callable[[], float] = time.monotonic,
+        fulfillers: Mapping[str, Mapping[str, Fulfiller]] | None = None,
     ) -> None:
         self._idle_seconds, self._max_sessions, self._clock = idle_seconds, max_sessions, clock
+        self._fulfillers = fulfillers or {}
         self._kept: dict[tuple[str, str, str], _Kept] = {}
 
     def __len__(self) -> int:
@@ -81,22 +85,21 @@ class DialogSessions:
             raise InvalidInputError("config.session.id", "SESSION_IN_USE", message)
         if kept is None or kept.session.state.ended or kept.session.agent is not agent:
             kept = _Kept(self._begun(agent, parameters))
-        elif parameters:
-            kept.session.change(parameters)
+        else:
+            kept.session.resume(parameters)
         kept.idle_since = None
         self._kept[key] = kept
         self._make_room()
         try:
             yield kept.session
         finally:
-            kept.session.greeting = ""
             kept.idle_since = self._clock()
             # The order is that of the last use.
             self._kept[key] = self._kept.pop(key)
             self._make_room()
 
     def _begun(self, agent: Agent, parameters: Mapping[str, str] | None) -> DialogSession:
-        session = DialogSession(agent, self._clock)
+        session = DialogSession(agent, self._clock, self._fulfillers.get(agent.form.name, {}))
         session.begin(parameters)
         return session
 

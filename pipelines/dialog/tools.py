@@ -47,16 +47,22 @@ class ToolDesk:
 
     Args:
         agent: whose slots and parameters results may name.
-
-    Attributes:
-        tell: tells the caller; None while no stream is open.
     """
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
         self._waiting: dict[str, tuple[Fulfil, asyncio.Future[ToolResult | None]]] = {}
         self._over: OrderedDict[str, str] = OrderedDict()
-        self.tell: Callable[[ToolCall | Notice], None] | None = None
+        self._tell: Callable[[ToolCall | Notice], None] | None = None
+        self._is_open = False
+
+    def open(self, tell: Callable[[ToolCall | Notice], None]) -> None:
+        """Begins a stream, in which the caller can be asked.
+
+        Args:
+            tell: tells the caller.
+        """
+        self._tell, self._is_open = tell, True
 
     async def call(self, task: Fulfil, call_id: str, deadline_seconds: float) -> ToolResult | None:
         """Asks for a tool and waits for its result; None: it did not come in time, or nobody can be asked.
@@ -66,14 +72,14 @@ class ToolDesk:
             call_id: names the call.
             deadline_seconds: time within which the result must come.
         """
-        if self.tell is None:
+        if self._tell is None or not self._is_open:
             return None
         future: asyncio.Future[ToolResult | None] = asyncio.get_running_loop().create_future()
         self._waiting[call_id] = task, future
         self._remember(call_id, "came too late: the call was given up")
         try:
             slots, parameters = dict(task.slots), dict(task.parameters)
-            self.tell(ToolCall(call_id, task.name, task.intent, slots, deadline_seconds, parameters))
+            self._tell(ToolCall(call_id, task.name, task.intent, slots, deadline_seconds, parameters))
             async with asyncio.timeout(deadline_seconds):
                 return await future
         except TimeoutError:
@@ -88,11 +94,12 @@ class ToolDesk:
             _, future = self._waiting[result.id]
             future.set_result(result)
             self._remember(result.id, "came a second time: the first one counts")
-        elif self.tell is not None:
-            self.tell(Notice(NoticeCode.TOOL_RESULT_IGNORED, f"a tool result {fault}"))
+        elif self._tell is not None:
+            self._tell(Notice(NoticeCode.TOOL_RESULT_IGNORED, f"a tool result {fault}"))
 
     def close(self) -> None:
-        """Gives up all calls: no more results will come."""
+        """Gives up all calls: no more results will come in this stream."""
+        self._is_open = False
         for _, future in self._waiting.values():
             if not future.done():
                 future.set_result(None)

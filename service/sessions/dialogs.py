@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pipelines.dialog.agent.agent import Agent
+    from pipelines.dialog.fulfilment import Fulfiller
     from pipelines.dialog.session import DialogSession
     from pipelines.dialog.sessions import DialogSessions
 
@@ -56,17 +57,21 @@ class Dialogs:
             there = f"choose one of {', '.join(sorted(self.agents))}" if self.agents else "the server has none"
             message = f"there is no agent {agent!r}: {there}"
             raise InvalidInputError("config.agent", "UNKNOWN_AGENT", message)
-        _check_parameters(parameters)
+        check_parameters(parameters, "config.session.parameters")
         owner = current_principal().key
         with self.sessions.open(self.agents[agent], session_id, parameters, owner) as session:
             yield session
 
 
-def read_dialogs(folders: Sequence[Path]) -> Dialogs:
+def read_dialogs(folders: Sequence[Path], cleanup: contextlib.AsyncExitStack | None = None) -> Dialogs:
     """Reads the agents of a service.
 
+    Args:
+        folders: of the agents.
+        cleanup: closes connections of their fulfilments; None: they are left to the end of the process.
+
     Raises:
-        AgentError: one of them cannot be used, or two have one name.
+        AgentError: one of them cannot be used, two have one name, or a variable of the environment is missing.
     """
     if not folders:
         return Dialogs()
@@ -82,13 +87,34 @@ def read_dialogs(folders: Sequence[Path]) -> Dialogs:
         if name in agents:
             raise AgentError([Problem(folder, 0, f"a second agent is called {name!r}: rename one of the two")])
         agents[name] = agent
-    return Dialogs(agents, DialogSessions())
+    fulfillers = _fulfillers(list(zip(agents.values(), folders, strict=True)), cleanup)
+    return Dialogs(agents, DialogSessions(fulfillers=fulfillers))
 
 
-def _check_parameters(parameters: Mapping[str, str]) -> None:
+def _fulfillers(
+    agents: Sequence[tuple[Agent, Path]], cleanup: contextlib.AsyncExitStack | None
+) -> Mapping[str, Mapping[str, Fulfiller]]:
+    """Makes what carries out fulfilments over HTTP, by agent and fulfilment; nothing is loaded where none does."""
+    if all(form.endpoint is None for agent, _ in agents for form in agent.form.fulfilments.values()):
+        return {}
+    from service.fulfilment.fulfillers import fulfillers_of  # noqa: PLC0415 - httpx, which few services need
+    from service.fulfilment.http_calls import HttpCalls  # noqa: PLC0415
+
+    calls = HttpCalls()
+    if cleanup is not None:
+        cleanup.push_async_callback(calls.close)
+    return {agent.form.name: fulfillers_of(agent, folder, calls) for agent, folder in agents}
+
+
+def check_parameters(parameters: Mapping[str, str], field_name: str) -> None:
+    """Checks session parameters that a caller sends.
+
+    Raises:
+        InvalidInputError: they are too many, or one is too long.
+    """
     if len(parameters) > MAX_PARAMETERS:
         message = f"there are {len(parameters)} session parameters: {MAX_PARAMETERS} are the most"
-        raise InvalidInputError("config.session.parameters", "TOO_MANY_PARAMETERS", message)
+        raise InvalidInputError(field_name, "TOO_MANY_PARAMETERS", message)
     if any(len(name) + len(value) > MAX_PARAMETER_CHARACTERS for name, value in parameters.items()):
         message = f"a session parameter is longer than {MAX_PARAMETER_CHARACTERS:,} characters: shorten it"
-        raise InvalidInputError("config.session.parameters", "PARAMETER_TOO_LONG", message)
+        raise InvalidInputError(field_name, "PARAMETER_TOO_LONG", message)

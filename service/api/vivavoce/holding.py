@@ -12,8 +12,10 @@ from pipelines.errors import InvalidInputError
 from pipelines.messages import AwayReason
 from pipelines.session.typed_turn import answer_typed
 from service.api.vivavoce import converters
+from service.api.vivavoce.dialogs import to_keys
 from service.api.vivavoce.replies import to_reply
 from service.api.vivavoce.spoken_replies import report_playback
+from service.api.vivavoce.tools import to_tool_result
 from service.api.vivavoce.updates import apply_update
 from service.grpc_server.deserializers import refuse_malformed
 from service.knowledge import check_bases
@@ -64,6 +66,7 @@ async def hold_conversation(host: SessionHost, requests: AsyncIterator[pb.Conver
         async with host.open_conversations.holding(conversation):
             greeting = dialog.greeting if dialog else ""
             await write(pb.ConverseResponse(started=pb.Started(conversation_id=name, greeting=greeting)))
+            conversation.dialog.begin()
             await _hold(conversation, host, requests, write)
 
 
@@ -113,6 +116,10 @@ async def _hand_on(conversation: Conversation, quotas: Quotas, request: pb.Conve
             report_playback(conversation, request.playback)
         case "cancel_reply":
             conversation.speech.cancel(request.cancel_reply.turn)
+        case "dtmf":
+            conversation.dialog.press(to_keys(request.dtmf))
+        case "tool_result":
+            conversation.dialog.take(to_tool_result(request.tool_result))
         case "config":
             message = "a config came a second time: send an update, or open another stream"
             raise InvalidInputError("config", "SECOND_CONFIG", message)
