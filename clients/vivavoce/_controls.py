@@ -31,7 +31,7 @@ class Controls:
         self, backlog: asyncio.Queue[pb.ConverseRequest | None], tools: Mapping[str, Tool] | None = None
     ) -> None:
         self._backlog = backlog
-        self._tools = ToolRunner(tools or {}, self.send_tool_result)
+        self._tools = ToolRunner(tools or {})
         # Controls that found the backlog full go before it; of too many the oldest are dropped.
         self._urgent: deque[pb.ConverseRequest] = deque(maxlen=_MAX_URGENT)
 

@@ -124,7 +124,7 @@ class Conversation(Controls):
             stream.go_on_with([])
             while events := await self._events():
                 for event in events:
-                    self._tools.note(event)
+                    self._tools.note(event, self.send_tool_result)
                     yield event
         except _ClosedError:
             return

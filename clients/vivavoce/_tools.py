@@ -110,26 +110,30 @@ class ToolRunner:
 
     Args:
         tools: By name; calls of others are for the caller.
-        send: Sends a result.
     """
 
-    def __init__(self, tools: Mapping[str, Tool], send: Callable[[str, ToolResult], None]) -> None:
+    def __init__(self, tools: Mapping[str, Tool]) -> None:
         self._tools = tools
-        self._send = send
         self.running: set[asyncio.Task[None]] = set()
 
-    def note(self, event: Event) -> None:
-        """Starts the tool that an event asks for."""
+    def note(self, event: Event, send: Callable[[str, ToolResult], None]) -> None:
+        """Starts the tool that an event asks for.
+
+        Args:
+            event: What the conversation tells.
+            send: Sends the result. It is not kept: a conversation that refers to itself would not close its connection.
+        """
         if isinstance(event, ToolCall) and event.name in self._tools:
-            task = asyncio.create_task(self._run(self._tools[event.name], event))
+            task = asyncio.create_task(_run(self._tools[event.name], event, send))
             self.running.add(task)
             task.add_done_callback(self.running.discard)
 
-    async def _run(self, tool: Tool, call: ToolCall) -> None:
-        try:
-            told = tool(call) if inspect.iscoroutinefunction(tool) else await asyncio.to_thread(tool, call)
-            result = await told if inspect.isawaitable(told) else told
-            self._send(call.id, ToolResult() if result is None else result)
-        except Exception:
-            logger.exception("The tool %s failed.", call.name)
-            self._send(call.id, ToolResult(failed=True))
+
+async def _run(tool: Tool, call: ToolCall, send: Callable[[str, ToolResult], None]) -> None:
+    try:
+        told = tool(call) if inspect.iscoroutinefunction(tool) else await asyncio.to_thread(tool, call)
+        result = await told if inspect.isawaitable(told) else told
+        send(call.id, ToolResult() if result is None else result)
+    except Exception:
+        logger.exception("The tool %s failed.", call.name)
+        send(call.id, ToolResult(failed=True))

@@ -46,9 +46,9 @@ def test_what_is_no_tool():
 
 async def run(tool: Any, *events: Any) -> list[tuple[str, vivavoce.ToolResult]]:
     sent: list[tuple[str, vivavoce.ToolResult]] = []
-    runner = ToolRunner({"order": tool}, lambda call_id, result: sent.append((call_id, result)))
+    runner = ToolRunner({"order": tool})
     for event in events or (CALL,):
-        runner.note(event)
+        runner.note(event, lambda call_id, result: sent.append((call_id, result)))
     await asyncio.gather(*runner.running)
     return sent
 
@@ -96,8 +96,8 @@ async def test_a_tool_that_returns_something_else_has_failed():
         tool_result_request(call_id, result)
         sent.append(result)
 
-    runner = ToolRunner({"order": order}, send)
-    runner.note(CALL)
+    runner = ToolRunner({"order": order})
+    runner.note(CALL, send)
     await asyncio.gather(*runner.running)
     assert sent == [vivavoce.ToolResult(failed=True)]
 
