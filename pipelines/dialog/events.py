@@ -33,12 +33,14 @@ class Understood:
         text: what was said or typed.
         understanding: intent, slots and values of the text.
         answer: the sentence that answers it, from documents; "" where there is none.
+        passage: text that the answer stands in.
     """
 
     now: float
     text: str
     understanding: Understanding = field(default_factory=Understanding)
     answer: str = ""
+    passage: str = ""
 
 
 @dataclass(frozen=True, slots=True)

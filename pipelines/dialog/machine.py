@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.dialog import events, hearing
+from pipelines.dialog import events, hearing, history
 from pipelines.dialog.actions import Say
 from pipelines.dialog.asking import complete, finish, listening, question, resume, speech
 from pipelines.dialog.state import Filled
@@ -26,7 +26,9 @@ def step(agent: Agent, state: State, event: events.Event) -> Step:
     """
     if state.ended:
         return state, ()
-    state, actions = _dispatch(agent, replace(state, now=event.now), event)
+    before = history.heard(agent, replace(state, now=event.now), event)
+    state, actions = _dispatch(agent, before, event)
+    state = history.said(agent, before, state, actions)
     said = tuple(action.text for action in actions if isinstance(action, Say))
     return (replace(state, said=said) if said else state), actions
 

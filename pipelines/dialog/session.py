@@ -149,15 +149,16 @@ class DialogSession:
         """Changes session parameters."""
         self.happen(events.ParametersSet(self.clock(), parameters))
 
-    def preview(self, text: str, understanding: Understanding, answer: str = "") -> DialogTurn:
+    def preview(self, text: str, understanding: Understanding, answer: str = "", passage: str = "") -> DialogTurn:
         """Works out what a turn would do; nothing is changed, however often.
 
         Args:
             text: what was said or typed.
             understanding: of the text.
             answer: the sentence that answers it, from documents; "" where there is none.
+            passage: text that the answer stands in.
         """
-        return self._turn(events.Understood(self.clock(), text, understanding, answer))
+        return self._turn(events.Understood(self.clock(), text, understanding, answer, passage))
 
     def commit(self, turn: DialogTurn) -> DialogTurn:
         """Lets a turn happen; works it out again where another one was committed since its preview."""

@@ -40,4 +40,5 @@ class Conversing:
         search: AnswerSearch | None = request.inputs.get(QA)
         found = search.answer if search is not None else None
         answer = sentence_of(found, request.config.documents) if found is not None else ""
-        yield request.config.dialog.preview(request.text, request.inputs[NLU], answer)
+        passage = found.source.passage if found is not None and found.source is not None else answer
+        yield request.config.dialog.preview(request.text, request.inputs[NLU], answer, passage)

@@ -10,6 +10,7 @@ from pipelines.dialog.agent.agent import AGENT_FILE
 from pipelines.dialog.agent.problems import AgentError, Problem
 from pipelines.dialog.agent.urls import fault_of_url
 from service.fulfilment.home_assistant import HomeFulfiller
+from service.fulfilment.language_model import LanguageModelFulfiller
 from service.fulfilment.reporting import ReportingFulfiller
 from service.fulfilment.signature import secret_of
 from service.fulfilment.webhook import WebhookFulfiller
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pipelines.dialog.agent.agent import Agent
-    from pipelines.dialog.agent.fulfilments import Endpoint, HomeAssistant, Webhook
+    from pipelines.dialog.agent.fulfilments import Endpoint, HomeAssistant, LanguageModel, Webhook
     from pipelines.dialog.fulfilment import Fulfiller
     from service.fulfilment.http_calls import HttpCalls
 
@@ -46,6 +47,8 @@ def fulfillers_of(
             fulfiller = making.webhook(name, form.webhook)
         elif form.home_assistant is not None:
             fulfiller = making.home(name, form.home_assistant)
+        elif form.language_model is not None:
+            fulfiller = making.model(name, form.language_model)
         if fulfiller is not None:
             made[name] = ReportingFulfiller(fulfiller, agent.form.name)
     if making.problems:
@@ -73,6 +76,10 @@ class _Making:
 
     def home(self, name: str, form: HomeAssistant) -> Fulfiller:
         return HomeFulfiller(form, self.calls, self._url(name, form), self._variable(name, form.token_env))
+
+    def model(self, name: str, form: LanguageModel) -> Fulfiller:
+        key = self._variable(name, form.key_env) if form.key_env is not None else ""
+        return LanguageModelFulfiller(form, self.calls, self._url(name, form), key)
 
     def _url(self, name: str, form: Endpoint) -> str:
         if form.url is not None:

@@ -44,6 +44,12 @@ class Agent:
         heard = {other: name for name, intent in self.intents.items() for other in intent.heard_as}
         return heard | {name: name for name in self.intents}
 
+    @cached_property
+    def shown_turns(self) -> int:
+        """Turns of the dialog that its language models are shown at most; 0: it has none."""
+        models = (form.language_model for form in self.form.fulfilments.values())
+        return max((max(1, model.turns) for model in models if model is not None), default=0)
+
     def intent_named(self, engine_intent: str) -> str | None:
         """Returns the intent that an engine's intent means; None: the agent has none."""
         return self._intent_names.get(engine_intent)

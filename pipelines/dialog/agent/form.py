@@ -174,6 +174,7 @@ class AgentForm(_Form):
         end: said last.
         no_input: see :class:`NoInput`.
         no_match: see :class:`NoMatch`.
+        fallback: intent that begins where a turn is not understood outside of any intent; None: ``no_match`` is said.
         help: said where the caller asks for help outside of any intent.
         cancelled: said where the caller gives up an intent.
         change: said where the caller denies the confirmation and says no more.
@@ -193,6 +194,7 @@ class AgentForm(_Form):
     end: Text = "Goodbye."
     no_input: NoInput = Field(default_factory=NoInput)
     no_match: NoMatch = Field(default_factory=NoMatch)
+    fallback: Name | None = None
     help: Text = "Tell me what I can do for you."
     cancelled: Text = "All right, never mind."
     change: Text = "What shall I change?"

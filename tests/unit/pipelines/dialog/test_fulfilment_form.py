@@ -65,6 +65,7 @@ def test_good_fulfilments(folder: Path):
     [
         ("fulfilment: order", "fulfilment: ordr", "line 7: `fulfilments` has no 'ordr': write 'order'"),
         ("fulfilment: order", "fulfilment: buy", "line 7: `fulfilments` has no 'buy': add it there; `reply: {}`"),
+        ("name: bar", "name: bar\nfallback: chat", "line 2: 'chat' is no intent: write one of order"),
         ("fulfilment: order", "response: Done.", "line 9: no intent has the fulfilment 'order'"),
         (WEBHOOK, "    tool:\n", "line 9: the fulfilment 'order' needs exactly one of webhook, tool"),
         ("retries: 1}", "retries: 1}\n    tool: {}", "line 9: the fulfilment 'order' needs exactly one of"),
