@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pipelines.dialog.agent.fulfilments import HomeAssistant
     from service.fulfilment.http_calls import HttpCalls
 
-_ENTITY = re.compile(r"[a-z0-9_]+\.[a-z0-9_]+")
+_ENTITY = re.compile(r"all|[a-z0-9_]+\.[a-z0-9_]+")
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
 _UNKNOWN = frozenset(("unavailable", "unknown"))
 
