@@ -42,6 +42,8 @@ def fulfillers_of(
     making = _Making(agent, calls, os.environ if environment is None else environment)
     made: dict[str, Fulfiller] = {}
     for name, form in agent.form.fulfilments.items():
+        if form.reply is not None and form.endpoint is not None and not making.is_set(form.endpoint.url_env):
+            continue
         fulfiller: Fulfiller | None = None
         if form.webhook is not None:
             fulfiller = making.webhook(name, form.webhook)
@@ -62,6 +64,9 @@ class _Making:
     calls: HttpCalls
     environment: Mapping[str, str]
     problems: list[str] = field(default_factory=list)
+
+    def is_set(self, variable: str | None) -> bool:
+        return variable is not None and bool(self.environment.get(variable, "").strip())
 
     def webhook(self, name: str, form: Webhook) -> Fulfiller:
         secret = b""

@@ -47,6 +47,12 @@ def faults_of_fulfilments(agent: Agent) -> Iterator[tuple[Place, str]]:
 def _of_one(agent: Agent, fulfilment: Fulfilment, users: list[Intent]) -> Iterator[tuple[Place, str]]:
     if fulfilment.endpoint is not None:
         yield from _of_endpoint(fulfilment.endpoint, has_default=fulfilment.home_assistant is not None)
+    if (
+        fulfilment.reply is not None
+        and fulfilment.kinds != ("reply",)
+        and (fulfilment.endpoint is None or fulfilment.endpoint.url is not None)
+    ):
+        yield (), "`reply` beside it holds where the variable of `url_env` is not set: write that, or remove `reply`"
     if fulfilment.home_assistant is not None:
         yield from _of_home(agent, fulfilment.home_assistant, users)
 

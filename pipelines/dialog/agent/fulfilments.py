@@ -171,11 +171,14 @@ class HomeAssistant(Endpoint):
 
 
 class Told(_Form):
-    """Nothing is run: the caller's program is told with the reply, and the fulfilment counts as done."""
+    """Nothing is run: the caller's program is told with the reply, and the fulfilment counts as done.
+
+    Beside one with ``url_env`` it holds where that variable is not set.
+    """
 
 
 class Fulfilment(_Form):
-    """By what a promise is carried out: exactly one of the keys.
+    """By what a promise is carried out: one of the keys, and perhaps ``reply`` beside it.
 
     Attributes:
         webhook: see :class:`Webhook`.
@@ -193,8 +196,9 @@ class Fulfilment(_Form):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The keys that are there; one, where the fulfilment is in order."""
-        return tuple(kind for kind in KINDS if getattr(self, kind) is not None)
+        """The keys that are there, without a ``reply`` beside another one; one, where all is in order."""
+        kinds = tuple(kind for kind in KINDS if getattr(self, kind) is not None)
+        return kinds[:-1] if len(kinds) > 1 and self.reply is not None else kinds
 
     @property
     def endpoint(self) -> Endpoint | None:

@@ -56,7 +56,12 @@ def test_good_fulfilments(folder: Path):
     assert home is not None
     assert (home.url_env, home.token_env) == ("HOME_ASSISTANT_URL", "HOME_ASSISTANT_TOKEN")
     assert home.data == {"brightness_pct": 40, "flash": "{size}"}
-    for kind in ("tool: {}", "reply: {}", "language_model: {url_env: URL, model: small}"):
+    for kind in (
+        "tool: {}",
+        "reply: {}",
+        "webhook: {url_env: URL}\n    reply: {}",
+        "language_model: {url_env: URL, model: small}",
+    ):
         assert told(folder, WEBHOOK, f"    {kind}\n") == []
 
 
@@ -69,6 +74,7 @@ def test_good_fulfilments(folder: Path):
         ("fulfilment: order", "response: Done.", "line 9: no intent has the fulfilment 'order'"),
         (WEBHOOK, "    tool:\n", "line 9: the fulfilment 'order' needs exactly one of webhook, tool"),
         ("retries: 1}", "retries: 1}\n    tool: {}", "line 9: the fulfilment 'order' needs exactly one of"),
+        ("retries: 1}", "retries: 1}\n    reply: {}", "line 10: `reply` beside it holds where the variable"),
         ("retries: 1", "retries: 9", "line 10: 'retries': write 5 at most"),
         ("retries: 1", "deadline_seconds: 900", "line 10: 'deadline_seconds': write 120 at most"),
         ("secret_env: SECRET", "secret: hush", "line 10: there is no key 'secret' here: write 'secret_env'"),

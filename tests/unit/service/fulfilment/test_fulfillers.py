@@ -52,6 +52,15 @@ async def test_agents_without_fulfilments_have_no_fulfillers(calls: HttpCalls):
     assert fulfillers_of(agent(reply={}), FOLDER, calls, {}) == {}
 
 
+async def test_the_caller_is_told_where_the_environment_has_no_url(calls: HttpCalls):
+    form = agent(webhook={"url_env": "BAR_URL", "secret_env": "BAR_SECRET"}, reply={})
+    assert fulfillers_of(form, FOLDER, calls, {}) == {}
+    assert fulfillers_of(form, FOLDER, calls, {"BAR_URL": " "}) == {}
+    assert "order" in fulfillers_of(form, FOLDER, calls, {"BAR_URL": "https://a", "BAR_SECRET": SECRET})
+    with pytest.raises(AgentError, match="BAR_SECRET is not set"):
+        fulfillers_of(form, FOLDER, calls, {"BAR_URL": "https://a"})
+
+
 @pytest.mark.parametrize(
     ("kind", "environment", "problem"),
     [
