@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -75,6 +77,20 @@ async def test_signature(calls: HttpCalls):
     headers = server.requests[0].headers
     assert (headers["webhook-id"], headers["webhook-timestamp"]) == ("session-3", "1700000000")
     assert headers["webhook-signature"].startswith("v1,")
+
+
+async def test_the_page_of_the_docs_knows_our_signatures(calls: HttpCalls):
+    page = (Path(__file__).parents[4] / "docs/fulfilment.md").read_text("utf-8")
+    (code,) = (block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "def is_ours" in block)
+    documented: dict[str, Any] = {}
+    exec(code, documented)
+    async with serving(answers()) as server:
+        await outcome(calls, server, secret=SECRET)
+    request = server.requests[0]
+    assert documented["is_ours"](SECRET, request.headers, request.body)
+    assert not documented["is_ours"](SECRET, request.headers, request.body + b" ")
+    assert not documented["is_ours"](b"another secret", request.headers, request.body)
+    assert not documented["is_ours"](SECRET, {**request.headers, "webhook-timestamp": "1"}, request.body)
 
 
 @pytest.mark.parametrize(
