@@ -157,6 +157,8 @@ class DialogTurns:
         """Waits for nothing more of the caller. Fulfilments under way go on, for they may have had their effect."""
         self._keypad.cancel()
         self.half_closed()
+        if self._dialog is not None and not self._tasks:
+            self._dialog.give_up()
         if self._silence is not None:
             self._silence.cancel()
 

@@ -77,7 +77,8 @@ class _Making:
                 self.problems.append(f"fulfilment {name!r}: the secret in {form.secret_env} {error}")
         headers = {header: self._variable(name, variable) for header, variable in form.headers_env.items()}
         url = self._url(name, form)
-        return WebhookFulfiller(self.agent, self.calls, url, secret, headers, form.deadline_seconds, form.retries)
+        seconds, retries = form.deadline_seconds, form.retries
+        return WebhookFulfiller(self.agent, self.calls, url, secret, headers, seconds, retries, form.safe)
 
     def home(self, name: str, form: HomeAssistant) -> Fulfiller:
         return HomeFulfiller(form, self.calls, self._url(name, form), self._variable(name, form.token_env))

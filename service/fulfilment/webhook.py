@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -33,6 +34,7 @@ class WebhookFulfiller:
         headers: further headers.
         deadline_seconds: time for all attempts together.
         retries: attempts after the first.
+        is_safe: whether it changes nothing, and may run before the turn is over.
         clock: time in seconds, which never goes back.
         wall_clock: Unix time in seconds.
     """
@@ -44,6 +46,7 @@ class WebhookFulfiller:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     deadline_seconds: float = 10.0
     retries: int = 2
+    is_safe: bool = False
     clock: Callable[[], float] = time.monotonic
     wall_clock: Callable[[], float] = time.time
 
@@ -58,6 +61,10 @@ class WebhookFulfiller:
             CallFailedError: the server does not answer as it should.
         """
         key = f"{session}-{task.number}"
+        if self.is_safe:
+            # It may run for several readings of one turn, which are no deliveries of one request.
+            told = msgspec.json.encode((task.intent, task.slots, task.parameters), order="sorted")
+            key += f"-{hashlib.sha256(told).hexdigest()[:12]}"
         body = msgspec.json.encode(
             {
                 "agent": self.agent.form.name,

@@ -93,6 +93,12 @@ async def test_a_preview_carries_nothing_out():
     assert server.requests == []
 
 
+async def test_what_is_safe_answers_within_the_reply():
+    async with bar(answers({"say": "It is number 7."}), safe=True) as (harness, server):
+        assert await said(harness, *ORDER) == ["Which size?", "1 small latte?", "It is number 7."]
+    assert len(server.requests) == 1
+
+
 async def test_a_language_model_says_its_sentences():
     pieces = [chunk("A small one. "), chunk("It takes a"), chunk(" minute.")]
     async with bar(streams(*pieces), kind="language_model", model="small") as (harness, server):

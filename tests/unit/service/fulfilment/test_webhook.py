@@ -174,6 +174,15 @@ async def test_a_second_delivery_has_the_same_key_and_body(calls: HttpCalls):
     assert {request.headers["idempotency-key"] for request in server.requests} == {"session-3"}
 
 
+async def test_readings_of_one_turn_have_keys_of_their_own_where_the_webhook_is_safe(calls: HttpCalls):
+    async with serving(answers()) as server:
+        for slots in ({"size": "large"}, {"size": "small"}, {"size": "large"}):
+            await outcome(calls, server, Fulfil(3, "order", "order", slots), is_safe=True)
+    first, second, third = (request.headers["idempotency-key"] for request in server.requests)
+    assert first == third != second
+    assert first.startswith("session-3-")
+
+
 @pytest.mark.parametrize("status", [400, 401, 404, 422, 301])
 async def test_refusals_are_not_repeated(calls: HttpCalls, status: int):
     async with serving(answers(status=status), answers()) as server:
