@@ -131,7 +131,7 @@ class Conversation:
         if self._decoder is None:
             raise InvalidInputError("audio", "NO_AUDIO_CONFIG", "audio came, but the config names no audio format")
         for samples in self._decoder.decode(data):
-            await self._hearing.listen(samples, at)
+            await self._hearing.listen(self.dialog.without_tones(samples), at)
         self.outbox.tell_damage(self._decoder.take_damage())
 
     @property
@@ -141,7 +141,7 @@ class Conversation:
 
     async def add_samples(self, samples: npt.NDArray[np.float32]) -> None:
         """Takes decoded audio in, float32 ``[samples]`` at 16 kHz; waits as :meth:`add_audio` does."""
-        await self._hearing.listen(samples, self._loop.time())
+        await self._hearing.listen(self.dialog.without_tones(samples), self._loop.time())
 
     def hold_up(self, *, held_up: bool) -> None:
         """Says whether the caller has to wait for what else this stream of audio holds, such as another channel."""

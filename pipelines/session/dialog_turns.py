@@ -11,6 +11,7 @@ import dataclasses
 import logging
 from typing import TYPE_CHECKING
 
+from pipelines.audio.dtmf import DtmfDetector
 from pipelines.dialog import events as dialog_events
 from pipelines.dialog.session import Cause
 from pipelines.errors import InvalidInputError
@@ -24,6 +25,9 @@ from pipelines.unexpected_errors import log_mistake
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    import numpy as np
+    import numpy.typing as npt
 
     from pipelines.dialog.actions import Fulfil, Listen
     from pipelines.dialog.session import DialogSession, DialogTurn
@@ -71,6 +75,7 @@ class DialogTurns:
         self._listen: Listen | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._keypad = Keypad(self._press)
+        self._tones = DtmfDetector() if config.dialog is not None else None
         # A caller who types takes his time.
         self._silence = SilenceTimer(state, self._nothing_heard) if config.audio_format is not None else None
 
@@ -103,6 +108,19 @@ class DialogTurns:
                 results = {**results, DIALOG: committed}
             self._follow(committed)
         return dataclasses.replace(reply, results=results, model_versions=versions)
+
+    def without_tones(self, samples: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Takes keys that are heard in the audio, and returns the audio without their tones.
+
+        Args:
+            samples: float32 ``[samples]`` at 16 kHz.
+        """
+        if self._tones is None:
+            return samples
+        keys, samples = self._tones.hear(samples)
+        if keys:
+            self.press(keys)
+        return samples
 
     def press(self, keys: str) -> None:
         """Takes keys that the caller pressed.
