@@ -196,7 +196,7 @@ async def serving(
             knowledge=bases.names,
             speculates=config.speculation,
             typed_observer=TurnObservers(telemetry.turn_observers),
-            dialogs=read_dialogs(config.agents),
+            dialogs=read_dialogs(config.agents, cleanup),
         )
         apis = [make_api(host) for make_api in lists.apis]
         handlers = {name: handler for api in apis for name, handler in api.handlers.items()}

@@ -15,6 +15,7 @@ from service.api.vivavoce import converters
 from service.api.vivavoce.dialogs import to_keys
 from service.api.vivavoce.replies import to_reply
 from service.api.vivavoce.spoken_replies import report_playback
+from service.api.vivavoce.tools import to_tool_result
 from service.api.vivavoce.updates import apply_update
 from service.grpc_server.deserializers import refuse_malformed
 from service.knowledge import check_bases
@@ -117,6 +118,8 @@ async def _hand_on(conversation: Conversation, quotas: Quotas, request: pb.Conve
             conversation.speech.cancel(request.cancel_reply.turn)
         case "dtmf":
             conversation.dialog.press(to_keys(request.dtmf))
+        case "tool_result":
+            conversation.dialog.take(to_tool_result(request.tool_result))
         case "config":
             message = "a config came a second time: send an update, or open another stream"
             raise InvalidInputError("config", "SECOND_CONFIG", message)
