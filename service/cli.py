@@ -88,9 +88,10 @@ def _restart_without_grpc_log() -> None:
 )
 @click.option(
     "--knowledge",
-    metavar="NAME=FILE",
+    metavar="NAME=FILE|URL",
     multiple=True,
-    help="Let conversations name this knowledge base, built by `vivavoce knowledge build`. May be repeated.",
+    help="Let conversations name this knowledge base, built by `vivavoce knowledge build`: a file, or the URL of a "
+    "PostgreSQL database. May be repeated.",
 )
 @click.option(
     "--engine-code",
