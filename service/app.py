@@ -39,6 +39,7 @@ from service.security.watched_file import UnusableFileError
 from service.served_models import served_models
 from service.sessions.dialogs import read_dialogs
 from service.sessions.host import SessionHost
+from service.sessions.keeping import SessionsError, sessions_of
 from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations
 from service.sessions.readiness import Readiness
@@ -72,6 +73,7 @@ MAX_CONVERSATIONS = 512
 _CANNOT_GO_ON = (
     AgentError,
     KnowledgeStoreError,
+    SessionsError,
     UnusableFileError,
     EngineCodeError,
     TritonGaveUpError,
@@ -196,7 +198,7 @@ async def serving(
             knowledge=bases.names,
             speculates=config.speculation,
             typed_observer=TurnObservers(telemetry.turn_observers),
-            dialogs=read_dialogs(config.agents),
+            dialogs=read_dialogs(config.agents, await sessions_of(config, cleanup)),
         )
         apis = [make_api(host) for make_api in lists.apis]
         handlers = {name: handler for api in apis for name, handler in api.handlers.items()}

@@ -53,6 +53,8 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         engines: engine directories whose models take the places of those of the repository.
         variants: engine directories that are served beside the others, by the name that callers choose them by.
         agents: folders of agents, of which callers choose one by its name; see docs/agents.md.
+        sessions: URL of a Redis that keeps the sessions of agents for several replicas, ``redis://``, ``rediss://`` or
+            ``unix://``, perhaps with a password; None to keep them in memory.
         knowledge: knowledge bases that answers are looked for in, by the name that callers choose them by: files, or
             URLs of databases, which may hold passwords.
         engine_code: whether engine directories may bring code of their own, which is run as the service's user.
@@ -93,6 +95,7 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     engines: tuple[Path, ...] = ()
     variants: dict[str, Path] = {}
     agents: tuple[Path, ...] = ()
+    sessions: str | None = None
     knowledge: dict[str, Path | str] = {}
     engine_code: bool = False
     confine: bool = True
@@ -132,7 +135,7 @@ KEYS = ServiceConfig.__struct_fields__
 
 _PAIRS = frozenset(("variants", "knowledge", "limits"))
 """Keys whose value is a table, and ``NAME=VALUE`` pairs on the command line and in the environment."""
-_SECRET = frozenset(("knowledge",))
+_SECRET = frozenset(("sessions", "knowledge"))
 """Keys whose value may hold a password."""
 _NAMED = {
     "variants": "a variant: use a to z, 0 to 9 and _, and NAME=DIR",
@@ -235,6 +238,9 @@ def _value(key: str, value: object, source: str) -> object:
                 raise ConfigError(f"{source}: {origin!r} is no origin of the form https://HOST or https://HOST:PORT")
     if key == "triton" and converted is not None and not is_address(str(converted)):
         raise ConfigError(f"{source}: {value!r} is no address of the form HOST:PORT or unix:/PATH")
+    if key == "sessions" and converted is not None and not re.fullmatch(r"(rediss?|unix)://\S+", converted):
+        # The value is not told: it may hold a password.
+        raise ConfigError(f"{source}: it is no URL of the form redis://HOST:PORT/NUMBER, rediss://... or unix:///PATH")
     if key == "otlp_endpoint" and converted is not None and not re.fullmatch(r"https?://[^\s/]+:\d{1,5}/?", converted):
         raise ConfigError(f"{source}: {value!r} is no URL of the form http://HOST:PORT or https://HOST:PORT")
     return converted

@@ -39,7 +39,7 @@ from vivavoce._config import (
     TypedTurn,
 )
 from vivavoce._conversation import Conversation
-from vivavoce._dialog import Dialog, DialogEnd, Fulfilment, Session
+from vivavoce._dialog import Dialog, DialogCause, DialogEnd, Fulfilment, Session
 from vivavoce._errors import (
     AccessDenied,
     Incompatible,
@@ -94,6 +94,7 @@ __all__ = [
     "Conversation",
     "ConversationUpdate",
     "Dialog",
+    "DialogCause",
     "DialogEnd",
     "Document",
     "Encoding",

@@ -1,4 +1,4 @@
-"""What a caller tells beside what is said: how far a reply was played, and that it is to stop."""
+"""What a caller tells beside what is said: how far a reply was played, that it is to stop, and keys."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING
 
+from vivavoce._dialog import keys_request
 from vivavoce._spoken_requests import cancel_request, playback_request
 
 if TYPE_CHECKING:
@@ -51,6 +52,19 @@ class Controls:
             InvalidRequest: The message cannot hold the number.
         """
         self.tell(cancel_request(turn))
+
+    def press_keys(self, keys: str) -> None:
+        """Tells an agent that the caller has pressed keys of a telephone.
+
+        Keys within two seconds are one answer, unless `#` ends it or one key is enough.
+
+        Args:
+            keys: 1 to 32 of `0` to `9`, `*`, `#` and `A` to `D`.
+
+        Raises:
+            InvalidRequest: The message cannot hold them.
+        """
+        self.tell(keys_request(keys))
 
     def tell(self, request: pb.ConverseRequest) -> None:
         """Sends a control."""

@@ -35,6 +35,23 @@ class DialogEnd(Enum):
     """In a way that this version does not know."""
 
 
+class DialogCause(Enum):
+    """What lets an agent say something."""
+
+    TURN = "TURN"
+    """The caller said or typed something."""
+    BEGIN = "BEGIN"
+    """The dialog begins."""
+    NO_INPUT = "NO_INPUT"
+    """The caller has said nothing for some time."""
+    KEYS = "KEYS"
+    """The caller has pressed keys."""
+    FULFILMENT = "FULFILMENT"
+    """What the server carries out is under way, is done, or has failed."""
+    UNKNOWN = "UNKNOWN"
+    """Something that this version does not know."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fulfilment:
     """An intent whose slots are filled and confirmed, for the caller's program to carry out, once."""
@@ -67,6 +84,8 @@ class Dialog:
     """How the dialog ends with this turn; None: it goes on."""
     parameters: Mapping[str, str] = field(default_factory=dict, hash=False)
     """The session parameters."""
+    cause: DialogCause = DialogCause.TURN
+    """What lets the agent say this. What it says by itself is a turn without words of the caller."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the dialog as `Reply.to_dict` has it."""
@@ -81,6 +100,7 @@ class Dialog:
             ],
             "end": None if self.end is None else self.end.value.lower(),
             "parameters": dict(self.parameters),
+            "cause": self.cause.value.lower(),
         }
 
 
@@ -112,6 +132,7 @@ def dialog_of(told: reply_pb2.Dialog) -> Dialog:
         tuple(Fulfilment(one.number, one.name, one.intent, dict(one.slots)) for one in told.fulfilments),
         _end(told.end),
         dict(told.parameters),
+        _cause(told.cause),
     )
 
 
@@ -129,7 +150,32 @@ def dialog_message(dialog: Dialog) -> reply_pb2.Dialog:
         ],
         end=f"DIALOG_END_{dialog.end.value}" if known and dialog.end else None,
         parameters=dialog.parameters,
+        cause=None if dialog.cause is DialogCause.UNKNOWN else f"DIALOG_CAUSE_{dialog.cause.value}",
     )
+
+
+def keys_request(keys: str) -> pb.ConverseRequest:
+    """Makes the message that tells which keys were pressed.
+
+    Raises:
+        InvalidRequest: The message cannot hold them.
+        TypeError: They are no text.
+    """
+    with refusing("dtmf.keys"):
+        return pb.ConverseRequest(dtmf=pb.Dtmf(keys=keys))
+
+
+def _cause(value: int) -> DialogCause:
+    # A server that is older than causes tells none.
+    names: dict[int, DialogCause] = {
+        reply_pb2.DIALOG_CAUSE_UNSPECIFIED: DialogCause.TURN,
+        reply_pb2.DIALOG_CAUSE_TURN: DialogCause.TURN,
+        reply_pb2.DIALOG_CAUSE_BEGIN: DialogCause.BEGIN,
+        reply_pb2.DIALOG_CAUSE_NO_INPUT: DialogCause.NO_INPUT,
+        reply_pb2.DIALOG_CAUSE_KEYS: DialogCause.KEYS,
+        reply_pb2.DIALOG_CAUSE_FULFILMENT: DialogCause.FULFILMENT,
+    }
+    return names.get(value, DialogCause.UNKNOWN)
 
 
 def _end(value: int) -> DialogEnd | None:

@@ -50,12 +50,32 @@ export interface ConversationConfig {
   maxIntents?: number;
   timeZone?: string;
   ignoreEngineHints?: boolean;
+  /** Name of the agent that holds the dialog, where the server has some. */
+  agent?: string;
+  /** The session that the dialog belongs to; left out, it ends with the stream. */
+  session?: { id?: string; parameters?: Record<string, string> };
+  /** Names of knowledge bases that answers are looked for in. */
+  knowledge?: string[];
 }
 
 export interface ConversationUpdate {
   endpointing?: Endpointing;
   documents?: { documents: Document[] };
   phraseHints?: { groups: PhraseHints[] };
+  /** Session parameters that change; the others stay. */
+  session?: { parameters: Record<string, string> };
+}
+
+/** What a turn did to the dialog that an agent holds. */
+export interface Dialog {
+  intent?: string;
+  slots?: Record<string, string>;
+  asked?: string;
+  confirming?: boolean;
+  fulfilments?: { number: number; name: string; intent: string; slots?: Record<string, string> }[];
+  end?: "DONE" | "HAND_OVER";
+  parameters?: Record<string, string>;
+  cause: "TURN" | "BEGIN" | "NO_INPUT" | "KEYS" | "FULFILMENT";
 }
 
 export interface Value {
@@ -77,6 +97,8 @@ export interface Reply {
   values: Value[];
   status: "COMPLETE" | "PARTIAL" | "DEGRADED";
   speechText: string;
+  /** Only where an agent holds the dialog. */
+  dialog?: Dialog;
   requestId: string;
   speculated?: boolean;
   latency?: { total: number; stages?: { name: string; queue?: number; compute?: number }[] };
@@ -86,7 +108,7 @@ export interface Reply {
 
 /** What the service says. Places are in seconds from the start of the conversation's audio. */
 export type ConversationEvent =
-  | { type: "started"; conversationId: string }
+  | { type: "started"; conversationId: string; greeting?: string }
   | { type: "reconnected"; conversationId: string; lostSeconds: number; replayedSeconds: number }
   | { type: "speechBegan"; turn: number; start: number }
   | { type: "transcript"; turn: number; text: string; isFinal: boolean; start: number; end: number }
@@ -126,6 +148,8 @@ export class Conversation implements AsyncIterable<ConversationEvent> {
   playback(turn: number, seconds: number, finished?: boolean): void;
   /** Stops the speech of a reply; of the one that is spoken now where no turn is named. */
   cancelReply(turn?: number): void;
+  /** Tells an agent that the caller has pressed keys of a telephone: 0 to 9, *, # and A to D. */
+  pressKeys(keys: string): void;
   /** Says that nothing more will be sent: the conversation ends when everything was answered. */
   finish(): void;
   /** Leaves at once. */

@@ -72,6 +72,15 @@ class ParametersSet:
 
 
 @dataclass(frozen=True, slots=True)
+class Progressed:
+    """A fulfilment is under way; the attributes are those of :class:`Fulfilled`, but "" says to wait."""
+
+    now: float
+    number: int
+    say: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Fulfilled:
     """A fulfilment is done.
 
@@ -97,4 +106,4 @@ class FulfilmentFailed:
     say: str = ""
 
 
-Event = Began | Understood | Silence | Interrupted | Dtmf | ParametersSet | Fulfilled | FulfilmentFailed
+Event = Began | Understood | Silence | Interrupted | Dtmf | ParametersSet | Progressed | Fulfilled | FulfilmentFailed

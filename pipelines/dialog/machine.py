@@ -45,6 +45,8 @@ def _dispatch(agent: Agent, state: State, event: events.Event) -> Step:  # noqa:
             return hearing.hear(agent, state, event)
         case events.Dtmf():
             return hearing.press(agent, state, event)
+        case events.Progressed():
+            return _progressed(agent, state, event)
         case events.Fulfilled() | events.FulfilmentFailed():
             return _fulfilled(agent, state, event)
 
@@ -66,6 +68,13 @@ def _silence(agent: Agent, state: State) -> Step:
     said = patience.say[min(state.silences, len(patience.say) - 1)] if patience.say else ""
     state = replace(state, silences=state.silences + 1)
     return state, (*speech(agent, state, said), *question(agent, state), listening(agent, state))
+
+
+def _progressed(agent: Agent, state: State, event: events.Progressed) -> Step:
+    """Says what there is to say while a fulfilment runs."""
+    if not state.fulfilling or event.number != state.fulfilling:
+        return state, ()
+    return state, (Say(event.say),) if event.say else speech(agent, state, agent.form.wait)
 
 
 def _fulfilled(agent: Agent, state: State, event: events.Fulfilled | events.FulfilmentFailed) -> Step:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import enum
+import secrets
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pipelines.dialog import events
-from pipelines.dialog.actions import End, Fulfil, Say
+from pipelines.dialog.actions import End, Fulfil, Listen, Say
 from pipelines.dialog.machine import step
 from pipelines.dialog.state import State
 
@@ -16,27 +18,55 @@ if TYPE_CHECKING:
 
     from pipelines.dialog.actions import Action
     from pipelines.dialog.agent.agent import Agent
+    from pipelines.dialog.fulfilment import Fulfiller
     from pipelines.models.ports import Timing
     from pipelines.stages.understanding import Understanding
 
 
+class Cause(enum.Enum):
+    """What lets an agent say something."""
+
+    TURN = "turn"
+    BEGIN = "begin"
+    NO_INPUT = "no_input"
+    KEYS = "keys"
+    FULFILMENT = "fulfilment"
+
+
+_CAUSES = {
+    events.Began: Cause.BEGIN,
+    events.Silence: Cause.NO_INPUT,
+    events.Dtmf: Cause.KEYS,
+    events.Progressed: Cause.FULFILMENT,
+    events.Fulfilled: Cause.FULFILMENT,
+    events.FulfilmentFailed: Cause.FULFILMENT,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class DialogTurn:
-    """What a turn of the caller would do to a dialog, or has done.
+    """What a turn of the caller, or another event, would do to a dialog, or has done.
 
     Attributes:
-        event: the turn.
+        event: what happened.
         before: the state that it was worked out on.
         after: the state that it leads to.
         actions: what is to be done about it.
+        begun: the fulfilments among them that the service carries out.
         timing: None: nothing is computed by a model.
     """
 
-    event: events.Understood
+    event: events.Event
     before: State
     after: State
     actions: tuple[Action, ...] = ()
+    begun: tuple[Fulfil, ...] = ()
     timing: Timing | None = None
+
+    @property
+    def cause(self) -> Cause:
+        """What lets the agent say this."""
+        return _CAUSES.get(type(self.event), Cause.TURN)
 
     @property
     def text(self) -> str:
@@ -46,31 +76,48 @@ class DialogTurn:
     @property
     def fulfilled(self) -> tuple[Fulfil, ...]:
         """What the caller's program is to carry out."""
-        return tuple(action for action in self.actions if isinstance(action, Fulfil))
+        return tuple(it for it in self.actions if isinstance(it, Fulfil) and it not in self.begun)
 
     @property
     def ends(self) -> str:
         """How the dialog ends with this turn: ``end`` or ``hand_over``; "": it goes on."""
         return next((action.reason for action in self.actions if isinstance(action, End)), "")
 
+    @property
+    def listens(self) -> Listen | None:
+        """What is waited for then; None where that has not changed."""
+        return next((action for action in reversed(self.actions) if isinstance(action, Listen)), None)
+
 
 @dataclass(slots=True)
 class DialogSession:
     """A dialog with one caller, over all of its turns.
 
-    A fulfilment is told with the turn and carried out by the caller's program, so that it counts as done at once.
+    A fulfilment for which there is no fulfiller is told with the turn, and carried out by the caller's program. It
+    counts as done at once.
 
     Attributes:
         agent: by which it is held.
         clock: time in seconds, which never goes back.
+        fulfillers: what carries out fulfilments, by their names.
+        id: names it among all dialogs.
         state: what was committed.
-        greeting: what the agent says first; "" for nothing, and where the session goes on in another stream.
+        began: what the agent says first; None where the session goes on in another stream.
+        on_commit: called whenever the state has changed.
     """
 
     agent: Agent
     clock: Callable[[], float] = time.monotonic
+    fulfillers: Mapping[str, Fulfiller] = field(default_factory=dict)
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
     state: State = field(default_factory=State)
-    greeting: str = ""
+    began: DialogTurn | None = None
+    on_commit: Callable[[], None] = lambda: None
+
+    @property
+    def greeting(self) -> str:
+        """What the agent says first; "" for nothing."""
+        return self.began.text if self.began else ""
 
     def begin(self, parameters: Mapping[str, str] | None = None) -> None:
         """Begins the dialog.
@@ -78,13 +125,23 @@ class DialogSession:
         Args:
             parameters: session parameters beside those of the agent.
         """
-        event = events.Began(self.clock(), parameters or {})
-        self.state, actions = step(self.agent, self.state, event)
-        self.greeting = " ".join(action.text for action in actions if isinstance(action, Say))
+        self.began = self.happen(events.Began(self.clock(), parameters or {}))
+
+    def resume(self, parameters: Mapping[str, str] | None = None) -> None:
+        """Goes on in another stream. A fulfilment that is still under way was lost with the one before.
+
+        Args:
+            parameters: session parameters that change.
+        """
+        self.began = None
+        if parameters:
+            self.change(parameters)
+        if self.state.fulfilling:
+            self.happen(events.FulfilmentFailed(self.clock(), self.state.fulfilling))
 
     def change(self, parameters: Mapping[str, str]) -> None:
         """Changes session parameters."""
-        self.state, _ = step(self.agent, self.state, events.ParametersSet(self.clock(), parameters))
+        self.happen(events.ParametersSet(self.clock(), parameters))
 
     def preview(self, text: str, understanding: Understanding, answer: str = "") -> DialogTurn:
         """Works out what a turn would do; nothing is changed, however often.
@@ -101,12 +158,18 @@ class DialogSession:
         if turn.before is not self.state:
             turn = self._turn(turn.event)
         self.state = turn.after
+        self.on_commit()
         return turn
 
-    def _turn(self, event: events.Understood) -> DialogTurn:
+    def happen(self, event: events.Event) -> DialogTurn:
+        """Lets an event happen that is no turn of the caller."""
+        return self.commit(self._turn(event))
+
+    def _turn(self, event: events.Event) -> DialogTurn:
         state, done = step(self.agent, self.state, event)
         actions = list(done)
-        while actions and isinstance(fulfil := actions[-1], Fulfil):
+        while actions and isinstance(fulfil := actions[-1], Fulfil) and fulfil.name not in self.fulfillers:
             state, more = step(self.agent, state, events.Fulfilled(event.now, fulfil.number))
             actions += more
-        return DialogTurn(event, self.state, state, tuple(actions))
+        begun = tuple(it for it in actions if isinstance(it, Fulfil) and it.name in self.fulfillers)
+        return DialogTurn(event, self.state, state, tuple(actions), begun)

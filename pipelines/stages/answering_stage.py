@@ -31,6 +31,7 @@ class Answering:
     after: ClassVar[tuple[str, ...]] = ()
     behind: ClassVar[tuple[str, ...]] = ()
     of_no_text: ClassVar[AnswerSearch] = AnswerSearch()
+    in_order: ClassVar[bool] = False
 
     def __init__(self, bases: KnowledgeBases = NO_BASES) -> None:
         self._bases = bases

@@ -24,6 +24,7 @@ class Conversing:
     after: ClassVar[tuple[str, ...]] = (NLU,)
     behind: ClassVar[tuple[str, ...]] = (QA,)
     of_no_text: ClassVar[None] = None
+    in_order: ClassVar[bool] = True
 
     def wanted(self, config: ConversationConfig) -> bool:
         """See ``pipelines.stages.registry.Stage``."""

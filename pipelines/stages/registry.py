@@ -68,6 +68,10 @@ class Stage(Protocol):
     def of_no_text(self) -> StageOutput | None:
         """The result for a turn in which nothing was said; None: there is none, and none is missed."""
 
+    @property
+    def in_order(self) -> bool:
+        """Whether it works on a turn only when all earlier turns are replied to."""
+
     def wanted(self, config: ConversationConfig) -> bool:
         """Whether a conversation with this config wants the stage."""
 
@@ -91,11 +95,13 @@ class PlannedStage:
         name: see :class:`Stage`.
         after: names of the stages whose results it needs.
         of_no_text: see :class:`Stage`.
+        in_order: see :class:`Stage`.
     """
 
     name: str
     after: tuple[str, ...] = ()
     of_no_text: StageOutput | None = None
+    in_order: bool = False
 
 
 class StageRegistry:
@@ -134,5 +140,5 @@ class StageRegistry:
         for stage in self:
             if stage.wanted(config) and all(name in planned for name in stage.after):
                 after = (*stage.after, *(name for name in stage.behind if name in planned))
-                planned[stage.name] = PlannedStage(stage.name, after, stage.of_no_text)
+                planned[stage.name] = PlannedStage(stage.name, after, stage.of_no_text, stage.in_order)
         return tuple(planned.values())

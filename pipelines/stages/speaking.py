@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pipelines.dialog.session import DialogTurn
     from pipelines.models.ports import Timing, TurnModels
     from pipelines.session.config import ConversationConfig
+    from pipelines.speech.reply_voice import ReplyVoice
     from pipelines.speech.wording import Wording
     from pipelines.stages.registry import StageRequest
 
@@ -44,6 +45,7 @@ class Speaking:
     after: ClassVar[tuple[str, ...]] = (NLU,)
     behind: ClassVar[tuple[str, ...]] = (QA, DIALOG)
     of_no_text: ClassVar[SpokenText] = SpokenText()
+    in_order: ClassVar[bool] = False
 
     def __init__(self, wording: Wording = answer_in_words) -> None:
         self._wording = wording
@@ -60,10 +62,14 @@ class Speaking:
         """See ``pipelines.stages.registry.Stage``."""
         assert request.config.reply_voice is not None
         turn: DialogTurn | None = request.inputs.get(DIALOG)
-        text = self._wording(request) if turn is None else turn.text
-        try:
-            sentences_of_text(text, request.config.reply_voice.lexicon)
-        except InvalidInputError:
-            # An answer may be a sign that is not spoken, and without words there is nothing to say.
-            text = ""
-        yield SpokenText(text)
+        yield spoken_text(self._wording(request) if turn is None else turn.text, request.config.reply_voice)
+
+
+def spoken_text(text: str, voice: ReplyVoice) -> SpokenText:
+    """Returns what is spoken of a text; nothing of one that has no words."""
+    try:
+        sentences_of_text(text, voice.lexicon)
+    except InvalidInputError:
+        # An answer may be a sign that is not spoken, and without words there is nothing to say.
+        return SpokenText()
+    return SpokenText(text)

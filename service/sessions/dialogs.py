@@ -10,12 +10,15 @@ from pipelines.errors import InvalidInputError
 from service.security.principal import current_principal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
     from pathlib import Path
 
     from pipelines.dialog.agent.agent import Agent
+    from pipelines.dialog.fulfilment import Fulfiller
     from pipelines.dialog.session import DialogSession
-    from pipelines.dialog.sessions import DialogSessions
+    from pipelines.dialog.sessions import Sessions
+
+    MakeSessions = Callable[[Mapping[str, Mapping[str, Fulfiller]]], Sessions]
 
 MAX_PARAMETERS = 50
 MAX_PARAMETER_CHARACTERS = 1_000
@@ -32,10 +35,12 @@ class Dialogs:
     """
 
     agents: Mapping[str, Agent] = field(default_factory=dict)
-    sessions: DialogSessions | None = None
+    sessions: Sessions | None = None
 
-    @contextlib.contextmanager
-    def open(self, agent: str, session_id: str, parameters: Mapping[str, str]) -> Iterator[DialogSession | None]:
+    @contextlib.asynccontextmanager
+    async def open(
+        self, agent: str, session_id: str, parameters: Mapping[str, str]
+    ) -> AsyncIterator[DialogSession | None]:
         """Opens the dialog of a stream, which belongs to the caller's principal.
 
         Args:
@@ -45,6 +50,7 @@ class Dialogs:
 
         Raises:
             InvalidInputError: there is no such agent, the session cannot be opened, or a parameter is too long.
+            SessionsUnavailableError: sessions are kept in a Redis that does not answer.
         """
         if not agent:
             if session_id or parameters:
@@ -56,14 +62,18 @@ class Dialogs:
             there = f"choose one of {', '.join(sorted(self.agents))}" if self.agents else "the server has none"
             message = f"there is no agent {agent!r}: {there}"
             raise InvalidInputError("config.agent", "UNKNOWN_AGENT", message)
-        _check_parameters(parameters)
+        check_parameters(parameters, "config.session.parameters")
         owner = current_principal().key
-        with self.sessions.open(self.agents[agent], session_id, parameters, owner) as session:
+        async with self.sessions.open(self.agents[agent], session_id, parameters, owner) as session:
             yield session
 
 
-def read_dialogs(folders: Sequence[Path]) -> Dialogs:
+def read_dialogs(folders: Sequence[Path], make_sessions: MakeSessions | None = None) -> Dialogs:
     """Reads the agents of a service.
+
+    Args:
+        folders: of the agents.
+        make_sessions: makes what keeps their sessions, of the agents' fulfillers; None: they are kept in memory.
 
     Raises:
         AgentError: one of them cannot be used, or two have one name.
@@ -82,13 +92,18 @@ def read_dialogs(folders: Sequence[Path]) -> Dialogs:
         if name in agents:
             raise AgentError([Problem(folder, 0, f"a second agent is called {name!r}: rename one of the two")])
         agents[name] = agent
-    return Dialogs(agents, DialogSessions())
+    return Dialogs(agents, make_sessions({}) if make_sessions else DialogSessions())
 
 
-def _check_parameters(parameters: Mapping[str, str]) -> None:
+def check_parameters(parameters: Mapping[str, str], field_name: str) -> None:
+    """Checks session parameters that a caller sends.
+
+    Raises:
+        InvalidInputError: they are too many, or one is too long.
+    """
     if len(parameters) > MAX_PARAMETERS:
         message = f"there are {len(parameters)} session parameters: {MAX_PARAMETERS} are the most"
-        raise InvalidInputError("config.session.parameters", "TOO_MANY_PARAMETERS", message)
+        raise InvalidInputError(field_name, "TOO_MANY_PARAMETERS", message)
     if any(len(name) + len(value) > MAX_PARAMETER_CHARACTERS for name, value in parameters.items()):
         message = f"a session parameter is longer than {MAX_PARAMETER_CHARACTERS:,} characters: shorten it"
-        raise InvalidInputError("config.session.parameters", "PARAMETER_TOO_LONG", message)
+        raise InvalidInputError(field_name, "PARAMETER_TOO_LONG", message)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from vivavoce._dialog import keys_request
 from vivavoce._spoken_requests import cancel_request, playback_request
 
 if TYPE_CHECKING:
@@ -27,3 +28,7 @@ class Controls:
     def cancel_reply(self, turn: int = 0) -> None:
         """Stops a spoken reply; see `vivavoce.Conversation.cancel_reply`."""
         self._exchange.tell(cancel_request(turn))
+
+    def press_keys(self, keys: str) -> None:
+        """Tells an agent that the caller has pressed keys; see `vivavoce.Conversation.press_keys`."""
+        self._exchange.tell(keys_request(keys))

@@ -98,7 +98,7 @@ INTERRUPTION_REASON_TYPED: InterruptionReason
 INTERRUPTION_REASON_CANCELLED: InterruptionReason
 
 class ConverseRequest(_message.Message):
-    __slots__ = ("config", "audio", "text", "end_of_utterance", "update", "playback", "cancel_reply", "request_id")
+    __slots__ = ("config", "audio", "text", "end_of_utterance", "update", "playback", "cancel_reply", "dtmf", "request_id")
     CONFIG_FIELD_NUMBER: _ClassVar[int]
     AUDIO_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
@@ -106,6 +106,7 @@ class ConverseRequest(_message.Message):
     UPDATE_FIELD_NUMBER: _ClassVar[int]
     PLAYBACK_FIELD_NUMBER: _ClassVar[int]
     CANCEL_REPLY_FIELD_NUMBER: _ClassVar[int]
+    DTMF_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     config: ConversationConfig
     audio: bytes
@@ -114,22 +115,44 @@ class ConverseRequest(_message.Message):
     update: ConversationUpdate
     playback: Playback
     cancel_reply: CancelReply
+    dtmf: Dtmf
     request_id: str
-    def __init__(self, config: _Optional[_Union[ConversationConfig, _Mapping]] = ..., audio: _Optional[bytes] = ..., text: _Optional[str] = ..., end_of_utterance: _Optional[_Union[EndOfUtterance, _Mapping]] = ..., update: _Optional[_Union[ConversationUpdate, _Mapping]] = ..., playback: _Optional[_Union[Playback, _Mapping]] = ..., cancel_reply: _Optional[_Union[CancelReply, _Mapping]] = ..., request_id: _Optional[str] = ...) -> None: ...
+    def __init__(self, config: _Optional[_Union[ConversationConfig, _Mapping]] = ..., audio: _Optional[bytes] = ..., text: _Optional[str] = ..., end_of_utterance: _Optional[_Union[EndOfUtterance, _Mapping]] = ..., update: _Optional[_Union[ConversationUpdate, _Mapping]] = ..., playback: _Optional[_Union[Playback, _Mapping]] = ..., cancel_reply: _Optional[_Union[CancelReply, _Mapping]] = ..., dtmf: _Optional[_Union[Dtmf, _Mapping]] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class EndOfUtterance(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
 class ConversationUpdate(_message.Message):
-    __slots__ = ("endpointing", "documents", "phrase_hints")
+    __slots__ = ("endpointing", "documents", "phrase_hints", "session")
     ENDPOINTING_FIELD_NUMBER: _ClassVar[int]
     DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
     PHRASE_HINTS_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
     endpointing: EndpointingConfig
     documents: DocumentList
     phrase_hints: PhraseHintsList
-    def __init__(self, endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Union[DocumentList, _Mapping]] = ..., phrase_hints: _Optional[_Union[PhraseHintsList, _Mapping]] = ...) -> None: ...
+    session: SessionParameters
+    def __init__(self, endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Union[DocumentList, _Mapping]] = ..., phrase_hints: _Optional[_Union[PhraseHintsList, _Mapping]] = ..., session: _Optional[_Union[SessionParameters, _Mapping]] = ...) -> None: ...
+
+class Dtmf(_message.Message):
+    __slots__ = ("keys",)
+    KEYS_FIELD_NUMBER: _ClassVar[int]
+    keys: str
+    def __init__(self, keys: _Optional[str] = ...) -> None: ...
+
+class SessionParameters(_message.Message):
+    __slots__ = ("parameters",)
+    class ParametersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    PARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    parameters: _containers.ScalarMap[str, str]
+    def __init__(self, parameters: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class DocumentList(_message.Message):
     __slots__ = ("documents",)

@@ -10,6 +10,15 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class DialogCause(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    DIALOG_CAUSE_UNSPECIFIED: _ClassVar[DialogCause]
+    DIALOG_CAUSE_TURN: _ClassVar[DialogCause]
+    DIALOG_CAUSE_BEGIN: _ClassVar[DialogCause]
+    DIALOG_CAUSE_NO_INPUT: _ClassVar[DialogCause]
+    DIALOG_CAUSE_KEYS: _ClassVar[DialogCause]
+    DIALOG_CAUSE_FULFILMENT: _ClassVar[DialogCause]
+
 class DialogEnd(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     DIALOG_END_UNSPECIFIED: _ClassVar[DialogEnd]
@@ -51,6 +60,12 @@ class Stage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     STAGE_ASR: _ClassVar[Stage]
     STAGE_NLU: _ClassVar[Stage]
     STAGE_QA: _ClassVar[Stage]
+DIALOG_CAUSE_UNSPECIFIED: DialogCause
+DIALOG_CAUSE_TURN: DialogCause
+DIALOG_CAUSE_BEGIN: DialogCause
+DIALOG_CAUSE_NO_INPUT: DialogCause
+DIALOG_CAUSE_KEYS: DialogCause
+DIALOG_CAUSE_FULFILMENT: DialogCause
 DIALOG_END_UNSPECIFIED: DialogEnd
 DIALOG_END_DONE: DialogEnd
 DIALOG_END_HAND_OVER: DialogEnd
@@ -123,7 +138,7 @@ class Reply(_message.Message):
     def __init__(self, turn: _Optional[int] = ..., transcript: _Optional[str] = ..., intent: _Optional[_Union[Intent, _Mapping]] = ..., slots: _Optional[_Iterable[_Union[Slot, _Mapping]]] = ..., answer: _Optional[_Union[Answer, _Mapping]] = ..., status: _Optional[_Union[ReplyStatus, str]] = ..., overran: _Optional[_Iterable[_Union[Stage, str]]] = ..., latency: _Optional[_Union[Latency, _Mapping]] = ..., speculated: _Optional[bool] = ..., model_versions: _Optional[_Mapping[str, int]] = ..., request_id: _Optional[str] = ..., overran_stages: _Optional[_Iterable[str]] = ..., speech_text: _Optional[str] = ..., readings: _Optional[_Iterable[_Union[Reading, _Mapping]]] = ..., values: _Optional[_Iterable[_Union[Value, _Mapping]]] = ..., dialog: _Optional[_Union[Dialog, _Mapping]] = ...) -> None: ...
 
 class Dialog(_message.Message):
-    __slots__ = ("intent", "slots", "asked", "confirming", "fulfilments", "end", "parameters")
+    __slots__ = ("intent", "slots", "asked", "confirming", "fulfilments", "end", "parameters", "cause")
     class SlotsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -145,6 +160,7 @@ class Dialog(_message.Message):
     FULFILMENTS_FIELD_NUMBER: _ClassVar[int]
     END_FIELD_NUMBER: _ClassVar[int]
     PARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    CAUSE_FIELD_NUMBER: _ClassVar[int]
     intent: str
     slots: _containers.ScalarMap[str, str]
     asked: str
@@ -152,7 +168,8 @@ class Dialog(_message.Message):
     fulfilments: _containers.RepeatedCompositeFieldContainer[Fulfilment]
     end: DialogEnd
     parameters: _containers.ScalarMap[str, str]
-    def __init__(self, intent: _Optional[str] = ..., slots: _Optional[_Mapping[str, str]] = ..., asked: _Optional[str] = ..., confirming: _Optional[bool] = ..., fulfilments: _Optional[_Iterable[_Union[Fulfilment, _Mapping]]] = ..., end: _Optional[_Union[DialogEnd, str]] = ..., parameters: _Optional[_Mapping[str, str]] = ...) -> None: ...
+    cause: DialogCause
+    def __init__(self, intent: _Optional[str] = ..., slots: _Optional[_Mapping[str, str]] = ..., asked: _Optional[str] = ..., confirming: _Optional[bool] = ..., fulfilments: _Optional[_Iterable[_Union[Fulfilment, _Mapping]]] = ..., end: _Optional[_Union[DialogEnd, str]] = ..., parameters: _Optional[_Mapping[str, str]] = ..., cause: _Optional[_Union[DialogCause, str]] = ...) -> None: ...
 
 class Fulfilment(_message.Message):
     __slots__ = ("number", "name", "intent", "slots")

@@ -12,6 +12,7 @@ from pipelines.errors import InvalidInputError
 from pipelines.messages import AwayReason
 from pipelines.session.typed_turn import answer_typed
 from service.api.vivavoce import converters
+from service.api.vivavoce.dialogs import to_keys
 from service.api.vivavoce.replies import to_reply
 from service.api.vivavoce.spoken_replies import report_playback
 from service.api.vivavoce.updates import apply_update
@@ -58,13 +59,15 @@ async def hold_conversation(host: SessionHost, requests: AsyncIterator[pb.Conver
         knowledge=check_bases(first.knowledge, host.knowledge, "config.knowledge"),
     )
     opened = host.dialogs.open(first.agent, first.session.id, first.session.parameters)
-    with host.admission.conversation(), opened as dialog:
-        name = secrets.token_hex(6)
-        conversation = host.conversation(dataclasses.replace(config, dialog=dialog), name=name)
-        async with host.open_conversations.holding(conversation):
-            greeting = dialog.greeting if dialog else ""
-            await write(pb.ConverseResponse(started=pb.Started(conversation_id=name, greeting=greeting)))
-            await _hold(conversation, host, requests, write)
+    with host.admission.conversation():
+        async with opened as dialog:
+            name = secrets.token_hex(6)
+            conversation = host.conversation(dataclasses.replace(config, dialog=dialog), name=name)
+            async with host.open_conversations.holding(conversation):
+                greeting = dialog.greeting if dialog else ""
+                await write(pb.ConverseResponse(started=pb.Started(conversation_id=name, greeting=greeting)))
+                conversation.dialog.begin()
+                await _hold(conversation, host, requests, write)
 
 
 async def _first_config(requests: AsyncIterator[pb.ConverseRequest], seconds: float) -> pb.ConversationConfig:
@@ -113,6 +116,8 @@ async def _hand_on(conversation: Conversation, quotas: Quotas, request: pb.Conve
             report_playback(conversation, request.playback)
         case "cancel_reply":
             conversation.speech.cancel(request.cancel_reply.turn)
+        case "dtmf":
+            conversation.dialog.press(to_keys(request.dtmf))
         case "config":
             message = "a config came a second time: send an update, or open another stream"
             raise InvalidInputError("config", "SECOND_CONFIG", message)

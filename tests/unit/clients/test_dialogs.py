@@ -8,6 +8,7 @@ import pytest
 
 import vivavoce
 from vivavoce._dialog import add_dialog, dialog_message, dialog_of
+from vivavoce._look_back import LookBack
 from vivavoce._responses import event_from_response
 from vivavoce.cli import run
 from vivavoce.testing._messages import response_of
@@ -27,6 +28,7 @@ DIALOG = vivavoce.Dialog(
     fulfilments=(vivavoce.Fulfilment(2, "order", "order", {"size": "small"}),),
     end=vivavoce.DialogEnd.HAND_OVER,
     parameters={"house": "Ada's"},
+    cause=vivavoce.DialogCause.FULFILMENT,
 )
 
 
@@ -68,7 +70,32 @@ def test_an_end_of_a_newer_server():
     told = reply_pb2.Dialog()
     told.ParseFromString(reply_pb2.Dialog(end=77).SerializeToString())
     assert dialog_of(told).end is vivavoce.DialogEnd.UNKNOWN
-    assert dialog_message(vivavoce.Dialog(end=vivavoce.DialogEnd.UNKNOWN)) == reply_pb2.Dialog()
+    told.ParseFromString(reply_pb2.Dialog(cause=77).SerializeToString())
+    assert dialog_of(told).cause is vivavoce.DialogCause.UNKNOWN
+    newer = vivavoce.Dialog(end=vivavoce.DialogEnd.UNKNOWN, cause=vivavoce.DialogCause.UNKNOWN)
+    assert dialog_message(newer) == reply_pb2.Dialog()
+
+
+def test_a_server_that_tells_no_cause():
+    assert dialog_of(reply_pb2.Dialog()).cause is vivavoce.DialogCause.TURN
+
+
+def test_what_an_agent_says_by_itself_answers_no_request():
+    look_back = LookBack(None)
+    look_back.sent(pb.ConverseRequest(text="a latte", request_id="1"))
+    look_back.sent(pb.ConverseRequest(dtmf=pb.Dtmf(keys="1")))
+    for request in ({"a": "b"}, {"c": "d"}):
+        update = pb.ConversationUpdate(session=pb.SessionParameters(parameters=request))
+        look_back.sent(pb.ConverseRequest(update=update))
+    latency = vivavoce.Latency(0.0, ())
+    by_itself = vivavoce.Dialog(cause=vivavoce.DialogCause.NO_INPUT)
+    look_back.heard(
+        vivavoce.Reply(1, "", None, (), None, vivavoce.ReplyStatus.COMPLETE, (), latency, False, dialog=by_itself)
+    )
+    assert look_back.owed
+    _, requests = look_back.begin_anew()
+    assert [request.WhichOneof("request") for request in requests] == ["update", "text"]
+    assert requests[0].update.session.parameters == {"a": "b", "c": "d"}
 
 
 def test_a_reply_tells_its_dialog():
@@ -84,6 +111,7 @@ def test_a_reply_tells_its_dialog():
         "fulfilments": [{"number": 2, "name": "order", "intent": "order", "slots": {"size": "small"}}],
         "end": "hand_over",
         "parameters": {"house": "Ada's"},
+        "cause": "fulfilment",
     }
 
 
@@ -96,6 +124,7 @@ def test_an_empty_dialog_as_a_dictionary():
         "fulfilments": [],
         "end": None,
         "parameters": {},
+        "cause": "turn",
     }
 
 

@@ -37,6 +37,7 @@ class NamedStage:
     is_wanted: bool = True
     behind: tuple[str, ...] = ()
     of_no_text: Output | None = None
+    in_order: bool = False
 
     def wanted(self, _: ConversationConfig) -> bool:
         return self.is_wanted

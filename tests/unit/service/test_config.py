@@ -52,6 +52,7 @@ def test_every_key_can_be_set_in_the_environment():
         "engines": "",
         "agents": f"/bar{os.pathsep}/museum",
         "variants": f"bar=/a{os.pathsep}museum=/b",
+        "sessions": "redis://:secret@redis:6379/1",
         "knowledge": f"museum=/museum.db{os.pathsep}zoo=postgresql://me:secret@db:5432/animals?base=zoo",
         "speculation": "false",
         "admin": "true",
@@ -85,6 +86,7 @@ def test_every_key_can_be_set_in_the_environment():
         recordings_port=1,
         variants={"bar": Path("/a"), "museum": Path("/b")},
         agents=(Path("/bar"), Path("/museum")),
+        sessions="redis://:secret@redis:6379/1",
         knowledge={"museum": Path("/museum.db"), "zoo": "postgresql://me:secret@db:5432/animals?base=zoo"},
         model_repository=Path("/models"),
         model_memory_mib=2048,
@@ -111,9 +113,11 @@ def test_every_key_can_be_set_in_the_environment():
     assert engines == (Path("/a"), Path("/b"))
 
 
-@pytest.mark.parametrize("values", [{"knowledge": {"x": ["secret"]}}])
+@pytest.mark.parametrize(
+    "values", [{"sessions": "secret@redis"}, {"sessions": ["secret"]}, {"knowledge": {"x": ["secret"]}}]
+)
 def test_passwords_are_not_told(values: dict[str, object]):
-    with pytest.raises(ConfigError, match=r"--knowledge: it ") as caught:
+    with pytest.raises(ConfigError, match=r"--(sessions|knowledge): it ") as caught:
         load_config(values, {})
     assert "secret" not in str(caught.value)
 

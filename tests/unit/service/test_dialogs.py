@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +63,11 @@ async def test_a_dialog(harness: Harness):
     assert [reply.speech_text for reply in replies] == ["Which size?", "1 small latte?", "Done."]
     asking, confirming, done = (reply.dialog for reply in replies)
     assert asking == reply_pb2.Dialog(
-        intent="order", slots={"drink": "latte", "count": "1"}, asked="size", parameters={"house": "Ada's"}
+        intent="order",
+        slots={"drink": "latte", "count": "1"},
+        asked="size",
+        parameters={"house": "Ada's"},
+        cause=reply_pb2.DIALOG_CAUSE_TURN,
     )
     assert confirming.confirming
     (fulfilment,) = done.fulfilments
@@ -82,6 +87,53 @@ async def test_a_session_goes_on_in_another_stream(harness: Harness):
     assert (greeting, reply.speech_text) == ("", "1 small latte?")
     _, (reply,) = await held(harness, "small", session="kiosk 8")
     assert reply.dialog.intent == ""
+
+
+async def test_keys_and_parameters_in_a_stream(harness: Harness):
+    update = pb.ConversationUpdate(session=pb.SessionParameters(parameters={"house": "Ada's"}))
+    call = harness.stub.Converse()
+    for request in (*requests("a latte please"), pb.ConverseRequest(update=update)):
+        await call.write(request)
+    assert (await call.read()).started.greeting == "Hello."
+    assert (await call.read()).reply.dialog.asked == "size"
+    await call.write(pb.ConverseRequest(dtmf=pb.Dtmf(keys="1")))
+    reply = (await call.read()).reply
+    assert (reply.turn, reply.speech_text) == (2, "1 small latte?")
+    assert reply.dialog.cause == reply_pb2.DIALOG_CAUSE_KEYS
+    assert reply.dialog.parameters == {"house": "Ada's"}
+    await call.done_writing()
+    assert await call.read() is grpc.aio.EOF
+
+
+@pytest.mark.parametrize(
+    ("agent", "request_", "field", "reason"),
+    [
+        ("bar", pb.ConverseRequest(dtmf=pb.Dtmf()), "dtmf.keys", "BAD_KEYS"),
+        ("bar", pb.ConverseRequest(dtmf=pb.Dtmf(keys="12E")), "dtmf.keys", "BAD_KEYS"),
+        ("bar", pb.ConverseRequest(dtmf=pb.Dtmf(keys="1" * 33)), "dtmf.keys", "BAD_KEYS"),
+        ("", pb.ConverseRequest(dtmf=pb.Dtmf(keys="1")), "dtmf", "NO_AGENT"),
+        (
+            "",
+            pb.ConverseRequest(update=pb.ConversationUpdate(session=pb.SessionParameters())),
+            "update.session",
+            "NO_AGENT",
+        ),
+        (
+            "bar",
+            pb.ConverseRequest(
+                update=pb.ConversationUpdate(session=pb.SessionParameters(parameters={"x": "y" * 1_000}))
+            ),
+            "update.session.parameters",
+            "PARAMETER_TOO_LONG",
+        ),
+    ],
+)
+async def test_bad_keys_and_parameters(
+    harness: Harness, agent: str, request_: pb.ConverseRequest, field: str, reason: str
+):
+    with pytest.raises(grpc.RpcError) as caught:
+        await harness.converse([*requests(agent=agent), request_])
+    assert_refused(caught.value, reason, field)
 
 
 async def test_without_an_agent_every_turn_stands_alone(harness: Harness):
@@ -128,6 +180,29 @@ def test_agents_of_a_service():
         read_dialogs((TEMPLATE, TEMPLATE))
     with pytest.raises(AgentError, match="no agent"):
         read_dialogs((TEMPLATE / "values",))
+
+
+async def test_the_sdk_presses_keys(harness: Harness):
+    confirmed = asyncio.Event()
+
+    async def turns() -> AsyncIterator[vivavoce.TypedTurn | vivavoce.ConversationUpdate]:
+        yield vivavoce.ConversationUpdate(parameters={"house": "Ada's"})
+        yield vivavoce.TypedTurn("a latte please")
+        await confirmed.wait()
+
+    dialogs = []
+    async with vivavoce.connect(harness.address) as client:
+        conversation = client.converse(turns(), audio=None, agent="bar", reconnect_seconds=5)
+        async for event in conversation:
+            if isinstance(event, vivavoce.Reply) and event.dialog is not None:
+                dialogs.append(event.dialog)
+                if event.dialog.asked == "size":
+                    conversation.press_keys("1")
+                else:
+                    confirmed.set()
+    assert [dialog.cause for dialog in dialogs] == [vivavoce.DialogCause.TURN, vivavoce.DialogCause.KEYS]
+    assert dialogs[1].parameters == {"house": "Ada's"}
+    assert dialogs[1].confirming
 
 
 async def test_the_sdk_holds_a_dialog(harness: Harness):
