@@ -35,8 +35,10 @@ CONNECT_SECONDS = 3
 """How long a connection is waited for; also, how long a server may be silent while something is sent to it."""
 SEARCH_SECONDS = 2.0
 """How long the server may search."""
-FREE_SECONDS = 0.5
+FREE_SECONDS = 1.5
 """How long a search waits for a free connection, or for one to a server that was away."""
+BUILDING_SECONDS = 15.0
+"""The same for a builder, whom nobody waits for."""
 BUILDER_SECONDS = 3.0
 """How long a builder waits for another one that is ending."""
 RETRY_SECONDS = 1.0
@@ -66,7 +68,7 @@ class PostgresKnowledge:
             # A server that was away is noticed, and asked again with the next search.
             check=ConnectionPool.check_connection,
             reconnect_timeout=RETRY_SECONDS,
-            timeout=FREE_SECONDS,
+            timeout=BUILDING_SECONDS if writer is not None else FREE_SECONDS,
             name=url.shown,
             open=True,
         )
