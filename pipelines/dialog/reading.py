@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pipelines.dialog.agent.form import CLOSED, TEXT
-from pipelines.dialog.agent.value_list import words_of
+from pipelines.dialog.agent.value_list import Mention, words_of
 from pipelines.dialog.control_words import assent_of
 from pipelines.dialog.state import Filled
 from pipelines.text.values import ValueKind
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.agent.form import Slot
-    from pipelines.dialog.agent.value_list import Mention, Word
+    from pipelines.dialog.agent.value_list import Word
     from pipelines.dialog.events import Understood
     from pipelines.dialog.state import Form
     from pipelines.stages.understanding import Value
@@ -74,18 +74,20 @@ class TurnReading:
 class _Candidate:
     slot: str
     mention: Mention
+    is_exact: bool = True
 
 
 def read_turn(agent: Agent, form: Form, event: Understood) -> TurnReading:
     """Reads what a turn says about the slots of a form.
 
-    Closed slots are looked for in the text by their value lists, others taken from the understanding. A value that
-    several slots could take goes to the one that the engine names, then to the one that is asked for, then to the
-    first that is empty.
+    Closed slots are looked for in the text by their value lists and taken from the understanding, which knows values
+    that were misheard; the longer finding counts. Other slots are taken from the understanding. A value that several
+    slots could take goes to the one that the engine names, then to the one that is asked for, then to the first that
+    is empty.
     """
     slots, words = agent.slots_of(form.intent), words_of(event.text)
     hints = _engine_names(slots, event)
-    found = _closed(agent, form, words, hints)
+    found = _closed(agent, form, words, hints, _engine_values(agent, slots, event))
     filled: dict[str, Filled] = {}
     denied: set[str] = set()
     spans = [(one.mention.start, one.mention.end) for one in found]
@@ -95,7 +97,7 @@ def read_turn(agent: Agent, form: Form, event: Understood) -> TurnReading:
             denied.add(one.slot)
         else:
             filled[one.slot] = Filled(value, value)
-    _add_from_engine(agent, slots, event, filled, spans)
+    _add_from_engine(slots, event, filled, spans)
     choice = _choice(agent, form, event) if form.asked in slots and form.asked not in filled else None
     if choice is None:
         _add_resolved(slots, form, event, filled, spans)
@@ -152,22 +154,41 @@ def _engine_names(slots: Mapping[str, Slot], event: Understood) -> list[tuple[in
     ]
 
 
+def _engine_values(agent: Agent, slots: Mapping[str, Slot], event: Understood) -> list[_Candidate]:
+    """Returns the values of closed slots that the engine found, also where the words were misheard."""
+    found = []
+    for heard in event.understanding.slots:
+        for name, slot in slots.items():
+            values = agent.values_of(name, slot)
+            if values is None or (heard.name != name and heard.name not in slot.heard_as):
+                continue
+            known = values.value_of(heard.value) or values.value_of(heard.text)
+            if known is not None:
+                length = len(words_of(heard.text))
+                found.append(_Candidate(name, Mention(known, heard.start, heard.end, length), is_exact=False))
+    return found
+
+
 def _closed(
-    agent: Agent, form: Form, words: tuple[Word, ...], hints: Iterable[tuple[int, int, str]]
+    agent: Agent,
+    form: Form,
+    words: tuple[Word, ...],
+    hints: Iterable[tuple[int, int, str]],
+    by_engine: list[_Candidate],
 ) -> list[_Candidate]:
     """Returns the mentions of values that together explain most words, in the order of the text."""
-    candidates = [
+    candidates = by_engine + [
         _Candidate(name, mention)
         for name, slot in agent.slots_of(form.intent).items()
         if (values := agent.values_of(name, slot)) is not None
         for mention in values.find(words)
     ]
 
-    def preference(one: _Candidate) -> tuple[int, bool, bool, bool]:
+    def preference(one: _Candidate) -> tuple[int, bool, bool, bool, bool]:
         hinted = any(
             name == one.slot and start < one.mention.end and one.mention.start < end for start, end, name in hints
         )
-        return -one.mention.length, not hinted, one.slot != form.asked, one.slot in form.slots
+        return -one.mention.length, not one.is_exact, not hinted, one.slot != form.asked, one.slot in form.slots
 
     kept: list[_Candidate] = []
     for one in sorted(candidates, key=preference):
@@ -187,19 +208,18 @@ def _is_denied(text: str, one: _Candidate, spans: list[tuple[int, int]], slot: S
         return not _BREAK.search(before.rstrip()[-1:])
     if not _WEAK_DENIAL.search(phrase) or _BREAK.search(before[before.lower().rfind("no") :]):
         return False
-    # "No large" without a comma corrects a slot that has another value and cannot be empty.
+    # Recognition hears no comma: "no large" is a correction where the order has nothing large in it.
     current = form.slots.get(one.slot)
-    return not slot.required or (current is not None and current.value == one.mention.value)
+    if current is None:
+        return not slot.required and not (form.confirming or form.changing)
+    denied = {word.text for word in words_of(one.mention.value)}
+    return denied <= {word.text for word in words_of(current.value)}
 
 
 def _add_from_engine(
-    agent: Agent,
-    slots: Mapping[str, Slot],
-    event: Understood,
-    filled: dict[str, Filled],
-    spans: list[tuple[int, int]],
+    slots: Mapping[str, Slot], event: Understood, filled: dict[str, Filled], spans: list[tuple[int, int]]
 ) -> None:
-    """Adds what the engine found and the value lists did not."""
+    """Adds what the engine found for slots without a value list."""
     for heard in event.understanding.slots:
         for name, slot in slots.items():
             if name in filled or (heard.name != name and heard.name not in slot.heard_as):
@@ -207,13 +227,9 @@ def _add_from_engine(
             if any(start < heard.end and heard.start < end for start, end in spans):
                 continue
             value: Filled | None = None
-            if slot.type == CLOSED:
-                values = agent.values_of(name, slot)
-                known = values and (values.value_of(heard.value) or values.value_of(heard.text))
-                value = Filled(known, known) if known else None
-            elif slot.type == TEXT:
+            if slot.type == TEXT:
                 value = Filled(heard.value, heard.text)
-            elif heard.resolved is not None:
+            elif slot.type != CLOSED and heard.resolved is not None:
                 value = _of_kind(heard.resolved, slot, event.text)
             if value is not None:
                 filled[name] = value

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.dialog import events
 from pipelines.dialog.actions import End, Fulfil, Listen, Say
+from pipelines.dialog.comparing import Outcome, differences, text_differences
 from pipelines.dialog.machine import step
 from pipelines.dialog.state import State
 
@@ -71,7 +72,7 @@ class _Stage:
 
     def play(self, script: Script) -> Rehearsal:
         self._take(events.Began(self.now, script.parameters), "done")
-        self._compare_texts(script.begins)
+        self.outcome.failures += text_differences(script.begins, " ".join(self.said))
         for number, turn in enumerate(script.turns, 1):
             if self.outcome.failures:
                 break
@@ -79,10 +80,7 @@ class _Stage:
                 self.outcome.failures.append(f"the dialog is over before turn {number}: end the script there")
                 break
             self._play_turn(turn)
-            self._compare(turn)
-            self.outcome.failures = [
-                text if text.startswith("turn ") else f"turn {number}: {text}" for text in self.outcome.failures
-            ]
+            self.outcome.failures += [f"turn {number}: {text}" for text in differences(turn, self._outcome())]
         return self.outcome
 
     def _play_turn(self, turn: Turn) -> None:
@@ -126,20 +124,17 @@ class _Stage:
                     result = events.Fulfilled if is_done else events.FulfilmentFailed
                     self._take(result(self.now, action.number), fulfilment)
 
-    def _compare(self, turn: Turn) -> None:
+    def _outcome(self) -> Outcome:
         form = self.state.form
-        self._compare_texts(turn.agent)
-        self._expect("intent", turn.intent, form.intent if form else "")
-        self._expect("asked", turn.asked, form.asked if form else "")
-        self._expect("confirming", turn.confirming, form.confirming if form else False)
-        self._expect("ends", turn.ends, self.ended)
-        names = ", ".join(action.name for action in self.fulfilled)
-        self._expect("fulfilled", turn.fulfilled, names)
-        slots = self._slots()
-        for name, value in turn.slots.items():
-            self._expect(f"slot {name}", value, slots.get(name, ""))
-        for name in turn.empty:
-            self._expect(f"slot {name}", "", slots.get(name, ""))
+        return Outcome(
+            " ".join(self.said),
+            form.intent if form else "",
+            form.asked if form else "",
+            form.confirming if form else False,
+            self.ended,
+            ", ".join(action.name for action in self.fulfilled),
+            self._slots(),
+        )
 
     def _slots(self) -> dict[str, str]:
         """Returns the slots of the intent under way; where it is done, those that it had."""
@@ -148,16 +143,3 @@ class _Stage:
         contexts = self.state.contexts
         filled = self.state.form.slots if self.state.form else contexts[-1].slots if contexts else {}
         return {name: slot.value for name, slot in filled.items()}
-
-    def _compare_texts(self, wanted: tuple[str, ...]) -> None:
-        said, at = " ".join(self.said), 0
-        for text in wanted:
-            found = said.lower().find(text.lower(), at)
-            if found < 0:
-                self.outcome.failures.append(f"agent: {text!r} was expected, {said!r} came")
-                return
-            at = found + len(text)
-
-    def _expect(self, what: str, wanted: object, got: object) -> None:
-        if wanted is not None and wanted != got:
-            self.outcome.failures.append(f"{what}: {wanted!r} was expected, {got!r} came")

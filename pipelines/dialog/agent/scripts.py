@@ -42,6 +42,7 @@ class Turn(_Form):
 
     Attributes:
         caller: what the caller says; None: something else is done.
+        recording: file in which that is said, from the script's folder, for rehearsals that are spoken.
         dtmf: keys that the caller presses.
         silence_seconds: how long nothing is said.
         wait_seconds: time that passes before, in seconds.
@@ -59,6 +60,7 @@ class Turn(_Form):
     """
 
     caller: str | None = Field(default=None, max_length=1_000)
+    recording: str | None = Field(default=None, max_length=500)
     dtmf: str | None = Field(default=None, pattern=r"^[0-9*#A-D]{1,32}$")
     silence_seconds: float | None = Field(default=None, gt=0, le=3_600)
     wait_seconds: float = Field(default=0.0, ge=0, le=86_400)

@@ -81,14 +81,15 @@ class Caller:
         return self.said
 
     def say(self, text: str, intent: str = NO_INTENT, *slots: tuple[str, str], answer: str = "", **more: Any) -> str:
-        """Says a text that the engine understands so; a slot is its name and its words."""
+        """Says a text that the engine understands so; a slot is its name and its words, `=` its value where it differs."""
         self.now += 1
         values = find_values(text, NOW)
         found = []
-        for name, words in slots:
+        for name, described in slots:
+            words, _, value = described.partition("=")
             at = text.index(words)
             resolved = resolve(text, at, at + len(words), values, NOW)
-            found.append(Slot(name, words, words, at, at + len(words), resolved))
+            found.append(Slot(name, value or words, words, at, at + len(words), resolved))
         confidence = 0.0 if intent == NO_INTENT else 0.9
         understanding = Understanding(
             **({"confidence": confidence} | more), intent=intent, slots=tuple(found), values=values

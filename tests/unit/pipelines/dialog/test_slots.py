@@ -68,6 +68,29 @@ def test_denied_optional_slot_is_emptied(caller: Caller, said: str):
     assert caller.listen.confirming
 
 
+def test_value_that_was_misheard_is_that_of_the_engine(caller: Caller):
+    caller.say("a latte", "order")
+    misheard = ("roast", "medium-rose=medium roast")
+    assert caller.say("a large medium-rose one", "none", misheard) == "1 large medium roast latte?"
+
+
+def test_value_of_the_engine_that_no_list_has(caller: Caller):
+    assert caller.say("a small latte", "order", ("roast", "a small=tiny")) == "1 small latte?"
+
+
+@pytest.mark.parametrize(("said", "changed"), [("no large", {"size": "large"}), ("no dark mocha", {"drink": "mocha"})])
+def test_no_before_another_value_corrects(caller: Caller, said: str, changed: dict[str, str]):
+    caller.say("a small latte", "order")
+    caller.say(said)
+    assert caller.slots.items() >= changed.items()
+
+
+def test_no_before_a_value_that_is_missing_adds_it_at_the_confirmation(caller: Caller):
+    assert caller.say("a small latte no medium roast", "order") == "1 small latte?"
+    assert caller.say("no medium roast") == "1 small medium roast latte?"
+    assert caller.say("no medium roast") == "1 small latte?"
+
+
 def test_denied_required_slot_is_asked_for(caller: Caller):
     caller.say("a small latte", "order")
     assert caller.say("no latte") == "Which drink?"
