@@ -56,7 +56,7 @@ async def hold_conversation(host: SessionHost, requests: AsyncIterator[pb.Conver
         config,
         turns=dataclasses.replace(config.turns, speculates=host.speculates),
         variants=host.check_variants(first.variants, "config.variants"),
-        knowledge=check_bases(first.knowledge, host.knowledge, "config.knowledge"),
+        knowledge=_bases_of(host, first),
     )
     opened = host.dialogs.open(first.agent, first.session.id, first.session.parameters)
     with host.admission.conversation():
@@ -68,6 +68,13 @@ async def hold_conversation(host: SessionHost, requests: AsyncIterator[pb.Conver
                 await write(pb.ConverseResponse(started=pb.Started(conversation_id=name, greeting=greeting)))
                 conversation.dialog.begin()
                 await _hold(conversation, host, requests, write)
+
+
+def _bases_of(host: SessionHost, first: pb.ConversationConfig) -> tuple[str, ...]:
+    """Returns the bases that a conversation names, and that of its agent, which has the agent's name."""
+    named = check_bases(first.knowledge, host.knowledge, "config.knowledge")
+    has_own = first.agent in host.dialogs.agents and first.agent in host.knowledge
+    return (*named, first.agent) if has_own and first.agent not in named else named
 
 
 async def _first_config(requests: AsyncIterator[pb.ConverseRequest], seconds: float) -> pb.ConversationConfig:
