@@ -55,7 +55,7 @@ class Conversation:
     Args:
         config: how it is held.
         models: recognition, understanding, answering.
-        voice: judges this conversation's audio; may be None when only text will be sent.
+        voice: judges its audio; None: only text will be sent.
         workload: what it shares with all conversations of a service; left out: it is held by itself.
         stages: what is made of a turn's text.
         name: its name, for those who observe it.
@@ -65,8 +65,7 @@ class Conversation:
         outbox: what it has to say.
         last_failure: why a stage failed last; None while none has.
         recognized_samples: audio that it has sent to the recognizer so far, 16 kHz.
-        speech: its spoken replies.
-        dialog: the dialog that it is part of.
+        speech, dialog: its spoken replies, and the dialog that it is part of.
     """
 
     def __init__(
@@ -110,12 +109,12 @@ class Conversation:
         self._running = StageRunner(
             self._dispatch, lambda error, event: self._failed(event.turn, event.stage, error, event), self._observed.ran
         )
-        self._pause_judge = PauseJudge(self._dispatch, self._observed.judged)
+        self.dialog = DialogTurns(config, lambda: self._state, self._dispatch)
+        self._pause_judge = PauseJudge(self._dispatch, self._observed.judged, self.dialog.weigh_end)
         self._timers = TurnTimers(lambda turn: self._dispatch(events.DeadlinePassed(turn)))
         bulk = self._workload.bulk
         self.speech = ReplySpeech(config, models, bulk, self.outbox, lambda: self._state, self._dispatch, self._failed)
         self.speech.on_first_audio = self._observed.spoke
-        self.dialog = DialogTurns(config, lambda: self._state, self._dispatch)
 
     @property
     def phase(self) -> str:
@@ -132,7 +131,7 @@ class Conversation:
         if self._decoder is None:
             raise InvalidInputError("audio", "NO_AUDIO_CONFIG", "audio came, but the config names no audio format")
         for samples in self._decoder.decode(data):
-            await self._hearing.listen(samples, at)
+            await self._hearing.listen(self.dialog.without_tones(samples), at)
         self.outbox.tell_damage(self._decoder.take_damage())
 
     @property
@@ -142,7 +141,7 @@ class Conversation:
 
     async def add_samples(self, samples: npt.NDArray[np.float32]) -> None:
         """Takes decoded audio in, float32 ``[samples]`` at 16 kHz; waits as :meth:`add_audio` does."""
-        await self._hearing.listen(samples, self._loop.time())
+        await self._hearing.listen(self.dialog.without_tones(samples), self._loop.time())
 
     def hold_up(self, *, held_up: bool) -> None:
         """Says whether the caller has to wait for what else this stream of audio holds, such as another channel."""

@@ -11,7 +11,9 @@ import dataclasses
 import logging
 from typing import TYPE_CHECKING
 
+from pipelines.audio.dtmf import DtmfDetector
 from pipelines.dialog import events as dialog_events
+from pipelines.dialog.answering import is_whole_answer
 from pipelines.dialog.session import Cause
 from pipelines.errors import InvalidInputError
 from pipelines.messages import Interrupted, InterruptionReason
@@ -24,6 +26,9 @@ from pipelines.unexpected_errors import log_mistake
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    import numpy as np
+    import numpy.typing as npt
 
     from pipelines.dialog.actions import Fulfil, Listen
     from pipelines.dialog.session import DialogSession, DialogTurn
@@ -39,6 +44,9 @@ WAIT_SECONDS = 0.7
 
 MAX_SINGLE_CHOICES = 10
 """Of fewer values each has a key of its own."""
+
+WHOLE_ANSWER_DOUBT = 0.25
+"""What is left of the doubt that a turn is over, where all is said that the agent has asked for."""
 
 MAX_ENDING_SECONDS = 10.0
 """Time that fulfilments have to end by themselves when their conversation is over."""
@@ -63,6 +71,7 @@ class DialogTurns:
         self._listen: Listen | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._keypad = Keypad(self._press)
+        self._tones = DtmfDetector() if config.dialog is not None else None
         # A caller who types takes his time.
         self._silence = SilenceTimer(state, self._nothing_heard) if config.audio_format is not None else None
 
@@ -70,6 +79,17 @@ class DialogTurns:
     def expected(self) -> tuple[str, ...]:
         """Values that the caller is likely to say next."""
         return self._listen.values if self._listen else ()
+
+    def weigh_end(self, text: str, probability: float) -> float:
+        """Returns how probable it is that a turn is over, knowing what the agent has asked for.
+
+        Args:
+            text: what was said until a pause.
+            probability: what the model of the end of a turn says, 0 to 1.
+        """
+        if self._listen is None or not is_whole_answer(text, self._listen):
+            return probability
+        return 1 - (1 - probability) * WHOLE_ANSWER_DOUBT
 
     def begin(self) -> None:
         """Begins to wait for the caller, and lets the greeting be spoken."""
@@ -95,6 +115,19 @@ class DialogTurns:
                 results = {**results, DIALOG: committed}
             self._follow(committed)
         return dataclasses.replace(reply, results=results, model_versions=versions)
+
+    def without_tones(self, samples: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Takes keys that are heard in the audio, and returns the audio without their tones.
+
+        Args:
+            samples: float32 ``[samples]`` at 16 kHz.
+        """
+        if self._tones is None:
+            return samples
+        keys, samples = self._tones.hear(samples)
+        if keys:
+            self.press(keys)
+        return samples
 
     def press(self, keys: str) -> None:
         """Takes keys that the caller pressed.

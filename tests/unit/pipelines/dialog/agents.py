@@ -81,7 +81,7 @@ class Caller:
         return self.said
 
     def say(self, text: str, intent: str = NO_INTENT, *slots: tuple[str, str], answer: str = "", **more: Any) -> str:
-        """Says a text that the engine understands so; a slot is its name and its words, `=` its value where it differs."""
+        """Says a text that the engine understands so; a slot is its name and its words, behind `=` another value."""
         self.now += 1
         values = find_values(text, NOW)
         found = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from pipelines.dialog import events
@@ -22,6 +23,7 @@ from tests.unit.pipelines.dialog.agents import BAR, agent_of
 from tests.unit.pipelines.dialog.test_dialog_turns import OrderingModels
 from tests.unit.pipelines.fakes import ScriptedVoice
 from tests.unit.pipelines.spoken import CHUNK, PCM
+from tests.unit.pipelines.test_dtmf import silence, tone
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -140,6 +142,25 @@ def test_keys_are_an_answer():
         assert [reply.speech_text for reply in replies] == ["Which size?", "1 large latte?", "Done."]
         assert [reply.dialog.cause for reply in replies[1:] if reply.dialog] == [Cause.KEYS, Cause.KEYS]
         assert [reply.turn for reply in replies] == [1, 2, 3]
+
+    virtual_time.run(hold())
+
+
+def test_keys_in_the_audio_are_an_answer_and_no_speech():
+    async def hold():
+        session = session_of()
+        config = ConversationConfig(PCM, dialog=session)
+        voice = ScriptedVoice((600.0, 0.0))
+        conversation = Conversation(config, OrderingModels(), voice)
+        conversation.dialog.begin()
+        await conversation.add_text("a latte please")
+        await asyncio.sleep(1)
+        samples = (20_000 * np.concatenate([tone("3", 0.2), silence(1.0)])).astype("<i2").tobytes()
+        for start in range(0, len(samples), 3_200):
+            await conversation.add_audio(samples[start : start + 3_200])
+            await asyncio.sleep(0.1)
+        replies = await typed(conversation)
+        assert [reply.speech_text for reply in replies] == ["Which size?", "1 large latte?"]
 
     virtual_time.run(hold())
 
@@ -348,6 +369,20 @@ def test_an_interruption_is_noted():
             await conversation.close()
         interrupted = [message for message in messages if isinstance(message, Interrupted)]
         assert len(interrupted) == seen.count(True) == 1
+
+    virtual_time.run(hold())
+
+
+def test_a_whole_answer_is_probably_the_end():
+    async def hold():
+        conversation = conversation_with(session_of())
+        assert conversation.dialog.weigh_end("large", 0.2) == 0.2
+        await conversation.add_text("a latte please")
+        await asyncio.sleep(1)
+        assert conversation.dialog.weigh_end("large", 0.2) == pytest.approx(0.8)
+        assert conversation.dialog.weigh_end("large, no", 0.2) == pytest.approx(0.8)
+        assert conversation.dialog.weigh_end("large or", 0.2) == 0.2
+        await conversation.close()
 
     virtual_time.run(hold())
 
