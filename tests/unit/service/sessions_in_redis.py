@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
 from typing import TYPE_CHECKING
+
+from redis.asyncio import Redis
 
 from pipelines.stages.understanding import Understanding
 from pipelines.text.values import find_values
@@ -55,3 +58,19 @@ async def replica(
 def say(session: DialogSession, text: str, understanding: Understanding | None = None) -> str:
     understanding = dataclasses.replace(understanding or Understanding(), values=find_values(text, NOW))
     return session.commit(session.preview(text, understanding)).text
+
+
+async def stored(server: RedisServer) -> dict[bytes, bytes]:
+    """Returns all that stands in Redis."""
+    async with Redis.from_url(server.url) as client:
+        found = {}
+        for key in await client.keys("*"):
+            whole = await client.hgetall(key) if await client.type(key) == b"hash" else {b"": await client.get(key)}
+            found[key] = b"".join(whole.values())
+        return found
+
+
+async def until_stored(server: RedisServer) -> None:
+    async with asyncio.timeout(10):
+        while len(await stored(server)) < 2:
+            await asyncio.sleep(0.02)

@@ -12,17 +12,15 @@ from redis.asyncio import Redis
 
 from pipelines.errors import ErrorKind, InvalidInputError
 from service.refusals import SessionsUnavailableError
-from service.sessions.session_cipher import SessionCipher, SessionsError
+from service.sessions.session_cipher import SessionsError
 from tests.redis_server import PASSWORD, RedisServer, redis_server
 from tests.unit.pipelines.dialog.agents import BAR, agent_of
-from tests.unit.service.sessions_in_redis import AGENT, BOOK, ORDER, Machine, replica, say
+from tests.unit.service.sessions_in_redis import AGENT, ORDER, Machine, replica, say, stored, until_stored
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from service.sessions.redis_sessions import RedisSessions
-
-KEYS = [bytes([number]) * 32 for number in range(2)]
 
 
 @pytest.fixture(scope="module")
@@ -42,16 +40,6 @@ async def server(started: RedisServer) -> RedisServer:
 async def sessions(server: RedisServer) -> AsyncIterator[RedisSessions]:
     async with replica(server) as one:
         yield one
-
-
-async def stored(server: RedisServer) -> dict[bytes, bytes]:
-    """Returns all that stands in Redis."""
-    async with Redis.from_url(server.url) as client:
-        found = {}
-        for key in await client.keys("*"):
-            whole = await client.hgetall(key) if await client.type(key) == b"hash" else {b"": await client.get(key)}
-            found[key] = b"".join(whole.values())
-        return found
 
 
 async def until(condition: Callable[[], object], seconds: float = 10) -> None:
@@ -272,50 +260,3 @@ class TestServer:
             await one.check()
         assert "does not answer" in caplog.text
         assert PASSWORD not in caplog.text
-
-
-class TestAtRest:
-    async def test_sensitive_slots_are_left_out_without_a_key(self, server, sessions):
-        async with sessions.open(AGENT, "tel:555-1234", owner="Ada") as session:
-            say(session, "book", BOOK)
-            for text in ("tomorrow", "at noon", "Countess Lovelace"):
-                said = say(session, text)
-            assert "Countess Lovelace" in said
-        content = b"".join(key + value for key, value in (await stored(server)).items())
-        for hidden in (b"Lovelace", b"555-1234", b"Ada"):
-            assert hidden not in content
-        assert b"12:00" in content
-        async with sessions.open(AGENT, "tel:555-1234", owner="Ada") as session:
-            assert session.state.form.asked == "name"
-            assert say(session, "yes") == "Sorry? Which name?", "it is asked for again"
-            assert "Lovelace" in say(session, "Countess Lovelace")
-
-    async def test_everything_is_encrypted_with_a_key(self, server):
-        async with replica(server, SessionCipher(KEYS[0])) as one:
-            async with one.open(AGENT, "a") as session:
-                say(session, "book", BOOK)
-                for text in ("tomorrow", "at noon", "Countess Lovelace"):
-                    say(session, text)
-            content = b"".join((await stored(server)).values())
-            for hidden in (b"Lovelace", b"12:00", b"book"):
-                assert hidden not in content
-            async with one.open(AGENT, "a") as session:
-                assert session.state.form.slots["name"].value == "Countess Lovelace"
-        async with replica(server, SessionCipher(KEYS[1], KEYS[0])) as changed, changed.open(AGENT, "a") as session:
-            assert session.state.form.confirming
-        async with replica(server, SessionCipher(KEYS[1])) as changed, changed.open(AGENT, "a") as session:
-            assert session.state.form.confirming, "it was stored with the new key"
-        async with replica(server, SessionCipher(KEYS[0])) as old, old.open(AGENT, "a") as session:
-            assert session.greeting == "Hello."
-
-    async def test_what_is_not_encrypted_is_not_taken_where_there_is_a_key(self, server, sessions):
-        async with sessions.open(AGENT, "a") as session:
-            say(session, "a latte", ORDER)
-        async with replica(server, SessionCipher(KEYS[0])) as one, one.open(AGENT, "a") as session:
-            assert session.greeting == "Hello."
-
-
-async def until_stored(server: RedisServer) -> None:
-    async with asyncio.timeout(10):
-        while len(await stored(server)) < 2:
-            await asyncio.sleep(0.02)
