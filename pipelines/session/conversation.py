@@ -115,6 +115,7 @@ class Conversation:
         self.speech = ReplySpeech(config, models, bulk, self.outbox, lambda: self._state, self._dispatch, self._failed)
         self.speech.on_first_audio = self._observed.spoke
         self.dialog = DialogTurns(config, lambda: self._state, self._dispatch, self.outbox.put)
+        self.dialog.on_fulfilled = self._observed.fulfilled
 
     @property
     def phase(self) -> str:
