@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.dialog.agent.form import CLOSED, TEXT
 from pipelines.dialog.agent.value_list import Mention, words_of
-from pipelines.dialog.control_words import assent_of
+from pipelines.dialog.answering import FILLERS, answer_to, chosen_value
 from pipelines.dialog.state import Filled
 from pipelines.text.values import ValueKind
 
@@ -22,18 +22,6 @@ if TYPE_CHECKING:
     from pipelines.dialog.state import Form
     from pipelines.stages.understanding import Value
 
-MAX_CHOICES = 5
-"""Values that an answer may mean so that it is asked which one."""
-
-# fmt: off
-_FILLERS = frozenset((
-    "a", "actually", "an", "and", "at", "be", "bit", "can", "for", "get", "give", "have", "i", "i'd", "i'll", "in",
-    "is", "it", "just", "let's", "like", "little", "lot", "lots", "make", "me", "my", "no", "not", "of", "on", "one",
-    "ones", "please", "rather", "some", "take", "that", "the", "then", "this", "to", "uh", "um", "want", "with",
-    "would", "yes",
-))
-# fmt: on
-"""Words that say nothing beside a value."""
 _ARTICLES = frozenset(("a", "an", "the", "any", "that", "some"))
 _DENIAL = re.compile(
     r"(?:\b(?:not|without|minus|instead of|rather than|no more|hold|skip|remove|drop|leave out|take out)"
@@ -41,10 +29,6 @@ _DENIAL = re.compile(
 )
 _WEAK_DENIAL = re.compile(r"\bno$")
 _BREAK = re.compile(r"[,.;:!?]")
-_CHOOSING = frozenset(
-    ("choice", "i", "i'd", "i'll", "last", "like", "number", "one", "option", "please", "take", "the", "um")
-)
-"""Words around the place of a choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +82,7 @@ def read_turn(agent: Agent, form: Form, event: Understood) -> TurnReading:
         else:
             filled[one.slot] = Filled(value, value)
     _add_from_engine(slots, event, filled, spans)
-    choice = _choice(agent, form, event) if form.asked in slots and form.asked not in filled else None
+    choice = chosen_value(agent, form, event) if form.asked in slots and form.asked not in filled else None
     if choice is None:
         _add_resolved(slots, form, event, filled, spans)
     elif choice:
@@ -107,12 +91,12 @@ def read_turn(agent: Agent, form: Form, event: Understood) -> TurnReading:
     rest = [word for word in words if not any(start <= word.start < end for start, end in spans)]
     choices: tuple[str, ...] = ()
     if choice is None and form.asked in slots and form.asked not in filled:
-        answer, choices = _answer(agent, form, slots[form.asked], event, rest)
+        answer, choices = answer_to(agent, form, slots[form.asked], event, rest)
         if answer is not None:
             filled[form.asked] = answer
             if slots[form.asked].type != TEXT:
                 rest = []
-    is_bare = bool(filled or choices) and all(word.text in _FILLERS for word in rest)
+    is_bare = bool(filled or choices) and all(word.text in FILLERS for word in rest)
     return TurnReading(filled, frozenset(denied - filled.keys()), choices, is_bare)
 
 
@@ -124,25 +108,6 @@ def slot_named(agent: Agent, form: Form, text: str) -> str:
         if slot.prompt and said.issuperset(parts):
             return name
     return ""
-
-
-def _place_chosen(event: Understood, count: int) -> int | None:
-    """Returns the index that a turn chooses out of so many ("the second one").
-
-    Returns:
-        None: it chooses none; -1: one that there is not.
-    """
-    words = words_of(event.text)
-    values = [one for one in event.understanding.values if one.kind in {ValueKind.ORDINAL, ValueKind.NUMBER}]
-    rest = [word.text for word in words if not any(one.start <= word.start < one.end for one in values)]
-    if not _CHOOSING.issuperset(rest) or len(values) > 1:
-        return None
-    if "last" in rest:
-        return count - 1
-    if not values:
-        return 0 if count and [word for word in rest if word not in _FILLERS - {"one"}][-1:] == ["one"] else None
-    number = int(values[0].value) if values[0].value.isdecimal() else 0
-    return number - 1 if 1 <= number <= count else -1
 
 
 def _engine_names(slots: Mapping[str, Slot], event: Understood) -> list[tuple[int, int, str]]:
@@ -276,33 +241,3 @@ def _of_kind(resolved: Value, slot: Slot, text: str) -> Filled | None:
     if kind == ValueKind.DATE_TIME.value and slot.type == ValueKind.TIME.value:
         return Filled(resolved.value[11:16], said)
     return None
-
-
-def _choice(agent: Agent, form: Form, event: Understood) -> str | None:
-    """Returns the value that a turn chooses by its place; "" for a place that there is not, None for no choice."""
-    slot = agent.slots_of(form.intent)[form.asked]
-    values = agent.values_of(form.asked, slot)
-    offered = form.choices or (values.values if values is not None and slot.choices else ())
-    place = _place_chosen(event, len(offered)) if offered else None
-    return None if place is None else offered[place] if place >= 0 else ""
-
-
-def _answer(
-    agent: Agent, form: Form, slot: Slot, event: Understood, rest: list[Word]
-) -> tuple[Filled | None, tuple[str, ...]]:
-    """Reads a turn as the answer to the question for a slot: a choice, a part of a value, or any words."""
-    name = form.asked
-    values = agent.values_of(name, slot)
-    if values is not None:
-        liked = values.like(tuple(word for word in rest if word.text not in _FILLERS))
-        liked = tuple(value for value in liked if not form.choices or value in form.choices) or liked
-        if len(liked) == 1:
-            return Filled(liked[0], liked[0]), ()
-        return None, liked if len(liked) <= MAX_CHOICES else ()
-    is_assent = assent_of(rest) is not None and len(rest) == 1
-    if slot.type == TEXT and event.text.strip() and not is_assent:
-        said = event.text.strip().rstrip(".!?").strip() or event.text.strip()
-        return Filled(said, said), ()
-    if slot.type == ValueKind.NUMBER.value and any(word.text == "one" for word in rest):
-        return Filled("1", "one"), ()
-    return None, ()

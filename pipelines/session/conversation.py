@@ -16,6 +16,7 @@ from pipelines.recognition.phrase_hints import with_hints
 from pipelines.recognition.segments import Segments
 from pipelines.session.config import ConversationConfig
 from pipelines.session.dialog_turns import DialogTurns
+from pipelines.session.exchanges import Exchanges
 from pipelines.session.hearing import Hearing
 from pipelines.session.intake import Intake
 from pipelines.session.judging import PauseJudge
@@ -54,7 +55,7 @@ class Conversation:
     Args:
         config: how it is held.
         models: recognition, understanding, answering.
-        voice: judges this conversation's audio; may be None when only text will be sent.
+        voice: judges its audio; None: only text will be sent.
         workload: what it shares with all conversations of a service; left out: it is held by itself.
         stages: what is made of a turn's text.
         name: its name, for those who observe it.
@@ -64,8 +65,7 @@ class Conversation:
         outbox: what it has to say.
         last_failure: why a stage failed last; None while none has.
         recognized_samples: audio that it has sent to the recognizer so far, 16 kHz.
-        speech: its spoken replies.
-        dialog: the dialog that it is part of.
+        speech, dialog: its spoken replies, and the dialog that it is part of.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Conversation:
         self._workload = workload or Workload()
         self._loop = asyncio.get_running_loop()
         self._observed = ObservedConversation(self._workload.observer, name, self._loop.time)
-        self._config, self._stages = config, stages
+        self._config, self._stages, self._exchanges = config, stages, Exchanges()
         self._models = ModelsByTurn(models, config.variants)
         self._decoder = AudioDecoder(config.audio_format) if config.audio_format else None
         self._intake = Intake(voice)
@@ -109,12 +109,12 @@ class Conversation:
         self._running = StageRunner(
             self._dispatch, lambda error, event: self._failed(event.turn, event.stage, error, event), self._observed.ran
         )
-        self._pause_judge = PauseJudge(self._dispatch, self._observed.judged)
+        self.dialog = DialogTurns(config, lambda: self._state, self._dispatch, self.outbox.put)
+        self._pause_judge = PauseJudge(self._dispatch, self._observed.judged, self.dialog.weigh_end)
         self._timers = TurnTimers(lambda turn: self._dispatch(events.DeadlinePassed(turn)))
         bulk = self._workload.bulk
         self.speech = ReplySpeech(config, models, bulk, self.outbox, lambda: self._state, self._dispatch, self._failed)
         self.speech.on_first_audio = self._observed.spoke
-        self.dialog = DialogTurns(config, lambda: self._state, self._dispatch, self.outbox.put)
         self.dialog.on_fulfilled = self._observed.fulfilled
 
     @property
@@ -280,6 +280,7 @@ class Conversation:
             self._workload.precedence.begin(self)
         self._observed.told(message, self._state.settings)
         self.dialog.note(message)
+        self._exchanges.note(message)
         self.outbox.put(message)
 
     def _recognition_options(self) -> RecognitionOptions:
@@ -298,6 +299,6 @@ class Conversation:
 
     def _run_stage(self, effect: effects.RunStage) -> None:
         due = deadlines.stages_due(self._state, effect.turn, self._loop.time())
-        request = StageRequest(effect.text, self._config, effect.inputs, due)
+        request = StageRequest(effect.text, self._config, effect.inputs, due, self._exchanges.latest)
         models = self._models.of(effect.turn)
         self._running.start(self._stages[effect.stage], effect.turn, effect.speculation, request, models)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.audio.dtmf import DtmfDetector
 from pipelines.dialog import events as dialog_events
+from pipelines.dialog.answering import is_whole_answer
 from pipelines.dialog.session import Cause
 from pipelines.errors import InvalidInputError
 from pipelines.messages import Interrupted, InterruptionReason, Notice, NoticeCode
@@ -44,6 +45,9 @@ WAIT_SECONDS = 0.7
 
 MAX_SINGLE_CHOICES = 10
 """Of fewer values each has a key of its own."""
+
+WHOLE_ANSWER_DOUBT = 0.25
+"""What is left of the doubt that a turn is over, where all is said that the agent has asked for."""
 
 MAX_ENDING_SECONDS = 10.0
 """Time that fulfilments have to end by themselves when their conversation is over."""
@@ -87,6 +91,17 @@ class DialogTurns:
     def expected(self) -> tuple[str, ...]:
         """Values that the caller is likely to say next."""
         return self._listen.values if self._listen else ()
+
+    def weigh_end(self, text: str, probability: float) -> float:
+        """Returns how probable it is that a turn is over, knowing what the agent has asked for.
+
+        Args:
+            text: what was said until a pause.
+            probability: what the model of the end of a turn says, 0 to 1.
+        """
+        if self._listen is None or not is_whole_answer(text, self._listen):
+            return probability
+        return 1 - (1 - probability) * WHOLE_ANSWER_DOUBT
 
     def begin(self) -> None:
         """Begins to wait for the caller, and lets the greeting be spoken."""

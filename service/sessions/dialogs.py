@@ -10,13 +10,15 @@ from pipelines.errors import InvalidInputError
 from service.security.principal import current_principal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
     from pathlib import Path
 
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.fulfilment import Fulfiller
     from pipelines.dialog.session import DialogSession
-    from pipelines.dialog.sessions import DialogSessions
+    from pipelines.dialog.sessions import Sessions
+
+    MakeSessions = Callable[[Mapping[str, Mapping[str, Fulfiller]]], Sessions]
 
 MAX_PARAMETERS = 50
 MAX_PARAMETER_CHARACTERS = 1_000
@@ -33,10 +35,12 @@ class Dialogs:
     """
 
     agents: Mapping[str, Agent] = field(default_factory=dict)
-    sessions: DialogSessions | None = None
+    sessions: Sessions | None = None
 
-    @contextlib.contextmanager
-    def open(self, agent: str, session_id: str, parameters: Mapping[str, str]) -> Iterator[DialogSession | None]:
+    @contextlib.asynccontextmanager
+    async def open(
+        self, agent: str, session_id: str, parameters: Mapping[str, str]
+    ) -> AsyncIterator[DialogSession | None]:
         """Opens the dialog of a stream, which belongs to the caller's principal.
 
         Args:
@@ -46,6 +50,7 @@ class Dialogs:
 
         Raises:
             InvalidInputError: there is no such agent, the session cannot be opened, or a parameter is too long.
+            SessionsUnavailableError: sessions are kept in a Redis that does not answer.
         """
         if not agent:
             if session_id or parameters:
@@ -59,15 +64,20 @@ class Dialogs:
             raise InvalidInputError("config.agent", "UNKNOWN_AGENT", message)
         check_parameters(parameters, "config.session.parameters")
         owner = current_principal().key
-        with self.sessions.open(self.agents[agent], session_id, parameters, owner) as session:
+        async with self.sessions.open(self.agents[agent], session_id, parameters, owner) as session:
             yield session
 
 
-def read_dialogs(folders: Sequence[Path], cleanup: contextlib.AsyncExitStack | None = None) -> Dialogs:
+def read_dialogs(
+    folders: Sequence[Path],
+    make_sessions: MakeSessions | None = None,
+    cleanup: contextlib.AsyncExitStack | None = None,
+) -> Dialogs:
     """Reads the agents of a service.
 
     Args:
         folders: of the agents.
+        make_sessions: makes what keeps their sessions, of the agents' fulfillers; None: they are kept in memory.
         cleanup: closes connections of their fulfilments; None: they are left to the end of the process.
 
     Raises:
@@ -88,7 +98,7 @@ def read_dialogs(folders: Sequence[Path], cleanup: contextlib.AsyncExitStack | N
             raise AgentError([Problem(folder, 0, f"a second agent is called {name!r}: rename one of the two")])
         agents[name] = agent
     fulfillers = _fulfillers(list(zip(agents.values(), folders, strict=True)), cleanup)
-    return Dialogs(agents, DialogSessions(fulfillers=fulfillers))
+    return Dialogs(agents, make_sessions(fulfillers) if make_sessions else DialogSessions(fulfillers=fulfillers))
 
 
 def _fulfillers(

@@ -72,6 +72,11 @@ class ValueList:
         return spoken | {tuple(word.text for word in words_of(value)): value for value in self.values}
 
     @cached_property
+    def spoken(self) -> tuple[tuple[str, str], ...]:
+        """How values are said, in small letters and without spaces, each with the value."""
+        return tuple(("".join(words), value) for words, value in self._spoken.items())
+
+    @cached_property
     def _max_words(self) -> int:
         return max(map(len, self._spoken))
 

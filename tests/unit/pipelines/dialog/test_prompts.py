@@ -175,9 +175,12 @@ def test_keys_one_after_another_are_one_answer():
             await asyncio.sleep(INTERDIGIT_SECONDS / 2)
         assert pressed == []
         await asyncio.sleep(INTERDIGIT_SECONDS)
-        for keys in ("3", "4#", "*", "5*#", "7" * 65, "#"):
+        for keys in ("3", "4#", "*", "5*#", "7" * 65, "#", "#"):
             conversation.dialog.press(keys)
         assert pressed == ["12", "34#", "*", "5*#", "7" * 64, "7#"]
+        await asyncio.sleep(INTERDIGIT_SECONDS)
+        conversation.dialog.press("#")
+        assert pressed[6:] == ["#"]
         await conversation.close()
 
     virtual_time.run(hold())
@@ -369,6 +372,20 @@ def test_an_interruption_is_noted():
             await conversation.close()
         interrupted = [message for message in messages if isinstance(message, Interrupted)]
         assert len(interrupted) == seen.count(True) == 1
+
+    virtual_time.run(hold())
+
+
+def test_a_whole_answer_is_probably_the_end():
+    async def hold():
+        conversation = conversation_with(session_of())
+        assert conversation.dialog.weigh_end("large", 0.2) == 0.2
+        await conversation.add_text("a latte please")
+        await asyncio.sleep(1)
+        assert conversation.dialog.weigh_end("large", 0.2) == pytest.approx(0.8)
+        assert conversation.dialog.weigh_end("large, no", 0.2) == pytest.approx(0.8)
+        assert conversation.dialog.weigh_end("large or", 0.2) == 0.2
+        await conversation.close()
 
     virtual_time.run(hold())
 

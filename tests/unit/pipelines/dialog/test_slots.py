@@ -7,9 +7,11 @@ import time
 import pytest
 
 from pipelines.dialog import events
+from pipelines.dialog.actions import Listen
 from pipelines.dialog.agent.agent import Agent
 from pipelines.dialog.agent.form import AgentForm
 from pipelines.dialog.agent.value_list import ValueList
+from pipelines.dialog.answering import is_whole_answer
 from tests.unit.pipelines.dialog.agents import Caller
 
 
@@ -89,6 +91,24 @@ def test_no_before_a_value_that_is_missing_adds_it_at_the_confirmation(caller: C
     assert caller.say("a small latte no medium roast", "order") == "1 small latte?"
     assert caller.say("no medium roast") == "1 small medium roast latte?"
     assert caller.say("no medium roast") == "1 small latte?"
+
+
+@pytest.mark.parametrize(
+    ("text", "listen", "is_whole"),
+    [
+        ("Yes, please.", Listen(confirming=True), True),
+        ("No.", Listen(confirming=True), True),
+        ("Yes, but with", Listen(confirming=True), False),
+        ("A large one, please.", Listen("size", ("small", "large")), True),
+        ("large and", Listen("size", ("small", "large")), True),
+        ("large or small", Listen("size", ("small", "large")), False),
+        ("I would like", Listen("size", ("small", "large")), False),
+        ("a large latte", Listen("size", ("small", "large")), False),
+        ("Ada", Listen("name"), False),
+    ],
+)
+def test_whole_answers(text: str, listen: Listen, is_whole: bool):
+    assert is_whole_answer(text, listen) is is_whole
 
 
 def test_denied_required_slot_is_asked_for(caller: Caller):
