@@ -115,6 +115,7 @@ class Conversation:
         bulk = self._workload.bulk
         self.speech = ReplySpeech(config, models, bulk, self.outbox, lambda: self._state, self._dispatch, self._failed)
         self.speech.on_first_audio = self._observed.spoke
+        self.dialog.on_fulfilled = self._observed.fulfilled
 
     @property
     def phase(self) -> str:
