@@ -42,6 +42,7 @@ class NoticeCode(enum.Enum):
     NO_SPEECH = "NO_SPEECH"
     AUDIO_DAMAGED = "AUDIO_DAMAGED"
     MODEL_RECOVERED = "MODEL_RECOVERED"
+    TOOL_RESULT_IGNORED = "TOOL_RESULT_IGNORED"
 
 
 class AwayReason(enum.Enum):
@@ -265,6 +266,27 @@ class Interrupted:
     reason: InterruptionReason
 
 
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """The agent asks the caller's program to run a tool, once.
+
+    Attributes:
+        id: names the call among all calls of all dialogs.
+        name: of the fulfilment.
+        intent: that is fulfilled.
+        arguments: values of its slots.
+        deadline_seconds: time within which the result must come.
+        parameters: session parameters.
+    """
+
+    id: str
+    name: str
+    intent: str
+    arguments: Mapping[str, str] = field(repr=False)
+    deadline_seconds: float
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
 Message = (
     SpeechBegan
     | Transcript
@@ -276,4 +298,5 @@ Message = (
     | GoingAway
     | ReplyAudio
     | Interrupted
+    | ToolCall
 )

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import shutil
 import sys
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from vivavoce.cli.extras import extra
+
+if TYPE_CHECKING:
+    from pipelines.dialog.actions import Fulfil
+    from pipelines.dialog.session import DialogSession
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -51,30 +57,54 @@ def check(folder: Path) -> None:
 def chat(folder: Path) -> None:
     """Talk to the agent in DIR: one line of the input is one turn.
 
-    Turns are understood by the sentences of the agent: no model and no server is needed.
+    Turns are understood by the sentences of the agent: no model and no server is needed. Fulfilments over HTTP are
+    carried out; others are shown.
     """
     with extra("serve", "Talking to agents"):
         from pipelines.dialog.agent.folder import read_agent  # noqa: PLC0415 - needs the extra
         from pipelines.dialog.agent.problems import AgentError  # noqa: PLC0415
         from pipelines.dialog.by_example import ExampleUnderstanding  # noqa: PLC0415
         from pipelines.dialog.session import DialogSession  # noqa: PLC0415
+        from service.fulfilment.fulfillers import fulfillers_of  # noqa: PLC0415
+        from service.fulfilment.http_calls import HttpCalls  # noqa: PLC0415
     try:
         held = read_agent(folder)
     except AgentError as error:
         raise click.ClickException(f"The agent in {folder} cannot be used: {error}") from error
     understand, session = ExampleUnderstanding(held), DialogSession(held)
-    session.begin()
-    _tell(session.greeting)
-    for line in sys.stdin:
-        if not line.strip():
-            continue
-        turn = session.commit(session.preview(line.strip(), understand(line, dt.datetime.now().astimezone())))
-        for fulfilment in turn.fulfilled:
-            slots = ", ".join(f"{name} = {value}" for name, value in fulfilment.slots.items())
-            click.echo(f"[{fulfilment.name}: {slots}]")
+    with asyncio.Runner() as runner:
+        calls = HttpCalls()
+        try:
+            session.fulfillers = fulfillers_of(held, folder, calls)
+        except AgentError as error:
+            session.fulfillers = {}
+            click.echo(f"{error}\nFulfilments are shown, and not carried out.", err=True)
+        session.begin()
+        _tell(session.greeting)
+        for line in sys.stdin:
+            if not line.strip():
+                continue
+            turn = session.commit(session.preview(line.strip(), understand(line, dt.datetime.now().astimezone())))
+            for task in turn.fulfilled:
+                slots = ", ".join(f"{name} = {value}" for name, value in task.slots.items())
+                click.echo(f"[{task.name}: {slots}]")
+            _tell(turn.text)
+            ends = [turn.ends, *(runner.run(_carry_out(session, task)) for task in turn.begun)]
+            if any(ends):
+                break
+        runner.run(calls.close())
+
+
+async def _carry_out(session: DialogSession, task: Fulfil) -> str:
+    """Carries a fulfilment out and tells what the agent says; returns how the dialog ends, "" where it goes on."""
+    ends = ""
+    async for event in session.fulfillers[task.name].carry_out(task, session.id):
+        turn = session.happen(event)
         _tell(turn.text)
-        if turn.ends:
-            return
+        ends = turn.ends or ends
+        for begun in turn.begun:
+            ends = await _carry_out(session, begun) or ends
+    return ends
 
 
 def _tell(text: str) -> None:

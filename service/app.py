@@ -201,7 +201,7 @@ async def serving(
             knowledge=bases.names,
             speculates=config.speculation,
             typed_observer=TurnObservers(telemetry.turn_observers),
-            dialogs=read_dialogs(config.agents, await sessions_of(config, cleanup)),
+            dialogs=read_dialogs(config.agents, cleanup, await sessions_of(config, cleanup)),
         )
         apis = [make_api(host) for make_api in lists.apis]
         handlers = {name: handler for api in apis for name, handler in api.handlers.items()}

@@ -75,7 +75,8 @@ class Heard:
 class Partner:
     """One side of a conversation; see :func:`talking`."""
 
-    def __init__(self) -> None:
+    def __init__(self, agent: str) -> None:
+        self._agent = agent
         self.greeting = ""
         self._said: asyncio.Queue[NDArray[np.float32] | vivavoce.TypedTurn | vivavoce.ConversationUpdate | None] = (
             asyncio.Queue()
@@ -189,7 +190,7 @@ class Partner:
             heard = self._heard
             quiet = time.monotonic() - self._quiet_from
             is_over = not self._speaking and not self._open and len(heard.replies) >= self._awaited
-            answered = any(reply.speech_text or reply.dialog is not None for reply in heard.replies)
+            answered = not self._agent or any(reply.speech_text or reply.dialog for reply in heard.replies)
             if is_over and answered and (quiet >= QUIET_SECONDS or heard.ends or not heard.transcripts):
                 return heard
             if time.monotonic() > end:
@@ -207,11 +208,11 @@ async def talking(
 
     Args:
         client: of the service.
-        agent: by its name.
+        agent: by its name; "" for none.
         spoken: whether there is audio; else everything is typed.
         parameters: session parameters.
     """
-    partner = Partner()
+    partner = Partner(agent)
     conversation = client.converse(
         partner.sound(spoken=spoken),
         audio=vivavoce.AudioFormat(sample_rate_hz=RATE_HZ) if spoken else None,

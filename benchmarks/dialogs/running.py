@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import vivavoce
 from benchmarks.dialogs.callers import call, callers
+from benchmarks.dialogs.latency import compare
 from benchmarks.dialogs.scripts import play, playable
 from benchmarks.dialogs.voices import Voice
 from benchmarks.sla.report import percentiles
@@ -79,6 +80,12 @@ async def call_all(
         "without_a_correction": sum(done and not corrections for done, corrections, _ in found),
         "turn_latency_ms": percentiles(seconds for _, _, times in found for seconds in times),
     }
+
+
+async def compare_all(address: str, folder: Path, commands: Path, count: int) -> dict[str, object]:
+    """Tells what an agent adds to turn latency; the arguments are those of :func:`play_all`."""
+    recordings = [caller.answer for caller in callers(commands, count)]
+    return await compare(address, read_agent(folder).form.name, list(dict.fromkeys(recordings)))
 
 
 async def _bounded(work: Callable[[T], Awaitable[R]], items: Iterable[T], at_once: int) -> Sequence[R]:

@@ -42,8 +42,8 @@ def playable(script: Script) -> str:
     for turn in script.turns:
         if turn.answer:
             return "its documents are part of the script"
-        if turn.wait_seconds or turn.fulfilment != "done":
-            return "it lets time pass, or a fulfilment fail"
+        if turn.wait_seconds or turn.fulfilment != "done" or turn.result:
+            return "it lets time pass, a fulfilment fail, or one give a result"
         if turn.silence_seconds is not None:
             return "it waits in silence"
     return ""

@@ -77,6 +77,7 @@ from vivavoce._security import Tls
 from vivavoce._speech import SpeechChunk, SpokenSentence
 from vivavoce._speech_types import SPEECH_AUDIO, Pronunciation
 from vivavoce._spoken import Interrupted, Interruption, InterruptionReason, ReplyAudio, ReplyVoice
+from vivavoce._tools import Tool, ToolCall, ToolResult
 from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value, ValueKind
 from vivavoce._version import __version__
 
@@ -149,6 +150,9 @@ __all__ = [
     "StageLatency",
     "Started",
     "Tls",
+    "Tool",
+    "ToolCall",
+    "ToolResult",
     "Transcript",
     "TypedTurn",
     "Utterable",

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._reply import Reply
 from vivavoce._spoken import Interrupted, ReplyAudio
+from vivavoce._tools import ToolCall
 
 
 class EndReason(Enum):
@@ -41,6 +42,8 @@ class NoticeCode(Enum):
     """A part of the audio is damaged, or was cut off, and was left out; the rest is heard."""
     MODEL_RECOVERED = "MODEL_RECOVERED"
     """A model was lost while it worked on this turn, and does its work again: the reply is whole, but late."""
+    TOOL_RESULT_IGNORED = "TOOL_RESULT_IGNORED"
+    """A result of a tool was not taken: no such call waits for one, or it names what the agent does not have."""
 
 
 class GoingAwayReason(Enum):
@@ -220,6 +223,7 @@ Event: TypeAlias = (
     | Reconnected
     | ReplyAudio
     | Interrupted
+    | ToolCall
 )
 """Everything that a conversation tells its caller."""
 

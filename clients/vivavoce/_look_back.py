@@ -102,7 +102,7 @@ class LookBack:
                     self._drop_to(self._end - self._max_bytes)
             case "update":
                 self._note_update(request.update)
-            case "dtmf":
+            case "dtmf" | "tool_result":
                 pass
             case "playback" | "cancel_reply" as kind:
                 control = getattr(request, kind)

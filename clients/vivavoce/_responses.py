@@ -22,6 +22,7 @@ from vivavoce._events import (
 from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._reply import Answer, AnswerSource, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
 from vivavoce._spoken import Interrupted, InterruptionReason, ReplyAudio
+from vivavoce._tools import tool_call_of
 from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value, ValueKind
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
@@ -178,4 +179,5 @@ _EVENTS: Mapping[str, Callable[[Any], Event]] = {
     "going_away": _going_away,
     "reply_audio": _reply_audio,
     "interrupted": _interrupted,
+    "tool_call": tool_call_of,
 }

@@ -108,6 +108,18 @@ export interface Reply {
   turnMs?: number;
 }
 
+/** What came of a tool; without anything it is done, and the agent says its own words. */
+export interface ToolResult {
+  /** Slots of the intent that get another value. */
+  slots?: Record<string, string>;
+  /** What the agent says in place of its own words. */
+  say?: string;
+  /** Whether it could not be done. */
+  failed?: boolean;
+  /** Session parameters that change. */
+  parameters?: Record<string, string>;
+}
+
 /** What the service says. Places are in seconds from the start of the conversation's audio. */
 export type ConversationEvent =
   | { type: "started"; conversationId: string; greeting?: string }
@@ -120,6 +132,18 @@ export type ConversationEvent =
   | ({ type: "reply" } & Reply)
   | { type: "replyAudio"; turn: number; start: number; last: boolean; audio: Uint8Array; sinceLastSoundMs?: number }
   | { type: "interrupted"; turn: number; heard: number; heardText: string; reason: string }
+  | {
+      type: "toolCall";
+      /** Names the call among all calls; a key against running it twice. */
+      id: string;
+      name: string;
+      intent: string;
+      /** The slots of the intent. */
+      arguments: Record<string, string>;
+      /** Seconds within which the result must come. */
+      deadline: number;
+      parameters: Record<string, string>;
+    }
   | { type: "notice"; code: string; message: string; turn: number; requestId: string }
   | { type: "goingAway"; reason: string; grace?: number };
 
@@ -152,6 +176,8 @@ export class Conversation implements AsyncIterable<ConversationEvent> {
   cancelReply(turn?: number): void;
   /** Tells an agent that the caller has pressed keys of a telephone: 0 to 9, *, # and A to D. */
   pressKeys(keys: string): void;
+  /** Sends what came of a tool that the agent has asked for: of a `toolCall` event, by its id. */
+  sendToolResult(id: string, result?: ToolResult): void;
   /** Says that nothing more will be sent: the conversation ends when everything was answered. */
   finish(): void;
   /** Leaves at once. */

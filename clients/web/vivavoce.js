@@ -153,6 +153,12 @@ export class Conversation {
     this.#send(JSON.stringify({ dtmf: { keys } }));
   }
 
+  /** Sends what came of a tool that the agent has asked for: of a `toolCall` event, by its id. */
+  sendToolResult(id, { slots = {}, say = "", failed = false, parameters = {} } = {}) {
+    this.#checkOpen();
+    this.#send(JSON.stringify({ toolResult: { id, slots, say, failed, parameters } }));
+  }
+
   /** Says that nothing more will be sent: the conversation ends when everything was answered. */
   finish() {
     if (this.#isFinished || this.#isClosed) return;
@@ -343,7 +349,7 @@ function toBytes(audio) {
 
 const PREFIXES = { encoding: "AUDIO_ENCODING_", mode: "ENDPOINTING_MODE_", patience: "PATIENCE_" };
 /** Names that callers and agents choose: nothing in them is translated. */
-const CHOSEN = new Set(["parameters", "variants", "slots"]);
+const CHOSEN = new Set(["parameters", "variants", "slots", "arguments"]);
 const SECONDS = new Set(["startWindow", "stopWindow", "shortestSilence", "longestSilence", "replyBudget", "shortestSpeech"]);
 
 /** Writes a config: durations in seconds become protobuf's, short names of enumerations the whole ones. */
@@ -360,7 +366,7 @@ function toWire(value, key = "") {
   return value;
 }
 
-const DURATIONS = new Set(["start", "end", "silence", "heard", "grace", "total", "queue", "compute"]);
+const DURATIONS = new Set(["start", "end", "silence", "heard", "grace", "total", "queue", "compute", "deadline"]);
 const ENUMERATIONS = new Set(["code", "reason", "status", "kind", "stage", "overran", "cause"]);
 const ENUM_PREFIX = /^([A-Z]+_)*(REASON|CODE|STATUS|KIND|STAGE|CAUSE)_/;
 const DIALOG_END = "DIALOG_END_";
@@ -376,6 +382,7 @@ const DEFAULTS = {
   replyAudio: { start: 0, last: false },
   interrupted: { heard: 0, heardText: "" },
   notice: { message: "", turn: 0, requestId: "" },
+  toolCall: { arguments: {}, parameters: {} },
 };
 
 /** Reads a message: durations become seconds, enumerations short names. */

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pipelines.dialog.state import Line
+
 
 @dataclass(frozen=True, slots=True)
 class Say:
@@ -50,6 +52,8 @@ class Fulfil:
         slots: values by slot: those of the value list, ISO 8601, decimal numbers, or words.
         sensitive: slots whose values must not be logged.
         parameters: session parameters.
+        lines: what was said last, the latest last, where a language model of the agent is shown it.
+        passage: text that the turn's answer stands in, likewise.
     """
 
     number: int
@@ -58,6 +62,8 @@ class Fulfil:
     slots: Mapping[str, str] = field(repr=False)
     sensitive: frozenset[str] = frozenset()
     parameters: Mapping[str, str] = field(default_factory=dict)
+    lines: tuple[Line, ...] = ()
+    passage: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

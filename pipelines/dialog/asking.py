@@ -63,6 +63,8 @@ def fulfil(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step:
         {name: filled.value for name, filled in form.slots.items()},
         frozenset(name for name, slot in intent.slots.items() if slot.sensitive),
         state.parameters,
+        state.lines,
+        state.passage,
     )
     form = replace(form, confirming=False, asked="")
     number = state.next_fulfilment

@@ -33,12 +33,14 @@ class Understood:
         text: what was said or typed.
         understanding: intent, slots and values of the text.
         answer: the sentence that answers it, from documents; "" where there is none.
+        passage: text that the answer stands in.
     """
 
     now: float
     text: str
     understanding: Understanding = field(default_factory=Understanding)
     answer: str = ""
+    passage: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +91,14 @@ class Fulfilled:
         number: of the action ``Fulfil``; the result of another one is ignored.
         slots: slots that it changed, for the response.
         say: what is said in place of the response; "": the response.
+        parameters: session parameters that it changed.
     """
 
     now: float
     number: int
     slots: Mapping[str, str] = field(default_factory=dict)
     say: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

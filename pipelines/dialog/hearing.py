@@ -174,7 +174,8 @@ def _idle(agent: Agent, state: State, event: Understood, assent: bool | None) ->
         if not assent:
             return finish(agent, state, "end")
         return _understood((state, (*speech(agent, state, agent.form.help), listening(agent, state))))
-    return miss(agent, state)
+    fallback = agent.form.fallback
+    return miss(agent, state) if fallback is None else _understood(_start(agent, state, fallback, event))
 
 
 def _in_form(agent: Agent, state: State, form: Form, event: Understood, assent: bool | None) -> Step:

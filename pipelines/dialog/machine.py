@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.dialog import events, hearing
+from pipelines.dialog import events, hearing, history
 from pipelines.dialog.actions import Say
 from pipelines.dialog.asking import complete, finish, listening, question, resume, speech
 from pipelines.dialog.state import Filled
@@ -26,7 +26,9 @@ def step(agent: Agent, state: State, event: events.Event) -> Step:
     """
     if state.ended:
         return state, ()
-    state, actions = _dispatch(agent, replace(state, now=event.now), event)
+    before = history.heard(agent, replace(state, now=event.now), event)
+    state, actions = _dispatch(agent, before, event)
+    state = history.said(agent, before, state, actions)
     said = tuple(action.text for action in actions if isinstance(action, Say))
     return (replace(state, said=said) if said else state), actions
 
@@ -87,7 +89,8 @@ def _fulfilled(agent: Agent, state: State, event: events.Fulfilled | events.Fulf
     if isinstance(event, events.Fulfilled):
         known = agent.slots_of(form.intent)
         slots = {name: Filled(value, value) for name, value in event.slots.items() if name in known}
-        state = replace(state, form=replace(form, slots={**form.slots, **slots}))
+        parameters = {**state.parameters, **event.parameters}
+        state = replace(state, form=replace(form, slots={**form.slots, **slots}), parameters=parameters)
         state, actions = complete(agent, state, say=event.say)
     else:
         failure = (Say(event.say),) if event.say else speech(agent, state, agent.form.failed)

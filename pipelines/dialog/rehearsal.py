@@ -71,7 +71,7 @@ class _Stage:
     patience: float | None = None
 
     def play(self, script: Script) -> Rehearsal:
-        self._take(events.Began(self.now, script.parameters), "done")
+        self._take(events.Began(self.now, script.parameters), None)
         self.outcome.failures += text_differences(script.begins, " ".join(self.said))
         for number, turn in enumerate(script.turns, 1):
             if self.outcome.failures:
@@ -87,14 +87,14 @@ class _Stage:
         self.said, self.fulfilled, self.ended = [], [], ""
         self.now += 1 + turn.wait_seconds
         if turn.parameters:
-            self._take(events.ParametersSet(self.now, turn.parameters), turn.fulfilment)
+            self._take(events.ParametersSet(self.now, turn.parameters), turn)
         if turn.caller is not None:
             self.outcome.lines.append(f"caller: {turn.caller}")
             understood = self.understand(turn.caller, CLOCK + dt.timedelta(seconds=self.now))
-            self._take(events.Understood(self.now, turn.caller, understood, turn.answer), turn.fulfilment)
+            self._take(events.Understood(self.now, turn.caller, understood, turn.answer), turn)
         elif turn.dtmf is not None:
             self.outcome.lines.append(f"caller: (keys {turn.dtmf})")
-            self._take(events.Dtmf(self.now, turn.dtmf), turn.fulfilment)
+            self._take(events.Dtmf(self.now, turn.dtmf), turn)
         else:
             self._be_silent(turn.silence_seconds or 0.0, turn)
 
@@ -105,9 +105,9 @@ class _Stage:
                 break
             seconds -= self.patience
             self.now += self.patience
-            self._take(events.Silence(self.now), turn.fulfilment)
+            self._take(events.Silence(self.now), turn)
 
-    def _take(self, event: events.Event, fulfilment: str) -> None:
+    def _take(self, event: events.Event, turn: Turn | None) -> None:
         self.state, actions = step(self.agent, self.state, event)
         for action in actions:
             match action:
@@ -120,9 +120,13 @@ class _Stage:
                     self.ended = action.reason
                 case Fulfil():
                     self.fulfilled.append(action)
-                    is_done = fulfilment == "done"
-                    result = events.Fulfilled if is_done else events.FulfilmentFailed
-                    self._take(result(self.now, action.number), fulfilment)
+                    self._take(self._result(action.number, turn), turn)
+
+    def _result(self, number: int, turn: Turn | None) -> events.Fulfilled | events.FulfilmentFailed:
+        """Returns how a fulfilment ends that a turn of the script starts; None: the beginning of the dialog."""
+        if turn is not None and turn.fulfilment == "failed":
+            return events.FulfilmentFailed(self.now, number)
+        return events.Fulfilled(self.now, number, turn.result if turn is not None else {})
 
     def _outcome(self) -> Outcome:
         form = self.state.form

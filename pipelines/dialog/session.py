@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import enum
 import secrets
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pipelines.dialog import events
 from pipelines.dialog.actions import End, Fulfil, Listen, Say
+from pipelines.dialog.ahead import AheadFulfiller
 from pipelines.dialog.machine import step
 from pipelines.dialog.state import State
+from pipelines.dialog.tools import ToolDesk, tools_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -53,6 +56,7 @@ class DialogTurn:
         after: the state that it leads to.
         actions: what is to be done about it.
         begun: the fulfilments among them that the service carries out.
+        done: those that it has carried out ahead.
         timing: None: nothing is computed by a model.
     """
 
@@ -61,6 +65,7 @@ class DialogTurn:
     after: State
     actions: tuple[Action, ...] = ()
     begun: tuple[Fulfil, ...] = ()
+    done: tuple[Fulfil, ...] = ()
     timing: Timing | None = None
 
     @property
@@ -76,7 +81,7 @@ class DialogTurn:
     @property
     def fulfilled(self) -> tuple[Fulfil, ...]:
         """What the caller's program is to carry out."""
-        return tuple(it for it in self.actions if isinstance(it, Fulfil) and it not in self.begun)
+        return tuple(it for it in self.actions if isinstance(it, Fulfil) and it not in (*self.begun, *self.done))
 
     @property
     def ends(self) -> str:
@@ -104,6 +109,7 @@ class DialogSession:
         state: what was committed.
         began: what the agent says first; None where the session goes on in another stream.
         on_commit: called whenever the state has changed.
+        tools: asks the caller's program for tools; None: the agent has none.
     """
 
     agent: Agent
@@ -113,6 +119,20 @@ class DialogSession:
     state: State = field(default_factory=State)
     began: DialogTurn | None = None
     on_commit: Callable[[], None] = lambda: None
+    tools: ToolDesk | None = None
+    _ahead: dict[str, AheadFulfiller] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        if any(form.tool is not None for form in self.agent.form.fulfilments.values()):
+            self.tools = ToolDesk(self.agent)
+            self.fulfillers = {**self.fulfillers, **tools_of(self.agent, self.tools)}
+        self._ahead = {
+            name: AheadFulfiller(self.fulfillers[name], self.clock)
+            for name in self.agent.safe_fulfilments
+            if name in self.fulfillers
+        }
+        if self._ahead:
+            self.fulfillers = {**self.fulfillers, **self._ahead}
 
     @property
     def greeting(self) -> str:
@@ -143,15 +163,32 @@ class DialogSession:
         """Changes session parameters."""
         self.happen(events.ParametersSet(self.clock(), parameters))
 
-    def preview(self, text: str, understanding: Understanding, answer: str = "") -> DialogTurn:
+    def preview(self, text: str, understanding: Understanding, answer: str = "", passage: str = "") -> DialogTurn:
         """Works out what a turn would do; nothing is changed, however often.
 
         Args:
             text: what was said or typed.
             understanding: of the text.
             answer: the sentence that answers it, from documents; "" where there is none.
+            passage: text that the answer stands in.
         """
-        return self._turn(events.Understood(self.clock(), text, understanding, answer))
+        return self._turn(events.Understood(self.clock(), text, understanding, answer, passage))
+
+    async def run_ahead(self, turn: DialogTurn, seconds: float) -> None:
+        """Carries out what a turn would ask for, as far as it changes nothing; another preview may have its result.
+
+        Args:
+            turn: preview of a turn.
+            seconds: how long the result is waited for.
+        """
+        running = [self._ahead[task.name].begin(task, self.id) for task in turn.begun if task.name in self._ahead]
+        if running and seconds > 0:
+            await asyncio.wait(running, timeout=seconds)
+
+    def give_up(self) -> None:
+        """Gives up what was carried out ahead of a turn that does not come."""
+        for fulfiller in self._ahead.values():
+            fulfiller.cancel()
 
     def commit(self, turn: DialogTurn) -> DialogTurn:
         """Lets a turn happen; works it out again where another one was committed since its preview."""
@@ -168,8 +205,15 @@ class DialogSession:
     def _turn(self, event: events.Event) -> DialogTurn:
         state, done = step(self.agent, self.state, event)
         actions = list(done)
-        while actions and isinstance(fulfil := actions[-1], Fulfil) and fulfil.name not in self.fulfillers:
-            state, more = step(self.agent, state, events.Fulfilled(event.now, fulfil.number))
+        ahead: list[Fulfil] = []
+        while actions and isinstance(fulfil := actions[-1], Fulfil):
+            result = self._ahead[fulfil.name].result_of(fulfil) if fulfil.name in self._ahead else None
+            if result is not None:
+                ahead.append(fulfil)
+                result = replace(result, now=event.now)
+            elif fulfil.name in self.fulfillers:
+                break
+            state, more = step(self.agent, state, result or events.Fulfilled(event.now, fulfil.number))
             actions += more
-        begun = tuple(it for it in actions if isinstance(it, Fulfil) and it.name in self.fulfillers)
-        return DialogTurn(event, self.state, state, tuple(actions), begun)
+        begun = tuple(it for it in actions if isinstance(it, Fulfil) and it.name in self.fulfillers and it not in ahead)
+        return DialogTurn(event, self.state, state, tuple(actions), begun, tuple(ahead))

@@ -66,6 +66,22 @@ class Context(Struct, frozen=True):
     until: float | None = None
 
 
+class Line(Struct, frozen=True):
+    """What one of the two has said.
+
+    Attributes:
+        text: words.
+        is_caller: whether the caller said them, and not the agent.
+    """
+
+    text: str
+    is_caller: bool
+
+    def __repr__(self) -> str:
+        """Returns no words: they may be sensitive."""
+        return "Line(…)"
+
+
 class State(Struct, frozen=True):
     """All that a dialog must remember.
 
@@ -83,6 +99,8 @@ class State(Struct, frozen=True):
         held: turns of the caller that wait until it is done.
         next_fulfilment: number of the next fulfilment.
         ended: how the dialog ended; "": it goes on.
+        lines: what was said last, the latest last, where a language model of the agent is shown it.
+        passage: text that the last turn's answer stands in, likewise.
     """
 
     now: float = 0.0
@@ -98,3 +116,5 @@ class State(Struct, frozen=True):
     held: tuple[Understood, ...] = ()
     next_fulfilment: int = 1
     ended: str = ""
+    lines: tuple[Line, ...] = ()
+    passage: str = ""

@@ -109,7 +109,7 @@ class Conversation:
         self._running = StageRunner(
             self._dispatch, lambda error, event: self._failed(event.turn, event.stage, error, event), self._observed.ran
         )
-        self.dialog = DialogTurns(config, lambda: self._state, self._dispatch)
+        self.dialog = DialogTurns(config, lambda: self._state, self._dispatch, self.outbox.put)
         self._pause_judge = PauseJudge(self._dispatch, self._observed.judged, self.dialog.weigh_end)
         self._timers = TurnTimers(lambda turn: self._dispatch(events.DeadlinePassed(turn)))
         bulk = self._workload.bulk
@@ -168,6 +168,7 @@ class Conversation:
             UndecodableAudioError: the audio breaks off in a way that its encoding does not allow.
         """
         at = self._loop.time()
+        self.dialog.half_closed()
         if self._decoder is not None:
             self._intake.add(self._decoder.flush())
             self.outbox.tell_damage(self._decoder.take_damage())

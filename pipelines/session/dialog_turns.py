@@ -16,7 +16,7 @@ from pipelines.dialog import events as dialog_events
 from pipelines.dialog.answering import is_whole_answer
 from pipelines.dialog.session import Cause
 from pipelines.errors import InvalidInputError
-from pipelines.messages import Interrupted, InterruptionReason
+from pipelines.messages import Interrupted, InterruptionReason, Notice, NoticeCode
 from pipelines.session.keypad import Keypad
 from pipelines.session.silence import SilenceTimer
 from pipelines.stages.registry import DIALOG, SPEECH
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from pipelines.dialog.actions import Fulfil, Listen
     from pipelines.dialog.session import DialogSession, DialogTurn
+    from pipelines.dialog.tools import ToolResult
     from pipelines.messages import Message, Reply
     from pipelines.session.config import ConversationConfig
     from pipelines.stages.registry import StageOutput
@@ -59,14 +60,21 @@ class DialogTurns:
         config: how the conversation is held.
         state: returns the state of its machine.
         dispatch: called with what happens to it.
+        tell: tells the caller what is no part of a turn.
     """
 
     def __init__(
-        self, config: ConversationConfig, state: Callable[[], State], dispatch: Callable[[events.Event], None]
+        self,
+        config: ConversationConfig,
+        state: Callable[[], State],
+        dispatch: Callable[[events.Event], None],
+        tell: Callable[[Message], None],
     ) -> None:
         self._dialog: DialogSession | None = config.dialog
         self._voice = config.reply_voice
-        self._dispatch = dispatch
+        self._dispatch, self._inform = dispatch, tell
+        if self._dialog is not None and self._dialog.tools is not None:
+            self._dialog.tools.open(tell)
         self._loop = asyncio.get_running_loop()
         self._listen: Listen | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -158,6 +166,19 @@ class DialogTurns:
         self._dialog.change(parameters)
         self._dispatch(events.DialogChanged())
 
+    def take(self, result: ToolResult) -> None:
+        """Takes the result of a tool; one that cannot be taken is told in a notice."""
+        if self._dialog is not None and self._dialog.tools is not None:
+            self._dialog.tools.take(result)
+        else:
+            message = "a tool result came, but no agent of this conversation asks for tools: leave it out"
+            self._inform(Notice(NoticeCode.TOOL_RESULT_IGNORED, message))
+
+    def half_closed(self) -> None:
+        """Says that the caller sends nothing more, and no results of tools either."""
+        if self._dialog is not None and self._dialog.tools is not None:
+            self._dialog.tools.close()
+
     def note(self, message: Message) -> None:
         """Takes note of what the caller is told: that the agent's words were not heard to their end."""
         if self._dialog is None or not isinstance(message, Interrupted):
@@ -168,6 +189,9 @@ class DialogTurns:
     def abandon(self) -> None:
         """Waits for nothing more of the caller. Fulfilments under way go on, for they may have had their effect."""
         self._keypad.cancel()
+        self.half_closed()
+        if self._dialog is not None and not self._tasks:
+            self._dialog.give_up()
         if self._silence is not None:
             self._silence.cancel()
 

@@ -24,6 +24,7 @@ class Keypad:
     def __init__(self, on_answer: Callable[[str], None]) -> None:
         self._on_answer = on_answer
         self._keys = ""
+        self._ended_at = -INTERDIGIT_SECONDS
         self._timer: asyncio.TimerHandle | None = None
 
     def press(self, keys: str, *, is_single: bool) -> None:
@@ -34,12 +35,16 @@ class Keypad:
             is_single: whether one key is an answer.
         """
         self.cancel()
+        loop = asyncio.get_running_loop()
         for key in keys:
+            if key == "#" and not self._keys and loop.time() < self._ended_at + INTERDIGIT_SECONDS:
+                # It ends the answer that was complete without it.
+                continue
             self._keys += key
             if key == "#" or self._keys == "*" or is_single or len(self._keys) == MAX_KEYS:
                 self._answer()
         if self._keys:
-            self._timer = asyncio.get_running_loop().call_later(INTERDIGIT_SECONDS, self._answer)
+            self._timer = loop.call_later(INTERDIGIT_SECONDS, self._answer)
 
     def cancel(self) -> None:
         """Waits for no more keys; those that came are kept for the next call."""
@@ -49,4 +54,5 @@ class Keypad:
 
     def _answer(self) -> None:
         keys, self._keys = self._keys, ""
+        self._ended_at = asyncio.get_running_loop().time()
         self._on_answer(keys)

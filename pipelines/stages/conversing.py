@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, ClassVar
 
 from pipelines.speech.wording import read_documents, sentence_of
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
     from pipelines.session.config import ConversationConfig
     from pipelines.stages.answering import AnswerSearch
     from pipelines.stages.registry import StageRequest
+
+
+AHEAD_SECONDS = 0.15
+"""Time for which the result of a fulfilment that changes nothing is waited for, to be part of the reply."""
+SPARE_SECONDS = 0.05
+"""Of the reply budget, for what comes behind."""
 
 
 class Conversing:
@@ -40,4 +47,12 @@ class Conversing:
         search: AnswerSearch | None = request.inputs.get(QA)
         found = search.answer if search is not None else None
         answer = sentence_of(found, read_documents(found, request.config.documents)) if found is not None else ""
-        yield request.config.dialog.preview(request.text, request.inputs[NLU], answer)
+        passage = found.source.passage if found is not None and found.source is not None else answer
+        dialog = request.config.dialog
+        turn = dialog.preview(request.text, request.inputs[NLU], answer, passage)
+        if turn.begun:
+            now = asyncio.get_running_loop().time()
+            left = AHEAD_SECONDS if request.due is None else request.due - now - SPARE_SECONDS
+            await dialog.run_ahead(turn, min(AHEAD_SECONDS, left))
+            turn = dialog.preview(request.text, request.inputs[NLU], answer, passage)
+        yield turn

@@ -68,15 +68,20 @@ class Dialogs:
             yield session
 
 
-def read_dialogs(folders: Sequence[Path], make_sessions: MakeSessions | None = None) -> Dialogs:
+def read_dialogs(
+    folders: Sequence[Path],
+    cleanup: contextlib.AsyncExitStack | None = None,
+    make_sessions: MakeSessions | None = None,
+) -> Dialogs:
     """Reads the agents of a service.
 
     Args:
         folders: of the agents.
+        cleanup: closes connections of their fulfilments; None: they are left to the end of the process.
         make_sessions: makes what keeps their sessions, of the agents' fulfillers; None: they are kept in memory.
 
     Raises:
-        AgentError: one of them cannot be used, or two have one name.
+        AgentError: one of them cannot be used, two have one name, or a variable of the environment is missing.
     """
     if not folders:
         return Dialogs()
@@ -92,7 +97,23 @@ def read_dialogs(folders: Sequence[Path], make_sessions: MakeSessions | None = N
         if name in agents:
             raise AgentError([Problem(folder, 0, f"a second agent is called {name!r}: rename one of the two")])
         agents[name] = agent
-    return Dialogs(agents, make_sessions({}) if make_sessions else DialogSessions())
+    fulfillers = _fulfillers(list(zip(agents.values(), folders, strict=True)), cleanup)
+    return Dialogs(agents, make_sessions(fulfillers) if make_sessions else DialogSessions(fulfillers=fulfillers))
+
+
+def _fulfillers(
+    agents: Sequence[tuple[Agent, Path]], cleanup: contextlib.AsyncExitStack | None
+) -> Mapping[str, Mapping[str, Fulfiller]]:
+    """Makes what carries out fulfilments over HTTP, by agent and fulfilment; nothing is loaded where none does."""
+    if all(form.endpoint is None for agent, _ in agents for form in agent.form.fulfilments.values()):
+        return {}
+    from service.fulfilment.fulfillers import fulfillers_of  # noqa: PLC0415 - httpx, which few services need
+    from service.fulfilment.http_calls import HttpCalls  # noqa: PLC0415
+
+    calls = HttpCalls()
+    if cleanup is not None:
+        cleanup.push_async_callback(calls.close)
+    return {agent.form.name: fulfillers_of(agent, folder, calls) for agent, folder in agents}
 
 
 def check_parameters(parameters: Mapping[str, str], field_name: str) -> None:

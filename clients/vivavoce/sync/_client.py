@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from vivavoce._security import Tls, Token
     from vivavoce._speech import SpeechChunk
     from vivavoce._spoken import Interruption, ReplyVoice
+    from vivavoce._tools import Tool
 
     _T = TypeVar("_T")
 
@@ -178,6 +179,7 @@ class Client:
         agent: str = "",
         session: Session | None = None,
         knowledge: Sequence[str] = (),
+        tools: Mapping[str, Tool] | None = None,
     ) -> Conversation:
         """Begins a conversation: `for event in client.converse(...)`.
 
@@ -188,7 +190,7 @@ class Client:
             audio: Format of the audio; None when only typed turns are sent.
             interim_results, endpointing, documents, phrase_hints, reply_budget_seconds, max_alternatives,
                 reconnect_seconds, variants, max_intents, time_zone, current_time, ignore_engine_hints, reply_audio,
-                interruption, agent, session, knowledge: As `vivavoce.Client.converse` takes them.
+                interruption, agent, session, knowledge, tools: As `vivavoce.Client.converse` takes them.
 
         Returns:
             The conversation, which has begun.
@@ -222,6 +224,7 @@ class Client:
                 agent=agent,
                 session=session,
                 knowledge=knowledge,
+                tools=tools,
             )
             exchange.begin(conversation)
             self._exchanges = {one for one in self._exchanges if not one.ended} | {exchange}

@@ -26,6 +26,7 @@ from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._reply import Reply
 from vivavoce._spoken import Interrupted, ReplyAudio
 from vivavoce._status import ERROR_DOMAIN
+from vivavoce._tools import ToolCall
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
 
@@ -48,7 +49,7 @@ _CODES = {
 }
 
 
-def response_of(event: Event) -> pb.ConverseResponse:
+def response_of(event: Event) -> pb.ConverseResponse:  # noqa: PLR0912 - one an event
     """Writes an event as the server's message.
 
     Raises:
@@ -88,6 +89,11 @@ def response_of(event: Event) -> pb.ConverseResponse:
             heard, text = duration(event.heard_seconds), event.heard_text
             stopped = pb.Interrupted(turn=event.turn, heard=heard, heard_text=text, reason=reason)
             response = pb.ConverseResponse(interrupted=stopped)
+        case ToolCall():
+            call = pb.ToolCall(id=event.id, name=event.name, intent=event.intent, arguments=event.arguments)
+            call.parameters.update(event.parameters)
+            call.deadline.CopyFrom(duration(event.deadline_seconds))
+            response = pb.ConverseResponse(tool_call=call)
         case _:
             raise TypeError(f"A server does not tell {type(event).__name__}: the client makes it.")
     return response

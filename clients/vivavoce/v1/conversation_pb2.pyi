@@ -50,6 +50,7 @@ class NoticeCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     NOTICE_CODE_NO_SPEECH: _ClassVar[NoticeCode]
     NOTICE_CODE_AUDIO_DAMAGED: _ClassVar[NoticeCode]
     NOTICE_CODE_MODEL_RECOVERED: _ClassVar[NoticeCode]
+    NOTICE_CODE_TOOL_RESULT_IGNORED: _ClassVar[NoticeCode]
 
 class GoingAwayReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -88,6 +89,7 @@ NOTICE_CODE_STAGE_FAILED: NoticeCode
 NOTICE_CODE_NO_SPEECH: NoticeCode
 NOTICE_CODE_AUDIO_DAMAGED: NoticeCode
 NOTICE_CODE_MODEL_RECOVERED: NoticeCode
+NOTICE_CODE_TOOL_RESULT_IGNORED: NoticeCode
 GOING_AWAY_REASON_UNSPECIFIED: GoingAwayReason
 GOING_AWAY_REASON_SHUTDOWN: GoingAwayReason
 GOING_AWAY_REASON_IDLE: GoingAwayReason
@@ -98,7 +100,7 @@ INTERRUPTION_REASON_TYPED: InterruptionReason
 INTERRUPTION_REASON_CANCELLED: InterruptionReason
 
 class ConverseRequest(_message.Message):
-    __slots__ = ("config", "audio", "text", "end_of_utterance", "update", "playback", "cancel_reply", "dtmf", "request_id")
+    __slots__ = ("config", "audio", "text", "end_of_utterance", "update", "playback", "cancel_reply", "dtmf", "tool_result", "request_id")
     CONFIG_FIELD_NUMBER: _ClassVar[int]
     AUDIO_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
@@ -107,6 +109,7 @@ class ConverseRequest(_message.Message):
     PLAYBACK_FIELD_NUMBER: _ClassVar[int]
     CANCEL_REPLY_FIELD_NUMBER: _ClassVar[int]
     DTMF_FIELD_NUMBER: _ClassVar[int]
+    TOOL_RESULT_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     config: ConversationConfig
     audio: bytes
@@ -116,8 +119,9 @@ class ConverseRequest(_message.Message):
     playback: Playback
     cancel_reply: CancelReply
     dtmf: Dtmf
+    tool_result: ToolResult
     request_id: str
-    def __init__(self, config: _Optional[_Union[ConversationConfig, _Mapping]] = ..., audio: _Optional[bytes] = ..., text: _Optional[str] = ..., end_of_utterance: _Optional[_Union[EndOfUtterance, _Mapping]] = ..., update: _Optional[_Union[ConversationUpdate, _Mapping]] = ..., playback: _Optional[_Union[Playback, _Mapping]] = ..., cancel_reply: _Optional[_Union[CancelReply, _Mapping]] = ..., dtmf: _Optional[_Union[Dtmf, _Mapping]] = ..., request_id: _Optional[str] = ...) -> None: ...
+    def __init__(self, config: _Optional[_Union[ConversationConfig, _Mapping]] = ..., audio: _Optional[bytes] = ..., text: _Optional[str] = ..., end_of_utterance: _Optional[_Union[EndOfUtterance, _Mapping]] = ..., update: _Optional[_Union[ConversationUpdate, _Mapping]] = ..., playback: _Optional[_Union[Playback, _Mapping]] = ..., cancel_reply: _Optional[_Union[CancelReply, _Mapping]] = ..., dtmf: _Optional[_Union[Dtmf, _Mapping]] = ..., tool_result: _Optional[_Union[ToolResult, _Mapping]] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class EndOfUtterance(_message.Message):
     __slots__ = ()
@@ -277,7 +281,7 @@ class PhraseHints(_message.Message):
     def __init__(self, phrases: _Optional[_Iterable[str]] = ..., boost: _Optional[float] = ...) -> None: ...
 
 class ConverseResponse(_message.Message):
-    __slots__ = ("started", "speech_began", "transcript", "speech_ended", "reply", "notice", "going_away", "speech_paused", "speech_resumed", "reply_audio", "interrupted")
+    __slots__ = ("started", "speech_began", "transcript", "speech_ended", "reply", "notice", "going_away", "speech_paused", "speech_resumed", "reply_audio", "interrupted", "tool_call")
     STARTED_FIELD_NUMBER: _ClassVar[int]
     SPEECH_BEGAN_FIELD_NUMBER: _ClassVar[int]
     TRANSCRIPT_FIELD_NUMBER: _ClassVar[int]
@@ -289,6 +293,7 @@ class ConverseResponse(_message.Message):
     SPEECH_RESUMED_FIELD_NUMBER: _ClassVar[int]
     REPLY_AUDIO_FIELD_NUMBER: _ClassVar[int]
     INTERRUPTED_FIELD_NUMBER: _ClassVar[int]
+    TOOL_CALL_FIELD_NUMBER: _ClassVar[int]
     started: Started
     speech_began: SpeechBegan
     transcript: Transcript
@@ -300,7 +305,8 @@ class ConverseResponse(_message.Message):
     speech_resumed: SpeechResumed
     reply_audio: ReplyAudio
     interrupted: Interrupted
-    def __init__(self, started: _Optional[_Union[Started, _Mapping]] = ..., speech_began: _Optional[_Union[SpeechBegan, _Mapping]] = ..., transcript: _Optional[_Union[Transcript, _Mapping]] = ..., speech_ended: _Optional[_Union[SpeechEnded, _Mapping]] = ..., reply: _Optional[_Union[_reply_pb2.Reply, _Mapping]] = ..., notice: _Optional[_Union[Notice, _Mapping]] = ..., going_away: _Optional[_Union[GoingAway, _Mapping]] = ..., speech_paused: _Optional[_Union[SpeechPaused, _Mapping]] = ..., speech_resumed: _Optional[_Union[SpeechResumed, _Mapping]] = ..., reply_audio: _Optional[_Union[ReplyAudio, _Mapping]] = ..., interrupted: _Optional[_Union[Interrupted, _Mapping]] = ...) -> None: ...
+    tool_call: ToolCall
+    def __init__(self, started: _Optional[_Union[Started, _Mapping]] = ..., speech_began: _Optional[_Union[SpeechBegan, _Mapping]] = ..., transcript: _Optional[_Union[Transcript, _Mapping]] = ..., speech_ended: _Optional[_Union[SpeechEnded, _Mapping]] = ..., reply: _Optional[_Union[_reply_pb2.Reply, _Mapping]] = ..., notice: _Optional[_Union[Notice, _Mapping]] = ..., going_away: _Optional[_Union[GoingAway, _Mapping]] = ..., speech_paused: _Optional[_Union[SpeechPaused, _Mapping]] = ..., speech_resumed: _Optional[_Union[SpeechResumed, _Mapping]] = ..., reply_audio: _Optional[_Union[ReplyAudio, _Mapping]] = ..., interrupted: _Optional[_Union[Interrupted, _Mapping]] = ..., tool_call: _Optional[_Union[ToolCall, _Mapping]] = ...) -> None: ...
 
 class Started(_message.Message):
     __slots__ = ("conversation_id", "greeting")
@@ -542,6 +548,64 @@ class ReplyAudio(_message.Message):
     start: _duration_pb2.Duration
     last: bool
     def __init__(self, turn: _Optional[int] = ..., audio: _Optional[bytes] = ..., start: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., last: _Optional[bool] = ...) -> None: ...
+
+class ToolCall(_message.Message):
+    __slots__ = ("id", "name", "intent", "arguments", "deadline", "parameters")
+    class ArgumentsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    class ParametersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    INTENT_FIELD_NUMBER: _ClassVar[int]
+    ARGUMENTS_FIELD_NUMBER: _ClassVar[int]
+    DEADLINE_FIELD_NUMBER: _ClassVar[int]
+    PARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    name: str
+    intent: str
+    arguments: _containers.ScalarMap[str, str]
+    deadline: _duration_pb2.Duration
+    parameters: _containers.ScalarMap[str, str]
+    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., intent: _Optional[str] = ..., arguments: _Optional[_Mapping[str, str]] = ..., deadline: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., parameters: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
+class ToolResult(_message.Message):
+    __slots__ = ("id", "slots", "say", "failed", "parameters")
+    class SlotsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    class ParametersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    ID_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    SAY_FIELD_NUMBER: _ClassVar[int]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
+    PARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    slots: _containers.ScalarMap[str, str]
+    say: str
+    failed: bool
+    parameters: _containers.ScalarMap[str, str]
+    def __init__(self, id: _Optional[str] = ..., slots: _Optional[_Mapping[str, str]] = ..., say: _Optional[str] = ..., failed: _Optional[bool] = ..., parameters: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class Interrupted(_message.Message):
     __slots__ = ("turn", "heard", "heard_text", "reason")

@@ -177,6 +177,23 @@ test("keys and session parameters are sent, and what an agent chose is left as i
   conversation.close();
 });
 
+test("a tool is asked for, and its result is sent", async () => {
+  const { conversation, events, socket } = begin({ agent: "bar" });
+  socket.start();
+  const call = { id: "a-1", name: "order", intent: "order", arguments: { start: "7s" }, deadline: "30s" };
+  socket.say({ toolCall: call });
+  await until(() => events.some((event) => event.type === "toolCall"));
+  const told = events.find((event) => event.type === "toolCall");
+  assert.deepEqual(told, { ...call, type: "toolCall", deadline: 30, parameters: {} });
+  conversation.sendToolResult(told.id, { slots: { mode: "5" }, say: "Done." });
+  conversation.sendToolResult(told.id);
+  assert.deepEqual(socket.requests, [
+    { toolResult: { id: "a-1", slots: { mode: "5" }, say: "Done.", failed: false, parameters: {} } },
+    { toolResult: { id: "a-1", slots: {}, say: "", failed: false, parameters: {} } },
+  ]);
+  conversation.close();
+});
+
 test("a server that never comes back is given up", async () => {
   const { socket, done } = begin({}, { reconnectSeconds: 0.5 });
   socket.start();

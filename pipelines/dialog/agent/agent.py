@@ -52,6 +52,22 @@ class Agent:
         heard = {other: name for name, intent in self.intents.items() for other in intent.heard_as}
         return heard | {name: name for name in self.intents}
 
+    @cached_property
+    def shown_turns(self) -> int:
+        """Turns of the dialog that its language models are shown at most; 0: it has none."""
+        models = (form.language_model for form in self.form.fulfilments.values())
+        return max((max(1, model.turns) for model in models if model is not None), default=0)
+
+    @cached_property
+    def safe_fulfilments(self) -> frozenset[str]:
+        """Fulfilments that change nothing: webhooks that say so, and states of Home Assistant."""
+        return frozenset(
+            name
+            for name, form in self.form.fulfilments.items()
+            if (form.webhook is not None and form.webhook.safe)
+            or (form.home_assistant is not None and form.home_assistant.service is None)
+        )
+
     def intent_named(self, engine_intent: str) -> str | None:
         """Returns the intent that an engine's intent means; None: the agent has none."""
         return self._intent_names.get(engine_intent)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pipelines.dialog.agent.form import CLOSED
+from pipelines.dialog.agent.fulfilment_checks import faults_of_fulfilments
 from pipelines.dialog.agent.templates import fault_of, names_in
 from pipelines.text.values import ValueKind
 
@@ -30,7 +31,10 @@ def check_whole(agent: Agent, file: YamlFile) -> list[Problem]:
         agent: with the value lists and sentences that could be read.
         file: ``agent.yaml``, for lines.
     """
-    problems = [file.problem(place, message) for place, message in _texts(agent)]
+    problems = [file.problem(place, message) for place, message in (*_texts(agent), *faults_of_fulfilments(agent))]
+    if agent.form.fallback is not None and agent.form.fallback not in agent.intents:
+        there = ", ".join(agent.intents)
+        problems.append(file.problem(("fallback",), f"{agent.form.fallback!r} is no intent: write one of {there}"))
     opened = {name for intent in agent.intents.values() for name in intent.opens}
     heard: dict[str, str] = {}
     for name, intent in agent.intents.items():
@@ -80,7 +84,7 @@ def _of_intent(agent: Agent, name: str, intent: Intent) -> Iterator[tuple[Place,
         )
     for shared in sorted(intent.slots.keys() & agent.form.parameters.keys()):
         yield ("slots", shared), f"{shared!r} is a parameter as well: rename one of the two"
-    if name not in agent.sentences and not intent.heard_as and not intent.follows:
+    if name not in agent.sentences and not intent.heard_as and not intent.follows and name != agent.form.fallback:
         yield (), f"nothing leads to the intent {name!r}: add sentences/{name}.txt, or `heard_as`"
     for slot_name, slot in intent.slots.items():
         yield from (

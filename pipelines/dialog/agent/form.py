@@ -6,6 +6,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from pipelines.dialog.agent.fulfilments import Fulfilment
 from pipelines.text.values import ValueKind
 
 MAX_TEXT_CHARACTERS = 1_000
@@ -173,6 +174,7 @@ class AgentForm(_Form):
         end: said last.
         no_input: see :class:`NoInput`.
         no_match: see :class:`NoMatch`.
+        fallback: intent that begins where a turn is not understood outside of any intent; None: ``no_match`` is said.
         help: said where the caller asks for help outside of any intent.
         cancelled: said where the caller gives up an intent.
         change: said where the caller denies the confirmation and says no more.
@@ -181,6 +183,7 @@ class AgentForm(_Form):
         hand_over: said before the caller is handed over to a person.
         return_: said before the agent returns to what was interrupted; in the file ``return``.
         parameters: session parameters with their defaults.
+        fulfilments: by what fulfilments are carried out, by name; empty: the caller's program is told of them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -191,6 +194,7 @@ class AgentForm(_Form):
     end: Text = "Goodbye."
     no_input: NoInput = Field(default_factory=NoInput)
     no_match: NoMatch = Field(default_factory=NoMatch)
+    fallback: Name | None = None
     help: Text = "Tell me what I can do for you."
     cancelled: Text = "All right, never mind."
     change: Text = "What shall I change?"
@@ -199,3 +203,4 @@ class AgentForm(_Form):
     hand_over: Text = "I will hand you over to a colleague."
     return_: Text = Field(default="Back to where we were.", alias="return")
     parameters: dict[Name, str] = Field(default_factory=dict, max_length=MAX_SLOTS)
+    fulfilments: dict[Name, Fulfilment] = Field(default_factory=dict, max_length=MAX_INTENTS)

@@ -49,6 +49,7 @@ class Turn(_Form):
         parameters: session parameters that change before.
         answer: what documents would answer.
         fulfilment: how a fulfilment that this turn starts ends; ``failed`` or ``done``.
+        result: slots that it gives another value.
         agent: texts that stand in what the agent says, in this order and whatever their case.
         intent: that the dialog is about; "" for none.
         slots: that are filled, with their values; others may be filled as well.
@@ -67,6 +68,7 @@ class Turn(_Form):
     parameters: dict[str, str] = Field(default_factory=dict)
     answer: str = Field(default="", max_length=1_000)
     fulfilment: Literal["done", "failed"] = "done"
+    result: dict[str, str] = Field(default_factory=dict)
     agent: Texts = ()
     intent: str | None = None
     slots: dict[str, str] = Field(default_factory=dict)

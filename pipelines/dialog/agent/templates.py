@@ -41,10 +41,15 @@ def required_names_in(template: str) -> frozenset[str]:
 
 def fill(template: str, values: Mapping[str, str]) -> str:
     """Returns the text with its placeholders filled in, from a capital on; one without a value is left out."""
+    text = substituted(template, values)
+    return text[:1].upper() + text[1:]
+
+
+def substituted(template: str, values: Mapping[str, str]) -> str:
+    """Returns the text with its placeholders filled in; one without a value is left out."""
 
     def optional(match: re.Match[str]) -> str:
         return match[1] if all(values.get(name) for name in names_in(match[1])) else ""
 
     chosen = _OPTIONAL.sub(optional, template)
-    text = " ".join(_PLACEHOLDER.sub(lambda match: values.get(match[1], ""), chosen).split())
-    return text[:1].upper() + text[1:]
+    return " ".join(_PLACEHOLDER.sub(lambda match: values.get(match[1], ""), chosen).split())

@@ -30,7 +30,8 @@ EXPORTS = {
     "Transcript", "TypedTurn", "Utterable", "UtteranceKind", "Value", "ValueKind",
     "VivavoceError", "__version__", "connect", "pace", "read_audio",
     "Pronunciation", "SPEECH_AUDIO", "SpeechChunk", "SpokenSentence", "sync",
-    "Dialog", "DialogEnd", "Fulfilment", "Session",
+    "Dialog", "DialogCause", "DialogEnd", "Fulfilment", "Session",
+    "Tool", "ToolCall", "ToolResult",
 }  # fmt: skip
 
 

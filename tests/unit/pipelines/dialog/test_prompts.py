@@ -175,9 +175,12 @@ def test_keys_one_after_another_are_one_answer():
             await asyncio.sleep(INTERDIGIT_SECONDS / 2)
         assert pressed == []
         await asyncio.sleep(INTERDIGIT_SECONDS)
-        for keys in ("3", "4#", "*", "5*#", "7" * 65, "#"):
+        for keys in ("3", "4#", "*", "5*#", "7" * 65, "#", "#"):
             conversation.dialog.press(keys)
         assert pressed == ["12", "34#", "*", "5*#", "7" * 64, "7#"]
+        await asyncio.sleep(INTERDIGIT_SECONDS)
+        conversation.dialog.press("#")
+        assert pressed[6:] == ["#"]
         await conversation.close()
 
     virtual_time.run(hold())

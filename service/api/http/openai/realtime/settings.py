@@ -24,7 +24,6 @@ from pipelines.vad.turn_end import EndpointingMode, Patience
 from service.api.http.openai.hints import to_hints
 from service.api.http.openai.names import check_conversation_model, check_language, recognizer_of, voice_of
 from service.api.http.openai.realtime.session_form import TRANSCRIPTION
-from service.knowledge import check_bases
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,6 +76,13 @@ class Detection(Struct, frozen=True):
     idle_timeout_ms: Annotated[int, Meta(ge=MIN_IDLE_MS, le=MAX_IDLE_MS)] | None = None
 
 
+class AgentSession(Struct, frozen=True):
+    """Which dialog of an agent goes on, and its session parameters; see ``vivavoce.v1``."""
+
+    id: str = ""
+    parameters: dict[str, str] = {}
+
+
 class _Document(Struct, frozen=True):
     text: str
     id: str = ""
@@ -86,6 +92,8 @@ class _Extension(Struct, frozen=True, forbid_unknown_fields=True):
     documents: list[_Document] = []
     keywords: list[str] = []
     knowledge: list[str] = []
+    agent: str = ""
+    session: AgentSession = AgentSession()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +107,8 @@ class Settings:
         detection: how the end of a turn is detected; None: the caller tells it.
         transcribes: whether transcripts are told.
         config: how the conversation is held.
+        agent: name of the agent that holds the dialog; "": every turn stands alone.
+        dialog: which of its dialogs goes on.
     """
 
     replies: bool
@@ -107,6 +117,8 @@ class Settings:
     detection: Detection | None
     transcribes: bool
     config: ConversationConfig = field(repr=False)
+    agent: str = ""
+    dialog: AgentSession = field(default_factory=AgentSession)
 
     @property
     def responds(self) -> bool:
@@ -127,6 +139,8 @@ class Settings:
             recognition=dataclasses.replace(theirs.recognition, hints=mine.recognition.hints),
         )
         old, new = theirs.turns.endpointing, mine.turns.endpointing
+        if (self.agent, self.dialog) != (before.agent, before.dialog):
+            return None
         if changed != mine or old.enabled != new.enabled or self.replies != before.replies:
             return None
         names = [one.name for one in dataclasses.fields(new) if getattr(old, one.name) != getattr(new, one.name)]
@@ -165,7 +179,7 @@ def to_settings(session: Session, host: SessionHost) -> Settings:
             Document(document.id or f"document {number}", document.text)
             for number, document in enumerate(extension.documents, start=1)
         ),
-        knowledge=check_bases(extension.knowledge, host.knowledge, "session.vivavoce.knowledge"),
+        knowledge=host.bases_of(extension.agent, extension.knowledge, "session.vivavoce.knowledge"),
         recognition=RecognitionOptions(
             hints=to_hints(asked.prompt or "", keywords, f"{field_name}.prompt", f"{field_name}.keywords")
         ),
@@ -173,8 +187,22 @@ def to_settings(session: Session, host: SessionHost) -> Settings:
         reply_voice=voice,
         variants=recognizer_of(asked.model or "", host.engines, f"{field_name}.model"),
     )
-    audio_format = _audio_format(sound.get("format"))
-    return Settings(not is_transcription, voice is not None, audio_format, detection, transcription is not None, config)
+    if extension.agent and (is_transcription or extension.agent not in host.dialogs.agents):
+        there = ", ".join(sorted(host.dialogs.agents))
+        message = f"no agent {extension.agent[:64]!r} can hold this session: " + (
+            f"choose {there}" if there else "leave it out"
+        )
+        raise InvalidInputError("session.vivavoce.agent", "UNKNOWN_AGENT", message)
+    return Settings(
+        not is_transcription,
+        voice is not None,
+        _audio_format(sound.get("format")),
+        detection,
+        transcription is not None,
+        config,
+        extension.agent,
+        extension.session,
+    )
 
 
 def _voice(session: Mapping[str, Any]) -> ReplyVoice | None:
