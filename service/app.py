@@ -241,6 +241,7 @@ async def serving(
         await http.open()
         _until_exit(cleanup, tasks.create_task(readiness.watch(), name="readiness"))
         _until_exit(cleanup, tasks.create_task(capacity.watch(), name="capacity"))
+        _until_exit(cleanup, tasks.create_task(host.dialogs.watch(), name="agents"))
         yield Server(doors.address, doors.port, readiness, http.url)
 
 
