@@ -10,10 +10,10 @@ import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from engines.bert import serving
-from engines.bert.gpu.device import Placement, cuda_devices, missing_for
 from engines.bert.gpu.tensorrt import tensorrt_session
 from engines.bert.network_files import network_file
 from engines.bert.session import BertSession
+from engines.gpu.device import Placement, cuda_devices, missing_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

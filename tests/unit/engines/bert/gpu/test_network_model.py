@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from engines.bert.gpu.device import NETWORK, missing_for
+from engines.gpu.device import NETWORK, missing_for
 from tests.unit.engines.bert.gpu.stand_in import import_beside_triton
 
 ON_THE_CPU = {"model_instance_kind": "CPU", "model_instance_device_id": "0"}
