@@ -44,12 +44,14 @@ class GpuOptions:
         device: PyTorch's name of it; ``cpu`` computes the same without CUDA graphs, slowly.
         precision: of the products, one of ``float16``, ``bfloat16`` and ``float32``.
         rooms: batches that are under way at a time.
+        threads: on the CPU, those that work on one batch.
         sizes: of a batch.
     """
 
     device: str = "cuda:0"
     precision: str = "float16"
     rooms: int = 1
+    threads: int = 1
     sizes: Sizes = field(default_factory=Sizes)
 
     def __post_init__(self) -> None:
@@ -64,7 +66,8 @@ class GpuOptions:
             ValueError: one of them cannot be; the message names it.
         """
         precision = parameters.get("gpu_precision", cls().precision)
-        return cls(device, precision, int(parameters["workers"]), Sizes.of(parameters))
+        workers, threads = (int(parameters[name]) for name in ("workers", "threads"))
+        return cls(device, precision, workers, threads, Sizes.of(parameters))
 
 
 class GpuNetworks:
@@ -86,6 +89,8 @@ class GpuNetworks:
         if device.type == "cuda":
             # Kernels of the Triton language run on the current device, wherever their tensors are.
             torch.cuda.set_device(device)
+        else:
+            torch.set_num_threads(options.threads)
         self._sizes = options.sizes
         name, attention = choose_attention(
             HEADS, ATTENTION_SIZE, dtype, self._sizes.encoder_frames[-1], self._sizes.longest, device

@@ -207,6 +207,17 @@ class MoonshineRecognizer:
 
     def _attention(self, utterances: Sequence[Utterance], texts: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
         """Returns how much each token of texts, one an utterance, and their ends looked at each frame."""
+        found: dict[int, NDArray[np.float32]] = {}
+        # There may be more texts than fit into one batch: several of each utterance.
+        for rows in self._networks.batches(utterances, 1):
+            weights = self._attention_of_batch([utterances[row] for row in rows], [texts[row] for row in rows])
+            found |= zip(rows, weights, strict=True)
+        return [found[row] for row in range(len(texts))]
+
+    def _attention_of_batch(
+        self, utterances: Sequence[Utterance], texts: Sequence[Sequence[int]]
+    ) -> list[NDArray[np.float32]]:
+        """Does the same for utterances that fit into one decoder batch."""
         lengths = np.array([len(tokens) + 1 for tokens in texts], np.int32)
         padded = np.full((len(texts), lengths.max()), END_TOKEN, np.int64)
         padded[:, 0] = START_TOKEN
