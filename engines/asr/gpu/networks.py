@@ -71,7 +71,11 @@ class GpuOptions:
 
 
 class GpuNetworks:
-    """Encoder and decoder, and the rooms that they run in."""
+    """Encoder and decoder, and the rooms that they run in.
+
+    Attributes:
+        recorded: how many CUDA graphs there are.
+    """
 
     @torch.inference_mode()
     def __init__(self, path: Path, options: GpuOptions) -> None:
@@ -97,9 +101,11 @@ class GpuNetworks:
         )
         logger.info("recognition in %s on %s: attention %s", options.precision, device, name)
         encoder, decoder = Encoder(weights, attention, device, dtype), Decoder(weights, device, dtype)
+        rooms = [Room(encoder, decoder, self._sizes, device, dtype) for _ in range(options.rooms)]
+        self.recorded = sum(room.recorded for room in rooms)
         self._rooms: queue.SimpleQueue[Room] = queue.SimpleQueue()
-        for _ in range(options.rooms):
-            self._rooms.put(Room(encoder, decoder, self._sizes, device, dtype))
+        for room in rooms:
+            self._rooms.put(room)
 
     def extend(self, utterances: Sequence[Utterance]) -> None:
         """Does nothing: all audio is read anew for every text, which on a GPU takes less time than keeping track."""

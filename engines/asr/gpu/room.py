@@ -123,6 +123,13 @@ class Room:
         if self._stream is not None:
             self._record(self._stream)
 
+    @property
+    def recorded(self) -> int:
+        """How many CUDA graphs there are."""
+        passes = (run.graph for batch in self._batches.values() for run in batch.runs.values())
+        graphs = [*(run.graph for run in self._encoder_runs.values()), *passes]
+        return sum(graph is not None for graph in graphs)
+
     @contextlib.contextmanager
     def entered(self) -> Iterator[None]:
         """Computes what the body launches on the room's own stream."""
