@@ -36,8 +36,13 @@ class Batches:
 
 
 @contextlib.asynccontextmanager
-async def serving(repository: Path, model: str) -> AsyncIterator[str]:
+async def serving(repository: Path, model: str, seconds: float | None = None) -> AsyncIterator[str]:
     """Serves a repository while the body runs; yields the address when ``model`` is ready.
+
+    Args:
+        repository: a folder of models.
+        model: one of them.
+        seconds: how long it may take; None for ``START_SECONDS``.
 
     Raises:
         StartError: it did not become ready.
@@ -46,7 +51,7 @@ async def serving(repository: Path, model: str) -> AsyncIterator[str]:
     try:
         ended = asyncio.create_task(process.wait())
         ready = asyncio.create_task(_until_ready(process.address, model))
-        await asyncio.wait((ended, ready), timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((ended, ready), timeout=seconds or START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         came_up = ready.done() and not ended.done()
         for task in (ended, ready):
             task.cancel()
