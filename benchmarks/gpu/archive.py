@@ -15,6 +15,7 @@ import subprocess
 import tarfile
 import tempfile
 import zipfile
+from functools import partial
 from importlib.metadata import files as installed_files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,7 +30,7 @@ from modelkit.moonshine_network import write_network
 from service.triton.installation import TritonInstallation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     Entries = Iterable[tuple[str, Path]]
 
@@ -68,10 +69,15 @@ def main() -> None:
     parser.add_argument("--part-mib", type=float, default=50, help="size of a part at most [default: 50]")
     parser.add_argument("--recordings", type=Path, help="folder of recordings to compare texts of, besides ours")
     parser.add_argument("--count", type=int, default=60, help="how many of them [default: 60]")
+    parser.add_argument(
+        "--members", type=Path, help="folder that keeps what is packed: a later call takes it from there"
+    )
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="vivavoce-archive-") as scratch:
-        members = pack_members(Path(scratch), given.python, given.recordings, given.count)
+        kept = given.members or Path(scratch) / "members"
+        kept.mkdir(parents=True, exist_ok=True)
+        members = pack_members(kept, Path(scratch), given.python, given.recordings, given.count)
         try:
             parts = split(members, round(given.part_mib * 2**20))
         except ValueError as error:
@@ -82,43 +88,51 @@ def main() -> None:
             print(f"{path}  {path.stat().st_size / 2**20:.1f} MiB: {', '.join(member.name for member in part)}")
 
 
-def pack_members(scratch: Path, python: str, recordings: Path | None, count: int) -> list[Path]:
+def pack_members(kept: Path, scratch: Path, python: str, recordings: Path | None, count: int) -> list[Path]:
     """Packs what belongs together, in the order in which it is wanted.
 
     Args:
-        scratch: folder for the files.
+        kept: folder of what is packed; what lies there is taken as it is, but for the sources.
+        scratch: folder for what is not.
         python: version of the machine's Python.
         recordings: folder of more recordings; None for none.
         count: how many of them.
     """
+
+    def wheels(names: tuple[str, ...]) -> Path:
+        folder = scratch / names[0]
+        unpack_wheels(download(names, scratch / f"{names[0]}-wheels", python), folder)
+        return folder
+
+    def service() -> Entries:
+        folder = wheels(SERVICE)
+        write_texts(folder, _STAND_INS)
+        return [*below(folder), *pyflac()]
+
+    contents: dict[str, tuple[Callable[[], Entries], list[dict[str, int]]]] = {
+        "tree": (sources, _CODE),
+        "tree-recognition": (lambda: recognition(scratch), _WEIGHTS),
+        "tree-material": (lambda: write_material(scratch / "material", recordings, count), _CODE),
+        "site-without-server": (lambda: below(wheels(WITHOUT_SERVER)), _CODE),
+        "site-triton": (lambda: [*below(wheels(TRITON)), *triton(python)], _CODE),
+        "site-service": (service, _CODE),
+        "tree-turns": (partial(in_tree, _TURNS), _WEIGHTS),
+        "site-speech": (lambda: below(wheels(SPEECH)), _WEIGHTS),
+        **{f"tree-{Path(name).parts[1]}": (partial(in_tree, (name,)), _WEIGHTS) for name in _ENGINES},
+    }
     members = []
-
-    def member(name: str, entries: Entries, filters: list[dict[str, int]]) -> None:
-        path = scratch / f"{name}.tar.xz"
-        pack(path, entries, filters)
-        print(f"packed {path.name}, {path.stat().st_size / 2**20:.1f} MiB", flush=True)
+    for name, (entries, filters) in contents.items():
+        path = kept / f"{name}.tar.xz"
+        if name == "tree" or not path.exists():
+            pack(path, entries(), filters)
+            print(f"packed {path.name}, {path.stat().st_size / 2**20:.1f} MiB", flush=True)
         members.append(path)
-
-    member("tree", sources(), _CODE)
-    material = write_material(scratch / "material", recordings, count)
-    member("tree-recognition", recognition(scratch), _WEIGHTS)
-    member("tree-material", ((f"{FOLDER.relative_to(ROOT)}/{path.name}", path) for path in material), _CODE)
-    for name, wheels in (("without-server", WITHOUT_SERVER), ("triton", TRITON), ("service", SERVICE)):
-        folder = scratch / name
-        unpack_wheels(download(wheels, scratch / f"{name}-wheels", python), folder)
-        if name == "triton":
-            member("site-triton", [*below(folder), *triton(python)], _CODE)
-        elif name == "service":
-            write_texts(folder, _STAND_INS)
-            member("site-service", [*below(folder), *pyflac()], _CODE)
-        else:
-            member(f"site-{name}", below(folder), _CODE)
-    member("tree-turns", ((name, ROOT / name) for name in _TURNS), _WEIGHTS)
-    unpack_wheels(download(SPEECH, scratch / "speech-wheels", python), scratch / "speech")
-    member("site-speech", below(scratch / "speech"), _WEIGHTS)
-    for name in _ENGINES:
-        member(f"tree-{Path(name).parts[1]}", [(name, ROOT / name)], _WEIGHTS)
     return members
+
+
+def in_tree(names: tuple[str, ...]) -> list[tuple[str, Path]]:
+    """Lists files of the checkout by name."""
+    return [(name, ROOT / name) for name in names]
 
 
 def sources() -> Iterator[tuple[str, Path]]:
@@ -131,8 +145,8 @@ def sources() -> Iterator[tuple[str, Path]]:
             yield name, ROOT / name
 
 
-def write_material(folder: Path, recordings: Path | None, count: int) -> list[Path]:
-    """Copies recordings, and writes the texts that the CPU gives them and the demonstration's."""
+def write_material(folder: Path, recordings: Path | None, count: int) -> list[tuple[str, Path]]:
+    """Copies recordings, writes the texts that the CPU gives them and the demonstration's, and lists all of it."""
     folder.mkdir()
     chosen = recordings_in(recordings, count) if recordings else []
     for path in chosen:
@@ -141,7 +155,7 @@ def write_material(folder: Path, recordings: Path | None, count: int) -> list[Pa
     texts = texts_on_the_cpu([load(path) for path in spoken])
     expected = {path.name: text for path, text in zip(spoken, texts, strict=True)}
     (folder / EXPECTED).write_text(json.dumps(expected, indent=1) + "\n", encoding="utf-8")
-    return sorted(folder.iterdir())
+    return [(f"{FOLDER.relative_to(ROOT)}/{path.name}", path) for path in sorted(folder.iterdir())]
 
 
 def recognition(scratch: Path) -> list[tuple[str, Path]]:
@@ -193,9 +207,11 @@ def below(folder: Path) -> list[tuple[str, Path]]:
 
 def pack(target: Path, entries: Entries, filters: list[dict[str, int]]) -> None:
     """Packs files, each under a name."""
-    with lzma.open(target, "wb", filters=filters) as file, tarfile.open(fileobj=file, mode="w|") as archive:
+    part = target.with_suffix(".new")
+    with lzma.open(part, "wb", filters=filters) as file, tarfile.open(fileobj=file, mode="w|") as archive:
         for name, path in entries:
             archive.add(path, name)
+    part.replace(target)
 
 
 def split(members: Iterable[Path], most: int) -> list[list[Path]]:

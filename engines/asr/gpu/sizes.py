@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _ROWS = (1, 2, 4, 8, 16, 32, 64)
-_FRAMES = (128, 256, 448, 768, 1280, 2048)
+_FRAMES = (128, 256, 448, 768, 1296, 2048)
 """3, 6, 11, 18, 31 and 49 seconds."""
 _MORE_SAMPLES = 895 + SAMPLES_PER_ENCODER_FRAME
 _DRAFTED = 16
@@ -35,7 +35,7 @@ class Sizes:
 
     most_rows: int = 64
     most_frames: int = 32768
-    longest: int = 1280
+    longest: int = 1292
     most_drafted: int = 8192
 
     def __post_init__(self) -> None:
