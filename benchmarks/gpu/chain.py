@@ -35,6 +35,8 @@ _WORKERS = 2
 _CORES_AN_INSTANCE = 3
 """Cores for each instance of recognition on the CPU: two workers, and one core's worth of service, callers, Triton."""
 _ROWS, _SEQUENCES = 64, 256
+_START_SECONDS = (75.0, 180.0)
+"""On a GPU, and on a CPU where everything takes longer."""
 _WIDTH, _LAYERS, _HEADS, _INNER = 384, 6, 12, 1536
 
 
@@ -72,7 +74,7 @@ def _recognizers(plan: Plan) -> Iterator[tuple[str, int]]:
 def _load(arguments: list[str], plan: Plan, sheet: Sheet, what: dict[str, object]) -> None:
     began = time.monotonic()
     log = sheet.folder / f"chain-{what['recognizer']}-{what['recognizers']}.log"
-    with listening(arguments, log) as (_, address):
+    with listening(arguments, log, _START_SECONDS[plan.device == "cpu"]) as (_, address):
         sheet.add(**{"what": "started", **what}, seconds=round(time.monotonic() - began, 1))
         items = read_items(DEMONSTRATION)
         for streams in plan.streams:
@@ -141,4 +143,5 @@ def _shape(names: tuple[str, ...]) -> NetworkShape:
 def _arguments(engines: list[Path], settings: Path, streams: int) -> list[str]:
     """Puts together what starts the service on the engines, with room for everybody."""
     flags = [part for engine in engines for part in ("--engine", str(engine))]
-    return [*SERVE, "--settings", str(settings), *flags, "--max-conversations", str(max(64, streams))]
+    # Where what a machine has lies elsewhere, Triton is not to be kept from it.
+    return [*SERVE, "--no-confine", "--settings", str(settings), *flags, "--max-conversations", str(max(64, streams))]

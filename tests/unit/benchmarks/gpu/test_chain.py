@@ -24,7 +24,7 @@ def started(monkeypatch):
     found = []
 
     @contextlib.contextmanager
-    def listening(arguments, log):
+    def listening(arguments, log, seconds):
         settings = tomllib.loads(Path(arguments[arguments.index("--settings") + 1]).read_text(encoding="utf-8"))["asr"]
         found.append(settings | {"log": log.name})
         if settings["device"] != "cpu":
