@@ -44,5 +44,6 @@ fi
 { echo "$root"; echo "$root/clients"; "$python" -c 'import sys; print(*filter(None, sys.path), sep="\n")'; } > "$own/machine.pth"
 (cd "$root" && "$environment/bin/python" -m benchmarks.gpu.register "$own")
 
+export MACHINE_PYTHON=$python
 cd "$root"
 exec "$environment/bin/python" -m benchmarks.gpu --out "$out" "$@"

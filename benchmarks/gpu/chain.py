@@ -6,6 +6,8 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from math import inf
@@ -18,9 +20,6 @@ from benchmarks.sla.report import make_report
 from benchmarks.sla.scripts import Mix, write_scripts
 from engines.bert.gpu.network import NetworkShape, random_state, write_network
 from engines.gpu.device import NETWORK
-from modelkit.gpu import write_gpu_network
-from modelkit.recover import recover
-from modelkit.training.bases import LABELS
 from modelkit.triton_models import MODEL_REPOSITORY, NLU_MODELS, QA_MODELS, VERSION
 from service.processes.child_process import SERVE, StartError, listening
 
@@ -34,6 +33,9 @@ if TYPE_CHECKING:
 _WORKERS = 2
 _CORES_AN_INSTANCE = 3
 """Cores for each instance of recognition on the CPU: two workers, and one core's worth of service, callers, Triton."""
+_ROOT = Path(__file__).resolve().parents[2]
+_PYTHON = "MACHINE_PYTHON"
+"""Names the interpreter whose packages are those that the machine came with: see ``bare_machine.sh``."""
 _ROWS, _SEQUENCES = 64, 256
 _START_SECONDS = (75.0, 180.0)
 """On a GPU, and on a CPU where everything takes longer."""
@@ -45,7 +47,7 @@ def hold_conversations(plan: Plan, sheet: Sheet) -> None:
     with tempfile.TemporaryDirectory(prefix="vivavoce-chain-") as directory:
         began = time.monotonic()
         folder = Path(directory)
-        made = [_engine(folder / names[0], names, plan.device) for names in (NLU_MODELS, QA_MODELS)]
+        made = [_engine(folder / names[0], names, plan.device, sheet) for names in (NLU_MODELS, QA_MODELS)]
         weights = "random" if not all(trained for _, trained in made) else "shipped"
         sheet.add(what="engines", weights=weights, seconds=round(time.monotonic() - began, 1))
         for recognizer, instances in _recognizers(plan):
@@ -103,18 +105,20 @@ def _settings(recognizer: str, instances: int) -> str:
     return "\n".join(["[asr]", *lines]) + "\n"
 
 
-def _engine(folder: Path, names: tuple[str, ...], device: str) -> tuple[Path, bool]:
+def _engine(folder: Path, names: tuple[str, ...], device: str, sheet: Sheet) -> tuple[Path, bool]:
     """Makes an engine directory for the GPU; tells whether its weights are the shipped ones.
 
-    An archive may have come without them: random ones of the same size take the same time.
+    An archive may have come without them, or a machine lack what reads them: random ones of the same size take the same
+    time.
     """
-    trained = _trained(names)
-    if trained:
-        recover(MODEL_REPOSITORY, names, folder)
-        write_gpu_network(folder)
-    else:
+    try:
+        trained = _recovered(folder, names)
+    except Exception as error:  # noqa: BLE001 - whatever it is, latencies can be measured
+        sheet.add(what="not recovered", models=names[0], error=f"{type(error).__name__}: {error}"[:500])
+        trained = False
+    if not trained:
         for name in names:
-            shutil.copytree(MODEL_REPOSITORY / name, folder / "triton" / name)
+            shutil.copytree(MODEL_REPOSITORY / name, folder / "triton" / name, dirs_exist_ok=True)
         shape = _shape(names)
         write_network(folder / "triton" / names[2] / VERSION / NETWORK, shape, random_state(shape))
     config = folder / "triton" / names[2] / "config.pbtxt"
@@ -126,15 +130,25 @@ def _engine(folder: Path, names: tuple[str, ...], device: str) -> tuple[Path, bo
     return folder, trained
 
 
-def _trained(names: tuple[str, ...]) -> bool:
-    return any((MODEL_REPOSITORY / names[2] / VERSION).glob("*.onnx"))
+def _recovered(folder: Path, names: tuple[str, ...]) -> bool:
+    """Recovers the shipped networks for the GPU; False where they are not there."""
+    if not any((MODEL_REPOSITORY / names[2] / VERSION).glob("*.onnx")):
+        return False
+    # A process of its own, in the machine's own Python where ours has another numpy than its packages want.
+    python = os.environ.get(_PYTHON, sys.executable)
+    path = os.pathsep.join([str(_ROOT), str(_ROOT / "clients")])
+    command = [python, "-m", "benchmarks.gpu.recovering", str(folder), *names]
+    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip()[-400:])
+    return True
 
 
 def _shape(names: tuple[str, ...]) -> NetworkShape:
     """Returns the dimensions of a shipped network."""
     if names == QA_MODELS:
         return NetworkShape(_WIDTH, _LAYERS, _HEADS, _INNER, head="span", reads_segments=True)
-    labels = json.loads((MODEL_REPOSITORY / names[3] / VERSION / LABELS).read_text(encoding="utf-8"))
+    labels = json.loads((MODEL_REPOSITORY / names[3] / VERSION / "labels.json").read_text(encoding="utf-8"))
     return NetworkShape(
         _WIDTH, _LAYERS, _HEADS, _INNER, head="intent_slot", intents=len(labels["intents"]), tags=len(labels["tags"])
     )

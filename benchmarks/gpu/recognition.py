@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import jiwer
 import torch
 
+from benchmarks.gpu.profiling import profile_kernels
 from benchmarks.gpu.spoken import heard, read_spoken, texts
 from benchmarks.words import WORDS
 from engines.asr.gpu.networks import GpuNetworks, GpuOptions
@@ -57,7 +58,8 @@ def _try_precision(device: str, precision: str, spoken: Sequence[Spoken], sheet:
     _compare_search(recognizer, spoken, precision, sheet)
     _measure(recognizer, spoken, precision, (1, 4) if device == "cpu" else _BATCHES, sheet)
     if precision == "float16" and device != "cpu":
-        _profile(recognizer, spoken, sheet)
+        chosen = [spoken[i % len(spoken)].audio for i in range(_BATCHES[-1])]
+        profile_kernels("64 whole utterances", lambda: recognizer.transcribe([heard(one) for one in chosen]), sheet)
 
 
 def _open(device: str, precision: str, sheet: Sheet) -> MoonshineRecognizer:
@@ -162,23 +164,3 @@ def _seconds(work: Callable[[], object]) -> float:
         if torch.cuda.is_available():
             torch.cuda.synchronize()
     return passed / calls
-
-
-def _profile(recognizer: MoonshineRecognizer, spoken: Sequence[Spoken], sheet: Sheet) -> None:
-    """Tells which kernels the largest batch spends its time in, and how much of the time there is any."""
-    from torch.profiler import ProfilerActivity, profile  # noqa: PLC0415 - it takes seconds
-
-    utterances = [spoken[i % len(spoken)].audio for i in range(_BATCHES[-1])]
-    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as found:
-        began = time.perf_counter()
-        recognizer.transcribe([heard(one) for one in utterances])
-        torch.cuda.synchronize()
-        seconds = time.perf_counter() - began
-    kernels = [event for event in found.key_averages() if event.self_device_time_total]
-    busy = sum(event.self_device_time_total for event in kernels) / 1e6
-    sheet.add(what="profile", milliseconds=round(1000 * seconds, 2), kernels_busy=round(busy / seconds, 3))
-    for event in sorted(kernels, key=lambda event: -event.self_device_time_total)[:12]:
-        sheet.add(
-            what="kernel", name=event.key[:80], calls=event.count,
-            milliseconds=round(event.self_device_time_total / 1000, 3),
-        )  # fmt: skip

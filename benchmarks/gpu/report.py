@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 _SHOWN = ("p50", "p95", "p99")
+_PROFILE_COLUMNS, _KERNEL_COLUMNS = ("of", "milliseconds", "kernels_busy"), ("name", "calls", "milliseconds")
 
 
 def write_report(folder: Path, plan: Plan, device: Row, command: str) -> None:
@@ -93,7 +94,11 @@ def _case_tables(case: Case, rows: Sequence[Row], ceilings: list[Row]) -> list[s
     lines += [f"Through Triton's gRPC, {case.rows} rows a request:", ""]
     served_columns = ("precision", "instances", "callers", "padded", "batch", "rows_per_second", "p50", "p99",
                       "compute_p99", "of_ceiling", "client_cpu", "goal_met", "error")  # fmt: skip
-    return lines + _table(served, served_columns)
+    lines += _table(served, served_columns)
+    for what, columns in (("profile", _PROFILE_COLUMNS), ("kernel", _KERNEL_COLUMNS)):
+        if found := [row for row in rows if row["what"] == what]:
+            lines += ["", *_table(found, columns)]
+    return lines
 
 
 def _flat(row: Row) -> Row:
@@ -119,7 +124,8 @@ def _recognition(rows: Sequence[Row]) -> list[str]:
                              "speech_seconds_per_second", "allocated_gib"),
         "Partial texts every 0.4 s": ("partial texts", "batch", "milliseconds", "streams"),
         "Start": ("start", "seconds", "recorded", "allocated_gib", "reserved_gib"),
-        "Kernels of the largest batch": ("kernel", "name", "calls", "milliseconds"),
+        "Profile": ("profile", *_PROFILE_COLUMNS),
+        "Kernels": ("kernel", *_KERNEL_COLUMNS),
         "What failed": ("recognition", "error"),
     }  # fmt: skip
     lines: list[str] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -55,15 +56,42 @@ def test_where_recognition_does_not_start_on_the_device_it_is_left_to_the_cores(
     assert "CUDA out of memory" in text
 
 
-def test_without_their_weights_engines_get_random_ones_of_their_size(tmp_path, monkeypatch):
-    monkeypatch.setattr(chain, "_trained", lambda names: False)
+@pytest.mark.parametrize("failure", [None, ImportError("transformers")])
+def test_without_their_weights_or_what_reads_them_engines_get_random_ones_of_their_size(failure, tmp_path, monkeypatch):
+    def recovered(folder, names):
+        if failure:
+            raise failure
+        return False
+
+    monkeypatch.setattr(chain, "_recovered", recovered)
     written = {}
     monkeypatch.setattr(chain, "write_network", lambda path, shape, state: written.update({path.parts[-3]: shape}))
     monkeypatch.setattr(chain, "random_state", lambda shape: {})
+    sheet = Sheet(tmp_path / "chain.json", "chain")
     for names in (NLU_MODELS, QA_MODELS):
-        folder, trained = chain._engine(tmp_path / names[0], names, "cuda:0")
+        folder, trained = chain._engine(tmp_path / names[0], names, "cuda:0", sheet)
         assert not trained
         config = (folder / "triton" / names[2] / "config.pbtxt").read_text(encoding="utf-8")
         assert 'key: "device", value: { string_value: "cuda" }' in config
     assert (written["intent_slot_bert"].intents, written["intent_slot_bert"].tags) == (64, 109)
     assert written["qa_bert"].reads_segments
+    assert len(read_rows(tmp_path / "chain.json")) == (2 if failure else 0)
+
+
+def test_shipped_weights_are_recovered_by_the_machines_own_python(tmp_path, monkeypatch):
+    asked = []
+
+    def run(command, env, **_):
+        asked.append((command, env["PYTHONPATH"]))
+        return SimpleNamespace(returncode=len(asked) - 1, stderr="no transformers")
+
+    monkeypatch.setattr(chain.subprocess, "run", run)
+    monkeypatch.setenv("MACHINE_PYTHON", "/there/python3")
+    assert chain._recovered(tmp_path, QA_MODELS)
+    ((command, path),) = asked
+    assert command == ["/there/python3", "-m", "benchmarks.gpu.recovering", str(tmp_path), *QA_MODELS]
+    assert path.split(":")[1].endswith("/clients")
+    with pytest.raises(RuntimeError, match="no transformers"):
+        chain._recovered(tmp_path, QA_MODELS)
+    monkeypatch.setattr(chain, "MODEL_REPOSITORY", tmp_path)
+    assert not chain._recovered(tmp_path, QA_MODELS)
