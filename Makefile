@@ -22,7 +22,7 @@ setup: $(READY) ## make .venv with everything installed and built; the others ca
 # The client and the server, both editable.
 PACKAGES := --editable './clients[mic,wyoming]' --editable
 
-$(READY): pyproject.toml clients/pyproject.toml $(CONSTRAINTS) $(wildcard modelkit/moonshine*.py) modelkit/smart_turn.py
+$(READY): pyproject.toml clients/pyproject.toml $(CONSTRAINTS) $(wildcard modelkit/moonshine*.py) modelkit/smart_turn.py modelkit/sentence_embedding.py
 	@echo "==> making $(VENV) (about a minute)"
 	@$(PYTHON) --version | grep -q 'Python 3\.11\.' || { echo "Python 3.11 is needed: set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
@@ -33,6 +33,8 @@ $(READY): pyproject.toml clients/pyproject.toml $(CONSTRAINTS) $(wildcard modelk
 	$(BIN)/python -m modelkit.moonshine
 	@echo "==> building the model of the end of a turn"
 	$(BIN)/python -m modelkit.smart_turn
+	@echo "==> building the model of sentence embeddings"
+	$(BIN)/python -m modelkit.sentence_embedding
 	@touch $@
 
 .PHONY: setup-train

@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 import vivavoce
+from demo.coffee_bar import TURNS, serve_bar
 from demo.manifest import FOLDER, Utterance, utterances
 from demo.server import SERVE, ServerError, running_server
 from demo.spoken import NAME, SpokenConversation
@@ -52,6 +53,8 @@ class Tally:
     """The recordings that got no reply, or one in which a stage had failed."""
     kept: list[Path] = field(default_factory=list)
     """The files that were written."""
+    orders: int = 0
+    """Orders that the coffee bar's counter has taken."""
 
 
 async def demonstrate(console: Console, log: Path, *, page: bool = False) -> Tally:
@@ -68,6 +71,7 @@ async def demonstrate(console: Console, log: Path, *, page: bool = False) -> Tal
         vivavoce.VivavoceError: A conversation failed.
     """
     tally = Tally()
+    await _order(console, tally)
     with log.open("wb") as log_file:
         command = (*SERVE, "--http-port", "0") if page else SERVE
         async with running_server(log_file, lambda what: _progress(console, what), command) as address:
@@ -78,6 +82,18 @@ async def demonstrate(console: Console, log: Path, *, page: bool = False) -> Tal
                 console.print(f"The page is at {_url(log)}/ until you press Ctrl-C.", markup=False, soft_wrap=True)
                 await _until_interrupted()
     return tally
+
+
+async def _order(console: Console, tally: Tally) -> None:
+    """Holds a typed conversation with the agent of the coffee bar, which orders at a counter."""
+    console.print("== typed: the agent of the coffee bar", markup=False)
+    said, counter = await serve_bar(TURNS)
+    agent = said.splitlines()
+    for caller, answer in zip(("", *TURNS), agent, strict=False):
+        console.print(f"{f'> {caller}' if caller else ''}\n  {answer}".lstrip("\n"), markup=False)
+    tally.orders = len(counter.orders)
+    if tally.orders != 1:
+        tally.failed.append("order at the coffee bar")
 
 
 def _url(log: Path) -> str:

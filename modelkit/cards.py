@@ -6,6 +6,7 @@ import hashlib
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from modelkit.agent_folder import agent_files, is_agent
 from modelkit.domain import SENTENCES, SLOT_VALUES
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def name_data(paths: Iterable[Path]) -> dict[str, dict[str, str]]:
     """Names data files by folder and file, each with its data set, authors and licence, and its SHA-256 digest.
 
     Args:
-        paths: files, or folders of domains, of which nothing is named but what is read of them.
+        paths: files, or folders of domains or agents, of which nothing is named but what is read of them.
     """
     files = [file for path in paths for file in (_read_of(path) if path.is_dir() else [path])]
     return {name: {"source": _source(name), "sha256": sha256(file)} for file in files if (name := _name(file))}
@@ -43,6 +44,8 @@ def dated(fields: Mapping[str, object]) -> dict[str, object]:
 
 
 def _read_of(domain: Path) -> list[Path]:
+    if is_agent(domain):
+        return agent_files(domain)
     return [domain / name for name in (SENTENCES, SLOT_VALUES)]
 
 

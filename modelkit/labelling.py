@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from modelkit.domain import Domain
 
 
-def label_sentences(domain: Domain, intent: str, folder: Path) -> list[Utterance]:
+def label_sentences(domain: Domain, intent: str, folder: Path, *, file: Path | None = None) -> list[Utterance]:
     """Finds the slots of every sentence of a domain.
 
     "medium roast" is a roast although "medium" is a size: the values that together explain most of a sentence count. A
@@ -28,6 +28,7 @@ def label_sentences(domain: Domain, intent: str, folder: Path) -> list[Utterance
         domain: sentences and values.
         intent: what all the sentences ask for.
         folder: of the domain, for messages.
+        file: of the sentences, for messages; None: ``sentences.txt`` in the folder.
 
     Raises:
         DataError: a value is in the lists of two slots and unmarked, or a mark is wrong.
@@ -36,7 +37,7 @@ def label_sentences(domain: Domain, intent: str, folder: Path) -> list[Utterance
     shared = _shared(domain)
     utterances = []
     for number, sentence in enumerate(domain.sentences, 1):
-        place = f"{folder / SENTENCES}, sentence {number}"
+        place = f"{file or folder / SENTENCES}, sentence {number}"
         try:
             text, marked = parse_marks(sentence)
         except ValueError as error:
@@ -44,7 +45,8 @@ def label_sentences(domain: Domain, intent: str, folder: Path) -> list[Utterance
         for slot in marked:
             if closed.resolve(slot.name, text[slot.start : slot.end]) is None:
                 value = text[slot.start : slot.end]
-                raise DataError(f"{place}: {value!r} is no value of {slot.name} in {SLOT_VALUES}: add it there")
+                listed = SLOT_VALUES if file is None else f"values/{slot.name}.txt"
+                raise DataError(f"{place}: {value!r} is no value of {slot.name} in {listed}: add it there")
         if not marked:
             _check_unshared(text, shared, place)
         found = marked or closed.settle(text, ())

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import subprocess
 import sys
 import tempfile
 import zipfile
@@ -22,6 +21,7 @@ import onnx
 from onnx import numpy_helper
 
 from modelkit.files import whole_directory
+from modelkit.wheels import WheelError, download
 
 PACKAGE = "pipecat-ai==1.14.0"
 WHEEL_SHA256 = "0352f504b44e78bdf524e45af4bc759601c835b9b7dc195efe5e03384b974a44"
@@ -40,30 +40,8 @@ _TAPPED = {"linear_28": "logit", "layer_norm_8": "frames", "sum_1": "summary"}
 """Inner tensors of the network, and what they are called as outputs."""
 
 
-class SmartTurnError(RuntimeError):
+class SmartTurnError(WheelError):
     """The network cannot be had, or is not the expected one; the message says what to do."""
-
-
-def download(folder: Path) -> Path:
-    """Downloads the wheel into a folder, with the package sources that pip is configured for.
-
-    Raises:
-        SmartTurnError: there is no such wheel, or it is another one.
-    """
-    wanted = folder / "requirements.txt"
-    wanted.write_text(f"{PACKAGE} --hash=sha256:{WHEEL_SHA256}\n")
-    command = ["download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:"]
-    arguments = [*command, "--require-hashes", "--dest", str(folder), "--requirement", str(wanted)]
-    done = subprocess.run(  # noqa: S603 - arguments of our own
-        [sys.executable, "-m", "pip", *arguments], check=False, capture_output=True, text=True
-    )
-    wheels = sorted(folder.glob("*.whl"))
-    if done.returncode or not wheels:
-        raise SmartTurnError(
-            f"{PACKAGE} cannot be downloaded: check the network and pip's package index, or name the wheel with "
-            f"--wheel\n{done.stderr.strip()}"
-        )
-    return wheels[0]
 
 
 def read_network(wheel: Path) -> bytes:
@@ -143,7 +121,7 @@ def build(target: Path, wheel: Path | None = None) -> bool:
         Whether anything was written.
 
     Raises:
-        SmartTurnError: the network cannot be had.
+        WheelError: the network cannot be had.
     """
     fingerprint = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
     files = [target / name for name in (WHOLE, RECENT, _BUILT)]
@@ -151,7 +129,7 @@ def build(target: Path, wheel: Path | None = None) -> bool:
         return False
     with whole_directory(target) as folder:
         with tempfile.TemporaryDirectory() as scratch:
-            whole = tapped(read_network(wheel or download(Path(scratch))))
+            whole = tapped(read_network(wheel or download(PACKAGE, WHEEL_SHA256, Path(scratch))))
         onnx.save(whole, folder / WHOLE)
         onnx.save(shortened(whole, RECENT_FRAMES), folder / RECENT)
         (folder / _BUILT).write_text(fingerprint)
@@ -166,7 +144,7 @@ def main() -> int:
     options = parser.parse_args()
     try:
         written = build(options.target, options.wheel)
-    except SmartTurnError as error:
+    except WheelError as error:
         print(error, file=sys.stderr)
         return 1
     print(f"{'Built' if written else 'Up to date:'} {options.target}")

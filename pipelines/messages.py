@@ -6,11 +6,12 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from pipelines.stages.registry import NLU, QA, SPEECH
+from pipelines.stages.registry import DIALOG, NLU, QA, SPEECH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pipelines.dialog.session import DialogTurn
     from pipelines.models.ports import Alternative, TimedWord, Timing
     from pipelines.stages.answering import Answer, AnswerSearch
     from pipelines.stages.registry import StageOutput
@@ -41,6 +42,7 @@ class NoticeCode(enum.Enum):
     NO_SPEECH = "NO_SPEECH"
     AUDIO_DAMAGED = "AUDIO_DAMAGED"
     MODEL_RECOVERED = "MODEL_RECOVERED"
+    TOOL_RESULT_IGNORED = "TOOL_RESULT_IGNORED"
 
 
 class AwayReason(enum.Enum):
@@ -187,9 +189,14 @@ class Reply:
 
     @property
     def speech_text(self) -> str:
-        """What is spoken of the reply; "" where nothing is."""
+        """What is spoken of the reply, or what an agent says to it; "" where nothing is said."""
         spoken = cast("SpokenText | None", self.results.get(SPEECH))
-        return spoken.text if spoken else ""
+        return spoken.text if spoken else self.dialog.text if self.dialog else ""
+
+    @property
+    def dialog(self) -> DialogTurn | None:
+        """What the turn did to the dialog; None: every turn stands alone, or that stage did not finish."""
+        return cast("DialogTurn | None", self.results.get(DIALOG))
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +266,27 @@ class Interrupted:
     reason: InterruptionReason
 
 
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """The agent asks the caller's program to run a tool, once.
+
+    Attributes:
+        id: names the call among all calls of all dialogs.
+        name: of the fulfilment.
+        intent: that is fulfilled.
+        arguments: values of its slots.
+        deadline_seconds: time within which the result must come.
+        parameters: session parameters.
+    """
+
+    id: str
+    name: str
+    intent: str
+    arguments: Mapping[str, str] = field(repr=False)
+    deadline_seconds: float
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
 Message = (
     SpeechBegan
     | Transcript
@@ -270,4 +298,5 @@ Message = (
     | GoingAway
     | ReplyAudio
     | Interrupted
+    | ToolCall
 )

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from grpc_health.v1 import health
 
+from pipelines.dialog.agent.problems import AgentError
+from pipelines.knowledge.store.port import KnowledgeStoreError
 from pipelines.load.calibration import measure
 from pipelines.load.utilization import Utilization
 from pipelines.load.workload import Workload
@@ -29,11 +31,13 @@ from service.api.vivavoce.handlers import model_handler
 from service.api.vivavoce.models import SERVICE_NAME as MODEL_SERVICE_NAME
 from service.api.vivavoce.models import ModelServicer
 from service.grpc_server.doors import Doors
+from service.knowledge import open_bases, with_bases
 from service.processes.scheduling import run_ahead, run_in_real_time
 from service.security.authentication import authenticator
 from service.security.tls import server_credentials
 from service.security.watched_file import UnusableFileError
 from service.served_models import served_models
+from service.sessions.dialogs import read_dialogs
 from service.sessions.host import SessionHost
 from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations
@@ -66,6 +70,8 @@ MAX_CONVERSATIONS = 512
 """Conversations at a time on whatever machine, however little is said in them."""
 
 _CANNOT_GO_ON = (
+    AgentError,
+    KnowledgeStoreError,
     UnusableFileError,
     EngineCodeError,
     TritonGaveUpError,
@@ -160,12 +166,15 @@ async def serving(
         ListenError: it cannot be listened on an address.
         TritonGaveUpError: Triton will not run (in an exception group).
         WrongTritonError: what ``triton`` names cannot serve this (likewise).
+        KnowledgeStoreError: a knowledge base cannot be read (likewise).
     """
     lists = lists or Registries()
     for variant, folder in config.variants.items():
         lists = replace(lists, engines=lists.engines.with_variant(role_of(folder, lists.engines), variant))
     health_servicer = health.aio.HealthServicer()
     async with asyncio.TaskGroup() as tasks, contextlib.AsyncExitStack() as cleanup:
+        bases = open_bases(config.knowledge, cleanup)
+        lists = with_bases(lists, bases)
         models = served_models(config, lists.engines, cleanup)
         rollout, client, watchdog = models.rollout, models.client, models.watchdog
         voice, utilization, telemetry = SileroModel(), Utilization(), Telemetry(config)
@@ -184,8 +193,10 @@ async def serving(
             RecordingMemory(quotas=admission.quotas),
             stages=lists.stages,
             engines=lists.engines,
+            knowledge=bases.names,
             speculates=config.speculation,
             typed_observer=TurnObservers(telemetry.turn_observers),
+            dialogs=read_dialogs(config.agents, cleanup),
         )
         apis = [make_api(host) for make_api in lists.apis]
         handlers = {name: handler for api in apis for name, handler in api.handlers.items()}

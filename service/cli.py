@@ -79,6 +79,20 @@ def _restart_without_grpc_log() -> None:
     help="Serve this engine beside the one of its role; callers choose it by its name. May be repeated.",
 )
 @click.option(
+    "--agent",
+    "agents",
+    metavar="DIR",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Let this agent hold dialogs; callers choose it by its name. May be repeated.",
+)
+@click.option(
+    "--knowledge",
+    metavar="NAME=FILE",
+    multiple=True,
+    help="Let conversations name this knowledge base, built by `vivavoce knowledge build`. May be repeated.",
+)
+@click.option(
     "--engine-code",
     is_flag=True,
     help="Run the code that engines bring, as the service's user; otherwise they are data.",

@@ -52,6 +52,8 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         model_repository: models for a Triton of our own; None for the shipped ones.
         engines: engine directories whose models take the places of those of the repository.
         variants: engine directories that are served beside the others, by the name that callers choose them by.
+        agents: folders of agents, of which callers choose one by its name; see docs/agents.md.
+        knowledge: knowledge bases that answers are looked for in, by the name that callers choose them by.
         engine_code: whether engine directories may bring code of their own, which is run as the service's user.
         confine: whether Triton is left with the files and rights that it needs; see :mod:`service.triton.confined`.
         model_memory_mib: most memory of its own that each of Triton's processes may have, in MiB; None for as much as
@@ -89,6 +91,8 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     model_repository: Path | None = None
     engines: tuple[Path, ...] = ()
     variants: dict[str, Path] = {}
+    agents: tuple[Path, ...] = ()
+    knowledge: dict[str, Path] = {}
     engine_code: bool = False
     confine: bool = True
     model_memory_mib: Annotated[int, Meta(ge=_LEAST_MEMORY_MIB)] | None = None
@@ -125,8 +129,13 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 KEYS = ServiceConfig.__struct_fields__
 
-_PAIRS = frozenset(("variants", "limits"))
+_PAIRS = frozenset(("variants", "knowledge", "limits"))
 """Keys whose value is a table, and ``NAME=VALUE`` pairs on the command line and in the environment."""
+_NAMED = {
+    "variants": "a variant: use a to z, 0 to 9 and _, and NAME=DIR",
+    "knowledge": "a knowledge base: use a to z, 0 to 9 and _, and NAME=FILE",
+}
+"""What the names in a table are of, which callers choose by."""
 
 _TYPES = get_type_hints(ServiceConfig, include_extras=True)
 
@@ -182,7 +191,7 @@ def _beside(folder: Path, value: object) -> object:
 
 def _split(key: str, text: str) -> object:
     """Makes of text what the key takes: a list of paths, or a level in capitals."""
-    if key == "engines":
+    if key in {"engines", "agents"}:
         return text.split(os.pathsep)
     if key == "http_origins":
         return text.split()
@@ -207,10 +216,10 @@ def _value(key: str, value: object, source: str) -> object:
         converted = msgspec.convert(value, _TYPES[key], strict=False, dec_hook=_path)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{source}: {value!r} will not do: {_plain(error)}") from error
-    if key == "variants":
+    if key in _NAMED:
         for name in converted:
             if not re.fullmatch(r"[a-z0-9_]{1,32}", name):
-                raise ConfigError(f"{source}: {name!r} is no name of a variant: use a to z, 0 to 9 and _, and NAME=DIR")
+                raise ConfigError(f"{source}: {name!r} is no name of {_NAMED[key]}")
     if key == "http_origins":
         for origin in converted:
             if origin != "*" and not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^\s/?#]+", origin):

@@ -39,6 +39,7 @@ from vivavoce._config import (
     TypedTurn,
 )
 from vivavoce._conversation import Conversation
+from vivavoce._dialog import Dialog, DialogCause, DialogEnd, Fulfilment, Session
 from vivavoce._errors import (
     AccessDenied,
     Incompatible,
@@ -70,12 +71,13 @@ from vivavoce._events import (
 from vivavoce._models import ModelAdmin, ModelState, ModelVersion
 from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._recording import Recording, pace, read_audio
-from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
+from vivavoce._reply import Answer, AnswerSource, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
 from vivavoce._requests import AudioChunk, Utterable
 from vivavoce._security import Tls
 from vivavoce._speech import SpeechChunk, SpokenSentence
 from vivavoce._speech_types import SPEECH_AUDIO, Pronunciation
 from vivavoce._spoken import Interrupted, Interruption, InterruptionReason, ReplyAudio, ReplyVoice
+from vivavoce._tools import Tool, ToolCall, ToolResult
 from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value, ValueKind
 from vivavoce._version import __version__
 
@@ -86,11 +88,15 @@ __all__ = [
     "AccessDenied",
     "Alternative",
     "Answer",
+    "AnswerSource",
     "AudioChunk",
     "AudioFormat",
     "Client",
     "Conversation",
     "ConversationUpdate",
+    "Dialog",
+    "DialogCause",
+    "DialogEnd",
     "Document",
     "Encoding",
     "EndOfUtterance",
@@ -98,6 +104,7 @@ __all__ = [
     "Endpointing",
     "EndpointingMode",
     "Event",
+    "Fulfilment",
     "GoingAway",
     "GoingAwayReason",
     "Incompatible",
@@ -130,6 +137,7 @@ __all__ = [
     "ServerError",
     "ServerFailed",
     "ServerUnavailable",
+    "Session",
     "Slot",
     "SpeakerUnavailable",
     "SpeechBegan",
@@ -142,6 +150,9 @@ __all__ = [
     "StageLatency",
     "Started",
     "Tls",
+    "Tool",
+    "ToolCall",
+    "ToolResult",
     "Transcript",
     "TypedTurn",
     "Utterable",

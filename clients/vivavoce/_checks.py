@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import AsyncIterable, Iterable, Mapping
+from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, TypeVar
 
@@ -275,3 +275,14 @@ def check_variants(variants: Mapping[str, str] | None) -> Mapping[str, str]:
     if not texts:
         raise TypeError('variants must map roles to names, such as {"intent_slot": "bar"}')
     return variants
+
+
+def check_knowledge(names: Sequence[str]) -> Sequence[str]:
+    """Returns the names of knowledge bases.
+
+    Raises:
+        TypeError: They are no list of texts.
+    """
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise TypeError('knowledge is a list of names: write `knowledge=["museum"]`.')
+    return names

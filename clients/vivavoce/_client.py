@@ -19,6 +19,7 @@ from vivavoce._speech import SpeechChunk, say_request, speech
 from vivavoce._speech_types import SPEECH_AUDIO, Pronunciation
 from vivavoce._status import error_from_rpc
 from vivavoce._stream import Server
+from vivavoce._tools import Tool, check_tools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Mapping, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from vivavoce._dialog import Session
     from vivavoce._reply import Reply
     from vivavoce._spoken import Interruption, ReplyVoice
 
@@ -121,6 +123,10 @@ class Client:
         ignore_engine_hints: bool = False,
         reply_audio: ReplyVoice | None = None,
         interruption: Interruption | None = None,
+        agent: str = "",
+        session: Session | None = None,
+        knowledge: Sequence[str] = (),
+        tools: Mapping[str, Tool] | None = None,
     ) -> Conversation:
         """Holds a conversation: `async for event in client.converse(...)`.
 
@@ -130,9 +136,8 @@ class Client:
         Args:
             audio_chunks: What is said, chunk by chunk: bytes in the encoding of `audio`, or arrays of floats (-1 to 1)
                 or int16 of shape [n] (mono) or [n, channels]; among them `EndOfUtterance()`, `TypedTurn(text)` and
-                `ConversationUpdate(...)`. An
-                asynchronous iterator is asked for more than was sent yet, up to a bound, and an asynchronous
-                generator is closed when the conversation ends.
+                `ConversationUpdate(...)`. An asynchronous iterator is asked for more than was sent yet, up to a bound,
+                and an asynchronous generator is closed when the conversation ends.
             audio: Format of the audio; None when only typed turns are sent.
             interim_results: Whether transcripts that may still change are wanted.
             endpointing: When an utterance begins and ends; None leaves it to the server.
@@ -152,6 +157,11 @@ class Client:
             ignore_engine_hints: Whether recognition does without the phrase hints that the engine for intents brings.
             reply_audio: How replies are spoken; None: they are not. The audio comes as `ReplyAudio`.
             interruption: What interrupts a spoken reply; None leaves it to the server.
+            agent: Name of the agent that holds the dialog, where the server has some; "": every turn stands alone.
+            session: What the dialog is part of; None: it ends with the conversation.
+            knowledge: Names of knowledge bases of the server that answers are looked for in, beside `documents`.
+            tools: Async functions that run what the agent asks for, by the names of its fulfilments; others are
+                answered with `Conversation.send_tool_result`. Both need `audio_chunks` that has not come to its end.
 
         Returns:
             The events, as they arrive.
@@ -176,22 +186,24 @@ class Client:
             ignore_engine_hints=ignore_engine_hints,
             reply_audio=reply_audio,
             interruption=interruption,
+            agent=agent,
+            session=session,
+            knowledge=knowledge,
         )
-        stop_window_seconds = None if endpointing is None else endpointing.stop_window_seconds
-        if stop_window_seconds is None:
-            stop_window_seconds = DEFAULT_STOP_WINDOW_SECONDS
+        window_seconds = None if endpointing is None else endpointing.stop_window_seconds
         conversation = Conversation(
             self._server(),
             config,
             check_source(audio_chunks, audio),
             audio,
-            stop_window_seconds=stop_window_seconds,
+            stop_window_seconds=DEFAULT_STOP_WINDOW_SECONDS if window_seconds is None else window_seconds,
             reconnect_seconds=check_seconds("reconnect_seconds", reconnect_seconds),
+            tools=check_tools(tools),
         )
         self._conversations = {one for one in self._conversations if not one.closed} | {conversation}
         return conversation
 
-    async def ask(
+    async def ask(  # noqa: PLR0913 - one keyword for each field of the request
         self,
         text: str,
         *,
@@ -201,6 +213,7 @@ class Client:
         max_intents: int = 0,
         time_zone: str = "",
         current_time: datetime | None = None,
+        knowledge: Sequence[str] = (),
     ) -> Reply:
         """Asks for the reply to one typed turn.
 
@@ -212,6 +225,7 @@ class Client:
             max_intents: How many intents `Intent.candidates` tells, 0 to 10.
             time_zone: See `converse`.
             current_time: See `converse`.
+            knowledge: See `converse`.
 
         Raises:
             VivavoceError: One of its kinds.
@@ -224,6 +238,7 @@ class Client:
             time_zone=time_zone,
             current_time=current_time,
             variants=variants,
+            knowledge=knowledge,
         )
         server = self._server()
         await reach(server.channel, server.target, server.connect_timeout_seconds)

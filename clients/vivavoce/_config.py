@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from vivavoce.v1 import conversation_pb2 as pb
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Encoding(Enum):
@@ -144,3 +148,5 @@ class ConversationUpdate:
     """Texts that answers are looked for in, in place of all earlier ones; () for none."""
     phrase_hints: tuple[PhraseHints, ...] | None = None
     """Words that are likely to be said, in place of all earlier ones, from the next utterance on."""
+    parameters: Mapping[str, str] | None = field(default=None, hash=False)
+    """Session parameters that change, where an agent holds the dialog; the others stay."""

@@ -1,4 +1,4 @@
-"""What a caller tells beside what is said: how far a reply was played, and that it is to stop."""
+"""What a caller tells beside what is said: how far a reply was played, that it is to stop, keys, and tool results."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING
 
+from vivavoce._dialog import keys_request
 from vivavoce._spoken_requests import cancel_request, playback_request
+from vivavoce._tools import ToolCall, ToolResult, ToolRunner, tool_result_request
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vivavoce._tools import Tool
     from vivavoce.v1 import conversation_pb2 as pb
 
 _MAX_URGENT = 16
@@ -19,10 +24,14 @@ class Controls:
 
     Args:
         backlog: What waits to be sent, in order; None at its end.
+        tools: What the agent may ask for, by name.
     """
 
-    def __init__(self, backlog: asyncio.Queue[pb.ConverseRequest | None]) -> None:
+    def __init__(
+        self, backlog: asyncio.Queue[pb.ConverseRequest | None], tools: Mapping[str, Tool] | None = None
+    ) -> None:
         self._backlog = backlog
+        self._tools = ToolRunner(tools or {})
         # Controls that found the backlog full go before it; of too many the oldest are dropped.
         self._urgent: deque[pb.ConverseRequest] = deque(maxlen=_MAX_URGENT)
 
@@ -51,6 +60,35 @@ class Controls:
             InvalidRequest: The message cannot hold the number.
         """
         self.tell(cancel_request(turn))
+
+    def press_keys(self, keys: str) -> None:
+        """Tells an agent that the caller has pressed keys of a telephone.
+
+        Keys within two seconds are one answer, unless `#` ends it or one key is enough.
+
+        Args:
+            keys: 1 to 32 of `0` to `9`, `*`, `#` and `A` to `D`.
+
+        Raises:
+            InvalidRequest: The message cannot hold them.
+        """
+        self.tell(keys_request(keys))
+
+    def send_tool_result(self, call: ToolCall | str, result: ToolResult | None = None) -> None:
+        """Sends what came of a tool that the agent has asked for; the conversation must not have been said to its end.
+
+        A result that the server cannot take is ignored with a `Notice`.
+
+        Args:
+            call: The call, or its id.
+            result: None where it is done and there is nothing to say.
+
+        Raises:
+            InvalidRequest: The message cannot hold a value.
+            TypeError: A value is of another type.
+        """
+        call_id = call.id if isinstance(call, ToolCall) else call
+        self.tell(tool_result_request(call_id, ToolResult() if result is None else result))
 
     def tell(self, request: pb.ConverseRequest) -> None:
         """Sends a control."""

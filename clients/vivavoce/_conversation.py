@@ -34,13 +34,14 @@ from vivavoce._timeout import timeout
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Coroutine, Iterable
+    from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Coroutine, Iterable, Mapping
 
     from typing_extensions import Self
 
     from vivavoce._config import AudioFormat
     from vivavoce._events import Event
     from vivavoce._stream import Server
+    from vivavoce._tools import Tool
 
 _T = TypeVar("_T")
 
@@ -64,18 +65,16 @@ class Conversation(Controls):
         *,
         stop_window_seconds: float,
         reconnect_seconds: float,
+        tools: Mapping[str, Tool] | None = None,
     ) -> None:
-        self._server = server
-        self._config = config
-        self._said = said
-        self._audio = audio
+        self._server, self._config = server, config
+        self._said, self._audio = said, audio
         self._stop_window_seconds = stop_window_seconds
         self._look_back = LookBack(audio) if reconnect_seconds > 0 else None
         self._outage = Outage(reconnect_seconds)
-        super().__init__(asyncio.Queue(BACKLOG_MESSAGES))
+        super().__init__(asyncio.Queue(BACKLOG_MESSAGES), tools)
         self._numbers = itertools.count(1)
-        self._all_taken = False
-        self._begun = False
+        self._all_taken = self._begun = False
         self._closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._listener: asyncio.Task[None] | None = None
         self._sender: asyncio.Task[None] | None = None
@@ -112,7 +111,7 @@ class Conversation(Controls):
         """Ends the conversation, whatever it is doing. May be called several times, and from any task."""
         if not self._closed.done():
             self._closed.set_result(None)
-        tasks = self._uplink()
+        tasks = [*self._uplink(), *self._tools.running]
         if self._stream is not None:
             self._stream.cancel()
             tasks.append(self._stream.reader)
@@ -125,6 +124,7 @@ class Conversation(Controls):
             stream.go_on_with([])
             while events := await self._events():
                 for event in events:
+                    self._tools.note(event, self.send_tool_result)
                     yield event
         except _ClosedError:
             return

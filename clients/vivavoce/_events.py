@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._reply import Reply
 from vivavoce._spoken import Interrupted, ReplyAudio
+from vivavoce._tools import ToolCall
 
 
 class EndReason(Enum):
@@ -41,6 +42,8 @@ class NoticeCode(Enum):
     """A part of the audio is damaged, or was cut off, and was left out; the rest is heard."""
     MODEL_RECOVERED = "MODEL_RECOVERED"
     """A model was lost while it worked on this turn, and does its work again: the reply is whole, but late."""
+    TOOL_RESULT_IGNORED = "TOOL_RESULT_IGNORED"
+    """A result of a tool was not taken: no such call waits for one, or it names what the agent does not have."""
 
 
 class GoingAwayReason(Enum):
@@ -62,10 +65,13 @@ class Started:
 
     conversation_id: str
     """Names the conversation in the server's logs."""
+    greeting: str = ""
+    """What the agent says first, which is not spoken; "" for nothing."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the event as a line of the command's `--json` has it."""
-        return {"event": "started", "conversation_id": self.conversation_id}
+        told = {"event": "started", "conversation_id": self.conversation_id}
+        return told | ({"greeting": self.greeting} if self.greeting else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +223,7 @@ Event: TypeAlias = (
     | Reconnected
     | ReplyAudio
     | Interrupted
+    | ToolCall
 )
 """Everything that a conversation tells its caller."""
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from vivavoce._config import Encoding
+from vivavoce._dialog import DialogCause
 from vivavoce._errors import Incompatible, InvalidRequest
 from vivavoce._events import EndReason, Event, Notice, NoticeCode, Reconnected, SpeechBegan, SpeechEnded, Transcript
 from vivavoce._pauses import SpeechPaused, SpeechResumed
@@ -101,6 +102,8 @@ class LookBack:
                     self._drop_to(self._end - self._max_bytes)
             case "update":
                 self._note_update(request.update)
+            case "dtmf" | "tool_result":
+                pass
             case "playback" | "cancel_reply" as kind:
                 control = getattr(request, kind)
                 if control.turn:
@@ -194,7 +197,9 @@ class LookBack:
     def _answered(self, reply: Reply) -> None:
         turn = reply.turn
         self._last_answered = max(self._last_answered, turn)
-        if reply.request_id or not self._utterances_of(turn):  # Without an utterance it was typed.
+        by_itself = reply.dialog is not None and reply.dialog.cause is not DialogCause.TURN
+        # Without an utterance it was typed, unless an agent says something by itself.
+        if reply.request_id or not (by_itself or self._utterances_of(turn)):
             self._marks.remove(self._mark(reply.request_id))
         for utterance in self._utterances_of(turn):
             utterance.answered = True
@@ -223,6 +228,8 @@ class LookBack:
             self._update.documents.CopyFrom(update.documents)
         if update.HasField("phrase_hints"):
             self._update.phrase_hints.CopyFrom(update.phrase_hints)
+        if update.HasField("session"):
+            self._update.session.parameters.update(update.session.parameters)
 
     def _requests(self) -> Iterator[pb.ConverseRequest]:
         sent = 0

@@ -5,7 +5,7 @@ Times are in seconds. Positions in text (`start`, `end`) count Unicode code poin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ from vivavoce._understood_dict import slot_dict, understood
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from vivavoce._dialog import Dialog
 
 
 class ReplyStatus(Enum):
@@ -79,19 +81,37 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerSource:
+    """Where an answer from a knowledge base of the server stands."""
+
+    base: str
+    """Name of the knowledge base."""
+    title: str
+    """Title of the document."""
+    headings: tuple[str, ...]
+    """Titles of the sections that hold it, the outermost first."""
+    page: int | None
+    """Number of the page, from 1; None: the format has no pages."""
+    passage: str
+    """The text that the answer was read in."""
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """A passage of one of the caller's documents that answers the question."""
+    """A passage of one of the caller's documents, or of a knowledge base, that answers the question."""
 
     text: str
     """The passage as it stands in the document."""
     score: float
     """Probability that the passage is the answer, 0 to 1."""
     start: int
-    """Where the passage begins in the document."""
+    """Where the passage begins in the document, or in the passage of `source`."""
     end: int
-    """Where the passage ends in the document."""
+    """Where the passage ends there."""
     document_id: str
-    """`Document.id` of the document that holds it."""
+    """`Document.id` of the document that holds it; of a knowledge base, the path of its file."""
+    source: AnswerSource | None = None
+    """Where it stands in a knowledge base; None: it stands in a document of the caller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +177,9 @@ class Reply:
     values: tuple[Value, ...] = ()
     """The dates, times, durations, amounts and numbers of the utterance, in the order of the text."""
     speech_text: str = ""
-    """What is spoken of the reply, if `reply_audio` asked for speech; "" where nothing is."""
+    """What is spoken of the reply, if `reply_audio` asked for speech, or what an agent says; "" where nothing is."""
+    dialog: Dialog | None = None
+    """What the turn did to the dialog; None without an agent, and where it was not understood inside the budget."""
     turn_latency_seconds: float | None = None
     """From the moment in which this side sent the last sound of speech, or the typed turn, to the arrival of the reply:
     what a person waits. None where that moment is not known. Where speech ends is the server's finding."""
@@ -182,12 +204,17 @@ class Reply:
             told["client_ms"] = _milliseconds(self.client_latency_seconds)
         if self.request_id:
             told["request_id"] = self.request_id
-        return told | understood(self) | ({"speech_text": self.speech_text} if self.speech_text else {})
+        told |= understood(self) | ({"speech_text": self.speech_text} if self.speech_text else {})
+        return told | ({"dialog": self.dialog.to_dict()} if self.dialog else {})
 
 
 def _answer_dict(answer: Answer) -> dict[str, Any]:
     told = {"text": answer.text, "score": round(answer.score, 4), "start": answer.start, "end": answer.end}
-    return told | ({"document": answer.document_id} if answer.document_id else {})
+    if answer.document_id:
+        told["document"] = answer.document_id
+    if answer.source is not None:
+        told["source"] = asdict(answer.source) | {"headings": list(answer.source.headings)}
+    return told
 
 
 def _latency_ms(latency: Latency) -> dict[str, float | None]:

@@ -17,6 +17,7 @@ from vivavoce._checks import (
     check_endpointing,
     check_format,
     check_hints,
+    check_knowledge,
     check_samples,
     check_text,
     check_variants,
@@ -31,6 +32,7 @@ from vivavoce._config import (
     PhraseHints,
     TypedTurn,
 )
+from vivavoce._dialog import add_dialog
 from vivavoce._errors import InvalidRequest
 from vivavoce._refusing import refusing
 from vivavoce._spoken_requests import add_interruption, add_reply_audio
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from vivavoce._dialog import Session
     from vivavoce._spoken import Interruption, ReplyVoice
 
 AudioChunk: TypeAlias = bytes | bytearray | memoryview | NDArray[np.floating[Any]] | NDArray[np.int16]
@@ -74,6 +77,9 @@ def conversation_config(  # noqa: PLR0913 - one keyword for each field of the co
     ignore_engine_hints: bool = False,
     reply_audio: ReplyVoice | None = None,
     interruption: Interruption | None = None,
+    agent: str = "",
+    session: Session | None = None,
+    knowledge: Sequence[str] = (),
 ) -> pb.ConversationConfig:
     """Makes the first message of a conversation.
 
@@ -91,9 +97,12 @@ def conversation_config(  # noqa: PLR0913 - one keyword for each field of the co
         config.max_alternatives = max_alternatives
     with refusing("config.variants"):
         config.variants.update(check_variants(variants))
+    with refusing("config.knowledge"):
+        config.knowledge.extend(check_knowledge(knowledge))
     config.ignore_engine_hints = ignore_engine_hints
     add_reply_audio(config, reply_audio)
     add_interruption(config, interruption)
+    add_dialog(config, agent, session)
     _add_understanding(config, "config.", max_intents, time_zone, current_time)
     if audio is not None:
         with refusing("config.audio"):
@@ -109,7 +118,7 @@ def conversation_config(  # noqa: PLR0913 - one keyword for each field of the co
     return config
 
 
-def ask_request(
+def ask_request(  # noqa: PLR0913 - one keyword for each field of the request
     text: str,
     documents: Iterable[Document | str],
     reply_budget_seconds: float | None,
@@ -118,6 +127,7 @@ def ask_request(
     max_intents: int = 0,
     time_zone: str = "",
     current_time: datetime | None = None,
+    knowledge: Sequence[str] = (),
 ) -> pb.AskRequest:
     """Makes the request of one typed turn.
 
@@ -133,6 +143,8 @@ def ask_request(
         request.documents.extend(_documents(listed))
     with refusing("variants"):
         request.variants.update(check_variants(variants))
+    with refusing("knowledge"):
+        request.knowledge.extend(check_knowledge(knowledge))
     if reply_budget_seconds is not None:
         with refusing("reply_budget"):
             request.reply_budget.CopyFrom(_duration(reply_budget_seconds))
@@ -199,6 +211,9 @@ def _update(update: ConversationUpdate) -> pb.ConversationUpdate:
         hints = check_hints(update.phrase_hints)
         with refusing("update.phrase_hints"):
             message.phrase_hints.CopyFrom(pb.PhraseHintsList(groups=map(_hints, hints)))
+    if update.parameters is not None:
+        with refusing("update.session"):
+            message.session.CopyFrom(pb.SessionParameters(parameters=update.parameters))
     return message
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from vivavoce._dialog import dialog_of
 from vivavoce._events import (
     Alternative,
     EndReason,
@@ -19,8 +20,9 @@ from vivavoce._events import (
     Transcript,
 )
 from vivavoce._pauses import SpeechPaused, SpeechResumed
-from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
+from vivavoce._reply import Answer, AnswerSource, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
 from vivavoce._spoken import Interrupted, InterruptionReason, ReplyAudio
+from vivavoce._tools import tool_call_of
 from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value, ValueKind
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
@@ -57,11 +59,12 @@ def reply_event(reply: reply_pb2.Reply) -> Reply:
         readings=tuple(Reading(_intent(r.intent), tuple(map(_slot, r.slots)), r.start, r.end) for r in reply.readings),
         values=tuple(map(_value, reply.values)),
         speech_text=reply.speech_text,
+        dialog=dialog_of(reply.dialog) if reply.HasField("dialog") else None,
     )
 
 
 def _started(started: pb.Started) -> Started:
-    return Started(started.conversation_id)
+    return Started(started.conversation_id, started.greeting)
 
 
 def _speech_began(began: pb.SpeechBegan) -> SpeechBegan:
@@ -138,7 +141,11 @@ def _value(value: reply_pb2.Value) -> Value:
 
 
 def _answer(answer: reply_pb2.Answer) -> Answer:
-    return Answer(answer.text, answer.score, answer.start, answer.end, answer.document_id)
+    source = None
+    if answer.HasField("source"):
+        told = answer.source
+        source = AnswerSource(told.base, told.title, tuple(told.headings), told.page or None, told.passage)
+    return Answer(answer.text, answer.score, answer.start, answer.end, answer.document_id, source)
 
 
 def _latency(latency: reply_pb2.Latency) -> Latency:
@@ -172,4 +179,5 @@ _EVENTS: Mapping[str, Callable[[Any], Event]] = {
     "going_away": _going_away,
     "reply_audio": _reply_audio,
     "interrupted": _interrupted,
+    "tool_call": tool_call_of,
 }

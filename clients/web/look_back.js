@@ -66,6 +66,10 @@ export class LookBack {
     if (update.endpointing) this.#update.endpointing = { ...this.#update.endpointing, ...update.endpointing };
     if (update.documents) this.#update.documents = update.documents;
     if (update.phraseHints) this.#update.phraseHints = update.phraseHints;
+    if (update.session) {
+      const parameters = { ...this.#update.session?.parameters, ...update.session.parameters };
+      this.#update.session = { parameters };
+    }
   }
 
   /** The number that the present stream has for a turn; null for a turn of an earlier one, 0 for no turn. */

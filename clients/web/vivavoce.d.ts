@@ -50,12 +50,32 @@ export interface ConversationConfig {
   maxIntents?: number;
   timeZone?: string;
   ignoreEngineHints?: boolean;
+  /** Name of the agent that holds the dialog, where the server has some. */
+  agent?: string;
+  /** The session that the dialog belongs to; left out, it ends with the stream. */
+  session?: { id?: string; parameters?: Record<string, string> };
+  /** Names of knowledge bases that answers are looked for in. */
+  knowledge?: string[];
 }
 
 export interface ConversationUpdate {
   endpointing?: Endpointing;
   documents?: { documents: Document[] };
   phraseHints?: { groups: PhraseHints[] };
+  /** Session parameters that change; the others stay. */
+  session?: { parameters: Record<string, string> };
+}
+
+/** What a turn did to the dialog that an agent holds. */
+export interface Dialog {
+  intent?: string;
+  slots?: Record<string, string>;
+  asked?: string;
+  confirming?: boolean;
+  fulfilments?: { number: number; name: string; intent: string; slots?: Record<string, string> }[];
+  end?: "DONE" | "HAND_OVER";
+  parameters?: Record<string, string>;
+  cause: "TURN" | "BEGIN" | "NO_INPUT" | "KEYS" | "FULFILMENT";
 }
 
 export interface Value {
@@ -77,6 +97,8 @@ export interface Reply {
   values: Value[];
   status: "COMPLETE" | "PARTIAL" | "DEGRADED";
   speechText: string;
+  /** Only where an agent holds the dialog. */
+  dialog?: Dialog;
   requestId: string;
   speculated?: boolean;
   latency?: { total: number; stages?: { name: string; queue?: number; compute?: number }[] };
@@ -84,9 +106,21 @@ export interface Reply {
   turnMs?: number;
 }
 
+/** What came of a tool; without anything it is done, and the agent says its own words. */
+export interface ToolResult {
+  /** Slots of the intent that get another value. */
+  slots?: Record<string, string>;
+  /** What the agent says in place of its own words. */
+  say?: string;
+  /** Whether it could not be done. */
+  failed?: boolean;
+  /** Session parameters that change. */
+  parameters?: Record<string, string>;
+}
+
 /** What the service says. Places are in seconds from the start of the conversation's audio. */
 export type ConversationEvent =
-  | { type: "started"; conversationId: string }
+  | { type: "started"; conversationId: string; greeting?: string }
   | { type: "reconnected"; conversationId: string; lostSeconds: number; replayedSeconds: number }
   | { type: "speechBegan"; turn: number; start: number }
   | { type: "transcript"; turn: number; text: string; isFinal: boolean; start: number; end: number }
@@ -96,6 +130,18 @@ export type ConversationEvent =
   | ({ type: "reply" } & Reply)
   | { type: "replyAudio"; turn: number; start: number; last: boolean; audio: Uint8Array; sinceLastSoundMs?: number }
   | { type: "interrupted"; turn: number; heard: number; heardText: string; reason: string }
+  | {
+      type: "toolCall";
+      /** Names the call among all calls; a key against running it twice. */
+      id: string;
+      name: string;
+      intent: string;
+      /** The slots of the intent. */
+      arguments: Record<string, string>;
+      /** Seconds within which the result must come. */
+      deadline: number;
+      parameters: Record<string, string>;
+    }
   | { type: "notice"; code: string; message: string; turn: number; requestId: string }
   | { type: "goingAway"; reason: string; grace?: number };
 
@@ -126,6 +172,10 @@ export class Conversation implements AsyncIterable<ConversationEvent> {
   playback(turn: number, seconds: number, finished?: boolean): void;
   /** Stops the speech of a reply; of the one that is spoken now where no turn is named. */
   cancelReply(turn?: number): void;
+  /** Tells an agent that the caller has pressed keys of a telephone: 0 to 9, *, # and A to D. */
+  pressKeys(keys: string): void;
+  /** Sends what came of a tool that the agent has asked for: of a `toolCall` event, by its id. */
+  sendToolResult(id: string, result?: ToolResult): void;
   /** Says that nothing more will be sent: the conversation ends when everything was answered. */
   finish(): void;
   /** Leaves at once. */

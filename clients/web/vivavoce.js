@@ -147,6 +147,18 @@ export class Conversation {
     this.#control("cancelReply", { turn });
   }
 
+  /** Tells an agent that the caller has pressed keys of a telephone: 0 to 9, *, # and A to D. */
+  pressKeys(keys) {
+    this.#checkOpen();
+    this.#send(JSON.stringify({ dtmf: { keys } }));
+  }
+
+  /** Sends what came of a tool that the agent has asked for: of a `toolCall` event, by its id. */
+  sendToolResult(id, { slots = {}, say = "", failed = false, parameters = {} } = {}) {
+    this.#checkOpen();
+    this.#send(JSON.stringify({ toolResult: { id, slots, say, failed, parameters } }));
+  }
+
   /** Says that nothing more will be sent: the conversation ends when everything was answered. */
   finish() {
     if (this.#isFinished || this.#isClosed) return;
@@ -336,12 +348,15 @@ function toBytes(audio) {
 }
 
 const PREFIXES = { encoding: "AUDIO_ENCODING_", mode: "ENDPOINTING_MODE_", patience: "PATIENCE_" };
+/** Names that callers and agents choose: nothing in them is translated. */
+const CHOSEN = new Set(["parameters", "variants", "slots", "arguments"]);
 const SECONDS = new Set(["startWindow", "stopWindow", "shortestSilence", "longestSilence", "replyBudget", "shortestSpeech"]);
 
 /** Writes a config: durations in seconds become protobuf's, short names of enumerations the whole ones. */
 function toWire(value, key = "") {
   if (Array.isArray(value)) return value.map((one) => toWire(one));
   if (value !== null && typeof value === "object") {
+    if (CHOSEN.has(key)) return value;
     return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, toWire(one, name)]));
   }
   if (typeof value === "number" && SECONDS.has(key)) return duration(value);
@@ -351,9 +366,10 @@ function toWire(value, key = "") {
   return value;
 }
 
-const DURATIONS = new Set(["start", "end", "silence", "heard", "grace", "total", "queue", "compute"]);
-const ENUMERATIONS = new Set(["code", "reason", "status", "kind", "stage", "overran"]);
-const ENUM_PREFIX = /^([A-Z]+_)*(REASON|CODE|STATUS|KIND|STAGE)_/;
+const DURATIONS = new Set(["start", "end", "silence", "heard", "grace", "total", "queue", "compute", "deadline"]);
+const ENUMERATIONS = new Set(["code", "reason", "status", "kind", "stage", "overran", "cause"]);
+const ENUM_PREFIX = /^([A-Z]+_)*(REASON|CODE|STATUS|KIND|STAGE|CAUSE)_/;
+const DIALOG_END = "DIALOG_END_";
 
 /** What protobuf's JSON form leaves out. */
 const DEFAULTS = {
@@ -366,14 +382,17 @@ const DEFAULTS = {
   replyAudio: { start: 0, last: false },
   interrupted: { heard: 0, heardText: "" },
   notice: { message: "", turn: 0, requestId: "" },
+  toolCall: { arguments: {}, parameters: {} },
 };
 
 /** Reads a message: durations become seconds, enumerations short names. */
 function fromWire(value, key = "") {
-  if (Array.isArray(value)) return value.map((one) => fromWire(one, key));
+  if (Array.isArray(value)) return value.map((one) => fromWire(one, typeof one === "string" ? key : ""));
   if (value !== null && typeof value === "object") {
+    if (CHOSEN.has(key)) return value;
     return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, fromWire(one, name)]));
   }
+  if (typeof value === "string" && key === "end" && value.startsWith(DIALOG_END)) return value.slice(DIALOG_END.length);
   if (typeof value === "string" && DURATIONS.has(key)) return Number.parseFloat(value);
   if (typeof value === "string" && ENUMERATIONS.has(key)) return value.replace(ENUM_PREFIX, "");
   return value;

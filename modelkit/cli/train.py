@@ -116,8 +116,8 @@ def nlu(
 ) -> None:
     """Train intents and slots.
 
-    DATA are utterances (JSON lines), Rasa's YAML, or folders with sentences.txt and slot_values.json. A run that was
-    interrupted goes on when its command is repeated.
+    DATA are utterances (JSON lines), Rasa's YAML, folders with sentences.txt and slot_values.json, or agents. A run
+    that was interrupted goes on when its command is repeated.
     """
     _check_installed()
     from modelkit.training import nlu as training  # noqa: PLC0415 - loading a command stays quick

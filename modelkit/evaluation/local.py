@@ -47,6 +47,10 @@ class LocalEngines:
 
     async def answer(self, question: str, document: str) -> str:
         """Finds the answer; "" where the document holds none."""
+        return self.scored_answer(question, document)[0]
+
+    def scored_answer(self, question: str, document: str) -> tuple[str, float]:
+        """Finds the answer, and the probability that it is right; see :meth:`answer`."""
         return self._answering.answer(question, document)
 
     @cached_property
@@ -82,10 +86,10 @@ class _Answering:
         self._session = BertSession(network_file(bert))
         self._decoder = SpanDecoder(replace(calibration, threshold=0.0) if forced else calibration)
 
-    def answer(self, question: str, document: str) -> str:
+    def answer(self, question: str, document: str) -> tuple[str, float]:
         batch = choose_windows(self._tokenizer.encode(question, document), MAX_WINDOWS)
         span = self._decoder.decode(batch.offsets, *_run(self._session, batch))
-        return document[span.start : span.end] if span.start >= 0 else ""
+        return (document[span.start : span.end], span.score) if span.start >= 0 else ("", 0.0)
 
 
 def _run(session: BertSession, batch: TokenBatch) -> tuple[npt.NDArray[np.float32], ...]:

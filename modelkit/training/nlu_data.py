@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from engines.bert.intent_decoding import NO_INTENT
+from modelkit.agent_folder import is_agent, read_agent_folder
 from modelkit.domain import is_domain, read_domain
 from modelkit.errors import DataError
 from modelkit.labelling import label_sentences
@@ -86,7 +87,7 @@ def gather(data: Sequence[Path], files: NluFiles, *, validation: float, seed: in
     """Reads and checks all files and splits off the validation set.
 
     Args:
-        data: ``.jsonl`` files, ``.yml`` files of Rasa, and folders of domains.
+        data: ``.jsonl`` files, ``.yml`` files of Rasa, and folders of domains and agents.
         files: what else is read.
         validation: share of the utterances.
         seed: of the outliers that are chosen.
@@ -149,7 +150,7 @@ def check_apart(training: Sequence[Utterance], test: Sequence[Utterance], path: 
 
 
 def _read_all(data: Sequence[Path], intents: Sequence[str]) -> _Gathered:
-    folders = [path for path in data if path.is_dir()]
+    folders = [path for path in data if path.is_dir() and not is_agent(path)]
     if intents and len(intents) != len(folders):
         raise DataError(
             f"{len(intents)} names of intents for {len(folders)} folders of sentences: give one --intent for each"
@@ -165,6 +166,12 @@ def _read_all(data: Sequence[Path], intents: Sequence[str]) -> _Gathered:
             gathered.utterances += labelled
             gathered.sentences += [utterance.text for utterance in labelled]
             _merge(gathered.slot_values, domain.slot_values)
+            gathered.of_sentences = True
+        elif is_agent(path):
+            labelled, slot_values = read_agent_folder(path)
+            gathered.utterances += labelled
+            gathered.sentences += [utterance.text for utterance in labelled]
+            _merge(gathered.slot_values, slot_values)
             gathered.of_sentences = True
         elif path.suffix in {".yml", ".yaml"}:
             rasa = read_rasa(path)

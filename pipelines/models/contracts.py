@@ -20,6 +20,7 @@ QA = "qa"
 PUNCTUATION = "punctuation"
 TTS = "tts"
 END_OF_TURN = "end_of_turn"
+EMBED = "embed"
 
 ModelT = TypeVar("ModelT")
 

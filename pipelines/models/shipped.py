@@ -8,6 +8,7 @@ from numpy import typing as npt
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.models.contracts import (
     ASR,
+    EMBED,
     END_OF_TURN,
     INTENT_SLOT,
     PUNCTUATION,
@@ -16,11 +17,13 @@ from pipelines.models.contracts import (
     EngineContract,
     EngineRegistry,
 )
+from pipelines.models.triton.embedding import TritonEmbeddings
 from pipelines.models.triton.engines import TritonAnswers, TritonIntents, TritonPunctuation, TritonRecognizer
 from pipelines.models.triton.synthesis import TritonSynthesizer
 from pipelines.models.triton.turn_end import TritonEndOfTurn
 from pipelines.models.versions.held import (
     HeldAnswers,
+    HeldEmbeddings,
     HeldEndOfTurn,
     HeldIntents,
     HeldPunctuation,
@@ -29,6 +32,7 @@ from pipelines.models.versions.held import (
 )
 from pipelines.models.versions.probes import (
     AnswerProbe,
+    EmbeddingProbe,
     IntentProbe,
     PauseProbe,
     PunctuationProbe,
@@ -137,3 +141,18 @@ SHIPPED = EngineRegistry(
         is_required=False,
     ),
 )
+
+EMBEDDING = EngineContract(
+    role=EMBED,
+    tensors=frozenset(("TEXT", "EMBEDDING", "COMPUTE_MS")),
+    client=TritonEmbeddings,
+    held=HeldEmbeddings,
+    probes=(EmbeddingProbe("When was the lighthouse built?"), EmbeddingProbe(_DOCUMENT)),
+    heartbeat=EmbeddingProbe("hm"),
+    is_required=False,
+    # The vectors of a base are of one network: with another one, each base is to be built anew.
+    has_versions=False,
+)
+"""The engine of searches in knowledge bases, which joins :data:`SHIPPED` where there are some."""
+ON_DEMAND = frozenset((EMBEDDING.name,))
+"""Models of the shipped repository that are loaded only where their engine is registered."""

@@ -46,8 +46,17 @@ def read_hints(groups: Iterable[tuple[Sequence[str], float | None]], field: str)
     return tuple(hints)
 
 
-def with_engine_hints(options: RecognitionOptions, hints: Sequence[PhraseHint]) -> RecognitionOptions:
-    """Adds the hints of an engine behind those of the caller, which count where a phrase has two; as many as fit."""
+def with_hints(
+    options: RecognitionOptions, expected: Sequence[str], engine_hints: Sequence[PhraseHint]
+) -> RecognitionOptions:
+    """Adds hints behind those of the caller, as many as fit; the first one of a phrase counts.
+
+    Args:
+        options: with the hints of the caller.
+        expected: what an agent expects to be said next.
+        engine_hints: those of an engine.
+    """
+    hints = (*(PhraseHint(phrase) for phrase in expected), *engine_hints)
     if not hints:
         return options
     chosen = {hint.phrase: hint for hint in options.hints}

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pipelines.audio.formats import AudioFormat
+    from pipelines.dialog.session import DialogSession
     from pipelines.models.ports import PhraseHint, RecognitionOptions
     from pipelines.speech.reply_voice import ReplyVoice
     from pipelines.stages.answering import Document
@@ -35,6 +36,8 @@ class ConversationConfig:
             and after those for whom somebody waits.
         variants: which engine of a role serves it, where several do.
         reply_voice: how replies are spoken; None: they are not.
+        dialog: the dialog that its turns are part of; None: every turn stands alone.
+        knowledge: names of the knowledge bases that answers are looked for in.
     """
 
     audio_format: AudioFormat | None = None
@@ -46,6 +49,8 @@ class ConversationConfig:
     is_bulk: bool = False
     variants: Mapping[str, str] = dataclasses.field(default_factory=dict)
     reply_voice: ReplyVoice | None = None
+    dialog: DialogSession | None = None
+    knowledge: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_documents(self.documents, "config.documents")

@@ -12,9 +12,10 @@ from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
 from pipelines.load.workload import Workload
 from pipelines.messages import AwayReason, GoingAway, Reply, SpeechBegan, Transcript
-from pipelines.recognition.phrase_hints import with_engine_hints
+from pipelines.recognition.phrase_hints import with_hints
 from pipelines.recognition.segments import Segments
 from pipelines.session.config import ConversationConfig
+from pipelines.session.dialog_turns import DialogTurns
 from pipelines.session.hearing import Hearing
 from pipelines.session.intake import Intake
 from pipelines.session.judging import PauseJudge
@@ -53,7 +54,7 @@ class Conversation:
     Args:
         config: how it is held.
         models: recognition, understanding, answering.
-        voice: judges this conversation's audio; may be None when only text will be sent.
+        voice: judges its audio; None: only text will be sent.
         workload: what it shares with all conversations of a service; left out: it is held by itself.
         stages: what is made of a turn's text.
         name: its name, for those who observe it.
@@ -63,7 +64,7 @@ class Conversation:
         outbox: what it has to say.
         last_failure: why a stage failed last; None while none has.
         recognized_samples: audio that it has sent to the recognizer so far, 16 kHz.
-        speech: its spoken replies.
+        speech, dialog: its spoken replies, and the dialog that it is part of.
     """
 
     def __init__(
@@ -107,7 +108,8 @@ class Conversation:
         self._running = StageRunner(
             self._dispatch, lambda error, event: self._failed(event.turn, event.stage, error, event), self._observed.ran
         )
-        self._pause_judge = PauseJudge(self._dispatch, self._observed.judged)
+        self.dialog = DialogTurns(config, lambda: self._state, self._dispatch, self.outbox.put)
+        self._pause_judge = PauseJudge(self._dispatch, self._observed.judged, self.dialog.weigh_end)
         self._timers = TurnTimers(lambda turn: self._dispatch(events.DeadlinePassed(turn)))
         bulk = self._workload.bulk
         self.speech = ReplySpeech(config, models, bulk, self.outbox, lambda: self._state, self._dispatch, self._failed)
@@ -128,7 +130,7 @@ class Conversation:
         if self._decoder is None:
             raise InvalidInputError("audio", "NO_AUDIO_CONFIG", "audio came, but the config names no audio format")
         for samples in self._decoder.decode(data):
-            await self._hearing.listen(samples, at)
+            await self._hearing.listen(self.dialog.without_tones(samples), at)
         self.outbox.tell_damage(self._decoder.take_damage())
 
     @property
@@ -138,7 +140,7 @@ class Conversation:
 
     async def add_samples(self, samples: npt.NDArray[np.float32]) -> None:
         """Takes decoded audio in, float32 ``[samples]`` at 16 kHz; waits as :meth:`add_audio` does."""
-        await self._hearing.listen(samples, self._loop.time())
+        await self._hearing.listen(self.dialog.without_tones(samples), self._loop.time())
 
     def hold_up(self, *, held_up: bool) -> None:
         """Says whether the caller has to wait for what else this stream of audio holds, such as another channel."""
@@ -152,8 +154,7 @@ class Conversation:
     def update(self, update: ConversationUpdate) -> None:
         """Holds the conversation differently from now on; raises InvalidInputError where it cannot be held so."""
         self._config = self._config.updated(update)
-        stages = self._stages.plan(self._config)
-        self._dispatch(events.Updated(self._config.turns.endpointing, stages))
+        self._dispatch(events.Updated(self._config.turns.endpointing, self._stages.plan(self._config)))
 
     def end_utterance(self, request_id: str = "") -> None:
         """Ends the utterance under way."""
@@ -166,6 +167,7 @@ class Conversation:
             UndecodableAudioError: the audio breaks off in a way that its encoding does not allow.
         """
         at = self._loop.time()
+        self.dialog.half_closed()
         if self._decoder is not None:
             self._intake.add(self._decoder.flush())
             self.outbox.tell_damage(self._decoder.take_damage())
@@ -192,6 +194,7 @@ class Conversation:
         self._running.cancel_all()
         self._pause_judge.cancel()
         self.speech.cancel_all()
+        self.dialog.abandon()
         self.outbox.finish()
         self._workload.precedence.end(self)
 
@@ -202,10 +205,8 @@ class Conversation:
         so that whoever closes several conversations abandons all of them first.
         """
         self.abandon()
-        await self._running.wait()
-        await self._pause_judge.wait()
-        await self.speech.wait()
-        await self._segments.wait()
+        for part in (self._running, self._pause_judge, self.speech, self.dialog, self._segments):
+            await part.wait()
 
     def _hear(self, probabilities: Sequence[float], at: float) -> int:
         """Lets the machine act on windows of audio until a pause has to be judged; returns how many it took."""
@@ -270,18 +271,19 @@ class Conversation:
     def _emit(self, message: Message) -> None:
         if isinstance(message, Reply):
             self._timers.cancel(message.turn)
-            message = dataclasses.replace(message, model_versions=self._models.versions(message.turn))
+            message = self.dialog.as_told(message, self._models.versions(message.turn))
         elif isinstance(message, SpeechBegan):
             self._hearing.speech_began()
         if isinstance(message, Reply) or (isinstance(message, Transcript) and message.is_final):
             self._workload.precedence.begin(self)
         self._observed.told(message, self._state.settings)
+        self.dialog.note(message)
         self.outbox.put(message)
 
     def _recognition_options(self) -> RecognitionOptions:
         """Returns what is asked of recognition, with the hints of the engine for intents that serves now."""
-        options = self._config.recognition
-        return with_engine_hints(options, self._models.hints) if self._config.engine_hints else options
+        hints = self._models.hints if self._config.engine_hints else ()
+        return with_hints(self._config.recognition, self.dialog.expected, hints)
 
     def _transcribed(self, segment: int, hypothesis: Hypothesis) -> None:
         self._observed.recognized(self._state.turn_of(segment), hypothesis.timing)
@@ -295,5 +297,5 @@ class Conversation:
     def _run_stage(self, effect: effects.RunStage) -> None:
         due = deadlines.stages_due(self._state, effect.turn, self._loop.time())
         request = StageRequest(effect.text, self._config, effect.inputs, due)
-        stage, models = self._stages[effect.stage], self._models.of(effect.turn)
-        self._running.start(stage, effect.turn, effect.speculation, request, models)
+        models = self._models.of(effect.turn)
+        self._running.start(self._stages[effect.stage], effect.turn, effect.speculation, request, models)

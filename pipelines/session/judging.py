@@ -32,12 +32,16 @@ class PauseJudge:
     Args:
         on_event: called with each judgement.
         observe: called before with the probability, None where the model did not answer, and the seconds that it took.
+        adjust: called with the text and the model's probability; returns the one that counts.
     """
 
     def __init__(
-        self, on_event: Callable[[events.PauseJudged], None], observe: Callable[[float | None, float], None]
+        self,
+        on_event: Callable[[events.PauseJudged], None],
+        observe: Callable[[float | None, float], None],
+        adjust: Callable[[str, float], float] = lambda _, probability: probability,
     ) -> None:
-        self._on_event, self._observe = on_event, observe
+        self._on_event, self._observe, self._adjust = on_event, observe, adjust
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -65,6 +69,8 @@ class PauseJudge:
         probability = await self._probability(samples, text, models)
         now = self._loop.time()
         self._observe(probability, now - began)
+        if probability is not None:
+            probability = self._adjust(text, probability)
         self._on_event(events.PauseJudged(turn, pause, probability, now))
 
     async def _probability(self, samples: npt.NDArray[np.float32], text: str, models: TurnModels) -> float | None:

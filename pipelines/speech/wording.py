@@ -9,13 +9,14 @@ import re
 from typing import TYPE_CHECKING, Protocol
 
 from pipelines.speech.sentences import bounds
+from pipelines.stages.answering import Document
 from pipelines.stages.registry import NLU, QA
 from pipelines.stages.understanding import NO_INTENT, Understanding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipelines.stages.answering import Answer, AnswerSearch, Document
+    from pipelines.stages.answering import Answer, AnswerSearch
     from pipelines.stages.registry import StageRequest
 
 NO_ANSWER = "I could not find that in the documents."
@@ -48,9 +49,14 @@ def answer_in_words(request: StageRequest) -> str:
     if understanding.kind == "command" and understanding.intent != NO_INTENT:
         return ""
     if search is not None and search.answer is not None:
-        return sentence_of(search.answer, request.config.documents)
+        return sentence_of(search.answer, _read_documents(search.answer, request.config.documents))
     asks = understanding.kind == "question" or (not understanding.kind and request.text.rstrip().endswith("?"))
     return NO_ANSWER if asks else ""
+
+
+def _read_documents(answer: Answer, documents: Sequence[Document]) -> Sequence[Document]:
+    """Returns what an answer was read in: documents of the caller, or a passage of a knowledge base."""
+    return documents if answer.source is None else [Document(answer.document_id, answer.source.passage)]
 
 
 def sentence_of(answer: Answer, documents: Sequence[Document]) -> str:

@@ -1,25 +1,22 @@
-"""The answering stage: where the caller's documents answer a question."""
+"""Answers: where documents answer a question."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pipelines.errors import InvalidInputError
 from pipelines.models.ports import Timing
-from pipelines.stages.registry import QA
 from pipelines.text.reading.checks import DISCOUNT, MIN_AGREEMENT, better_passage, is_negated
 from pipelines.text.reading.spans import whole_tokens
 from pipelines.text.reading.tables import read_tables
 from pipelines.text.spoken_questions import as_documents_write
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import Callable, Sequence
 
-    from pipelines.models.ports import AnswerModel, AnswerSpan, TurnModels
-    from pipelines.session.config import ConversationConfig
-    from pipelines.stages.registry import StageRequest
+    from pipelines.models.ports import AnswerModel, AnswerSpan
     from pipelines.text.reading.passages import Passage
 
 MAX_DOCUMENT_CHARACTERS = 100_000
@@ -41,15 +38,35 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerSource:
+    """Where an answer from a knowledge base stands.
+
+    Attributes:
+        base: name of the base.
+        title: of the document.
+        headings: titles of the sections that hold it, the outermost first.
+        page: number of the page, from 1; None: the format has no pages.
+        passage: text that the answer was read in; its places are in there.
+    """
+
+    base: str
+    title: str
+    headings: tuple[str, ...]
+    page: int | None
+    passage: str
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """A passage that answers the question.
 
     Attributes:
         text: the passage.
         score: probability that it is the answer, 0 to 1.
-        start: its first code point in the document.
+        start: its first code point in the document, or in the passage of a knowledge base.
         end: one past its last code point.
-        document_id: the document that holds it.
+        document_id: the document that holds it; of a knowledge base, the path of its file.
+        source: where it stands in a knowledge base; None: it stands in a document of the caller.
     """
 
     text: str
@@ -57,6 +74,7 @@ class Answer:
     start: int
     end: int
     document_id: str
+    source: AnswerSource | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,22 +111,6 @@ def check_documents(documents: Sequence[Document], field: str) -> None:
         raise InvalidInputError(field, "DUPLICATE_DOCUMENT_ID", "two documents have the same id: give each its own")
     if any(not document.text.strip() for document in documents):
         raise InvalidInputError(field, "EMPTY_DOCUMENT", "a document has no text: leave it out")
-
-
-class Answering:
-    """The answer from the caller's documents; see ``pipelines.stages.registry.Stage``."""
-
-    name: ClassVar[str] = QA
-    after: ClassVar[tuple[str, ...]] = ()
-    of_no_text: ClassVar[AnswerSearch] = AnswerSearch()
-
-    def wanted(self, config: ConversationConfig) -> bool:
-        """See ``pipelines.stages.registry.Stage``."""
-        return bool(config.documents)
-
-    async def run(self, request: StageRequest, models: TurnModels) -> AsyncIterator[AnswerSearch]:
-        """See ``pipelines.stages.registry.Stage``."""
-        yield await find_answer(models.answers, request.text, request.config.documents, request.due)
 
 
 async def find_answer(

@@ -20,6 +20,7 @@ ASR = "asr"
 
 NLU = "nlu"
 QA = "qa"
+DIALOG = "dialog"
 SPEECH = "speech"
 
 
@@ -38,7 +39,7 @@ class StageRequest:
     Attributes:
         text: text of the turn, never empty.
         config: config of the conversation.
-        inputs: results of the stages in :attr:`Stage.after`, by name.
+        inputs: results of the stages in :attr:`Stage.after` and :attr:`Stage.behind`, by name.
         due: deadline on the running loop's clock, in seconds; None: no deadline is known.
     """
 
@@ -60,8 +61,16 @@ class Stage(Protocol):
         """Names of the stages whose results it needs. Without them it does not run."""
 
     @property
+    def behind(self) -> tuple[str, ...]:
+        """Names of the stages that it waits for where a conversation wants them, and else does without."""
+
+    @property
     def of_no_text(self) -> StageOutput | None:
         """The result for a turn in which nothing was said; None: there is none, and none is missed."""
+
+    @property
+    def in_order(self) -> bool:
+        """Whether it works on a turn only when all earlier turns are replied to."""
 
     def wanted(self, config: ConversationConfig) -> bool:
         """Whether a conversation with this config wants the stage."""
@@ -84,13 +93,15 @@ class PlannedStage:
 
     Attributes:
         name: see :class:`Stage`.
-        after: see :class:`Stage`.
+        after: names of the stages whose results it needs.
         of_no_text: see :class:`Stage`.
+        in_order: see :class:`Stage`.
     """
 
     name: str
     after: tuple[str, ...] = ()
     of_no_text: StageOutput | None = None
+    in_order: bool = False
 
 
 class StageRegistry:
@@ -108,7 +119,7 @@ class StageRegistry:
         for stage in stages:
             if stage.name in {*self._stages, ASR}:
                 raise ValueError(f"two stages are called {stage.name!r}: rename one")
-            unknown = [name for name in stage.after if name not in self._stages]
+            unknown = [name for name in (*stage.after, *stage.behind) if name not in self._stages]
             if unknown:
                 raise ValueError(f"stage {stage.name!r} needs {unknown[0]!r}: register that one before it")
             self._stages[stage.name] = stage
@@ -119,10 +130,15 @@ class StageRegistry:
     def __getitem__(self, name: str) -> Stage:
         return self._stages[name]
 
+    def replacing(self, stage: Stage) -> StageRegistry:
+        """Returns a registry in which a stage takes the place of the one with its name; see the class for errors."""
+        return StageRegistry([stage if each.name == stage.name else each for each in self])
+
     def plan(self, config: ConversationConfig) -> tuple[PlannedStage, ...]:
         """Returns the stages that a conversation wants; one that needs an unwanted stage is not wanted either."""
         planned: dict[str, PlannedStage] = {}
         for stage in self:
             if stage.wanted(config) and all(name in planned for name in stage.after):
-                planned[stage.name] = PlannedStage(stage.name, tuple(stage.after), stage.of_no_text)
+                after = (*stage.after, *(name for name in stage.behind if name in planned))
+                planned[stage.name] = PlannedStage(stage.name, after, stage.of_no_text, stage.in_order)
         return tuple(planned.values())

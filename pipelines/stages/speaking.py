@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 from pipelines.errors import InvalidInputError
 from pipelines.speech.script import sentences_of_text
 from pipelines.speech.wording import answer_in_words
-from pipelines.stages.registry import NLU, QA, SPEECH
+from pipelines.stages.registry import DIALOG, NLU, QA, SPEECH
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from pipelines.dialog.session import DialogTurn
     from pipelines.models.ports import Timing, TurnModels
     from pipelines.session.config import ConversationConfig
+    from pipelines.speech.reply_voice import ReplyVoice
     from pipelines.speech.wording import Wording
     from pipelines.stages.registry import StageRequest
 
@@ -40,15 +42,17 @@ class Speaking:
     """
 
     name: ClassVar[str] = SPEECH
-    after: ClassVar[tuple[str, ...]] = (NLU, QA)
+    after: ClassVar[tuple[str, ...]] = (NLU,)
+    behind: ClassVar[tuple[str, ...]] = (QA, DIALOG)
     of_no_text: ClassVar[SpokenText] = SpokenText()
+    in_order: ClassVar[bool] = False
 
     def __init__(self, wording: Wording = answer_in_words) -> None:
         self._wording = wording
 
     def wanted(self, config: ConversationConfig) -> bool:
         """See ``pipelines.stages.registry.Stage``."""
-        return config.reply_voice is not None
+        return config.reply_voice is not None and (bool(config.documents) or config.dialog is not None)
 
     async def run(
         self,
@@ -57,10 +61,15 @@ class Speaking:
     ) -> AsyncIterator[SpokenText]:
         """See ``pipelines.stages.registry.Stage``."""
         assert request.config.reply_voice is not None
-        text = self._wording(request)
-        try:
-            sentences_of_text(text, request.config.reply_voice.lexicon)
-        except InvalidInputError:
-            # An answer may be a sign that is not spoken, and without words there is nothing to say.
-            text = ""
-        yield SpokenText(text)
+        turn: DialogTurn | None = request.inputs.get(DIALOG)
+        yield spoken_text(self._wording(request) if turn is None else turn.text, request.config.reply_voice)
+
+
+def spoken_text(text: str, voice: ReplyVoice) -> SpokenText:
+    """Returns what is spoken of a text; nothing of one that has no words."""
+    try:
+        sentences_of_text(text, voice.lexicon)
+    except InvalidInputError:
+        # An answer may be a sign that is not spoken, and without words there is nothing to say.
+        return SpokenText()
+    return SpokenText(text)

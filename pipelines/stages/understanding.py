@@ -118,7 +118,9 @@ class UnderstandingStage:
 
     name: ClassVar[str] = NLU
     after: ClassVar[tuple[str, ...]] = ()
+    behind: ClassVar[tuple[str, ...]] = ()
     of_no_text: ClassVar[Understanding] = Understanding()
+    in_order: ClassVar[bool] = False
 
     def wanted(self, config: ConversationConfig) -> bool:  # noqa: ARG002 - every conversation has intents
         """See ``pipelines.stages.registry.Stage``."""

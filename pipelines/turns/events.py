@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pipelines.models.ports import Hypothesis
     from pipelines.speech.synthesis import Mark
     from pipelines.stages.registry import PlannedStage, StageOutput
@@ -197,6 +199,26 @@ class CancelRequested:
     at: float
 
 
+@dataclass(frozen=True, slots=True)
+class Prompted:
+    """An agent says something by itself; ``outputs`` are the results of stages by name, as a turn has them."""
+
+    outputs: Mapping[str, StageOutput]
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class AgentAwaited:
+    """Whether an agent has work under way of whose end it will tell: the conversation does not end before."""
+
+    is_awaited: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DialogChanged:
+    """A dialog has changed outside of turns: what was worked out on its former state is worked out again."""
+
+
 SpeechEvent = SpeechSent | SpeechFailed | PlaybackReported | CancelRequested
 
 Event = (
@@ -218,5 +240,8 @@ Event = (
     | Updated
     | DeadlinePassed
     | Abandoned
+    | Prompted
+    | AgentAwaited
+    | DialogChanged
     | SpeechEvent
 )

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.turns import events, listening, pausing, recovering, replying, speaking
-from pipelines.turns.effects import AbandonSegment, CancelStage, Finish
+from pipelines.messages import Reply
+from pipelines.turns import events, listening, pausing, recovering, replying, speaking, speculating
+from pipelines.turns.effects import AbandonSegment, CancelStage, Emit, Finish
 
 if TYPE_CHECKING:
     from pipelines.turns.effects import Effect
@@ -36,10 +37,22 @@ def step(state: State, event: events.Event) -> tuple[State, tuple[Effect, ...]]:
     else:
         state, telling = replying.tell_in_order(state)
         effects += telling
+    if telling and state.settings.is_dialog:
+        state, starting = _go_on(state, telling)
+        effects += starting
     effects += _given_up(before, state, event)
-    if state.half_closed and state.speaking is None and not state.ending and not state.has_speech_to_send:
+    awaited = state.speaking is not None or state.ending or state.has_speech_to_send or state.awaits_agent
+    if state.half_closed and not awaited:
         return replace(state, finished=True), (*effects, Finish())
     return state, effects
+
+
+def _go_on(state: State, telling: tuple[Effect, ...]) -> tuple[State, tuple[Effect, ...]]:
+    """Goes on with a dialog after replies: with later turns, and with what the agent carries out."""
+    replies = (effect.message for effect in telling if isinstance(effect, Emit) and isinstance(effect.message, Reply))
+    if any(reply.dialog is not None and reply.dialog.begun for reply in replies):
+        state = replace(state, awaits_agent=True)
+    return speculating.start_waiting(state)
 
 
 def _dispatch(state: State, event: events.Event) -> tuple[State, tuple[Effect, ...]]:  # noqa: PLR0911, PLR0912 - one line an event
@@ -78,6 +91,12 @@ def _dispatch(state: State, event: events.Event) -> tuple[State, tuple[Effect, .
             return _updated(state, event), ()
         case events.DeadlinePassed():
             return replying.deadline_passed(state, event)
+        case events.Prompted():
+            return replying.prompted(state, event)
+        case events.AgentAwaited():
+            return replace(state, awaits_agent=event.is_awaited), ()
+        case events.DialogChanged():
+            return speculating.dialog_changed(state)
         case events.Abandoned():
             return _abandon(state)
         case events.SpeechSent() | events.SpeechFailed() | events.PlaybackReported() | events.CancelRequested():

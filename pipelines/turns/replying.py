@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pipelines.messages import Notice, NoticeCode, Reply, Status, Transcript
-from pipelines.stages.registry import ASR
+from pipelines.stages.registry import ASR, PlannedStage
 from pipelines.turns import pausing
 from pipelines.turns.effects import Emit, SetDeadline, SpeculationFate
 from pipelines.turns.speculating import count_speculation, find_speculation, meant, start_stages, take_text
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pipelines.turns.effects import Effect
     from pipelines.turns.events import (
         DeadlinePassed,
+        Prompted,
         RecognitionFailed,
         StageFailed,
         StageFinished,
@@ -49,6 +50,22 @@ def typed(state: State, event: Typed) -> Step:
     turn = Turn(state.next_turn, ended_at=event.at, text_is_final=True, request_id=event.request_id)
     state, effects = take_text(replace(state, next_turn=turn.number + 1), turn, event.text)
     return _hand_over(state, effects, turn.number)
+
+
+def prompted(state: State, event: Prompted) -> Step:
+    """Lets an agent say something by itself: a turn without words of the caller, whose reply is there at once."""
+    names = tuple(event.outputs)
+    speculation = Speculation(
+        state.next_speculation,
+        "",
+        tuple(PlannedStage(name) for name in names),
+        dict(event.outputs),
+        started=names,
+        finished=names,
+    )
+    turn = Turn(state.next_turn, ended_at=event.at, text_is_final=True, speculation=speculation)
+    state = replace(state, next_turn=turn.number + 1, next_speculation=speculation.number + 1)
+    return _reply(state, turn)
 
 
 def _hand_over(state: State, effects: tuple[Effect, ...], number: int) -> Step:
@@ -138,9 +155,8 @@ def stage_finished(state: State, event: StageFinished) -> Step:
     if found is None:
         return state, ()
     turn, speculation = found
-    speculation, effects = start_stages(
-        turn.number, replace(speculation, finished=(*speculation.finished, event.stage))
-    )
+    finished = (*speculation.finished, event.stage)
+    speculation, effects = start_stages(state, turn, replace(speculation, finished=finished))
     turn = replace(turn, speculation=speculation)
     state, more = _advance(state.with_turn(turn), turn)
     return state, effects + more

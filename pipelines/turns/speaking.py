@@ -18,6 +18,7 @@ from pipelines.stages.registry import SPEECH
 from pipelines.turns import events
 from pipelines.turns.effects import Emit
 from pipelines.turns.interruption import Verdict, verdict
+from pipelines.turns.speculating import awaits_reply
 from pipelines.turns.speech_effects import (
     DropSpeech,
     HoldSpeech,
@@ -150,7 +151,7 @@ def _listen(state: State, effects: tuple[Effect, ...] = ()) -> Step:
         case _:
             resumed = (ResumeSpeech(voicing.turn),) if voicing.is_held else ()
             if found is Verdict.IGNORE:
-                if turn is not None and turn.number not in state.unspoken and _awaits_reply(turn):
+                if turn is not None and turn.number not in state.unspoken and awaits_reply(turn):
                     state = replace(state, unspoken=(*state.unspoken, turn.number))
                 voicing = replace(voicing, by=0)
             return _with_first(state, replace(voicing, is_held=False)), effects + resumed
@@ -188,10 +189,6 @@ def _cancel(state: State, number: int) -> Step:
 
 def _interrupted(voicing: Voicing, reason: InterruptionReason) -> Interrupted:
     return Interrupted(voicing.turn, voicing.heard_seconds, voicing.heard_text(), reason)
-
-
-def _awaits_reply(turn: Turn) -> bool:
-    return not turn.replied or any(isinstance(told, Reply) for told in turn.untold)
 
 
 def _with_first(state: State, voicing: Voicing) -> State:

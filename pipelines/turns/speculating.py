@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from pipelines.messages import Reply
 from pipelines.turns.effects import CountSpeculation, RunStage, SpeculationFate
 from pipelines.turns.turn import Speculation, Turn
 
@@ -28,7 +29,7 @@ def take_text(state: State, turn: Turn, text: str) -> Step:
     speculation = Speculation(number, text, sent_to=turn.sent_to, is_fragment=turn.asr_failed)
     effects: tuple[Effect, ...] = ()
     if not speculation.is_fragment and text and not turn.replied and state.settings.replies:
-        speculation, effects = start_stages(turn.number, replace(speculation, stages=state.settings.stages))
+        speculation, effects = start_stages(state, turn, replace(speculation, stages=state.settings.stages))
     elif not speculation.is_fragment:
         speculation = replace(speculation, **_of_no_text(state.settings.stages))
     turn = replace(turn, speculation=speculation)
@@ -42,14 +43,16 @@ def meant(state: State, turn: Turn) -> Speculation:
     return Speculation(0, turn.text, () if turn.asr_failed else state.settings.stages, is_fragment=turn.asr_failed)
 
 
-def start_stages(turn: int, speculation: Speculation) -> tuple[Speculation, tuple[Effect, ...]]:
-    """Starts the stages of a speculation that have all that they need."""
+def start_stages(state: State, turn: Turn, speculation: Speculation) -> tuple[Speculation, tuple[Effect, ...]]:
+    """Starts the stages of a speculation that have all that they need, and wait for no earlier turn."""
     ready = speculation.runnable
+    if any(stage.in_order for stage in ready) and _waits(state, turn):
+        ready = tuple(stage for stage in ready if not stage.in_order)
     if not ready:
         return speculation, ()
     effects = tuple(
         RunStage(
-            turn,
+            turn.number,
             speculation.number,
             stage.name,
             speculation.text,
@@ -58,6 +61,42 @@ def start_stages(turn: int, speculation: Speculation) -> tuple[Speculation, tupl
         for stage in ready
     )
     return replace(speculation, started=(*speculation.started, *(stage.name for stage in ready))), effects
+
+
+def start_waiting(state: State) -> Step:
+    """Starts the stages that have waited until earlier turns were replied to."""
+    effects: tuple[Effect, ...] = ()
+    for turn in state.turns:
+        if turn.speculation is None or turn.replied or not turn.speculation.runnable:
+            continue
+        speculation, more = start_stages(state, turn, turn.speculation)
+        if more:
+            state, effects = state.with_turn(replace(turn, speculation=speculation)), effects + more
+    return state, effects
+
+
+def dialog_changed(state: State) -> Step:
+    """Works everything out again that was worked out on the former state of a dialog."""
+    effects: tuple[Effect, ...] = ()
+    for turn in state.turns:
+        old = turn.speculation
+        if old is None or turn.replied or not any(it.in_order and it.name in old.started for it in old.stages):
+            continue
+        fresh = Speculation(state.next_speculation, old.text, old.stages, sent_to=old.sent_to)
+        state = replace(state, next_speculation=fresh.number + 1)
+        fresh, more = start_stages(state, turn, fresh)
+        state, effects = state.with_turn(replace(turn, speculation=fresh)), effects + more
+    return state, effects
+
+
+def awaits_reply(turn: Turn) -> bool:
+    """Whether the reply of a turn was not told yet."""
+    return not turn.replied or any(isinstance(told, Reply) for told in turn.untold)
+
+
+def _waits(state: State, turn: Turn) -> bool:
+    """Whether an earlier turn than this one is not replied to yet."""
+    return any(other.number < turn.number and awaits_reply(other) for other in state.ending)
 
 
 def _of_no_text(stages: tuple[PlannedStage, ...]) -> dict[str, Any]:

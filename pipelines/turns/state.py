@@ -57,6 +57,11 @@ class TurnSettings:
         return any(stage.name == SPEECH for stage in self.stages)
 
     @property
+    def is_dialog(self) -> bool:
+        """Whether turns depend on those before them."""
+        return any(stage.in_order for stage in self.stages)
+
+    @property
     def judges(self) -> bool:
         """Whether a model judges pauses; it needs the text that is recognized for speculations."""
         return self.speculates and self.endpointing.enabled and self.endpointing.mode is EndpointingMode.MODEL
@@ -91,6 +96,7 @@ class State(Struct, frozen=True):
         finished: whether the conversation is over.
         voicing: the reply that is spoken, until it was played, and those that wait behind it.
         unspoken: turns without a reply yet that are not to be answered aloud.
+        awaits_agent: whether an agent has work under way of whose end it will tell.
     """
 
     settings: TurnSettings
@@ -111,6 +117,7 @@ class State(Struct, frozen=True):
     finished: bool = False
     voicing: tuple[Voicing, ...] = ()
     unspoken: tuple[int, ...] = ()
+    awaits_agent: bool = False
 
     @classmethod
     def initial(cls, settings: TurnSettings) -> State:

@@ -11,6 +11,7 @@ from pipelines.session.conversation import Conversation
 from pipelines.stages.shipped import SHIPPED_STAGES
 from service.admission.admission import RecordingMemory
 from service.security.client_secrets import ClientSecrets
+from service.sessions.dialogs import Dialogs
 from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations
 
@@ -40,9 +41,11 @@ class SessionHost:
         memory: holds recordings.
         stages: what is made of a turn's text.
         engines: the engines that serve, of whose variants callers choose.
+        knowledge: names of the knowledge bases that callers may choose.
         speculates: whether replies are worked out during the trailing silence.
         typed_observer: hears of typed turns outside of conversations.
         client_secrets: short-lived secrets that callers have made.
+        dialogs: the agents, and the sessions of their dialogs.
     """
 
     models: Models
@@ -53,9 +56,11 @@ class SessionHost:
     memory: RecordingMemory = field(default_factory=RecordingMemory)
     stages: StageRegistry = SHIPPED_STAGES
     engines: EngineRegistry = SHIPPED
+    knowledge: tuple[str, ...] = ()
     speculates: bool = True
     typed_observer: TurnObserver | None = None
     client_secrets: ClientSecrets = field(default_factory=ClientSecrets)
+    dialogs: Dialogs = field(default_factory=Dialogs)
 
     @property
     def workload(self) -> Workload:

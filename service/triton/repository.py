@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines.models.contracts import engine_name
-from pipelines.models.shipped import SHIPPED
+from pipelines.models.shipped import ON_DEMAND, SHIPPED
 from pipelines.models.triton import BadConfigError, renamed, steps
 from service.triton.engine_code import ANY_CODE, CODE, COMPILED, CONFIG, VERSION, EngineCode, log_replaced
 
@@ -84,7 +84,9 @@ def overlaid(default: Path, engines: Sequence[Path], registry: EngineRegistry = 
         raise FileNotFoundError(
             f"there is no model repository at {default}: name the one of the checkout (`serve --model-repository`)"
         )
-    models = _models(default)
+    models = {
+        name: folder for name, folder in _models(default).items() if name in registry.names or name not in ON_DEMAND
+    }
     for engine in engines:
         models |= _models_of(engine)
     missing = [name for name in registry.required if not registry[name].variant and name not in models]

@@ -95,7 +95,9 @@ class ShoutStage:
 
     name: ClassVar[str] = "shouting"
     after: ClassVar[tuple[str, ...]] = (NLU,)
+    behind: ClassVar[tuple[str, ...]] = ()
     of_no_text: ClassVar[None] = None
+    in_order: ClassVar[bool] = False
     shouted: ClassVar[list[str]] = []
 
     def wanted(self, _: ConversationConfig) -> bool:

@@ -28,10 +28,12 @@ _OWN = {
     "wyoming": "vivavoce.cli.wyoming:wyoming",
 }
 _EXTRAS_OF_SERVER = {
+    "agent": "serve",
     "bench": "serve,bench",
     "eval": "serve,eval",
     "import": "train",
     "intents": "serve",
+    "knowledge": "serve",
     "optimize": "train",
     "serve": "serve",
     "token": "serve",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TextIO
 
-from vivavoce import Event, GoingAway, Interrupted, Notice, Reconnected, Reply, SpeechPaused, Transcript
+from vivavoce import Event, GoingAway, Interrupted, Notice, Reconnected, Reply, SpeechPaused, ToolCall, Transcript
 from vivavoce.cli._rows import interruption, printable, reconnection, reply_rows
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ class PlainView(AbstractContextManager["PlainView"]):
                 self._write(f"! The server ends the conversation in {event.grace_seconds:.0f} s.")
             case Interrupted():
                 self._write(f"! {interruption(event)}")
+            case ToolCall():
+                self._write(f"! The agent asks for the tool {printable(event.name)}, which this command does not have.")
             case Reconnected():
                 self._words = ""
                 self._write(f"! {reconnection(event)}")

@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vivavoce import Answer, Intent, Interrupted, Reconnected, Reply, ReplyStatus, Stage, StageLatency, UtteranceKind
+from vivavoce import (
+    Answer,
+    AnswerSource,
+    Intent,
+    Interrupted,
+    Reconnected,
+    Reply,
+    ReplyStatus,
+    Stage,
+    StageLatency,
+    UtteranceKind,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,8 +100,15 @@ def _kind(intent: Intent) -> str:
 
 
 def _answer(answer: Answer) -> str:
+    if answer.source is not None:
+        return f'"{printable(answer.text)}" ({answer.score:.0%}; {_place(answer.source)})'
     source = f"{printable(answer.document_id)}, " if answer.document_id else ""
     return f'"{printable(answer.text)}" ({answer.score:.0%}; {source}characters {answer.start} to {answer.end})'
+
+
+def _place(source: AnswerSource) -> str:
+    page = f", page {source.page}" if source.page is not None else ""
+    return printable(" > ".join((source.title, *source.headings)) + page)
 
 
 def _status(reply: Reply) -> str:

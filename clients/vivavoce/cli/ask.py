@@ -12,6 +12,7 @@ from vivavoce.cli.options import (
     budget_option,
     context_options,
     json_option,
+    knowledge_option,
     read_documents,
     seconds,
     understanding_options,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 @context_options
 @budget_option
 @variant_option
+@knowledge_option
 @understanding_options
 @json_option
 def ask(
@@ -40,6 +42,7 @@ def ask(
     context_files: Sequence[Path],
     budget_ms: int | None,
     variants: Mapping[str, str],
+    knowledge: Sequence[str],
     intents: int,
     time_zone: str,
     as_json: bool,
@@ -57,6 +60,7 @@ def ask(
                     max_intents=intents,
                     time_zone=time_zone,
                     variants=variants,
+                    knowledge=knowledge,
                 )
                 view.begin("" if as_json else text)
                 view.show(reply)

@@ -15,11 +15,13 @@ from vivavoce.cli.connection import Connection, server_option
 from vivavoce.cli.extras import extra
 from vivavoce.cli.options import (
     FileToWrite,
+    agent_options,
     budget_option,
     context_options,
     engine_hints_option,
     hint_options,
     json_option,
+    knowledge_option,
     read_documents,
     read_hints,
     seconds,
@@ -47,8 +49,10 @@ if TYPE_CHECKING:
 @budget_option
 @hint_options
 @variant_option
+@knowledge_option
 @engine_hints_option
 @understanding_options
+@agent_options
 @click.option(
     "--speech-out",
     metavar="FILE",
@@ -71,6 +75,7 @@ def converse(
     longest_silence_ms: int | None,
     budget_ms: int | None,
     variants: Mapping[str, str],
+    knowledge: Sequence[str],
     hints: Sequence[str],
     hint_files: Sequence[Path],
     boost: float | None,
@@ -78,6 +83,8 @@ def converse(
     no_engine_hints: bool,
     intents: int,
     time_zone: str,
+    agent: str,
+    session: str,
     speech_out: Path | None,
     voice: str,
     as_json: bool,
@@ -111,9 +118,12 @@ def converse(
                     reply_budget_seconds=seconds(budget_ms),
                     max_alternatives=alternatives,
                     variants=variants,
+                    knowledge=knowledge,
                     max_intents=intents,
                     time_zone=time_zone,
                     ignore_engine_hints=no_engine_hints,
+                    agent=agent,
+                    session=vivavoce.Session(session) if session else None,
                     reply_audio=None if sound is None else vivavoce.ReplyVoice(sound.format, voice),
                 )
                 await show_conversation(conversation, view, str(recording.path), sound.hear if sound else None)

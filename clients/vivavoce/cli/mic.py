@@ -17,11 +17,13 @@ from vivavoce.cli.connection import Connection, server_option
 from vivavoce.cli.converse import show_conversation
 from vivavoce.cli.extras import extra
 from vivavoce.cli.options import (
+    agent_options,
     budget_option,
     context_options,
     engine_hints_option,
     hint_options,
     json_option,
+    knowledge_option,
     read_documents,
     read_hints,
     seconds,
@@ -50,8 +52,10 @@ _REPORT_SECONDS = 0.2
 @budget_option
 @hint_options
 @variant_option
+@knowledge_option
 @engine_hints_option
 @understanding_options
+@agent_options
 @click.option(
     "--speak",
     is_flag=True,
@@ -72,6 +76,7 @@ def mic(
     longest_silence_ms: int | None,
     budget_ms: int | None,
     variants: Mapping[str, str],
+    knowledge: Sequence[str],
     hints: Sequence[str],
     hint_files: Sequence[Path],
     boost: float | None,
@@ -79,6 +84,8 @@ def mic(
     no_engine_hints: bool,
     intents: int,
     time_zone: str,
+    agent: str,
+    session: str,
     speak: bool,
     voice: str,
     as_json: bool,
@@ -109,9 +116,12 @@ def mic(
                     reply_budget_seconds=seconds(budget_ms),
                     max_alternatives=alternatives,
                     variants=variants,
+                    knowledge=knowledge,
                     max_intents=intents,
                     time_zone=time_zone,
                     ignore_engine_hints=no_engine_hints,
+                    agent=agent,
+                    session=vivavoce.Session(session) if session else None,
                     reconnect_seconds=_RECONNECT_SECONDS,
                     reply_audio=None if speaker is None else vivavoce.ReplyVoice(speaker.format, voice),
                 )

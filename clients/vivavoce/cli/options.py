@@ -107,6 +107,20 @@ def understanding_options(command: _C) -> _C:
     return intents(zone(command))
 
 
+def agent_options(command: _C) -> _C:
+    """Adds `--agent` and `--session`."""
+    agent = click.option(
+        "--agent", metavar="NAME", default="", help="Hold a dialog by this agent of the server.  [default: none]"
+    )
+    session = click.option(
+        "--session",
+        metavar="ID",
+        default="",
+        help="Go on with the dialog of this id, of your choice, or begin it.  [default: it ends with the conversation]",
+    )
+    return agent(session(command))
+
+
 def voice_option(command: _C) -> _C:
     """Adds `--voice`."""
     return click.option(
@@ -176,6 +190,16 @@ def variant_option(command: _C) -> _C:
         multiple=True,
         callback=_pairs,
         help="Be served by this engine of a role, such as intent_slot=bar. May be repeated.",
+    )(command)
+
+
+def knowledge_option(command: _C) -> _C:
+    """Adds `--knowledge`, which may be repeated."""
+    return click.option(
+        "--knowledge",
+        metavar="NAME",
+        multiple=True,
+        help="Look for answers in this knowledge base of the server, too. May be repeated.",
     )(command)
 
 

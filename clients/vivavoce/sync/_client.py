@@ -28,12 +28,14 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from vivavoce._client import Client as AsyncClient
+    from vivavoce._dialog import Session
     from vivavoce._events import Event
     from vivavoce._reply import Reply
     from vivavoce._requests import Utterable
     from vivavoce._security import Tls, Token
     from vivavoce._speech import SpeechChunk
     from vivavoce._spoken import Interruption, ReplyVoice
+    from vivavoce._tools import Tool
 
     _T = TypeVar("_T")
 
@@ -174,6 +176,10 @@ class Client:
         ignore_engine_hints: bool = False,
         reply_audio: ReplyVoice | None = None,
         interruption: Interruption | None = None,
+        agent: str = "",
+        session: Session | None = None,
+        knowledge: Sequence[str] = (),
+        tools: Mapping[str, Tool] | None = None,
     ) -> Conversation:
         """Begins a conversation: `for event in client.converse(...)`.
 
@@ -184,14 +190,13 @@ class Client:
             audio: Format of the audio; None when only typed turns are sent.
             interim_results, endpointing, documents, phrase_hints, reply_budget_seconds, max_alternatives,
                 reconnect_seconds, variants, max_intents, time_zone, current_time, ignore_engine_hints, reply_audio,
-                interruption: As `vivavoce.Client.converse` takes them.
+                interruption, agent, session, knowledge, tools: As `vivavoce.Client.converse` takes them.
 
         Returns:
             The conversation, which has begun.
 
         Raises:
-            InvalidRequest: A value cannot be sent. What the server refuses, and chunks that are no audio, are raised
-                in the iteration.
+            InvalidRequest: A value cannot be sent. What the server refuses is raised in the iteration.
             TypeError: An argument has another type.
         """
         if audio_chunks is not None:
@@ -216,6 +221,10 @@ class Client:
                 ignore_engine_hints=ignore_engine_hints,
                 reply_audio=reply_audio,
                 interruption=interruption,
+                agent=agent,
+                session=session,
+                knowledge=knowledge,
+                tools=tools,
             )
             exchange.begin(conversation)
             self._exchanges = {one for one in self._exchanges if not one.ended} | {exchange}
@@ -225,7 +234,7 @@ class Client:
             threading.Thread(target=exchange.feed, args=(audio_chunks,), name="vivavoce-audio", daemon=True).start()
         return Conversation(exchange)
 
-    def ask(
+    def ask(  # noqa: D417, PLR0913 - one keyword for each field of the request
         self,
         text: str,
         *,
@@ -235,6 +244,7 @@ class Client:
         max_intents: int = 0,
         time_zone: str = "",
         current_time: datetime | None = None,
+        knowledge: Sequence[str] = (),
     ) -> Reply:
         """Asks for the reply to one typed turn.
 
@@ -242,10 +252,7 @@ class Client:
             text: The question or command, at most 2,000 code points.
             documents: Texts that the answer is looked for in.
             reply_budget_seconds: Time within which the reply is sent, 0.02 to 60; None leaves it to the server (0.3).
-            variants: See `converse`.
-            max_intents: How many intents `Intent.candidates` tells, 0 to 10.
-            time_zone: See `converse`.
-            current_time: See `converse`.
+            variants, max_intents, time_zone, current_time, knowledge: See `converse`.
 
         Raises:
             VivavoceError: One of its kinds.
@@ -259,6 +266,7 @@ class Client:
                 time_zone=time_zone,
                 current_time=current_time,
                 variants=variants,
+                knowledge=knowledge,
             )
         )
 

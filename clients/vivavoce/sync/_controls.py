@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from vivavoce._dialog import keys_request
 from vivavoce._spoken_requests import cancel_request, playback_request
+from vivavoce._tools import ToolCall, ToolResult, tool_result_request
 
 if TYPE_CHECKING:
     from vivavoce.sync._exchange import Exchange
@@ -27,3 +29,12 @@ class Controls:
     def cancel_reply(self, turn: int = 0) -> None:
         """Stops a spoken reply; see `vivavoce.Conversation.cancel_reply`."""
         self._exchange.tell(cancel_request(turn))
+
+    def press_keys(self, keys: str) -> None:
+        """Tells an agent that the caller has pressed keys; see `vivavoce.Conversation.press_keys`."""
+        self._exchange.tell(keys_request(keys))
+
+    def send_tool_result(self, call: ToolCall | str, result: ToolResult | None = None) -> None:
+        """Sends what came of a tool; see `vivavoce.Conversation.send_tool_result`."""
+        call_id = call.id if isinstance(call, ToolCall) else call
+        self._exchange.tell(tool_result_request(call_id, ToolResult() if result is None else result))

@@ -9,6 +9,7 @@ from google.protobuf import any_pb2, duration_pb2
 from google.rpc import error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
+from vivavoce._dialog import dialog_message
 from vivavoce._errors import (
     AccessDenied,
     Incompatible,
@@ -25,6 +26,7 @@ from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._reply import Reply
 from vivavoce._spoken import Interrupted, ReplyAudio
 from vivavoce._status import ERROR_DOMAIN
+from vivavoce._tools import ToolCall
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
 
@@ -47,7 +49,7 @@ _CODES = {
 }
 
 
-def response_of(event: Event) -> pb.ConverseResponse:
+def response_of(event: Event) -> pb.ConverseResponse:  # noqa: PLR0912 - one an event
     """Writes an event as the server's message.
 
     Raises:
@@ -55,7 +57,8 @@ def response_of(event: Event) -> pb.ConverseResponse:
     """
     match event:
         case Started():
-            response = pb.ConverseResponse(started=pb.Started(conversation_id=event.conversation_id))
+            started = pb.Started(conversation_id=event.conversation_id, greeting=event.greeting)
+            response = pb.ConverseResponse(started=started)
         case SpeechBegan():
             began = pb.SpeechBegan(turn=event.turn, start=duration(event.start_seconds))
             response = pb.ConverseResponse(speech_began=began)
@@ -86,6 +89,11 @@ def response_of(event: Event) -> pb.ConverseResponse:
             heard, text = duration(event.heard_seconds), event.heard_text
             stopped = pb.Interrupted(turn=event.turn, heard=heard, heard_text=text, reason=reason)
             response = pb.ConverseResponse(interrupted=stopped)
+        case ToolCall():
+            call = pb.ToolCall(id=event.id, name=event.name, intent=event.intent, arguments=event.arguments)
+            call.parameters.update(event.parameters)
+            call.deadline.CopyFrom(duration(event.deadline_seconds))
+            response = pb.ConverseResponse(tool_call=call)
         case _:
             raise TypeError(f"A server does not tell {type(event).__name__}: the client makes it.")
     return response
@@ -104,6 +112,7 @@ def reply_of(reply: Reply) -> reply_pb2.Reply:
         model_versions=reply.model_versions,
         request_id=reply.request_id,
         speech_text=reply.speech_text,
+        dialog=dialog_message(reply.dialog) if reply.dialog else None,
     )
     for slot in reply.slots:
         message.slots.add(name=slot.name, value=slot.value, text=slot.text, start=slot.start, end=slot.end)
@@ -119,6 +128,16 @@ def reply_of(reply: Reply) -> reply_pb2.Reply:
                 document_id=answer.document_id,
             )
         )
+        if (source := answer.source) is not None:
+            message.answer.source.CopyFrom(
+                reply_pb2.AnswerSource(
+                    base=source.base,
+                    title=source.title,
+                    headings=source.headings,
+                    page=source.page or 0,
+                    passage=source.passage,
+                )
+            )
     return message
 
 

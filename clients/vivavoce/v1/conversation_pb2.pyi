@@ -50,6 +50,7 @@ class NoticeCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     NOTICE_CODE_NO_SPEECH: _ClassVar[NoticeCode]
     NOTICE_CODE_AUDIO_DAMAGED: _ClassVar[NoticeCode]
     NOTICE_CODE_MODEL_RECOVERED: _ClassVar[NoticeCode]
+    NOTICE_CODE_TOOL_RESULT_IGNORED: _ClassVar[NoticeCode]
 
 class GoingAwayReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -88,6 +89,7 @@ NOTICE_CODE_STAGE_FAILED: NoticeCode
 NOTICE_CODE_NO_SPEECH: NoticeCode
 NOTICE_CODE_AUDIO_DAMAGED: NoticeCode
 NOTICE_CODE_MODEL_RECOVERED: NoticeCode
+NOTICE_CODE_TOOL_RESULT_IGNORED: NoticeCode
 GOING_AWAY_REASON_UNSPECIFIED: GoingAwayReason
 GOING_AWAY_REASON_SHUTDOWN: GoingAwayReason
 GOING_AWAY_REASON_IDLE: GoingAwayReason
@@ -98,7 +100,7 @@ INTERRUPTION_REASON_TYPED: InterruptionReason
 INTERRUPTION_REASON_CANCELLED: InterruptionReason
 
 class ConverseRequest(_message.Message):
-    __slots__ = ("config", "audio", "text", "end_of_utterance", "update", "playback", "cancel_reply", "request_id")
+    __slots__ = ("config", "audio", "text", "end_of_utterance", "update", "playback", "cancel_reply", "dtmf", "tool_result", "request_id")
     CONFIG_FIELD_NUMBER: _ClassVar[int]
     AUDIO_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
@@ -106,6 +108,8 @@ class ConverseRequest(_message.Message):
     UPDATE_FIELD_NUMBER: _ClassVar[int]
     PLAYBACK_FIELD_NUMBER: _ClassVar[int]
     CANCEL_REPLY_FIELD_NUMBER: _ClassVar[int]
+    DTMF_FIELD_NUMBER: _ClassVar[int]
+    TOOL_RESULT_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     config: ConversationConfig
     audio: bytes
@@ -114,22 +118,45 @@ class ConverseRequest(_message.Message):
     update: ConversationUpdate
     playback: Playback
     cancel_reply: CancelReply
+    dtmf: Dtmf
+    tool_result: ToolResult
     request_id: str
-    def __init__(self, config: _Optional[_Union[ConversationConfig, _Mapping]] = ..., audio: _Optional[bytes] = ..., text: _Optional[str] = ..., end_of_utterance: _Optional[_Union[EndOfUtterance, _Mapping]] = ..., update: _Optional[_Union[ConversationUpdate, _Mapping]] = ..., playback: _Optional[_Union[Playback, _Mapping]] = ..., cancel_reply: _Optional[_Union[CancelReply, _Mapping]] = ..., request_id: _Optional[str] = ...) -> None: ...
+    def __init__(self, config: _Optional[_Union[ConversationConfig, _Mapping]] = ..., audio: _Optional[bytes] = ..., text: _Optional[str] = ..., end_of_utterance: _Optional[_Union[EndOfUtterance, _Mapping]] = ..., update: _Optional[_Union[ConversationUpdate, _Mapping]] = ..., playback: _Optional[_Union[Playback, _Mapping]] = ..., cancel_reply: _Optional[_Union[CancelReply, _Mapping]] = ..., dtmf: _Optional[_Union[Dtmf, _Mapping]] = ..., tool_result: _Optional[_Union[ToolResult, _Mapping]] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class EndOfUtterance(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
 class ConversationUpdate(_message.Message):
-    __slots__ = ("endpointing", "documents", "phrase_hints")
+    __slots__ = ("endpointing", "documents", "phrase_hints", "session")
     ENDPOINTING_FIELD_NUMBER: _ClassVar[int]
     DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
     PHRASE_HINTS_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
     endpointing: EndpointingConfig
     documents: DocumentList
     phrase_hints: PhraseHintsList
-    def __init__(self, endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Union[DocumentList, _Mapping]] = ..., phrase_hints: _Optional[_Union[PhraseHintsList, _Mapping]] = ...) -> None: ...
+    session: SessionParameters
+    def __init__(self, endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Union[DocumentList, _Mapping]] = ..., phrase_hints: _Optional[_Union[PhraseHintsList, _Mapping]] = ..., session: _Optional[_Union[SessionParameters, _Mapping]] = ...) -> None: ...
+
+class Dtmf(_message.Message):
+    __slots__ = ("keys",)
+    KEYS_FIELD_NUMBER: _ClassVar[int]
+    keys: str
+    def __init__(self, keys: _Optional[str] = ...) -> None: ...
+
+class SessionParameters(_message.Message):
+    __slots__ = ("parameters",)
+    class ParametersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    PARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    parameters: _containers.ScalarMap[str, str]
+    def __init__(self, parameters: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class DocumentList(_message.Message):
     __slots__ = ("documents",)
@@ -144,7 +171,7 @@ class PhraseHintsList(_message.Message):
     def __init__(self, groups: _Optional[_Iterable[_Union[PhraseHints, _Mapping]]] = ...) -> None: ...
 
 class ConversationConfig(_message.Message):
-    __slots__ = ("audio", "language_code", "interim_results", "endpointing", "documents", "phrase_hints", "reply_budget", "max_alternatives", "variants", "reply_audio", "interruption", "max_intents", "time_zone", "current_time", "ignore_engine_hints")
+    __slots__ = ("audio", "language_code", "interim_results", "endpointing", "documents", "phrase_hints", "reply_budget", "max_alternatives", "variants", "reply_audio", "interruption", "agent", "session", "max_intents", "time_zone", "current_time", "ignore_engine_hints", "knowledge")
     class VariantsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -163,10 +190,13 @@ class ConversationConfig(_message.Message):
     VARIANTS_FIELD_NUMBER: _ClassVar[int]
     REPLY_AUDIO_FIELD_NUMBER: _ClassVar[int]
     INTERRUPTION_FIELD_NUMBER: _ClassVar[int]
+    AGENT_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
     MAX_INTENTS_FIELD_NUMBER: _ClassVar[int]
     TIME_ZONE_FIELD_NUMBER: _ClassVar[int]
     CURRENT_TIME_FIELD_NUMBER: _ClassVar[int]
     IGNORE_ENGINE_HINTS_FIELD_NUMBER: _ClassVar[int]
+    KNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
     audio: AudioConfig
     language_code: str
     interim_results: bool
@@ -178,11 +208,29 @@ class ConversationConfig(_message.Message):
     variants: _containers.ScalarMap[str, str]
     reply_audio: ReplyAudioConfig
     interruption: InterruptionConfig
+    agent: str
+    session: SessionConfig
     max_intents: int
     time_zone: str
     current_time: _timestamp_pb2.Timestamp
     ignore_engine_hints: bool
-    def __init__(self, audio: _Optional[_Union[AudioConfig, _Mapping]] = ..., language_code: _Optional[str] = ..., interim_results: _Optional[bool] = ..., endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Iterable[_Union[_reply_pb2.Document, _Mapping]]] = ..., phrase_hints: _Optional[_Iterable[_Union[PhraseHints, _Mapping]]] = ..., reply_budget: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_alternatives: _Optional[int] = ..., variants: _Optional[_Mapping[str, str]] = ..., reply_audio: _Optional[_Union[ReplyAudioConfig, _Mapping]] = ..., interruption: _Optional[_Union[InterruptionConfig, _Mapping]] = ..., max_intents: _Optional[int] = ..., time_zone: _Optional[str] = ..., current_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ignore_engine_hints: _Optional[bool] = ...) -> None: ...
+    knowledge: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, audio: _Optional[_Union[AudioConfig, _Mapping]] = ..., language_code: _Optional[str] = ..., interim_results: _Optional[bool] = ..., endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Iterable[_Union[_reply_pb2.Document, _Mapping]]] = ..., phrase_hints: _Optional[_Iterable[_Union[PhraseHints, _Mapping]]] = ..., reply_budget: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_alternatives: _Optional[int] = ..., variants: _Optional[_Mapping[str, str]] = ..., reply_audio: _Optional[_Union[ReplyAudioConfig, _Mapping]] = ..., interruption: _Optional[_Union[InterruptionConfig, _Mapping]] = ..., agent: _Optional[str] = ..., session: _Optional[_Union[SessionConfig, _Mapping]] = ..., max_intents: _Optional[int] = ..., time_zone: _Optional[str] = ..., current_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ignore_engine_hints: _Optional[bool] = ..., knowledge: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class SessionConfig(_message.Message):
+    __slots__ = ("id", "parameters")
+    class ParametersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    ID_FIELD_NUMBER: _ClassVar[int]
+    PARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    parameters: _containers.ScalarMap[str, str]
+    def __init__(self, id: _Optional[str] = ..., parameters: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class AudioConfig(_message.Message):
     __slots__ = ("encoding", "sample_rate_hz", "channel_count")
@@ -225,7 +273,7 @@ class PhraseHints(_message.Message):
     def __init__(self, phrases: _Optional[_Iterable[str]] = ..., boost: _Optional[float] = ...) -> None: ...
 
 class ConverseResponse(_message.Message):
-    __slots__ = ("started", "speech_began", "transcript", "speech_ended", "reply", "notice", "going_away", "speech_paused", "speech_resumed", "reply_audio", "interrupted")
+    __slots__ = ("started", "speech_began", "transcript", "speech_ended", "reply", "notice", "going_away", "speech_paused", "speech_resumed", "reply_audio", "interrupted", "tool_call")
     STARTED_FIELD_NUMBER: _ClassVar[int]
     SPEECH_BEGAN_FIELD_NUMBER: _ClassVar[int]
     TRANSCRIPT_FIELD_NUMBER: _ClassVar[int]
@@ -237,6 +285,7 @@ class ConverseResponse(_message.Message):
     SPEECH_RESUMED_FIELD_NUMBER: _ClassVar[int]
     REPLY_AUDIO_FIELD_NUMBER: _ClassVar[int]
     INTERRUPTED_FIELD_NUMBER: _ClassVar[int]
+    TOOL_CALL_FIELD_NUMBER: _ClassVar[int]
     started: Started
     speech_began: SpeechBegan
     transcript: Transcript
@@ -248,13 +297,16 @@ class ConverseResponse(_message.Message):
     speech_resumed: SpeechResumed
     reply_audio: ReplyAudio
     interrupted: Interrupted
-    def __init__(self, started: _Optional[_Union[Started, _Mapping]] = ..., speech_began: _Optional[_Union[SpeechBegan, _Mapping]] = ..., transcript: _Optional[_Union[Transcript, _Mapping]] = ..., speech_ended: _Optional[_Union[SpeechEnded, _Mapping]] = ..., reply: _Optional[_Union[_reply_pb2.Reply, _Mapping]] = ..., notice: _Optional[_Union[Notice, _Mapping]] = ..., going_away: _Optional[_Union[GoingAway, _Mapping]] = ..., speech_paused: _Optional[_Union[SpeechPaused, _Mapping]] = ..., speech_resumed: _Optional[_Union[SpeechResumed, _Mapping]] = ..., reply_audio: _Optional[_Union[ReplyAudio, _Mapping]] = ..., interrupted: _Optional[_Union[Interrupted, _Mapping]] = ...) -> None: ...
+    tool_call: ToolCall
+    def __init__(self, started: _Optional[_Union[Started, _Mapping]] = ..., speech_began: _Optional[_Union[SpeechBegan, _Mapping]] = ..., transcript: _Optional[_Union[Transcript, _Mapping]] = ..., speech_ended: _Optional[_Union[SpeechEnded, _Mapping]] = ..., reply: _Optional[_Union[_reply_pb2.Reply, _Mapping]] = ..., notice: _Optional[_Union[Notice, _Mapping]] = ..., going_away: _Optional[_Union[GoingAway, _Mapping]] = ..., speech_paused: _Optional[_Union[SpeechPaused, _Mapping]] = ..., speech_resumed: _Optional[_Union[SpeechResumed, _Mapping]] = ..., reply_audio: _Optional[_Union[ReplyAudio, _Mapping]] = ..., interrupted: _Optional[_Union[Interrupted, _Mapping]] = ..., tool_call: _Optional[_Union[ToolCall, _Mapping]] = ...) -> None: ...
 
 class Started(_message.Message):
-    __slots__ = ("conversation_id",)
+    __slots__ = ("conversation_id", "greeting")
     CONVERSATION_ID_FIELD_NUMBER: _ClassVar[int]
+    GREETING_FIELD_NUMBER: _ClassVar[int]
     conversation_id: str
-    def __init__(self, conversation_id: _Optional[str] = ...) -> None: ...
+    greeting: str
+    def __init__(self, conversation_id: _Optional[str] = ..., greeting: _Optional[str] = ...) -> None: ...
 
 class SpeechBegan(_message.Message):
     __slots__ = ("turn", "start")
@@ -351,7 +403,7 @@ class GoingAway(_message.Message):
     def __init__(self, reason: _Optional[_Union[GoingAwayReason, str]] = ..., grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class AskRequest(_message.Message):
-    __slots__ = ("text", "language_code", "documents", "reply_budget", "variants", "max_intents", "time_zone", "current_time")
+    __slots__ = ("text", "language_code", "documents", "reply_budget", "variants", "max_intents", "time_zone", "current_time", "knowledge")
     class VariantsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -367,6 +419,7 @@ class AskRequest(_message.Message):
     MAX_INTENTS_FIELD_NUMBER: _ClassVar[int]
     TIME_ZONE_FIELD_NUMBER: _ClassVar[int]
     CURRENT_TIME_FIELD_NUMBER: _ClassVar[int]
+    KNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
     text: str
     language_code: str
     documents: _containers.RepeatedCompositeFieldContainer[_reply_pb2.Document]
@@ -375,7 +428,8 @@ class AskRequest(_message.Message):
     max_intents: int
     time_zone: str
     current_time: _timestamp_pb2.Timestamp
-    def __init__(self, text: _Optional[str] = ..., language_code: _Optional[str] = ..., documents: _Optional[_Iterable[_Union[_reply_pb2.Document, _Mapping]]] = ..., reply_budget: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., variants: _Optional[_Mapping[str, str]] = ..., max_intents: _Optional[int] = ..., time_zone: _Optional[str] = ..., current_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    knowledge: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, text: _Optional[str] = ..., language_code: _Optional[str] = ..., documents: _Optional[_Iterable[_Union[_reply_pb2.Document, _Mapping]]] = ..., reply_budget: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., variants: _Optional[_Mapping[str, str]] = ..., max_intents: _Optional[int] = ..., time_zone: _Optional[str] = ..., current_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., knowledge: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class AskResponse(_message.Message):
     __slots__ = ("reply",)
@@ -486,6 +540,64 @@ class ReplyAudio(_message.Message):
     start: _duration_pb2.Duration
     last: bool
     def __init__(self, turn: _Optional[int] = ..., audio: _Optional[bytes] = ..., start: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., last: _Optional[bool] = ...) -> None: ...
+
+class ToolCall(_message.Message):
+    __slots__ = ("id", "name", "intent", "arguments", "deadline", "parameters")
+    class ArgumentsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    class ParametersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    INTENT_FIELD_NUMBER: _ClassVar[int]
+    ARGUMENTS_FIELD_NUMBER: _ClassVar[int]
+    DEADLINE_FIELD_NUMBER: _ClassVar[int]
+    PARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    name: str
+    intent: str
+    arguments: _containers.ScalarMap[str, str]
+    deadline: _duration_pb2.Duration
+    parameters: _containers.ScalarMap[str, str]
+    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., intent: _Optional[str] = ..., arguments: _Optional[_Mapping[str, str]] = ..., deadline: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., parameters: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
+class ToolResult(_message.Message):
+    __slots__ = ("id", "slots", "say", "failed", "parameters")
+    class SlotsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    class ParametersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    ID_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    SAY_FIELD_NUMBER: _ClassVar[int]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
+    PARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    slots: _containers.ScalarMap[str, str]
+    say: str
+    failed: bool
+    parameters: _containers.ScalarMap[str, str]
+    def __init__(self, id: _Optional[str] = ..., slots: _Optional[_Mapping[str, str]] = ..., say: _Optional[str] = ..., failed: _Optional[bool] = ..., parameters: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class Interrupted(_message.Message):
     __slots__ = ("turn", "heard", "heard_text", "reason")

@@ -10,6 +10,21 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class DialogCause(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    DIALOG_CAUSE_UNSPECIFIED: _ClassVar[DialogCause]
+    DIALOG_CAUSE_TURN: _ClassVar[DialogCause]
+    DIALOG_CAUSE_BEGIN: _ClassVar[DialogCause]
+    DIALOG_CAUSE_NO_INPUT: _ClassVar[DialogCause]
+    DIALOG_CAUSE_KEYS: _ClassVar[DialogCause]
+    DIALOG_CAUSE_FULFILMENT: _ClassVar[DialogCause]
+
+class DialogEnd(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    DIALOG_END_UNSPECIFIED: _ClassVar[DialogEnd]
+    DIALOG_END_DONE: _ClassVar[DialogEnd]
+    DIALOG_END_HAND_OVER: _ClassVar[DialogEnd]
+
 class ReplyStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     REPLY_STATUS_UNSPECIFIED: _ClassVar[ReplyStatus]
@@ -45,6 +60,15 @@ class Stage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     STAGE_ASR: _ClassVar[Stage]
     STAGE_NLU: _ClassVar[Stage]
     STAGE_QA: _ClassVar[Stage]
+DIALOG_CAUSE_UNSPECIFIED: DialogCause
+DIALOG_CAUSE_TURN: DialogCause
+DIALOG_CAUSE_BEGIN: DialogCause
+DIALOG_CAUSE_NO_INPUT: DialogCause
+DIALOG_CAUSE_KEYS: DialogCause
+DIALOG_CAUSE_FULFILMENT: DialogCause
+DIALOG_END_UNSPECIFIED: DialogEnd
+DIALOG_END_DONE: DialogEnd
+DIALOG_END_HAND_OVER: DialogEnd
 REPLY_STATUS_UNSPECIFIED: ReplyStatus
 REPLY_STATUS_COMPLETE: ReplyStatus
 REPLY_STATUS_PARTIAL: ReplyStatus
@@ -71,7 +95,7 @@ STAGE_NLU: Stage
 STAGE_QA: Stage
 
 class Reply(_message.Message):
-    __slots__ = ("turn", "transcript", "intent", "slots", "answer", "status", "overran", "latency", "speculated", "model_versions", "request_id", "overran_stages", "speech_text", "readings", "values")
+    __slots__ = ("turn", "transcript", "intent", "slots", "answer", "status", "overran", "latency", "speculated", "model_versions", "request_id", "overran_stages", "speech_text", "readings", "values", "dialog")
     class ModelVersionsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -94,6 +118,7 @@ class Reply(_message.Message):
     SPEECH_TEXT_FIELD_NUMBER: _ClassVar[int]
     READINGS_FIELD_NUMBER: _ClassVar[int]
     VALUES_FIELD_NUMBER: _ClassVar[int]
+    DIALOG_FIELD_NUMBER: _ClassVar[int]
     turn: int
     transcript: str
     intent: Intent
@@ -109,7 +134,61 @@ class Reply(_message.Message):
     speech_text: str
     readings: _containers.RepeatedCompositeFieldContainer[Reading]
     values: _containers.RepeatedCompositeFieldContainer[Value]
-    def __init__(self, turn: _Optional[int] = ..., transcript: _Optional[str] = ..., intent: _Optional[_Union[Intent, _Mapping]] = ..., slots: _Optional[_Iterable[_Union[Slot, _Mapping]]] = ..., answer: _Optional[_Union[Answer, _Mapping]] = ..., status: _Optional[_Union[ReplyStatus, str]] = ..., overran: _Optional[_Iterable[_Union[Stage, str]]] = ..., latency: _Optional[_Union[Latency, _Mapping]] = ..., speculated: _Optional[bool] = ..., model_versions: _Optional[_Mapping[str, int]] = ..., request_id: _Optional[str] = ..., overran_stages: _Optional[_Iterable[str]] = ..., speech_text: _Optional[str] = ..., readings: _Optional[_Iterable[_Union[Reading, _Mapping]]] = ..., values: _Optional[_Iterable[_Union[Value, _Mapping]]] = ...) -> None: ...
+    dialog: Dialog
+    def __init__(self, turn: _Optional[int] = ..., transcript: _Optional[str] = ..., intent: _Optional[_Union[Intent, _Mapping]] = ..., slots: _Optional[_Iterable[_Union[Slot, _Mapping]]] = ..., answer: _Optional[_Union[Answer, _Mapping]] = ..., status: _Optional[_Union[ReplyStatus, str]] = ..., overran: _Optional[_Iterable[_Union[Stage, str]]] = ..., latency: _Optional[_Union[Latency, _Mapping]] = ..., speculated: _Optional[bool] = ..., model_versions: _Optional[_Mapping[str, int]] = ..., request_id: _Optional[str] = ..., overran_stages: _Optional[_Iterable[str]] = ..., speech_text: _Optional[str] = ..., readings: _Optional[_Iterable[_Union[Reading, _Mapping]]] = ..., values: _Optional[_Iterable[_Union[Value, _Mapping]]] = ..., dialog: _Optional[_Union[Dialog, _Mapping]] = ...) -> None: ...
+
+class Dialog(_message.Message):
+    __slots__ = ("intent", "slots", "asked", "confirming", "fulfilments", "end", "parameters", "cause")
+    class SlotsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    class ParametersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    INTENT_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    ASKED_FIELD_NUMBER: _ClassVar[int]
+    CONFIRMING_FIELD_NUMBER: _ClassVar[int]
+    FULFILMENTS_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    PARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    CAUSE_FIELD_NUMBER: _ClassVar[int]
+    intent: str
+    slots: _containers.ScalarMap[str, str]
+    asked: str
+    confirming: bool
+    fulfilments: _containers.RepeatedCompositeFieldContainer[Fulfilment]
+    end: DialogEnd
+    parameters: _containers.ScalarMap[str, str]
+    cause: DialogCause
+    def __init__(self, intent: _Optional[str] = ..., slots: _Optional[_Mapping[str, str]] = ..., asked: _Optional[str] = ..., confirming: _Optional[bool] = ..., fulfilments: _Optional[_Iterable[_Union[Fulfilment, _Mapping]]] = ..., end: _Optional[_Union[DialogEnd, str]] = ..., parameters: _Optional[_Mapping[str, str]] = ..., cause: _Optional[_Union[DialogCause, str]] = ...) -> None: ...
+
+class Fulfilment(_message.Message):
+    __slots__ = ("number", "name", "intent", "slots")
+    class SlotsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    INTENT_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    name: str
+    intent: str
+    slots: _containers.ScalarMap[str, str]
+    def __init__(self, number: _Optional[int] = ..., name: _Optional[str] = ..., intent: _Optional[str] = ..., slots: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class Reading(_message.Message):
     __slots__ = ("intent", "slots", "start", "end")
@@ -180,18 +259,34 @@ class Value(_message.Message):
     def __init__(self, kind: _Optional[_Union[ValueKind, str]] = ..., value: _Optional[str] = ..., unit: _Optional[str] = ..., alternative: _Optional[str] = ..., text: _Optional[str] = ..., start: _Optional[int] = ..., end: _Optional[int] = ...) -> None: ...
 
 class Answer(_message.Message):
-    __slots__ = ("text", "score", "start", "end", "document_id")
+    __slots__ = ("text", "score", "start", "end", "document_id", "source")
     TEXT_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     START_FIELD_NUMBER: _ClassVar[int]
     END_FIELD_NUMBER: _ClassVar[int]
     DOCUMENT_ID_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
     text: str
     score: float
     start: int
     end: int
     document_id: str
-    def __init__(self, text: _Optional[str] = ..., score: _Optional[float] = ..., start: _Optional[int] = ..., end: _Optional[int] = ..., document_id: _Optional[str] = ...) -> None: ...
+    source: AnswerSource
+    def __init__(self, text: _Optional[str] = ..., score: _Optional[float] = ..., start: _Optional[int] = ..., end: _Optional[int] = ..., document_id: _Optional[str] = ..., source: _Optional[_Union[AnswerSource, _Mapping]] = ...) -> None: ...
+
+class AnswerSource(_message.Message):
+    __slots__ = ("base", "title", "headings", "page", "passage")
+    BASE_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    HEADINGS_FIELD_NUMBER: _ClassVar[int]
+    PAGE_FIELD_NUMBER: _ClassVar[int]
+    PASSAGE_FIELD_NUMBER: _ClassVar[int]
+    base: str
+    title: str
+    headings: _containers.RepeatedScalarFieldContainer[str]
+    page: int
+    passage: str
+    def __init__(self, base: _Optional[str] = ..., title: _Optional[str] = ..., headings: _Optional[_Iterable[str]] = ..., page: _Optional[int] = ..., passage: _Optional[str] = ...) -> None: ...
 
 class Document(_message.Message):
     __slots__ = ("id", "text")

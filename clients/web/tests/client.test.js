@@ -159,6 +159,41 @@ test("controls of turns of an earlier connection are not sent", async () => {
   conversation.close();
 });
 
+test("keys and session parameters are sent, and what an agent chose is left as it is", async () => {
+  const { conversation, events, socket } = begin({ agent: "bar", session: { id: "a", parameters: { mode: "5" } } });
+  socket.start();
+  assert.deepEqual(socket.sent[0].config.session, { id: "a", parameters: { mode: "5" } });
+  conversation.pressKeys("12#");
+  conversation.update({ session: { parameters: { patience: "eager" } } });
+  assert.deepEqual(socket.requests, [
+    { dtmf: { keys: "12#" } },
+    { update: { session: { parameters: { patience: "eager" } } } },
+  ]);
+  const dialog = { slots: { start: "7s", kind: "KIND_A" }, end: "DIALOG_END_HAND_OVER", cause: "DIALOG_CAUSE_KEYS" };
+  socket.say({ reply: { turn: 1, status: "REPLY_STATUS_COMPLETE", dialog } });
+  await until(() => events.some((event) => event.type === "reply"));
+  const told = events.find((event) => event.type === "reply");
+  assert.deepEqual(told.dialog, { slots: { start: "7s", kind: "KIND_A" }, end: "HAND_OVER", cause: "KEYS" });
+  conversation.close();
+});
+
+test("a tool is asked for, and its result is sent", async () => {
+  const { conversation, events, socket } = begin({ agent: "bar" });
+  socket.start();
+  const call = { id: "a-1", name: "order", intent: "order", arguments: { start: "7s" }, deadline: "30s" };
+  socket.say({ toolCall: call });
+  await until(() => events.some((event) => event.type === "toolCall"));
+  const told = events.find((event) => event.type === "toolCall");
+  assert.deepEqual(told, { ...call, type: "toolCall", deadline: 30, parameters: {} });
+  conversation.sendToolResult(told.id, { slots: { mode: "5" }, say: "Done." });
+  conversation.sendToolResult(told.id);
+  assert.deepEqual(socket.requests, [
+    { toolResult: { id: "a-1", slots: { mode: "5" }, say: "Done.", failed: false, parameters: {} } },
+    { toolResult: { id: "a-1", slots: {}, say: "", failed: false, parameters: {} } },
+  ]);
+  conversation.close();
+});
+
 test("a server that never comes back is given up", async () => {
   const { socket, done } = begin({}, { reconnectSeconds: 0.5 });
   socket.start();

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from pipelines.models.embedding_port import EmbeddingModel, Embeddings
     from pipelines.models.ports import (
         AnswerModel,
         AnswerSpan,
@@ -149,6 +150,18 @@ class HeldPunctuation:
         """Writes texts; see ``pipelines.models.ports.PunctuationModel``."""
         with self._version.held() as model:
             return await model.punctuate(texts)
+
+
+class HeldEmbeddings:
+    """Sentence embeddings whose version is held by every request."""
+
+    def __init__(self, version: ServedVersion[EmbeddingModel]) -> None:
+        self._version = version
+
+    async def embed(self, texts: Sequence[str], due: float | None = None) -> Embeddings:
+        """Embeds texts; see ``pipelines.models.embedding_port.EmbeddingModel``."""
+        with self._version.held() as model:
+            return await model.embed(texts, due)
 
 
 class HeldSynthesizer:

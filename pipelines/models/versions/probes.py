@@ -18,6 +18,7 @@ from pipelines.models.synthesis_port import DEFAULT_VOICE, SPEECH_RATE_HZ, Speec
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from pipelines.models.embedding_port import EmbeddingModel
     from pipelines.models.ports import (
         AnswerModel,
         IntentModel,
@@ -35,6 +36,7 @@ _SAME_SECONDS = 0.25
 _CHUNK_SAMPLES = round(0.4 * MODEL_RATE_HZ)
 _END_SECONDS = 5.0
 _EVEN = 0.5
+_LENGTH_TOLERANCE = 1e-3
 
 
 class MalformedAnswerError(ValueError):
@@ -159,6 +161,21 @@ class PunctuationProbe:
         if len(written) != 1 or _words(written[0]) != _words(self.text):
             raise MalformedAnswerError("a punctuated text has other words than the text")
         return self.punctuated in {None, written[0]}
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingProbe:
+    """A text to embed."""
+
+    text: str
+
+    async def ask(self, model: EmbeddingModel) -> bool:
+        """See :class:`Probe`."""
+        found = await model.embed([self.text])
+        lengths = np.linalg.norm(found.vectors, axis=-1)
+        if lengths.shape != (1,) or not abs(lengths[0] - 1) < _LENGTH_TOLERANCE:
+            raise MalformedAnswerError("an embedding is not one vector of length 1")
+        return True
 
 
 @dataclass(frozen=True, slots=True)

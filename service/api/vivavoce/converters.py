@@ -18,6 +18,7 @@ from service.api.vivavoce.encodings import to_encoding
 from service.api.vivavoce.endpointing import seconds, to_endpointing
 from service.api.vivavoce.replies import to_duration, to_reply
 from service.api.vivavoce.spoken_replies import to_interrupted, to_interruption, to_reply_audio, to_reply_voice
+from service.api.vivavoce.tools import to_tool_call
 from service.api.vivavoce.understood import to_understanding_options
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
@@ -45,6 +46,7 @@ _NOTICES = {
     messages.NoticeCode.NO_SPEECH: pb.NOTICE_CODE_NO_SPEECH,
     messages.NoticeCode.AUDIO_DAMAGED: pb.NOTICE_CODE_AUDIO_DAMAGED,
     messages.NoticeCode.MODEL_RECOVERED: pb.NOTICE_CODE_MODEL_RECOVERED,
+    messages.NoticeCode.TOOL_RESULT_IGNORED: pb.NOTICE_CODE_TOOL_RESULT_IGNORED,
 }
 _AWAY = {
     messages.AwayReason.SHUTDOWN: pb.GOING_AWAY_REASON_SHUTDOWN,
@@ -186,6 +188,8 @@ def to_response(message: messages.Message, now_seconds: float) -> pb.ConverseRes
             return to_reply_audio(message)
         case messages.Interrupted():
             return to_interrupted(message)
+        case messages.ToolCall():
+            return to_tool_call(message)
 
 
 def _to_audio_format(audio: pb.AudioConfig) -> AudioFormat:

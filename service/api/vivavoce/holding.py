@@ -12,10 +12,13 @@ from pipelines.errors import InvalidInputError
 from pipelines.messages import AwayReason
 from pipelines.session.typed_turn import answer_typed
 from service.api.vivavoce import converters
+from service.api.vivavoce.dialogs import to_keys
 from service.api.vivavoce.replies import to_reply
 from service.api.vivavoce.spoken_replies import report_playback
+from service.api.vivavoce.tools import to_tool_result
 from service.api.vivavoce.updates import apply_update
 from service.grpc_server.deserializers import refuse_malformed
+from service.knowledge import check_bases
 from service.sessions.stream_session import StreamSession
 from vivavoce.v1 import conversation_pb2 as pb
 
@@ -54,12 +57,16 @@ async def hold_conversation(host: SessionHost, requests: AsyncIterator[pb.Conver
         config,
         turns=dataclasses.replace(config.turns, speculates=host.speculates),
         variants=host.check_variants(first.variants, "config.variants"),
+        knowledge=check_bases(first.knowledge, host.knowledge, "config.knowledge"),
     )
-    with host.admission.conversation():
+    opened = host.dialogs.open(first.agent, first.session.id, first.session.parameters)
+    with host.admission.conversation(), opened as dialog:
         name = secrets.token_hex(6)
-        conversation = host.conversation(config, name=name)
+        conversation = host.conversation(dataclasses.replace(config, dialog=dialog), name=name)
         async with host.open_conversations.holding(conversation):
-            await write(pb.ConverseResponse(started=pb.Started(conversation_id=name)))
+            greeting = dialog.greeting if dialog else ""
+            await write(pb.ConverseResponse(started=pb.Started(conversation_id=name, greeting=greeting)))
+            conversation.dialog.begin()
             await _hold(conversation, host, requests, write)
 
 
@@ -109,6 +116,10 @@ async def _hand_on(conversation: Conversation, quotas: Quotas, request: pb.Conve
             report_playback(conversation, request.playback)
         case "cancel_reply":
             conversation.speech.cancel(request.cancel_reply.turn)
+        case "dtmf":
+            conversation.dialog.press(to_keys(request.dtmf))
+        case "tool_result":
+            conversation.dialog.take(to_tool_result(request.tool_result))
         case "config":
             message = "a config came a second time: send an update, or open another stream"
             raise InvalidInputError("config", "SECOND_CONFIG", message)
@@ -136,7 +147,8 @@ async def answer(host: SessionHost, request: pb.AskRequest) -> pb.AskResponse:
     """
     host.admission.check()
     variants = host.check_variants(request.variants, "variants")
-    config = dataclasses.replace(converters.to_ask_config(request), variants=variants)
+    bases = check_bases(request.knowledge, host.knowledge, "knowledge")
+    config = dataclasses.replace(converters.to_ask_config(request), variants=variants, knowledge=bases)
     async with host.admission.typed_turn():
         bulk, observer = host.workload.bulk, host.typed_observer
         reply = await answer_typed(config, request.text, host.models, bulk, host.stages, observer)

@@ -8,6 +8,7 @@ from google.protobuf import duration_pb2
 
 from pipelines import messages
 from pipelines.stages.registry import ASR, NLU, QA
+from service.api.vivavoce.dialogs import to_dialog
 from service.api.vivavoce.understood import to_intent, to_reading, to_slot, to_value
 from vivavoce.v1 import reply_pb2
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pipelines.models.ports import Timing
-    from pipelines.stages.answering import Answer
+    from pipelines.stages.answering import Answer, AnswerSource
 
 _STAGES = {
     ASR: reply_pb2.STAGE_ASR,
@@ -48,6 +49,7 @@ def to_reply(reply: messages.Reply, now_seconds: float) -> reply_pb2.Reply:
         request_id=reply.request_id,
         readings=[to_reading(part, reply.transcript) for part in understanding.readings] if understanding else [],
         values=[to_value(value, reply.transcript) for value in understanding.values] if understanding else [],
+        dialog=to_dialog(reply.dialog),
     )
 
 
@@ -62,7 +64,24 @@ def _answer(answer: Answer | None) -> reply_pb2.Answer | None:
     if answer is None:
         return None
     return reply_pb2.Answer(
-        text=answer.text, score=answer.score, start=answer.start, end=answer.end, document_id=answer.document_id
+        text=answer.text,
+        score=answer.score,
+        start=answer.start,
+        end=answer.end,
+        document_id=answer.document_id,
+        source=_source(answer.source),
+    )
+
+
+def _source(source: AnswerSource | None) -> reply_pb2.AnswerSource | None:
+    if source is None:
+        return None
+    return reply_pb2.AnswerSource(
+        base=source.base,
+        title=source.title,
+        headings=source.headings,
+        page=source.page or 0,
+        passage=source.passage,
     )
 
 

@@ -10,6 +10,7 @@ from pipelines.session.config import ConversationUpdate
 from pipelines.stages.answering import check_documents
 from service.api.vivavoce.converters import to_documents, to_hints
 from service.api.vivavoce.endpointing import read_changes, refuse_fixed
+from service.sessions.dialogs import check_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +43,9 @@ def apply_update(conversation: Conversation, update: pb.ConversationUpdate) -> N
     """
     with _named_as_in_updates():
         conversation.update(to_update(update))
+        if update.HasField("session"):
+            check_parameters(update.session.parameters, "config.session.parameters")
+            conversation.dialog.change(update.session.parameters)
 
 
 @contextlib.contextmanager

@@ -93,6 +93,18 @@ DICTS = [
         vivavoce.GoingAway(vivavoce.GoingAwayReason.IDLE, 5.0),
         {"event": "going_away", "reason": "IDLE", "grace_s": 5.0},
     ),
+    (
+        vivavoce.ToolCall("a-1", "order", "order", {"size": "large"}, 29.98765, {"house": "the bar"}),
+        {
+            "event": "tool_call",
+            "id": "a-1",
+            "name": "order",
+            "intent": "order",
+            "arguments": {"size": "large"},
+            "deadline_s": 29.988,
+            "parameters": {"house": "the bar"},
+        },
+    ),
     (vivavoce.Reconnected(1.25, 30.0), {"event": "reconnected", "lost_s": 1.25, "replayed_s": 30.0}),
     (
         WHOLE,

@@ -10,7 +10,7 @@ from vivavoce import _errors, _events
 from vivavoce.v1 import conversation_pb2 as pb
 
 EXPORTS = {
-    "AccessDenied", "Alternative", "Answer", "AudioChunk", "AudioFormat", "Client", "Conversation",
+    "AccessDenied", "Alternative", "Answer", "AnswerSource", "AudioChunk", "AudioFormat", "Client", "Conversation",
     "ConversationUpdate", "EndpointingMode", "Patience", "SpeechPaused", "SpeechResumed",
     "DEFAULT_STOP_WINDOW_SECONDS",
     "DEFAULT_TARGET", "Document", "Encoding", "EndOfUtterance", "EndReason", "Endpointing", "Event", "GoingAway",
@@ -30,6 +30,8 @@ EXPORTS = {
     "Transcript", "TypedTurn", "Utterable", "UtteranceKind", "Value", "ValueKind",
     "VivavoceError", "__version__", "connect", "pace", "read_audio",
     "Pronunciation", "SPEECH_AUDIO", "SpeechChunk", "SpokenSentence", "sync",
+    "Dialog", "DialogCause", "DialogEnd", "Fulfilment", "Session",
+    "Tool", "ToolCall", "ToolResult",
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from modelkit import smart_turn
+from modelkit.wheels import WheelError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,7 +110,7 @@ def test_what_is_no_wheel_is_refused(tmp_path: Path, content: bytes):
 def test_a_wheel_that_cannot_be_downloaded_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(smart_turn, "PACKAGE", "pipecat-ai==1.14.0")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    with pytest.raises(smart_turn.SmartTurnError, match="check the network and pip's package index"):
+    with pytest.raises(WheelError, match="check the network and pip's package index"):
         smart_turn.build(tmp_path / "model")
 
 

@@ -35,7 +35,9 @@ class NamedStage:
     name: str
     after: tuple[str, ...] = ()
     is_wanted: bool = True
+    behind: tuple[str, ...] = ()
     of_no_text: Output | None = None
+    in_order: bool = False
 
     def wanted(self, _: ConversationConfig) -> bool:
         return self.is_wanted

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pipelines.models.ports import IntentPrediction, PhraseHint, RecognitionOptions, SlotSpan, Timing
-from pipelines.recognition.phrase_hints import MAX_PHRASES, with_engine_hints
+from pipelines.recognition.phrase_hints import MAX_PHRASES, with_hints
 from pipelines.stages.understanding import UnderstandingOptions, understand
 from pipelines.text.clauses import MAX_CLAUSES, split_clauses
 from pipelines.text.values import CallerClock, ValueKind, read_clock
@@ -132,15 +132,16 @@ async def test_candidates_are_told_on_request():
     assert (await understand(Intents(), "don't turn on the lights", None, options)).candidates == (("light", 0.9),)
 
 
-def test_hints_of_the_engine_stand_behind_those_of_the_caller():
+def test_hints_of_agents_and_engines_stand_behind_those_of_the_caller():
     options = RecognitionOptions(hints=(PhraseHint("latte", 20), PhraseHint("mocha")))
-    merged = with_engine_hints(options, (PhraseHint("latte", 5), PhraseHint("flat white")))
-    assert merged.hints == (PhraseHint("latte", 20), PhraseHint("mocha"), PhraseHint("flat white"))
-    assert with_engine_hints(options, ()) is options
+    merged = with_hints(options, ("oat milk", "mocha"), (PhraseHint("latte", 5), PhraseHint("flat white")))
+    assert [hint.phrase for hint in merged.hints] == ["latte", "mocha", "oat milk", "flat white"]
+    assert merged.hints[0].boost == 20
+    assert with_hints(options, (), ()) is options
 
 
 def test_hints_of_the_engine_fill_what_room_is_left():
     many = tuple(PhraseHint(f"phrase {n}") for n in range(2 * MAX_PHRASES))
-    assert len(with_engine_hints(RecognitionOptions(hints=many[:10]), many).hints) == MAX_PHRASES
+    assert len(with_hints(RecognitionOptions(hints=many[:10]), (), many).hints) == MAX_PHRASES
     long = (PhraseHint("x" * 59_990), PhraseHint("y" * 20))
-    assert with_engine_hints(RecognitionOptions(), long).hints == long[:1]
+    assert with_hints(RecognitionOptions(), (), long).hints == long[:1]

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 import grpc
 import numpy as np
 
+from pipelines.knowledge.bases import NO_BASES
 from pipelines.load.workload import Workload
+from pipelines.stages.answering_stage import Answering
+from pipelines.stages.shipped import SHIPPED_STAGES
 from service.admission.admission import Admission, RecordingMemory
 from service.api.registry import SHIPPED_APIS
 from service.api.riva.handlers import MAX_RECORDING_BYTES
@@ -21,6 +24,7 @@ from service.grpc_server.first_messages import FirstMessages
 from service.grpc_server.listening import listen, server_options
 from service.grpc_server.message_gate import MessageGate
 from service.security.authentication import Authenticator
+from service.sessions.dialogs import Dialogs
 from service.sessions.host import SessionHost
 from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
     from typing import Self
 
+    from pipelines.knowledge.bases import KnowledgeBases
     from pipelines.session.observer import TurnObserver
     from service.telemetry.call_observer import CallObserver
 
@@ -109,6 +114,8 @@ class Harness:
         turn_observer: TurnObserver | None = None,
         typed_observer: TurnObserver | None = None,
         utilization: Callable[[], float] | None = None,
+        dialogs: Dialogs | None = None,
+        bases: KnowledgeBases = NO_BASES,
     ) -> AsyncIterator[Self]:
         admission = Admission(max_conversations)
         if ready:
@@ -132,8 +139,11 @@ class Harness:
                 limits,
                 harness.open_conversations,
                 harness.memory,
+                stages=SHIPPED_STAGES.replacing(Answering(bases)),
+                knowledge=bases.names,
                 speculates=speculates,
                 typed_observer=typed_observer,
+                dialogs=dialogs or Dialogs(),
             )
             for api in (make_api(host) for make_api in SHIPPED_APIS):
                 server.add_generic_rpc_handlers(tuple(api.handlers.values()))

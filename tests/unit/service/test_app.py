@@ -48,3 +48,12 @@ def test_real_time_priority_that_is_not_to_be_had_ends_the_start_with_one_senten
         "vivavoce serve: the system gives no real-time priority: grant CAP_SYS_NICE or `ulimit -r 1`, "
         "or leave out --real-time\n"
     )
+
+
+def test_a_knowledge_base_that_is_not_there_ends_the_start_with_one_sentence(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+):
+    assert run(ServiceConfig(knowledge={"museum": tmp_path / "museum.db"})) == 1
+    assert capfd.readouterr().err == (
+        f"vivavoce serve: there is no {tmp_path}/museum.db: build it with `vivavoce knowledge build`\n"
+    )

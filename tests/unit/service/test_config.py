@@ -50,7 +50,9 @@ def test_every_key_can_be_set_in_the_environment():
         "confine": "true",
         "model_memory_mib": "2048",
         "engines": "",
+        "agents": f"/bar{os.pathsep}/museum",
         "variants": f"bar=/a{os.pathsep}museum=/b",
+        "knowledge": "museum=/museum.db",
         "speculation": "false",
         "admin": "true",
         "admin_socket": "/run/admin.sock",
@@ -82,6 +84,8 @@ def test_every_key_can_be_set_in_the_environment():
         http_origins=("https://kiosk.example.org", "http://localhost:3000"),
         recordings_port=1,
         variants={"bar": Path("/a"), "museum": Path("/b")},
+        agents=(Path("/bar"), Path("/museum")),
+        knowledge={"museum": Path("/museum.db")},
         model_repository=Path("/models"),
         model_memory_mib=2048,
         speculation=False,
@@ -154,6 +158,7 @@ def test_what_is_wrong_with_the_environment_is_told_with_the_variable(environmen
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
+        ({"knowledge": {"The museum": "x"}}, "'The museum' is no name of a knowledge base: use a to z"),
         ({"triton": "localhost:1", "variants": {"bar": "x"}}, "variants belong to the Triton that loads them"),
         ({"triton": "localhost:1", "engines": ("bar",)}, "engines belong to the Triton that loads them"),
         ({"triton": "localhost:1", "settings": "x"}, "settings belong to the Triton that has the models"),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pipelines.errors import InvalidInputError, RolloutRefusedError
+from pipelines.models import shipped
 from pipelines.models.triton import steps
 from service.triton.engine_store import EngineStore, check_engine
 from service.triton.fixed_store import FixedStore
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 SHIPPED = Path(__file__).parents[3] / "model_repository"
 TENSORS = {"intent_slot": frozenset({"TEXT", "INTENT"}), "qa": frozenset()}
+WITH_EMBEDDING = shipped.SHIPPED.including(shipped.EMBEDDING)
 NLU = ("intent_slot_tokenize", "intent_slot_bert", "intent_slot_decode", "intent_slot")
 
 
@@ -165,6 +167,12 @@ def test_models_of_no_engine_are_told_apart(tmp_path: Path, repository: Path):
     (tmp_path / "greeting" / "config.pbtxt").write_text('name: "greeting"')
     (repository / "greeting").symlink_to(tmp_path / "greeting")
     assert EngineStore(repository).others() == ["greeting"]
+
+
+def test_models_on_demand_are_there_where_their_engine_is_registered(repository: Path):
+    assert not (repository / "embed").exists()
+    with composed(SHIPPED, (), registry=WITH_EMBEDDING) as folder:
+        assert EngineStore(folder, registry=WITH_EMBEDDING).others() == ["embed"]
 
 
 async def test_an_optional_engine_is_held_where_the_service_begins_with_one(tmp_path: Path, repository: Path):

@@ -16,6 +16,7 @@ from service.api.http.openai.routes import OpenAiApi
 from service.api.http.origins import OriginPolicy
 from service.api.http.server import HttpServer
 from service.security.authentication import Authenticator
+from service.sessions.dialogs import Dialogs
 from service.sessions.host import SessionHost
 from service.sessions.lifetime import Limits
 from tests.unit.pipelines.fakes import FakeModels
@@ -81,12 +82,22 @@ class Openai:
         authenticator: Authenticator | None = None,
         limits: Limits | None = None,
         engines: EngineRegistry = SHIPPED,
+        models: FakeModels | None = None,
+        dialogs: Dialogs | None = None,
     ) -> AsyncIterator[Self]:
         admission = Admission(max_conversations)
         admission.open()
-        models, voice = FakeModels(0.001, 0.001, 0.001), FakeVoice()
+        models, voice = models or FakeModels(0.001, 0.001, 0.001), FakeVoice()
         memory = RecordingMemory(quotas=admission.quotas)
-        host = SessionHost(models, voice, admission, limits or Limits(), memory=memory, engines=engines)
+        host = SessionHost(
+            models,
+            voice,
+            admission,
+            limits or Limits(),
+            memory=memory,
+            engines=engines,
+            dialogs=dialogs or Dialogs(),
+        )
         routes = OpenAiApi(host).routes
         async with running(routes, authenticator) as server, client(server) as session:
             yield cls(server, session, models, voice, host, routes)

@@ -109,6 +109,12 @@ class Items:
         last = next((item for item in reversed(self._items) if item.role == "user" and item.raw is None), None)
         return None if last is None or last.is_answered else last
 
+    @property
+    def ends_with_result(self) -> bool:
+        """Whether the last item is the result of a tool."""
+        raw = self._items[-1].raw if self._items else None
+        return raw is not None and raw.get("type") == "function_call_output"
+
     def add(self, item: Item, previous_id: str | None = None) -> str | None:
         """Adds an item behind another one, or at the end; returns the id of the one before it.
 

@@ -14,12 +14,13 @@ from pipelines.speech.wording import answer_in_words
 from pipelines.stages.registry import StageRequest
 from service.api.http.openai.realtime.items import Item
 from service.api.http.openai.realtime.sending import new_id
+from service.api.http.openai.realtime.tools import call_item
 from service.api.vivavoce.replies import to_reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pipelines.messages import Interrupted, Reply, ReplyAudio
+    from pipelines.messages import Interrupted, Reply, ReplyAudio, ToolCall
     from pipelines.session.config import ConversationConfig
     from service.api.http.openai.realtime.items import Items
     from service.api.http.openai.realtime.sending import EventSender
@@ -53,6 +54,7 @@ class Response:
         modality: ``audio`` or ``text``.
         reply: what it tells; None while it is waited for.
         item: the item that it adds; None before.
+        is_call: whether it asks for a tool, and has no reply.
     """
 
     id: str = field(default_factory=lambda: new_id("resp"))
@@ -60,6 +62,7 @@ class Response:
     modality: str = "audio"
     reply: Reply | None = None
     item: Item | None = None
+    is_call: bool = False
 
 
 class Responder:
@@ -103,6 +106,14 @@ class Responder:
         kind = "output_audio" if is_spoken else "output_text"
         extension = MessageToDict(to_reply(reply, self._now()), preserving_proto_field_name=True)
         response.item = Item(new_id("item"), "assistant", kind, text, "in_progress", extension)
+        if self.active is not None:
+            self._waiting.append(response)
+            return
+        await self._open(response)
+
+    async def begin_call(self, call: ToolCall) -> None:
+        """Asks for a tool as a response with a function call, after the response that is told."""
+        response = Response(modality="text", item=call_item(call), is_call=True)
         if self.active is not None:
             self._waiting.append(response)
             return
@@ -152,23 +163,33 @@ class Responder:
 
     async def _open(self, response: Response) -> None:
         assert response.item is not None
-        assert response.reply is not None
         self.active, item = response, response.item
-        self._by_turn[response.reply.turn] = item
-        self._by_turn.pop(response.reply.turn - _MAX_KNOWN_TURNS, None)
+        if response.reply is not None:
+            self._by_turn[response.reply.turn] = item
+            self._by_turn.pop(response.reply.turn - _MAX_KNOWN_TURNS, None)
         send = self._sender.send
         await send("response.created", response=self._as_json(response, "in_progress"))
         await send("rate_limits.updated", rate_limits=self._rate_limits())
-        opened = {**item.as_json(), "content": []}
+        empty: dict[str, Any] = {"arguments": ""} if response.is_call else {"content": []}
+        opened = {**item.as_json(), **empty}
         await send("response.output_item.added", response_id=response.id, output_index=0, item=opened)
         before = self._items.add(item)
         await send("conversation.item.added", previous_item_id=before, item=opened)
-        if item.text:
+        if response.is_call:
+            await self._tell_call(response, item)
+        elif item.text:
             await self._tell_part("response.content_part.added", part=self._part(""))
             name = "response.output_audio_transcript" if self._is_spoken else "response.output_text"
             await self._tell_part(f"{name}.delta", delta=item.text)
         if not self._is_spoken:
             await self._close("completed")
+
+    async def _tell_call(self, response: Response, item: Item) -> None:
+        called = item.raw or {}
+        place = {"response_id": response.id, "item_id": item.id, "output_index": 0, "call_id": called["call_id"]}
+        name = "response.function_call_arguments"
+        await self._sender.send(f"{name}.delta", **place, delta=called["arguments"])
+        await self._sender.send(f"{name}.done", **place, name=called["name"], arguments=called["arguments"])
 
     async def _close(self, status: str, reason: str | None = None, error: dict[str, Any] | None = None) -> None:
         response = self.active
@@ -176,7 +197,7 @@ class Responder:
         item = response.item
         assert item is not None
         item.status = "completed" if status == "completed" else "incomplete"
-        if item.text or self._is_spoken:
+        if not response.is_call and (item.text or self._is_spoken):
             if self._is_spoken:
                 await self._tell_part("response.output_audio.done")
                 await self._tell_part("response.output_audio_transcript.done", transcript=item.text)

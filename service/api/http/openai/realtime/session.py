@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import secrets
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,14 @@ from service.api.http.openai.realtime.items import to_item
 from service.api.http.openai.realtime.session_form import is_nvidias, merged, to_beta
 from service.api.http.openai.realtime.settings import to_settings
 from service.api.http.openai.realtime.telling import COMMITTED, Teller
+from service.api.http.openai.realtime.tools import tool_result_of
 from service.refusals import IdleStreamError
 from service.sessions.stream_session import StreamSession
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
+    from pipelines.session.conversation import Conversation
     from service.api.http.openai.realtime.sending import EventSender
     from service.api.http.openai.realtime.session_form import Session
     from service.sessions.host import SessionHost
@@ -84,6 +87,9 @@ class RealtimeSession:
                     await self._converse(event)
                 else:
                     await self._hand_on(event)
+                    if self._settings.agent and isinstance(event, events.UpdateSession):
+                        # The agent has the first word.
+                        await self._converse(None)
         finally:
             self._teller.close()
 
@@ -107,27 +113,38 @@ class RealtimeSession:
             except events.BadEventError as error:
                 await self._sender.error(error, error.event_id)
 
-    async def _converse(self, first: events.ClientEvent) -> None:
+    async def _converse(self, first: events.ClientEvent | None) -> None:
         """Holds one conversation, until the client is gone or wants another kind of it."""
         host, settings, teller = self._host, self._settings, self._teller
         self._reopens = False
         teller.change(settings)
-        conversation = host.conversation(settings.config, name=secrets.token_hex(6))
-        async with host.open_conversations.holding(conversation):
-            teller.conversation = conversation
-            quotas = host.admission.quotas
-            stream = StreamSession(
-                conversation, (conversation,), host.limits, self._hand_on, teller.tell, quotas, _REFUSED
-            )
-            await stream.run(self._requests(first))
+        chosen = settings.dialog
+        with host.dialogs.open(settings.agent, chosen.id, chosen.parameters) as dialog:
+            config = dataclasses.replace(settings.config, dialog=dialog)
+            conversation = host.conversation(config, name=secrets.token_hex(6))
+            await self._hold(conversation, first, greeting=dialog.greeting if dialog else "")
         await teller.end_conversation(conversation.audio_seconds)
         if self._is_nvidias and self._is_over:
             await teller.tell_last()
         self._is_over = not self._reopens
 
-    async def _requests(self, first: events.ClientEvent) -> AsyncIterator[events.ClientEvent]:
+    async def _hold(self, conversation: Conversation, first: events.ClientEvent | None, greeting: str) -> None:
+        host, teller = self._host, self._teller
+        async with host.open_conversations.holding(conversation):
+            teller.conversation = conversation
+            if greeting and not self._settings.speaks:
+                await teller.greet(greeting)
+            conversation.dialog.begin()
+            quotas = host.admission.quotas
+            stream = StreamSession(
+                conversation, (conversation,), host.limits, self._hand_on, teller.tell, quotas, _REFUSED
+            )
+            await stream.run(self._requests(first))
+
+    async def _requests(self, first: events.ClientEvent | None) -> AsyncIterator[events.ClientEvent]:
         """Yields events for the present conversation."""
-        yield first
+        if first is not None:
+            yield first
         while not self._reopens and not self._is_over:
             event = await self._readable()
             if event is None:
@@ -160,6 +177,8 @@ class RealtimeSession:
                 before = self._teller.items.add(item, event.previous_item_id)
                 await self._sender.send("conversation.item.added", previous_item_id=before, item=item.as_json())
                 await self._sender.send("conversation.item.done", previous_item_id=before, item=item.as_json())
+                if (result := tool_result_of(item)) is not None and self._teller.conversation is not None:
+                    self._teller.conversation.dialog.take(result)
             case events.RetrieveItem():
                 item = self._teller.items.get(event.item_id)
                 await self._sender.send("conversation.item.retrieved", item=item.as_json())

@@ -76,6 +76,13 @@ class Detection(Struct, frozen=True):
     idle_timeout_ms: Annotated[int, Meta(ge=MIN_IDLE_MS, le=MAX_IDLE_MS)] | None = None
 
 
+class AgentSession(Struct, frozen=True):
+    """Which dialog of an agent goes on, and its session parameters; see ``vivavoce.v1``."""
+
+    id: str = ""
+    parameters: dict[str, str] = {}
+
+
 class _Document(Struct, frozen=True):
     text: str
     id: str = ""
@@ -84,6 +91,8 @@ class _Document(Struct, frozen=True):
 class _Extension(Struct, frozen=True, forbid_unknown_fields=True):
     documents: list[_Document] = []
     keywords: list[str] = []
+    agent: str = ""
+    session: AgentSession = AgentSession()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +106,8 @@ class Settings:
         detection: how the end of a turn is detected; None: the caller tells it.
         transcribes: whether transcripts are told.
         config: how the conversation is held.
+        agent: name of the agent that holds the dialog; "": every turn stands alone.
+        dialog: which of its dialogs goes on.
     """
 
     replies: bool
@@ -105,6 +116,8 @@ class Settings:
     detection: Detection | None
     transcribes: bool
     config: ConversationConfig = field(repr=False)
+    agent: str = ""
+    dialog: AgentSession = field(default_factory=AgentSession)
 
     @property
     def responds(self) -> bool:
@@ -124,6 +137,8 @@ class Settings:
             recognition=dataclasses.replace(theirs.recognition, hints=mine.recognition.hints),
         )
         old, new = theirs.turns.endpointing, mine.turns.endpointing
+        if (self.agent, self.dialog) != (before.agent, before.dialog):
+            return None
         if changed != mine or old.enabled != new.enabled or self.replies != before.replies:
             return None
         names = [one.name for one in dataclasses.fields(new) if getattr(old, one.name) != getattr(new, one.name)]
@@ -169,8 +184,22 @@ def to_settings(session: Session, host: SessionHost) -> Settings:
         reply_voice=voice,
         variants=recognizer_of(asked.model or "", host.engines, f"{field_name}.model"),
     )
-    audio_format = _audio_format(sound.get("format"))
-    return Settings(not is_transcription, voice is not None, audio_format, detection, transcription is not None, config)
+    if extension.agent and (is_transcription or extension.agent not in host.dialogs.agents):
+        there = ", ".join(sorted(host.dialogs.agents))
+        message = f"no agent {extension.agent[:64]!r} can hold this session: " + (
+            f"choose {there}" if there else "leave it out"
+        )
+        raise InvalidInputError("session.vivavoce.agent", "UNKNOWN_AGENT", message)
+    return Settings(
+        not is_transcription,
+        voice is not None,
+        _audio_format(sound.get("format")),
+        detection,
+        transcription is not None,
+        config,
+        extension.agent,
+        extension.session,
+    )
 
 
 def _voice(session: Mapping[str, Any]) -> ReplyVoice | None:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines import messages
 from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.dialog.session import Cause
 from pipelines.errors import InvalidInputError, ModelError
 from service.api.http.openai.realtime import client_events as events
 from service.api.http.openai.realtime.client_requests import ResponseRequest, to_response_request
 from service.api.http.openai.realtime.hearing import CLEARED, Listener
-from service.api.http.openai.realtime.items import Items
+from service.api.http.openai.realtime.items import Item, Items
 from service.api.http.openai.realtime.responding import Responder, Response
 from service.api.http.openai.realtime.sending import new_id
 from service.api.http.problems import problem_of
@@ -110,11 +111,21 @@ class Teller:
             self._asked = None if self.settings.responds else request
             return
         item = self.items.unanswered
+        if item is None and self.settings.agent and self.items.ends_with_result:
+            # Other services answer the result of a tool when they are asked to; an agent does it by itself.
+            return
         if item is None or not item.text:
             message = "nothing that the user said waits for a response: create an item, or commit audio, before"
             raise InvalidInputError("response", "NOTHING_TO_ANSWER", message)
         item.is_answered = True
         await self._ask(request, item.text)
+
+    async def greet(self, text: str) -> None:
+        """Tells the first words of an agent, where they are not spoken."""
+        item = Item(new_id("item"), "assistant", "output_text", text)
+        before = self.items.add(item)
+        await self._sender.send("conversation.item.added", previous_item_id=before, item=item.as_json())
+        await self._sender.send("conversation.item.done", previous_item_id=before, item=item.as_json())
 
     async def _ask(self, request: ResponseRequest, text: str) -> None:
         response = Response(metadata=request.metadata, modality=request.modality)
@@ -137,7 +148,7 @@ class Teller:
             raise InvalidInputError("response_id", "RESPONSE_CANCEL_NOT_ACTIVE", message)
         self.held().speech.cancel(active.reply.turn)
 
-    async def tell(self, _: int, message: messages.Message) -> None:
+    async def tell(self, _: int, message: messages.Message) -> None:  # noqa: PLR0912 - one a message
         """Tells what the conversation says."""
         listener, conversation = self.listener, self.held()
         match message:
@@ -169,6 +180,8 @@ class Teller:
                 await self.responder.interrupt(message)
             case messages.Notice():
                 await self._noticed(message)
+            case messages.ToolCall():
+                await self.responder.begin_call(message)
 
     async def _transcribed(self, transcript: messages.Transcript) -> None:
         item = await self.listener.final(transcript)
@@ -189,13 +202,14 @@ class Teller:
         await self._sender.error(InvalidInputError("response", "NOTHING_TO_ANSWER", message), request.event_id)
 
     async def _replied(self, reply: messages.Reply) -> None:
-        if not reply.transcript or reply.request_id == CLEARED:
+        by_itself = reply.dialog is not None and reply.dialog.cause is not Cause.TURN
+        if not (reply.speech_text if by_itself else reply.transcript) or reply.request_id == CLEARED:
             return
         response = self._requested.pop(reply.request_id, None)
         if response is None:
-            if not self.settings.responds:
+            if not self.settings.responds and not by_itself:
                 return
-            item = self.items.unanswered
+            item = None if by_itself else self.items.unanswered
             if item is not None:
                 item.is_answered = True
             response = Response(modality="audio" if self.settings.speaks else "text")
@@ -212,6 +226,8 @@ class Teller:
                 seconds, self.uncommitted = self.uncommitted / MODEL_RATE_HZ, 0
                 await self.listener.silence(seconds)
                 await self._answer_if_asked()
+        elif notice.code is messages.NoticeCode.TOOL_RESULT_IGNORED:
+            await self._sender.error(InvalidInputError("item.call_id", notice.code.value, notice.message))
         elif notice.code is messages.NoticeCode.STAGE_FAILED:
             error = self.held().last_failure or ModelError(notice.message)
             told = problem_of(error).openai_error()

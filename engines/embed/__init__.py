@@ -1,0 +1,1 @@
+"""Sentence embeddings: vectors whose cosine tells how alike two texts are in meaning."""

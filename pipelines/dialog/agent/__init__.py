@@ -1,0 +1,1 @@
+"""An agent as a folder of plain files: ``agent.yaml``, ``values/``, ``sentences/`` and ``tests/``."""

@@ -1,0 +1,73 @@
+"""An agent: its form, value lists and sentences, as read from its folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pipelines.dialog.agent.form import CLOSED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pipelines.dialog.agent.form import AgentForm, Intent, Slot
+    from pipelines.dialog.agent.value_list import ValueList
+
+AGENT_FILE = "agent.yaml"
+VALUES = "values"
+SENTENCES = "sentences"
+TESTS = "tests"
+
+
+@dataclass(frozen=True)
+class Agent:
+    """What a dialog is held by.
+
+    Attributes:
+        form: the content of ``agent.yaml``.
+        values: value lists by name.
+        sentences: of every intent that has some, as people say them.
+    """
+
+    form: AgentForm
+    values: Mapping[str, ValueList] = field(default_factory=dict)
+    sentences: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def intents(self) -> Mapping[str, Intent]:
+        """The intents by name."""
+        return self.form.intents
+
+    @cached_property
+    def _intent_names(self) -> dict[str, str]:
+        heard = {other: name for name, intent in self.intents.items() for other in intent.heard_as}
+        return heard | {name: name for name in self.intents}
+
+    @cached_property
+    def shown_turns(self) -> int:
+        """Turns of the dialog that its language models are shown at most; 0: it has none."""
+        models = (form.language_model for form in self.form.fulfilments.values())
+        return max((max(1, model.turns) for model in models if model is not None), default=0)
+
+    @cached_property
+    def safe_fulfilments(self) -> frozenset[str]:
+        """Fulfilments that change nothing: webhooks that say so, and states of Home Assistant."""
+        return frozenset(
+            name
+            for name, form in self.form.fulfilments.items()
+            if (form.webhook is not None and form.webhook.safe)
+            or (form.home_assistant is not None and form.home_assistant.service is None)
+        )
+
+    def intent_named(self, engine_intent: str) -> str | None:
+        """Returns the intent that an engine's intent means; None: the agent has none."""
+        return self._intent_names.get(engine_intent)
+
+    def slots_of(self, intent: str) -> Mapping[str, Slot]:
+        """Returns the slots of an intent by name."""
+        return self.intents[intent].slots
+
+    def values_of(self, name: str, slot: Slot) -> ValueList | None:
+        """Returns the value list of a slot; None where it has none."""
+        return self.values[slot.values or name] if slot.type == CLOSED else None

@@ -1,0 +1,115 @@
+"""Reading an agent's folder, with all problems of all of its files at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from pipelines.dialog.agent.agent import AGENT_FILE, SENTENCES, TESTS, VALUES, Agent
+from pipelines.dialog.agent.checks import check_whole
+from pipelines.dialog.agent.form import AgentForm
+from pipelines.dialog.agent.form_problems import validated
+from pipelines.dialog.agent.problems import AgentError, Problem
+from pipelines.dialog.agent.scripts import Script, read_scripts
+from pipelines.dialog.agent.value_list import read_values
+from pipelines.dialog.agent.yaml_file import read_text, read_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+MAX_SENTENCES = 20_000
+"""Of one intent."""
+
+ReadT = TypeVar("ReadT")
+
+
+@dataclass(slots=True)
+class _Reading:
+    problems: list[Problem] = field(default_factory=list)
+
+    def attempt(self, read: Callable[[], ReadT]) -> ReadT | None:
+        try:
+            return read()
+        except AgentError as error:
+            self.problems += error.problems
+            return None
+
+
+def read_agent(folder: Path) -> Agent:
+    """Reads the agent in a folder.
+
+    Raises:
+        AgentError: something is wrong with it; all problems are told.
+    """
+    agent, problems = _read(folder)
+    if agent is None or problems:
+        raise AgentError(problems)
+    return agent
+
+
+def check(folder: Path) -> tuple[Problem, ...]:
+    """Returns all problems of an agent's folder, those of its tests too."""
+    _, problems = _read(folder)
+    try:
+        read_agent_scripts(folder)
+    except AgentError as error:
+        problems += error.problems
+    return tuple(sorted(problems))
+
+
+def read_agent_scripts(folder: Path) -> tuple[Script, ...]:
+    """Reads the scripts in the ``tests/`` of an agent.
+
+    Raises:
+        AgentError: a file of them cannot be used.
+    """
+    reading = _Reading()
+    scripts: list[Script] = []
+    for path in sorted((folder / TESTS).glob("*.yaml")):
+        scripts += reading.attempt(partial(read_scripts, path)) or ()
+    if reading.problems:
+        raise AgentError(reading.problems)
+    return tuple(scripts)
+
+
+def _read(folder: Path) -> tuple[Agent | None, list[Problem]]:
+    if not (folder / AGENT_FILE).is_file():
+        cure = f"make an agent with `vivavoce agent new {folder}`, or name another folder"
+        return None, [Problem(folder, 0, f"no agent: it holds no {AGENT_FILE}; {cure}")]
+    reading = _Reading()
+    values = {path.stem: reading.attempt(partial(read_values, path)) for path in _texts_in(folder / VALUES)}
+    sentences = {path.stem: reading.attempt(partial(_read_sentences, path)) for path in _texts_in(folder / SENTENCES)}
+    file = reading.attempt(lambda: read_yaml(folder / AGENT_FILE))
+    form = reading.attempt(lambda: validated(AgentForm, file, file.content)) if file is not None else None
+    if file is None or form is None:
+        return None, reading.problems
+    agent = Agent(
+        form,
+        {name: found for name, found in values.items() if found is not None},
+        {name: found for name, found in sentences.items() if found is not None},
+    )
+    reading.problems += check_whole(agent, file)
+    for name in sorted(sentences.keys() - form.intents.keys()):
+        message = f"there is no intent {name!r} in {AGENT_FILE}: name the file after an intent, or add one"
+        reading.problems.append(Problem(folder / SENTENCES / f"{name}.txt", 0, message))
+    used = {slot.values or name for intent in form.intents.values() for name, slot in intent.slots.items()}
+    for name in sorted(values.keys() - used):
+        message = f"no slot takes the values of {name!r}: name the file after a closed slot, or remove it"
+        reading.problems.append(Problem(folder / VALUES / f"{name}.txt", 0, message))
+    return agent, reading.problems
+
+
+def _texts_in(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.txt"))
+
+
+def _read_sentences(path: Path) -> tuple[str, ...]:
+    lines = read_text(path, 4 * 1024 * 1024).split("\n")
+    sentences = tuple(" ".join(line.split()) for line in lines if line.strip() and not line.lstrip().startswith("#"))
+    if not sentences:
+        raise AgentError([Problem(path, 0, "holds no sentences: write one a line")])
+    if len(sentences) > MAX_SENTENCES:
+        raise AgentError([Problem(path, 0, f"{len(sentences)} sentences: {MAX_SENTENCES} are the most, remove some")])
+    return sentences

@@ -1,0 +1,206 @@
+"""Form of ``agent.yaml``: what every key is, with its range and default."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from pipelines.dialog.agent.fulfilments import Fulfilment
+from pipelines.text.values import ValueKind
+
+MAX_TEXT_CHARACTERS = 1_000
+MAX_PROMPTS = 10
+MAX_RETRIES = 10
+MAX_INTENTS = 200
+MAX_SLOTS = 50
+
+CLOSED = "closed"
+"""Type of a slot with a value list."""
+TEXT = "text"
+"""Type of a slot that takes any words."""
+
+SlotType = Literal[
+    "closed",
+    "text",
+    "date",
+    "time",
+    "date_time",
+    "interval",
+    "duration",
+    "recurrence",
+    "number",
+    "ordinal",
+    "money",
+    "percentage",
+    "temperature",
+]
+assert set(get_args(SlotType)) == {CLOSED, TEXT, *(kind.value for kind in ValueKind)}
+
+Then = Literal["continue", "end", "hand_over"]
+
+
+def _listed(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+def _answers(value: object) -> object:
+    return ({"say": value},) if isinstance(value, str) else value
+
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=64)]
+Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT_CHARACTERS)]
+Texts = Annotated[tuple[Text, ...], BeforeValidator(_listed), Field(max_length=MAX_PROMPTS)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(max_length=MAX_INTENTS)]
+
+
+class _Form(BaseModel):
+    """Refuses unknown keys; never changes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Slot(_Form):
+    """A detail of an intent.
+
+    Attributes:
+        type: ``closed`` (a value list), ``text`` (any words), or a kind of resolved value such as ``date``.
+        required: whether it is asked for where it is missing.
+        prompt: what is asked; the second text is said at the second time, and the last one from then on.
+        retries: how often it is asked again after an answer that was not understood.
+        default: its value where nobody gave one: of an optional slot at once, of a required one after the retries.
+        choices: whether the answer may be a number or place in the value list ("the second one").
+        sensitive: whether its value is kept out of logs and of stored sessions.
+        values: name of the value list; None: the name of the slot.
+        heard_as: names of the engine's slots that fill it, besides its own name.
+        help: said where the caller asks for help at this slot; None: the intent's.
+    """
+
+    type: SlotType
+    required: bool = False
+    prompt: Texts = ()
+    retries: int = Field(default=2, ge=0, le=MAX_RETRIES)
+    default: Text | None = None
+    choices: bool = False
+    sensitive: bool = False
+    values: Name | None = None
+    heard_as: Names = ()
+    help: Text | None = None
+
+
+class Answer(_Form):
+    """One of the responses of an intent.
+
+    Attributes:
+        when: values of slots or parameters for which it is said; empty: always.
+        say: what is said.
+    """
+
+    when: dict[str, str] = Field(default_factory=dict)
+    say: Text
+
+
+class Lifetime(_Form):
+    """How long a context lives: until its turns or its seconds are used up, whichever is first.
+
+    Attributes:
+        turns: of the caller, after the one that opened it.
+        seconds: after it was opened; None: no limit.
+    """
+
+    turns: int = Field(default=2, ge=1, le=100)
+    seconds: float | None = Field(default=None, gt=0, le=86_400)
+
+
+class Intent(_Form):
+    """Something that the agent can do for the caller.
+
+    Attributes:
+        slots: its details, in the order in which they are asked for.
+        confirm: the question whether everything is right, before fulfilment; None: not asked.
+        fulfilment: name of what carries it out; None: nothing but the response.
+        response: what is said when it is done; the first whose ``when`` fits.
+        help: said where the caller asks for help.
+        opens: contexts that it opens when it is done.
+        needs: contexts of which one must be open.
+        follows: contexts in which values of its slots alone ask for it again ("and on Sundays?").
+        heard_as: names of the engine's intents that mean it, besides its own name.
+        then: what the dialog does when it is done.
+    """
+
+    slots: dict[Name, Slot] = Field(default_factory=dict, max_length=MAX_SLOTS)
+    confirm: Text | None = None
+    fulfilment: Name | None = None
+    response: Annotated[tuple[Answer, ...], BeforeValidator(_answers), Field(max_length=100)] = ()
+    help: Text | None = None
+    opens: dict[Name, Lifetime] = Field(default_factory=dict, max_length=MAX_PROMPTS)
+    needs: Names = ()
+    follows: Names = ()
+    heard_as: Names = ()
+    then: Then = "continue"
+
+
+class NoInput(_Form):
+    """What is done where the caller says nothing.
+
+    Attributes:
+        after_seconds: silence after the agent's last word.
+        say: said before the last prompt is repeated; the second text at the second time.
+        times: how often in a row, before ``then``.
+        then: what follows.
+    """
+
+    after_seconds: float = Field(default=8.0, ge=0.5, le=600)
+    say: Texts = ("Are you still there?",)
+    times: int = Field(default=2, ge=0, le=MAX_RETRIES)
+    then: Then = "end"
+
+
+class NoMatch(_Form):
+    """What is done where a turn is not understood; the attributes are those of :class:`NoInput`."""
+
+    say: Texts = ("Sorry, I did not understand that.",)
+    times: int = Field(default=2, ge=0, le=MAX_RETRIES)
+    then: Then = "continue"
+
+
+class AgentForm(_Form):
+    """The content of ``agent.yaml``.
+
+    Attributes:
+        name: by which conversations choose the agent.
+        intents: what it can do.
+        begin: said first; None: it waits for the caller.
+        end: said last.
+        no_input: see :class:`NoInput`.
+        no_match: see :class:`NoMatch`.
+        fallback: intent that begins where a turn is not understood outside of any intent; None: ``no_match`` is said.
+        help: said where the caller asks for help outside of any intent.
+        cancelled: said where the caller gives up an intent.
+        change: said where the caller denies the confirmation and says no more.
+        wait: said where the caller speaks while a fulfilment runs.
+        failed: said where a fulfilment fails.
+        hand_over: said before the caller is handed over to a person.
+        return_: said before the agent returns to what was interrupted; in the file ``return``.
+        parameters: session parameters with their defaults.
+        fulfilments: by what fulfilments are carried out, by name; empty: the caller's program is told of them.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    name: Name
+    intents: dict[Name, Intent] = Field(min_length=1, max_length=MAX_INTENTS)
+    begin: Text | None = None
+    end: Text = "Goodbye."
+    no_input: NoInput = Field(default_factory=NoInput)
+    no_match: NoMatch = Field(default_factory=NoMatch)
+    fallback: Name | None = None
+    help: Text = "Tell me what I can do for you."
+    cancelled: Text = "All right, never mind."
+    change: Text = "What shall I change?"
+    wait: Text = "One moment, please."
+    failed: Text = "Sorry, that did not work."
+    hand_over: Text = "I will hand you over to a colleague."
+    return_: Text = Field(default="Back to where we were.", alias="return")
+    parameters: dict[Name, str] = Field(default_factory=dict, max_length=MAX_SLOTS)
+    fulfilments: dict[Name, Fulfilment] = Field(default_factory=dict, max_length=MAX_INTENTS)

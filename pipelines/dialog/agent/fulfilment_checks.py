@@ -1,0 +1,89 @@
+"""Checks of an agent's fulfilments: that each has one kind, a URL that may be called, and names what is there."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from pipelines.dialog.agent.fulfilments import KINDS
+from pipelines.dialog.agent.templates import fault_of, names_in
+from pipelines.dialog.agent.urls import fault_of_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipelines.dialog.agent.agent import Agent
+    from pipelines.dialog.agent.form import Intent
+    from pipelines.dialog.agent.fulfilments import Endpoint, Fulfilment, HomeAssistant
+    from pipelines.dialog.agent.yaml_file import Place
+
+
+def faults_of_fulfilments(agent: Agent) -> Iterator[tuple[Place, str]]:
+    """Returns what is wrong, with its place in ``agent.yaml``.
+
+    An agent without ``fulfilments`` names them freely: the caller's program is told with the reply.
+    """
+    fulfilments = agent.form.fulfilments
+    if not fulfilments:
+        return
+    for name, intent in agent.intents.items():
+        if intent.fulfilment is not None and intent.fulfilment not in fulfilments:
+            near = difflib.get_close_matches(intent.fulfilment, fulfilments, 1)
+            cure = f"write {near[0]!r}" if near else "add it there; `reply: {}` tells the caller's program"
+            message = f"`fulfilments` has no {intent.fulfilment!r}: {cure}"
+            yield ("intents", name, "fulfilment"), message
+    for name, fulfilment in fulfilments.items():
+        place: Place = ("fulfilments", name)
+        users = [intent for intent in agent.intents.values() if intent.fulfilment == name]
+        if not users:
+            yield place, f"no intent has the fulfilment {name!r}: write `fulfilment: {name}` in one, or remove this"
+        if len(fulfilment.kinds) != 1:
+            yield place, f"the fulfilment {name!r} needs exactly one of {', '.join(KINDS)}: write one of them"
+            continue
+        for inner, message in _of_one(agent, fulfilment, users):
+            yield (*place, fulfilment.kinds[0], *inner), message
+
+
+def _of_one(agent: Agent, fulfilment: Fulfilment, users: list[Intent]) -> Iterator[tuple[Place, str]]:
+    if fulfilment.endpoint is not None:
+        yield from _of_endpoint(fulfilment.endpoint, has_default=fulfilment.home_assistant is not None)
+    if (
+        fulfilment.reply is not None
+        and fulfilment.kinds != ("reply",)
+        and (fulfilment.endpoint is None or fulfilment.endpoint.url is not None)
+    ):
+        yield (), "`reply` beside it holds where the variable of `url_env` is not set: write that, or remove `reply`"
+    if fulfilment.home_assistant is not None:
+        yield from _of_home(agent, fulfilment.home_assistant, users)
+
+
+def _of_endpoint(endpoint: Endpoint, *, has_default: bool) -> Iterator[tuple[Place, str]]:
+    if not has_default and (endpoint.url is None) == (endpoint.url_env is None):
+        yield (), "exactly one of `url` and `url_env` is needed: write one of them"
+    if endpoint.url is not None and (fault := fault_of_url(endpoint.url, allow_http=endpoint.allow_http)):
+        yield ("url",), fault
+
+
+def _of_home(agent: Agent, home: HomeAssistant, users: list[Intent]) -> Iterator[tuple[Place, str]]:
+    texts: list[tuple[Place, str]] = [(("data", key), one) for key, one in home.data.items() if isinstance(one, str)]
+    if home.entity is not None:
+        texts.append((("entity",), home.entity))
+    for place, text in texts:
+        if fault := fault_of(text):
+            yield place, fault
+            continue
+        for intent in users:
+            known = {*intent.slots, *agent.form.parameters}
+            for name in sorted(names_in(text) - known):
+                yield place, f"{{{name}}} names nothing: write one of {', '.join(sorted(known)) or 'the slots you add'}"
+    if home.service is not None:
+        for key in ("into", "attribute"):
+            if getattr(home, key) is not None:
+                yield (key,), "a service is called, and nothing is read: remove this, or `service`"
+        return
+    if home.entity is None or home.into is None:
+        yield (), "write the `service` that is called, or the `entity` that is read and the slot `into` which it goes"
+    elif any(home.into not in intent.slots for intent in users):
+        yield ("into",), f"{home.into!r} is no slot of the intent: add it there, with `type: text`"
+    if home.data:
+        yield ("data",), "only a service takes data: remove this, or write the `service`"

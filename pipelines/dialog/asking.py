@@ -1,0 +1,176 @@
+"""What an agent says and does next: asks for a slot, asks for confirmation, fulfils, responds, returns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from pipelines.dialog.actions import Action, End, Fulfil, Listen, Say
+from pipelines.dialog.agent.checks import CHOICES
+from pipelines.dialog.agent.templates import fill, names_in
+from pipelines.dialog.state import Context, Filled, Form, State
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pipelines.dialog.agent.agent import Agent
+    from pipelines.dialog.agent.form import Intent
+
+MAX_SPOKEN_VALUES = 10
+"""Values of a list that are told as choices."""
+
+Step = tuple[State, tuple[Action, ...]]
+
+
+def proceed(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step:
+    """Goes on with the intent under way: to the next slot, the confirmation, or fulfilment.
+
+    Args:
+        agent: by which the dialog is held.
+        state: with the form as it is now.
+        before: what is said first.
+    """
+    form = state.form
+    if form is None:
+        return state, (*before, listening(agent, state))
+    intent = agent.intents[form.intent]
+    defaults = {
+        name: Filled(slot.default, slot.default)
+        for name, slot in intent.slots.items()
+        if slot.default is not None and not slot.required and name not in form.slots
+    }
+    missing = next((name for name, slot in intent.slots.items() if slot.required and name not in form.slots), "")
+    confirming = not missing and intent.confirm is not None
+    form = replace(form, slots={**form.slots, **defaults}, asked=missing, confirming=confirming, changing=False)
+    if missing or confirming:
+        state = replace(state, form=form)
+        return state, (*before, *question(agent, state), listening(agent, state))
+    return fulfil(agent, replace(state, form=form), before)
+
+
+def fulfil(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step:
+    """Asks for the fulfilment of the intent under way, or completes one that has none."""
+    form = state.form
+    assert form is not None
+    intent = agent.intents[form.intent]
+    if intent.fulfilment is None:
+        return complete(agent, state, before)
+    action = Fulfil(
+        state.next_fulfilment,
+        intent.fulfilment,
+        form.intent,
+        {name: filled.value for name, filled in form.slots.items()},
+        frozenset(name for name, slot in intent.slots.items() if slot.sensitive),
+        state.parameters,
+        state.lines,
+        state.passage,
+    )
+    form = replace(form, confirming=False, asked="")
+    number = state.next_fulfilment
+    return replace(state, form=form, fulfilling=number, next_fulfilment=number + 1), (*before, action)
+
+
+def complete(agent: Agent, state: State, before: tuple[Action, ...] = (), say: str = "") -> Step:
+    """Responds to an intent that is done, opens its contexts, and returns to what it interrupted.
+
+    Args:
+        agent: by which the dialog is held.
+        state: with the form that is done.
+        before: what is said first.
+        say: said in place of the response; "": the response.
+    """
+    form = state.form
+    assert form is not None
+    intent = agent.intents[form.intent]
+    response = (Say(say, _is_sensitive(intent, say)),) if say else _response(agent, state, form, intent)
+    opened = tuple(
+        Context(name, form.intent, form.slots, life.turns, None if life.seconds is None else state.now + life.seconds)
+        for name, life in intent.opens.items()
+    )
+    kept = tuple(context for context in state.contexts if context.name not in intent.opens)
+    state = replace(state, form=None, contexts=(*kept, *opened))
+    if intent.then != "continue":
+        return finish(agent, state, intent.then, (*before, *response))
+    return resume(agent, state, (*before, *response))
+
+
+def resume(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step:
+    """Returns to the intent that was interrupted last, if there is one."""
+    if not state.suspended:
+        return replace(state, form=None), (*before, listening(agent, replace(state, form=None)))
+    state = replace(state, form=state.suspended[-1], suspended=state.suspended[:-1])
+    return proceed(agent, state, (*before, *speech(agent, state, agent.form.return_)))
+
+
+def finish(agent: Agent, state: State, reason: str, before: tuple[Action, ...] = ()) -> Step:
+    """Ends the dialog with its last words."""
+    text = agent.form.hand_over if reason == "hand_over" else agent.form.end
+    ended = replace(state, form=None, suspended=(), contexts=(), held=(), fulfilling=0, ended=reason)
+    return ended, (*before, *speech(agent, state, text), End(reason))
+
+
+def question(agent: Agent, state: State) -> tuple[Say, ...]:
+    """Returns what the caller is asked now; nothing where the agent waits for any wish."""
+    form = state.form
+    if form is None:
+        return ()
+    intent = agent.intents[form.intent]
+    if form.choices:
+        return speech(agent, state, f"Do you mean {spoken_list(form.choices)}?")
+    if form.asked:
+        prompts = intent.slots[form.asked].prompt
+        return speech(agent, state, prompts[min(form.tries.get(form.asked, 0), len(prompts) - 1)])
+    if form.confirming and intent.confirm:
+        return speech(agent, state, intent.confirm)
+    return speech(agent, state, agent.form.change) if form.changing else ()
+
+
+def speech(agent: Agent, state: State, template: str) -> tuple[Say, ...]:
+    """Returns a text with its placeholders filled in; nothing where it comes out empty."""
+    form = state.form
+    values = dict(state.parameters)
+    sensitive = False
+    if form is not None:
+        intent = agent.intents[form.intent]
+        values |= {name: filled.said for name, filled in form.slots.items()}
+        values[CHOICES] = spoken_list(choices_of(agent, form))
+        sensitive = _is_sensitive(intent, template)
+    text = fill(template, values)
+    return (Say(text, sensitive),) if text else ()
+
+
+def choices_of(agent: Agent, form: Form) -> tuple[str, ...]:
+    """Returns the values that the slot which is asked for may get, in their order."""
+    if form.choices or not form.asked:
+        return form.choices
+    values = agent.values_of(form.asked, agent.slots_of(form.intent)[form.asked])
+    return values.values if values is not None else ()
+
+
+def listening(agent: Agent, state: State) -> Listen:
+    """Returns what the agent waits for."""
+    patience = agent.form.no_input
+    given_up = state.silences > patience.times
+    seconds = None if given_up else patience.after_seconds
+    if state.form is None:
+        return Listen(no_input_seconds=seconds)
+    return Listen(state.form.asked, choices_of(agent, state.form), state.form.confirming, seconds)
+
+
+def spoken_list(values: tuple[str, ...]) -> str:
+    """Returns values as they are read out: "small, medium or large"."""
+    values = values[:MAX_SPOKEN_VALUES]
+    return f"{', '.join(values[:-1])} or {values[-1]}" if len(values) > 1 else "".join(values)
+
+
+def _is_sensitive(intent: Intent, template: str) -> bool:
+    return any(slot.sensitive and name in names_in(template) for name, slot in intent.slots.items())
+
+
+def _response(agent: Agent, state: State, form: Form, intent: Intent) -> tuple[Say, ...]:
+    values: Mapping[str, str] = {**state.parameters, **{name: filled.value for name, filled in form.slots.items()}}
+    for answer in intent.response:
+        if all(values.get(name, "").lower() == value.lower() for name, value in answer.when.items()):
+            return speech(agent, state, answer.say)
+    return ()

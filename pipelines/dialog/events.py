@@ -1,0 +1,113 @@
+"""What happens to a dialog. Every event carries the time on the caller's monotonic clock, in seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pipelines.stages.understanding import Understanding
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """The conversation began.
+
+    Attributes:
+        now: time, in seconds.
+        parameters: session parameters; those of the agent have defaults.
+    """
+
+    now: float
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A turn of the caller is over and understood.
+
+    Attributes:
+        now: time, in seconds.
+        text: what was said or typed.
+        understanding: intent, slots and values of the text.
+        answer: the sentence that answers it, from documents; "" where there is none.
+        passage: text that the answer stands in.
+    """
+
+    now: float
+    text: str
+    understanding: Understanding = field(default_factory=Understanding)
+    answer: str = ""
+    passage: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """The caller said nothing for as long as ``Listen`` told."""
+
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """The caller spoke before the agent's words were played to the end."""
+
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class Dtmf:
+    """The caller pressed keys: digits, ``*`` and ``#``."""
+
+    now: float
+    keys: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParametersSet:
+    """Session parameters change."""
+
+    now: float
+    parameters: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Progressed:
+    """A fulfilment is under way; the attributes are those of :class:`Fulfilled`, but "" says to wait."""
+
+    now: float
+    number: int
+    say: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fulfilled:
+    """A fulfilment is done.
+
+    Attributes:
+        now: time, in seconds.
+        number: of the action ``Fulfil``; the result of another one is ignored.
+        slots: slots that it changed, for the response.
+        say: what is said in place of the response; "": the response.
+        parameters: session parameters that it changed.
+    """
+
+    now: float
+    number: int
+    slots: Mapping[str, str] = field(default_factory=dict)
+    say: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class FulfilmentFailed:
+    """A fulfilment failed; the attributes are those of :class:`Fulfilled`."""
+
+    now: float
+    number: int
+    say: str = ""
+
+
+Event = Began | Understood | Silence | Interrupted | Dtmf | ParametersSet | Progressed | Fulfilled | FulfilmentFailed

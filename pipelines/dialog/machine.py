@@ -1,0 +1,104 @@
+"""The dialog as a pure function of what happens to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from pipelines.dialog import events, hearing, history
+from pipelines.dialog.actions import Say
+from pipelines.dialog.asking import complete, finish, listening, question, resume, speech
+from pipelines.dialog.state import Filled
+
+if TYPE_CHECKING:
+    from pipelines.dialog.agent.agent import Agent
+    from pipelines.dialog.asking import Step
+    from pipelines.dialog.state import State
+
+
+def step(agent: Agent, state: State, event: events.Event) -> Step:
+    """Returns what a dialog has become through ``event``, and what is to be done, in order.
+
+    The last action waits for the caller, asks for a fulfilment or ends the dialog. While a fulfilment runs, turns are
+    held until its result is there. A dialog that has ended ignores every event. Nothing is done twice: a fulfilment
+    has a number, and only the result of the one that runs is taken.
+    """
+    if state.ended:
+        return state, ()
+    before = history.heard(agent, replace(state, now=event.now), event)
+    state, actions = _dispatch(agent, before, event)
+    state = history.said(agent, before, state, actions)
+    said = tuple(action.text for action in actions if isinstance(action, Say))
+    return (replace(state, said=said) if said else state), actions
+
+
+def _dispatch(agent: Agent, state: State, event: events.Event) -> Step:  # noqa: PLR0911 - one line an event
+    match event:
+        case events.Began():
+            return _begin(agent, state, event)
+        case events.ParametersSet():
+            return replace(state, parameters={**state.parameters, **event.parameters}), ()
+        case events.Interrupted():
+            return replace(state, unheard=True), ()
+        case events.Silence():
+            return _silence(agent, state)
+        case events.Understood():
+            return hearing.hear(agent, state, event)
+        case events.Dtmf():
+            return hearing.press(agent, state, event)
+        case events.Progressed():
+            return _progressed(agent, state, event)
+        case events.Fulfilled() | events.FulfilmentFailed():
+            return _fulfilled(agent, state, event)
+
+
+def _begin(agent: Agent, state: State, event: events.Began) -> Step:
+    state = replace(state, parameters={**agent.form.parameters, **event.parameters})
+    return state, (*speech(agent, state, agent.form.begin or ""), listening(agent, state))
+
+
+def _silence(agent: Agent, state: State) -> Step:
+    if state.fulfilling:
+        return state, ()
+    patience = agent.form.no_input
+    if state.silences >= patience.times:
+        if patience.then != "continue":
+            return finish(agent, state, patience.then)
+        state = replace(state, silences=patience.times + 1)
+        return state, (listening(agent, state),)
+    said = patience.say[min(state.silences, len(patience.say) - 1)] if patience.say else ""
+    state = replace(state, silences=state.silences + 1)
+    return state, (*speech(agent, state, said), *question(agent, state), listening(agent, state))
+
+
+def _progressed(agent: Agent, state: State, event: events.Progressed) -> Step:
+    """Says what there is to say while a fulfilment runs."""
+    if not state.fulfilling or event.number != state.fulfilling:
+        return state, ()
+    return state, (Say(event.say),) if event.say else speech(agent, state, agent.form.wait)
+
+
+def _fulfilled(agent: Agent, state: State, event: events.Fulfilled | events.FulfilmentFailed) -> Step:
+    """Takes the result of the fulfilment that runs, and then the turns that waited for it."""
+    form = state.form
+    if not state.fulfilling or event.number != state.fulfilling or form is None:
+        return state, ()
+    held = state.held
+    state = replace(state, fulfilling=0, held=())
+    if isinstance(event, events.Fulfilled):
+        known = agent.slots_of(form.intent)
+        slots = {name: Filled(value, value) for name, value in event.slots.items() if name in known}
+        parameters = {**state.parameters, **event.parameters}
+        state = replace(state, form=replace(form, slots={**form.slots, **slots}), parameters=parameters)
+        state, actions = complete(agent, state, say=event.say)
+    else:
+        failure = (Say(event.say),) if event.say else speech(agent, state, agent.form.failed)
+        state, actions = resume(agent, replace(state, form=None), failure)
+    for waiting in held:
+        if state.ended or state.fulfilling:
+            state = replace(state, held=(*state.held, waiting)) if not state.ended else state
+            continue
+        state, more = hearing.hear(agent, state, waiting)
+        actions = (*(action for action in actions if isinstance(action, Say)), *more)
+    return state, actions

@@ -1,0 +1,216 @@
+"""Session of a dialog: its state, previews of turns without side effects, and what was committed."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import secrets
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from pipelines.dialog import events
+from pipelines.dialog.actions import End, Fulfil, Listen, Say
+from pipelines.dialog.ahead import AheadFulfiller
+from pipelines.dialog.machine import step
+from pipelines.dialog.state import State
+from pipelines.dialog.tools import ToolDesk, tools_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pipelines.dialog.actions import Action
+    from pipelines.dialog.agent.agent import Agent
+    from pipelines.dialog.fulfilment import Fulfiller
+    from pipelines.models.ports import Timing
+    from pipelines.stages.understanding import Understanding
+
+
+class Cause(enum.Enum):
+    """What lets an agent say something."""
+
+    TURN = "turn"
+    BEGIN = "begin"
+    NO_INPUT = "no_input"
+    KEYS = "keys"
+    FULFILMENT = "fulfilment"
+
+
+_CAUSES = {
+    events.Began: Cause.BEGIN,
+    events.Silence: Cause.NO_INPUT,
+    events.Dtmf: Cause.KEYS,
+    events.Progressed: Cause.FULFILMENT,
+    events.Fulfilled: Cause.FULFILMENT,
+    events.FulfilmentFailed: Cause.FULFILMENT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DialogTurn:
+    """What a turn of the caller, or another event, would do to a dialog, or has done.
+
+    Attributes:
+        event: what happened.
+        before: the state that it was worked out on.
+        after: the state that it leads to.
+        actions: what is to be done about it.
+        begun: the fulfilments among them that the service carries out.
+        done: those that it has carried out ahead.
+        timing: None: nothing is computed by a model.
+    """
+
+    event: events.Event
+    before: State
+    after: State
+    actions: tuple[Action, ...] = ()
+    begun: tuple[Fulfil, ...] = ()
+    done: tuple[Fulfil, ...] = ()
+    timing: Timing | None = None
+
+    @property
+    def cause(self) -> Cause:
+        """What lets the agent say this."""
+        return _CAUSES.get(type(self.event), Cause.TURN)
+
+    @property
+    def text(self) -> str:
+        """What the agent says; "" for nothing."""
+        return " ".join(action.text for action in self.actions if isinstance(action, Say))
+
+    @property
+    def fulfilled(self) -> tuple[Fulfil, ...]:
+        """What the caller's program is to carry out."""
+        return tuple(it for it in self.actions if isinstance(it, Fulfil) and it not in (*self.begun, *self.done))
+
+    @property
+    def ends(self) -> str:
+        """How the dialog ends with this turn: ``end`` or ``hand_over``; "": it goes on."""
+        return next((action.reason for action in self.actions if isinstance(action, End)), "")
+
+    @property
+    def listens(self) -> Listen | None:
+        """What is waited for then; None where that has not changed."""
+        return next((action for action in reversed(self.actions) if isinstance(action, Listen)), None)
+
+
+@dataclass(slots=True)
+class DialogSession:
+    """A dialog with one caller, over all of its turns.
+
+    A fulfilment for which there is no fulfiller is told with the turn, and carried out by the caller's program. It
+    counts as done at once.
+
+    Attributes:
+        agent: by which it is held.
+        clock: time in seconds, which never goes back.
+        fulfillers: what carries out fulfilments, by their names.
+        id: names it among all dialogs.
+        state: what was committed.
+        began: what the agent says first; None where the session goes on in another stream.
+        tools: asks the caller's program for tools; None: the agent has none.
+    """
+
+    agent: Agent
+    clock: Callable[[], float] = time.monotonic
+    fulfillers: Mapping[str, Fulfiller] = field(default_factory=dict)
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    state: State = field(default_factory=State)
+    began: DialogTurn | None = None
+    tools: ToolDesk | None = None
+    _ahead: dict[str, AheadFulfiller] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        if any(form.tool is not None for form in self.agent.form.fulfilments.values()):
+            self.tools = ToolDesk(self.agent)
+            self.fulfillers = {**self.fulfillers, **tools_of(self.agent, self.tools)}
+        self._ahead = {
+            name: AheadFulfiller(self.fulfillers[name], self.clock)
+            for name in self.agent.safe_fulfilments
+            if name in self.fulfillers
+        }
+        if self._ahead:
+            self.fulfillers = {**self.fulfillers, **self._ahead}
+
+    @property
+    def greeting(self) -> str:
+        """What the agent says first; "" for nothing."""
+        return self.began.text if self.began else ""
+
+    def begin(self, parameters: Mapping[str, str] | None = None) -> None:
+        """Begins the dialog.
+
+        Args:
+            parameters: session parameters beside those of the agent.
+        """
+        self.began = self.happen(events.Began(self.clock(), parameters or {}))
+
+    def resume(self, parameters: Mapping[str, str] | None = None) -> None:
+        """Goes on in another stream. A fulfilment that is still under way was lost with the one before.
+
+        Args:
+            parameters: session parameters that change.
+        """
+        self.began = None
+        if parameters:
+            self.change(parameters)
+        if self.state.fulfilling:
+            self.happen(events.FulfilmentFailed(self.clock(), self.state.fulfilling))
+
+    def change(self, parameters: Mapping[str, str]) -> None:
+        """Changes session parameters."""
+        self.happen(events.ParametersSet(self.clock(), parameters))
+
+    def preview(self, text: str, understanding: Understanding, answer: str = "", passage: str = "") -> DialogTurn:
+        """Works out what a turn would do; nothing is changed, however often.
+
+        Args:
+            text: what was said or typed.
+            understanding: of the text.
+            answer: the sentence that answers it, from documents; "" where there is none.
+            passage: text that the answer stands in.
+        """
+        return self._turn(events.Understood(self.clock(), text, understanding, answer, passage))
+
+    async def run_ahead(self, turn: DialogTurn, seconds: float) -> None:
+        """Carries out what a turn would ask for, as far as it changes nothing; another preview may have its result.
+
+        Args:
+            turn: preview of a turn.
+            seconds: how long the result is waited for.
+        """
+        running = [self._ahead[task.name].begin(task, self.id) for task in turn.begun if task.name in self._ahead]
+        if running and seconds > 0:
+            await asyncio.wait(running, timeout=seconds)
+
+    def give_up(self) -> None:
+        """Gives up what was carried out ahead of a turn that does not come."""
+        for fulfiller in self._ahead.values():
+            fulfiller.cancel()
+
+    def commit(self, turn: DialogTurn) -> DialogTurn:
+        """Lets a turn happen; works it out again where another one was committed since its preview."""
+        if turn.before is not self.state:
+            turn = self._turn(turn.event)
+        self.state = turn.after
+        return turn
+
+    def happen(self, event: events.Event) -> DialogTurn:
+        """Lets an event happen that is no turn of the caller."""
+        return self.commit(self._turn(event))
+
+    def _turn(self, event: events.Event) -> DialogTurn:
+        state, done = step(self.agent, self.state, event)
+        actions = list(done)
+        ahead: list[Fulfil] = []
+        while actions and isinstance(fulfil := actions[-1], Fulfil):
+            result = self._ahead[fulfil.name].result_of(fulfil) if fulfil.name in self._ahead else None
+            if result is not None:
+                ahead.append(fulfil)
+                result = replace(result, now=event.now)
+            elif fulfil.name in self.fulfillers:
+                break
+            state, more = step(self.agent, state, result or events.Fulfilled(event.now, fulfil.number))
+            actions += more
+        begun = tuple(it for it in actions if isinstance(it, Fulfil) and it.name in self.fulfillers and it not in ahead)
+        return DialogTurn(event, self.state, state, tuple(actions), begun, tuple(ahead))

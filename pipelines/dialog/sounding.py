@@ -1,0 +1,59 @@
+"""Values that sound like what was heard: "I smoke a" is an iced mocha where a drink was asked for.
+
+Both are compared by Metaphone codes, which tell consonants as they sound, and by their letters.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import jellyfish
+from rapidfuzz import fuzz
+
+if TYPE_CHECKING:
+    from pipelines.dialog.agent.value_list import ValueList
+
+MAX_WORDS = 5
+"""Of an answer; what is longer says something else."""
+MIN_LIKENESS = 0.55
+SURE_LIKENESS = 0.7
+"""From here on a value is meant, also where nobody is asked to confirm it."""
+MAX_BEHIND = 0.06
+"""A value that is so little behind the best may be meant as well."""
+
+
+def sounding_like(text: str, values: ValueList, *, is_confirmed: bool) -> tuple[str, ...]:
+    """Returns the values that a short answer may have been, the likeliest first.
+
+    Args:
+        text: what was heard.
+        values: of the slot that was asked for.
+        is_confirmed: whether the caller is asked later if all is right.
+    """
+    words = text.lower().split()
+    if not 0 < len(words) <= MAX_WORDS:
+        return ()
+    heard = "".join(character for character in "".join(words) if character.isalnum())
+    if len(heard) < 3:
+        return ()
+    scores: dict[str, float] = {}
+    for said, value in values.spoken:
+        scores[value] = max(scores.get(value, 0.0), _likeness(heard, said))
+    best = max(scores.values())
+    if best < (MIN_LIKENESS if is_confirmed else SURE_LIKENESS):
+        return ()
+    near = [value for value, score in scores.items() if score > best - MAX_BEHIND]
+    return tuple(sorted(near, key=lambda value: -scores[value]))
+
+
+@lru_cache(20_000)
+def _code(text: str) -> str:
+    return jellyfish.metaphone(text)
+
+
+def _likeness(heard: str, said: str) -> float:
+    """Returns how alike two texts without spaces are, 0 to 1; not at all where they begin with another sound."""
+    if _code(heard)[:1] != _code(said)[:1]:
+        return 0.0
+    return (fuzz.ratio(_code(heard), _code(said)) + fuzz.ratio(heard, said)) / 200

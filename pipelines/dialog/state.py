@@ -1,0 +1,120 @@
+"""The state of a dialog: plain records that can be stored, and never change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+if TYPE_CHECKING:
+    from pipelines.dialog.events import Understood
+
+
+class Filled(Struct, frozen=True):
+    """The value of a slot.
+
+    Attributes:
+        value: of the value list, ISO 8601, a decimal number, or words.
+        said: how the agent says it.
+    """
+
+    value: str
+    said: str
+
+    def __repr__(self) -> str:
+        """Returns no value: it may be sensitive."""
+        return "Filled(…)"
+
+
+class Form(Struct, frozen=True):
+    """An intent whose slots are being filled.
+
+    Attributes:
+        intent: its name.
+        slots: those that have a value.
+        asked: the slot that is asked for; "": none.
+        confirming: whether the caller was asked if everything is right.
+        changing: whether the caller was asked what to change.
+        tries: how often a slot was asked for in vain.
+        choices: values that the caller was asked to choose from, for an answer that meant several.
+    """
+
+    intent: str
+    slots: dict[str, Filled] = field(default_factory=dict)
+    asked: str = ""
+    confirming: bool = False
+    changing: bool = False
+    tries: dict[str, int] = field(default_factory=dict)
+    choices: tuple[str, ...] = ()
+
+
+class Context(Struct, frozen=True):
+    """What an intent left open.
+
+    Attributes:
+        name: of the context.
+        intent: that opened it.
+        slots: of that intent.
+        turns: of the caller for which it is still open.
+        until: time at which it ends, in seconds; None: no limit.
+    """
+
+    name: str
+    intent: str
+    slots: dict[str, Filled]
+    turns: int
+    until: float | None = None
+
+
+class Line(Struct, frozen=True):
+    """What one of the two has said.
+
+    Attributes:
+        text: words.
+        is_caller: whether the caller said them, and not the agent.
+    """
+
+    text: str
+    is_caller: bool
+
+    def __repr__(self) -> str:
+        """Returns no words: they may be sensitive."""
+        return "Line(…)"
+
+
+class State(Struct, frozen=True):
+    """All that a dialog must remember.
+
+    Attributes:
+        now: time of the last event, in seconds.
+        parameters: session parameters.
+        form: the intent under way.
+        suspended: intents that a digression interrupted, the latest last.
+        contexts: those that are open, the latest last.
+        silences: how often in a row nothing was said.
+        misses: how often in a row nothing was understood, outside of slots.
+        unheard: whether the agent's last words were interrupted.
+        said: the agent's last words.
+        fulfilling: number of the fulfilment that runs; 0: none.
+        held: turns of the caller that wait until it is done.
+        next_fulfilment: number of the next fulfilment.
+        ended: how the dialog ended; "": it goes on.
+        lines: what was said last, the latest last, where a language model of the agent is shown it.
+        passage: text that the last turn's answer stands in, likewise.
+    """
+
+    now: float = 0.0
+    parameters: dict[str, str] = field(default_factory=dict)
+    form: Form | None = None
+    suspended: tuple[Form, ...] = ()
+    contexts: tuple[Context, ...] = ()
+    silences: int = 0
+    misses: int = 0
+    unheard: bool = False
+    said: tuple[str, ...] = ()
+    fulfilling: int = 0
+    held: tuple[Understood, ...] = ()
+    next_fulfilment: int = 1
+    ended: str = ""
+    lines: tuple[Line, ...] = ()
+    passage: str = ""

@@ -1,0 +1,1 @@
+"""Knowledge bases: documents read into passages, stored, and searched by words and by meaning."""

@@ -1,0 +1,108 @@
+"""The knowledge bases of a service, by name, and the search in several of them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pipelines.errors import ModelError
+from pipelines.knowledge.store.port import DEFAULT_LIMIT, KnowledgeStoreError
+from pipelines.models.ports import Timing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pipelines.knowledge.store.port import FoundPassage, KnowledgeStore
+    from pipelines.models.embedding_port import EmbeddingModel
+
+
+@dataclass(frozen=True, slots=True)
+class FoundInBase:
+    """A passage, and the name of the base that holds it."""
+
+    base: str
+    found: FoundPassage
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeSearch:
+    """What a search found.
+
+    Attributes:
+        passages: the best first.
+        timing: what it cost, the embedding of the question included.
+    """
+
+    passages: tuple[FoundInBase, ...]
+    timing: Timing
+
+
+class KnowledgeBases:
+    """Bases that conversations name.
+
+    Args:
+        stores: by name.
+    """
+
+    def __init__(self, stores: Mapping[str, KnowledgeStore]) -> None:
+        self._stores = dict(stores)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all bases."""
+        return tuple(self._stores)
+
+    async def search(
+        self,
+        names: Sequence[str],
+        question: str,
+        model: EmbeddingModel,
+        due: float | None = None,
+        limit: int = DEFAULT_LIMIT,
+    ) -> KnowledgeSearch:
+        """Finds the passages of some bases that suit a question best.
+
+        Where the question cannot be embedded, it is searched by words alone.
+
+        Args:
+            names: of the bases.
+            question: what is asked.
+            model: embeds the question.
+            due: deadline of the embedding, see ``pipelines.models.ports``.
+            limit: how many passages at most.
+
+        Raises:
+            ModelError: a base cannot be read.
+        """
+        embedding = Timing(0.0, 0.0)
+        vector = None
+        try:
+            embedded = await model.embed([question], due)
+        except ModelError:
+            pass
+        else:
+            vector, embedding = embedded.vectors[0], embedded.timing
+        began = time.monotonic()
+        stores = [(name, self._stores[name]) for name in names]
+        try:
+            # On threads: a search takes milliseconds, in which no audio would be taken in.
+            found = await asyncio.gather(
+                *(asyncio.to_thread(store.search, question, vector, limit) for _, store in stores)
+            )
+        except KnowledgeStoreError as error:
+            raise ModelError(str(error)) from error
+        passages = [FoundInBase(name, one) for (name, _), some in zip(stores, found, strict=True) for one in some]
+        # Ranks are what the scores are made of, so that those of several bases can be compared.
+        passages.sort(key=lambda passage: -passage.found.score)
+        compute = embedding.compute_seconds + time.monotonic() - began
+        return KnowledgeSearch(tuple(passages[:limit]), Timing(embedding.queue_seconds, compute))
+
+    def close(self) -> None:
+        """Closes all bases."""
+        for store in self._stores.values():
+            store.close()
+
+
+NO_BASES = KnowledgeBases({})

@@ -1,0 +1,1 @@
+"""Storage of knowledge bases, and hybrid search in them."""

@@ -1,0 +1,31 @@
+"""Writes a question as a query of SQLite's full text search."""
+
+from __future__ import annotations
+
+import re
+
+MAX_TERMS = 32
+"""Terms of a query; a question that has more is cut."""
+_TERM = re.compile(r"[^\W_]+")
+_STOP_WORDS = frozenset(
+    (
+        *("a", "an", "the", "this", "that", "these", "those", "it", "its", "he", "his", "she", "her", "they", "their"),
+        *("i", "me", "my", "you", "your", "we", "our", "us", "him", "them", "there", "here"),
+        *("is", "are", "was", "were", "be", "been", "being", "am", "do", "does", "did", "has", "have", "had", "s", "t"),
+        *("can", "could", "will", "would", "shall", "should", "may", "might", "must"),
+        *("of", "in", "on", "at", "to", "for", "from", "by", "with", "as", "into", "about", "and", "or", "but", "if"),
+        *("what", "which", "who", "whom", "whose", "when", "where", "why", "how", "please", "tell", "many", "much"),
+        *("so", "than", "then", "also", "not", "no"),
+    )
+)
+"""Words that stand in nearly every passage, and so tell none from another."""
+
+
+def match_query(question: str) -> str:
+    """Returns a query for any of the question's words, stop words aside; "" where there is no word.
+
+    Words are quoted, so that nothing in a question is an operator of the search.
+    """
+    terms = list(dict.fromkeys(term.lower() for term in _TERM.findall(question)))
+    telling = [term for term in terms if term not in _STOP_WORDS]
+    return " OR ".join(f'"{term}"' for term in (telling or terms)[:MAX_TERMS])

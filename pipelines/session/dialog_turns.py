@@ -1,0 +1,276 @@
+"""The dialog that a conversation is part of: its turns happen with their replies, and the agent speaks by itself.
+
+What an agent says by itself is a turn without words of the caller: a greeting, a question after silence, the answer to
+keys, the result of a fulfilment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+from typing import TYPE_CHECKING
+
+from pipelines.audio.dtmf import DtmfDetector
+from pipelines.dialog import events as dialog_events
+from pipelines.dialog.answering import is_whole_answer
+from pipelines.dialog.session import Cause
+from pipelines.errors import InvalidInputError
+from pipelines.messages import Interrupted, InterruptionReason, Notice, NoticeCode
+from pipelines.session.keypad import Keypad
+from pipelines.session.silence import SilenceTimer
+from pipelines.stages.registry import DIALOG, SPEECH
+from pipelines.stages.speaking import spoken_text
+from pipelines.turns import events
+from pipelines.unexpected_errors import log_mistake
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from pipelines.dialog.actions import Fulfil, Listen
+    from pipelines.dialog.session import DialogSession, DialogTurn
+    from pipelines.dialog.tools import ToolResult
+    from pipelines.messages import Message, Reply
+    from pipelines.session.config import ConversationConfig
+    from pipelines.stages.registry import StageOutput
+    from pipelines.turns.state import State
+
+logger = logging.getLogger(__name__)
+
+WAIT_SECONDS = 0.7
+"""A fulfilment that lasts longer is told: "one moment"."""
+
+MAX_SINGLE_CHOICES = 10
+"""Of fewer values each has a key of its own."""
+
+WHOLE_ANSWER_DOUBT = 0.25
+"""What is left of the doubt that a turn is over, where all is said that the agent has asked for."""
+
+MAX_ENDING_SECONDS = 10.0
+"""Time that fulfilments have to end by themselves when their conversation is over."""
+
+
+class DialogTurns:
+    """Holds the dialog of a conversation; does nothing where it has none.
+
+    Args:
+        config: how the conversation is held.
+        state: returns the state of its machine.
+        dispatch: called with what happens to it.
+        tell: tells the caller what is no part of a turn.
+    """
+
+    def __init__(
+        self,
+        config: ConversationConfig,
+        state: Callable[[], State],
+        dispatch: Callable[[events.Event], None],
+        tell: Callable[[Message], None],
+    ) -> None:
+        self._dialog: DialogSession | None = config.dialog
+        self._voice = config.reply_voice
+        self._dispatch, self._inform = dispatch, tell
+        if self._dialog is not None and self._dialog.tools is not None:
+            self._dialog.tools.open(tell)
+        self._loop = asyncio.get_running_loop()
+        self._listen: Listen | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._keypad = Keypad(self._press)
+        self._tones = DtmfDetector() if config.dialog is not None else None
+        # A caller who types takes his time.
+        self._silence = SilenceTimer(state, self._nothing_heard) if config.audio_format is not None else None
+
+    @property
+    def expected(self) -> tuple[str, ...]:
+        """Values that the caller is likely to say next."""
+        return self._listen.values if self._listen else ()
+
+    def weigh_end(self, text: str, probability: float) -> float:
+        """Returns how probable it is that a turn is over, knowing what the agent has asked for.
+
+        Args:
+            text: what was said until a pause.
+            probability: what the model of the end of a turn says, 0 to 1.
+        """
+        if self._listen is None or not is_whole_answer(text, self._listen):
+            return probability
+        return 1 - (1 - probability) * WHOLE_ANSWER_DOUBT
+
+    def begin(self) -> None:
+        """Begins to wait for the caller, and lets the greeting be spoken."""
+        turn = self._dialog.began if self._dialog else None
+        if turn is None:
+            return
+        self._follow(turn)
+        if self._voice is not None and turn.text:
+            self._tell(turn)
+
+    def as_told(self, reply: Reply, versions: Mapping[str, int]) -> Reply:
+        """Lets the turn of a reply happen in the dialog, and returns the reply as the caller is told it.
+
+        Args:
+            reply: of a turn.
+            versions: of the engines that the turn has used.
+        """
+        results = reply.results
+        turn = reply.dialog
+        if self._dialog is not None and turn is not None and turn.cause is Cause.TURN:
+            committed = self._dialog.commit(turn)
+            if committed is not turn:
+                results = {**results, DIALOG: committed}
+            self._follow(committed)
+        return dataclasses.replace(reply, results=results, model_versions=versions)
+
+    def without_tones(self, samples: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Takes keys that are heard in the audio, and returns the audio without their tones.
+
+        Args:
+            samples: float32 ``[samples]`` at 16 kHz.
+        """
+        if self._tones is None:
+            return samples
+        keys, samples = self._tones.hear(samples)
+        if keys:
+            self.press(keys)
+        return samples
+
+    def press(self, keys: str) -> None:
+        """Takes keys that the caller pressed.
+
+        Args:
+            keys: digits, ``*``, ``#`` and ``A`` to ``D``, one or several.
+
+        Raises:
+            InvalidInputError: no agent holds the conversation.
+        """
+        if self._dialog is None:
+            message = "keys came, but no agent holds this conversation: name one in config.agent"
+            raise InvalidInputError("dtmf", "NO_AGENT", message)
+        self._dispatch(events.CancelRequested(0, self._loop.time()))
+        listen = self._listen
+        is_single = listen is not None and (listen.confirming or 0 < len(listen.values) < MAX_SINGLE_CHOICES)
+        self._keypad.press(keys, is_single=is_single)
+
+    def change(self, parameters: Mapping[str, str]) -> None:
+        """Changes session parameters.
+
+        Raises:
+            InvalidInputError: no agent holds the conversation.
+        """
+        if self._dialog is None:
+            message = "parameters came, but no agent holds this conversation: name one in config.agent"
+            raise InvalidInputError("config.session", "NO_AGENT", message)
+        self._dialog.change(parameters)
+        self._dispatch(events.DialogChanged())
+
+    def take(self, result: ToolResult) -> None:
+        """Takes the result of a tool; one that cannot be taken is told in a notice."""
+        if self._dialog is not None and self._dialog.tools is not None:
+            self._dialog.tools.take(result)
+        else:
+            message = "a tool result came, but no agent of this conversation asks for tools: leave it out"
+            self._inform(Notice(NoticeCode.TOOL_RESULT_IGNORED, message))
+
+    def half_closed(self) -> None:
+        """Says that the caller sends nothing more, and no results of tools either."""
+        if self._dialog is not None and self._dialog.tools is not None:
+            self._dialog.tools.close()
+
+    def note(self, message: Message) -> None:
+        """Takes note of what the caller is told: that the agent's words were not heard to their end."""
+        if self._dialog is None or not isinstance(message, Interrupted):
+            return
+        if message.reason is not InterruptionReason.CANCELLED:
+            self._dialog.happen(dialog_events.Interrupted(self._now()))
+
+    def abandon(self) -> None:
+        """Waits for nothing more of the caller. Fulfilments under way go on, for they may have had their effect."""
+        self._keypad.cancel()
+        self.half_closed()
+        if self._dialog is not None and not self._tasks:
+            self._dialog.give_up()
+        if self._silence is not None:
+            self._silence.cancel()
+
+    async def wait(self) -> None:
+        """Waits until no fulfilment is under way; one that takes too long is given up."""
+        if not self._tasks:
+            return
+        await asyncio.wait(tuple(self._tasks), timeout=MAX_ENDING_SECONDS)
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(tuple(self._tasks))
+
+    def _follow(self, turn: DialogTurn) -> None:
+        """Does what a turn that has happened asks for beside words."""
+        if turn.listens is not None:
+            self._listen = turn.listens
+        if self._silence is not None:
+            awaited = self._listen is not None and not turn.after.ended
+            self._silence.restart(self._listen.no_input_seconds if awaited and self._listen else None)
+        for fulfil in turn.begun:
+            task = asyncio.create_task(self._fulfil(fulfil), name=f"fulfilment-{fulfil.number}")
+            self._tasks.add(task)
+            task.add_done_callback(self._forget)
+        if not self._tasks:
+            # Not at once: the machine may be at work on the reply of this turn.
+            self._loop.call_soon(self._tell_if_awaited)
+
+    def _now(self) -> float:
+        assert self._dialog is not None
+        return self._dialog.clock()
+
+    def _happen(self, event: dialog_events.Event) -> DialogTurn:
+        """Lets something happen that is no turn, and tells what the agent says to it."""
+        assert self._dialog is not None
+        before = self._dialog.state
+        turn = self._dialog.happen(event)
+        self._follow(turn)
+        if turn.actions:
+            self._tell(turn)
+        if turn.after is not before:
+            self._dispatch(events.DialogChanged())
+        return turn
+
+    def _tell(self, turn: DialogTurn) -> None:
+        outputs: dict[str, StageOutput] = {DIALOG: turn}
+        if self._voice is not None:
+            outputs[SPEECH] = spoken_text(turn.text, self._voice)
+        self._dispatch(events.Prompted(outputs, self._loop.time()))
+
+    def _press(self, keys: str) -> None:
+        self._happen(dialog_events.Dtmf(self._now(), keys))
+
+    def _nothing_heard(self) -> None:
+        self._happen(dialog_events.Silence(self._now()))
+
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._tell_if_awaited()
+
+    def _tell_if_awaited(self) -> None:
+        self._dispatch(events.AgentAwaited(bool(self._tasks)))
+
+    async def _fulfil(self, fulfil: Fulfil) -> None:
+        """Has a fulfilment carried out; whatever happens, the dialog gets one result."""
+        assert self._dialog is not None
+        waiting = self._loop.call_later(WAIT_SECONDS, self._ask_to_wait, fulfil.number)
+        is_over = False
+        try:
+            async for event in self._dialog.fulfillers[fulfil.name].carry_out(fulfil, self._dialog.id):
+                waiting.cancel()
+                is_over = is_over or not isinstance(event, dialog_events.Progressed)
+                self._happen(event)
+        except Exception as error:  # noqa: BLE001 - the dialog goes on
+            log_mistake(logger, "a fulfilment failed", error)
+        finally:
+            waiting.cancel()
+            if not is_over:
+                self._happen(dialog_events.FulfilmentFailed(self._now(), fulfil.number))
+
+    def _ask_to_wait(self, number: int) -> None:
+        self._happen(dialog_events.Progressed(self._now(), number))

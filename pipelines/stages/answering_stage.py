@@ -1,0 +1,62 @@
+"""The answering stage: the caller's documents and knowledge bases, side by side."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, ClassVar
+
+from pipelines.knowledge.bases import NO_BASES
+from pipelines.models.ports import Timing
+from pipelines.stages.answering import AnswerSearch, find_answer
+from pipelines.stages.base_answers import find_in_bases
+from pipelines.stages.registry import QA
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from pipelines.knowledge.bases import KnowledgeBases
+    from pipelines.models.ports import TurnModels
+    from pipelines.session.config import ConversationConfig
+    from pipelines.stages.registry import StageRequest
+
+
+class Answering:
+    """The answer from documents and knowledge bases; see ``pipelines.stages.registry.Stage``.
+
+    Args:
+        bases: those of the service.
+    """
+
+    name: ClassVar[str] = QA
+    after: ClassVar[tuple[str, ...]] = ()
+    behind: ClassVar[tuple[str, ...]] = ()
+    of_no_text: ClassVar[AnswerSearch] = AnswerSearch()
+    in_order: ClassVar[bool] = False
+
+    def __init__(self, bases: KnowledgeBases = NO_BASES) -> None:
+        self._bases = bases
+
+    def wanted(self, config: ConversationConfig) -> bool:
+        """See ``pipelines.stages.registry.Stage``."""
+        return bool(config.documents or config.knowledge)
+
+    async def run(self, request: StageRequest, models: TurnModels) -> AsyncIterator[AnswerSearch]:
+        """See ``pipelines.stages.registry.Stage``."""
+        config, question, due = request.config, request.text, request.due
+        if not config.knowledge:
+            yield await find_answer(models.answers, question, config.documents, due)
+            return
+        yield _better(
+            *await asyncio.gather(
+                find_answer(models.answers, question, config.documents, due),
+                find_in_bases(self._bases, config.knowledge, models, question, due),
+            )
+        )
+
+
+def _better(first: AnswerSearch, second: AnswerSearch) -> AnswerSearch:
+    """Returns the answer with the higher score, and what both cost, which ran at once."""
+    answers = [each.answer for each in (first, second) if each.answer is not None]
+    timings = [each.timing for each in (first, second) if each.timing is not None]
+    timing = Timing(max(t.queue_seconds for t in timings), max(t.compute_seconds for t in timings)) if timings else None
+    return AnswerSearch(max(answers, key=lambda answer: answer.score, default=None), timing)

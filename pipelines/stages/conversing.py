@@ -1,0 +1,58 @@
+"""The dialog stage: what an agent says to a turn. It previews; the session commits the turn with its reply."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, ClassVar
+
+from pipelines.speech.wording import sentence_of
+from pipelines.stages.registry import DIALOG, NLU, QA
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from pipelines.dialog.session import DialogTurn
+    from pipelines.models.ports import TurnModels
+    from pipelines.session.config import ConversationConfig
+    from pipelines.stages.answering import AnswerSearch
+    from pipelines.stages.registry import StageRequest
+
+
+AHEAD_SECONDS = 0.15
+"""Time for which the result of a fulfilment that changes nothing is waited for, to be part of the reply."""
+SPARE_SECONDS = 0.05
+"""Of the reply budget, for what comes behind."""
+
+
+class Conversing:
+    """What an agent says; see ``pipelines.stages.registry.Stage``."""
+
+    name: ClassVar[str] = DIALOG
+    after: ClassVar[tuple[str, ...]] = (NLU,)
+    behind: ClassVar[tuple[str, ...]] = (QA,)
+    of_no_text: ClassVar[None] = None
+    in_order: ClassVar[bool] = True
+
+    def wanted(self, config: ConversationConfig) -> bool:
+        """See ``pipelines.stages.registry.Stage``."""
+        return config.dialog is not None
+
+    async def run(
+        self,
+        request: StageRequest,
+        models: TurnModels,  # noqa: ARG002 - a dialog has no model of its own
+    ) -> AsyncIterator[DialogTurn]:
+        """See ``pipelines.stages.registry.Stage``."""
+        assert request.config.dialog is not None
+        search: AnswerSearch | None = request.inputs.get(QA)
+        found = search.answer if search is not None else None
+        answer = sentence_of(found, request.config.documents) if found is not None else ""
+        passage = found.source.passage if found is not None and found.source is not None else answer
+        dialog = request.config.dialog
+        turn = dialog.preview(request.text, request.inputs[NLU], answer, passage)
+        if turn.begun:
+            now = asyncio.get_running_loop().time()
+            left = AHEAD_SECONDS if request.due is None else request.due - now - SPARE_SECONDS
+            await dialog.run_ahead(turn, min(AHEAD_SECONDS, left))
+            turn = dialog.preview(request.text, request.inputs[NLU], answer, passage)
+        yield turn

@@ -1,0 +1,149 @@
+"""`vivavoce agent`: makes, checks and tries the folder of an agent."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import shutil
+import sys
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from vivavoce.cli.extras import extra
+
+if TYPE_CHECKING:
+    from pipelines.dialog.actions import Fulfil
+    from pipelines.dialog.session import DialogSession
+
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+@click.group()
+def agent() -> None:
+    """Make, check and try agents: folders of plain files that hold dialogs."""
+
+
+@agent.command()
+@click.argument("folder", metavar="DIR", type=_FOLDER)
+def new(folder: Path) -> None:
+    """Make an agent in DIR to begin with: it books tables."""
+    if folder.is_dir() and any(folder.iterdir()):
+        raise click.ClickException(f"{folder} is not empty: name a new folder, or an empty one.")
+    with as_file(files("pipelines.dialog.agent") / "template") as template:
+        shutil.copytree(template, folder, dirs_exist_ok=True)
+    click.echo(f"{folder} holds an agent. Try it with: vivavoce agent test {folder}")
+
+
+@agent.command()
+@click.argument("folder", metavar="DIR", type=_FOLDER)
+def check(folder: Path) -> None:
+    """Tell everything that is wrong with the agent in DIR, with file, line and cure."""
+    with extra("serve", "Checking agents"):
+        from pipelines.dialog.agent.folder import check as problems_of  # noqa: PLC0415 - needs the extra
+    problems = problems_of(folder)
+    for problem in problems:
+        click.echo(problem)
+    if problems:
+        count = f"{len(problems)} problems" if len(problems) > 1 else "one problem"
+        raise click.ClickException(f"The agent in {folder} has {count}.")
+    click.echo(f"The agent in {folder} is in order.")
+
+
+@agent.command()
+@click.argument("folder", metavar="DIR", type=_FOLDER)
+def chat(folder: Path) -> None:
+    """Talk to the agent in DIR: one line of the input is one turn.
+
+    Turns are understood by the sentences of the agent: no model and no server is needed. Fulfilments over HTTP are
+    carried out; others are shown.
+    """
+    with extra("serve", "Talking to agents"):
+        from pipelines.dialog.agent.folder import read_agent  # noqa: PLC0415 - needs the extra
+        from pipelines.dialog.agent.problems import AgentError  # noqa: PLC0415
+        from pipelines.dialog.by_example import ExampleUnderstanding  # noqa: PLC0415
+        from pipelines.dialog.session import DialogSession  # noqa: PLC0415
+        from service.fulfilment.fulfillers import fulfillers_of  # noqa: PLC0415
+        from service.fulfilment.http_calls import HttpCalls  # noqa: PLC0415
+    try:
+        held = read_agent(folder)
+    except AgentError as error:
+        raise click.ClickException(f"The agent in {folder} cannot be used: {error}") from error
+    understand, session = ExampleUnderstanding(held), DialogSession(held)
+    with asyncio.Runner() as runner:
+        calls = HttpCalls()
+        try:
+            session.fulfillers = fulfillers_of(held, folder, calls)
+        except AgentError as error:
+            session.fulfillers = {}
+            click.echo(f"{error}\nFulfilments are shown, and not carried out.", err=True)
+        session.begin()
+        _tell(session.greeting)
+        for line in sys.stdin:
+            if not line.strip():
+                continue
+            turn = session.commit(session.preview(line.strip(), understand(line, dt.datetime.now().astimezone())))
+            for task in turn.fulfilled:
+                slots = ", ".join(f"{name} = {value}" for name, value in task.slots.items())
+                click.echo(f"[{task.name}: {slots}]")
+            _tell(turn.text)
+            ends = [turn.ends, *(runner.run(_carry_out(session, task)) for task in turn.begun)]
+            if any(ends):
+                break
+        runner.run(calls.close())
+
+
+async def _carry_out(session: DialogSession, task: Fulfil) -> str:
+    """Carries a fulfilment out and tells what the agent says; returns how the dialog ends, "" where it goes on."""
+    ends = ""
+    async for event in session.fulfillers[task.name].carry_out(task, session.id):
+        turn = session.happen(event)
+        _tell(turn.text)
+        ends = turn.ends or ends
+        for begun in turn.begun:
+            ends = await _carry_out(session, begun) or ends
+    return ends
+
+
+def _tell(text: str) -> None:
+    """Writes what the agent says, without what a terminal would obey."""
+    if text:
+        click.echo("".join(character if character.isprintable() else " " for character in text))
+
+
+@agent.command()
+@click.argument("folder", metavar="DIR", type=_FOLDER)
+@click.option("--only", metavar="TEXT", default="", help="Run only the scripts with this text in their names.")
+@click.option("--verbose", "-v", is_flag=True, help="Show what is said in every script, not only in those that fail.")
+def test(folder: Path, only: str, verbose: bool) -> None:
+    """Hold the scripted conversations in DIR/tests, and compare what comes of them.
+
+    Turns are typed, and understood by the sentences of the agent: no model is needed.
+    """
+    with extra("serve", "Trying agents"):
+        from pipelines.dialog.agent.folder import read_agent, read_agent_scripts  # noqa: PLC0415 - needs the extra
+        from pipelines.dialog.agent.problems import AgentError  # noqa: PLC0415
+        from pipelines.dialog.by_example import ExampleUnderstanding  # noqa: PLC0415
+        from pipelines.dialog.rehearsal import rehearse  # noqa: PLC0415
+    try:
+        held, scripts = read_agent(folder), read_agent_scripts(folder)
+    except AgentError as error:
+        for problem in error.problems:
+            click.echo(problem)
+        raise click.ClickException(f"The agent in {folder} cannot be used.") from error
+    chosen = [script for script in scripts if only in script.name]
+    if not chosen:
+        raise click.ClickException(f"{folder / 'tests'} has no such script: write one, or change --only.")
+    understand = ExampleUnderstanding(held)
+    failed = 0
+    for script in chosen:
+        outcome = rehearse(held, script, understand)
+        failed += not outcome.passed
+        click.echo(f"{'passed' if outcome.passed else 'FAILED'}  {script.name}")
+        if verbose or not outcome.passed:
+            click.echo("".join(f"    {line}\n" for line in (*outcome.lines, *outcome.failures)), nl=False)
+    if failed:
+        raise click.ClickException(f"{failed} of {len(chosen)} scripts failed.")
+    click.echo(f"{len(chosen)} of {len(chosen)} scripts passed.")

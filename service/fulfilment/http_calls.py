@@ -1,0 +1,193 @@
+"""HTTP requests of fulfilments: bounded in time, attempts and size, and never redirected."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import datetime as dt
+import email.utils
+import logging
+import random
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import httpx
+import msgspec
+
+from service.fulfilment.circuit_breaker import CircuitBreaker
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+MAX_ANSWER_BYTES = 64 * 1024
+FIRST_PAUSE_SECONDS = 0.1
+"""Before the second attempt, at least half of it; it doubles with each further one."""
+MAX_PAUSE_SECONDS = 2.0
+MAX_CONNECTIONS = 100
+
+_NOT_ARRIVED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+"""What says that the server has nothing of the request."""
+
+
+class CallFailedError(Exception):
+    """A server did not answer as it should; the message says why, and holds nothing of what was sent or answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request, and how it is made.
+
+    Attributes:
+        method: of HTTP.
+        url: absolute.
+        headers: beside those of the transport.
+        body: JSON; "": none.
+        deadline_seconds: time for all attempts and the whole of the answer.
+        retries: attempts after the first.
+        is_idempotent: whether it may arrive twice; else it is sent again only where it cannot have arrived.
+    """
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(default=b"", repr=False)
+    deadline_seconds: float = 10.0
+    retries: int = 0
+    is_idempotent: bool = True
+
+
+class HttpCalls:
+    """Makes the requests of a service.
+
+    Args:
+        client: of httpx; None: one of its own.
+        breaker: leaves failing servers alone.
+    """
+
+    def __init__(self, client: httpx.AsyncClient | None = None, breaker: CircuitBreaker | None = None) -> None:
+        # They log URLs, and at DEBUG also headers.
+        for name in ("httpx", "httpcore"):
+            logging.getLogger(name).setLevel(logging.WARNING)
+        limits = httpx.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=4.0)
+        self._client = client or httpx.AsyncClient(timeout=None, limits=limits, follow_redirects=False)  # noqa: S113 - the deadline bounds all
+        self._breaker = breaker or CircuitBreaker()
+
+    async def close(self) -> None:
+        """Closes all connections."""
+        await self._client.aclose()
+
+    async def read(self, call: Call) -> bytes:
+        """Returns the whole answer to a request, which is JSON or empty.
+
+        Raises:
+            CallFailedError: no such answer comes.
+        """
+        async with self.answering(call) as response:
+            content = bytearray()
+            async for piece in response.aiter_raw():
+                content += piece
+                if len(content) > MAX_ANSWER_BYTES:
+                    raise CallFailedError(f"the answer is larger than {MAX_ANSWER_BYTES // 1024} KiB")
+            if content and _media_type(response) != "application/json":
+                raise CallFailedError(f"the answer is {_media_type(response) or 'of no type'}, not application/json")
+            return bytes(content)
+
+    @contextlib.asynccontextmanager
+    async def answering(self, call: Call) -> AsyncIterator[httpx.Response]:
+        """Makes a request, again where that may help; yields a response of success, the body of which is not read.
+
+        The deadline holds for the body of the ``async with`` as well.
+
+        Raises:
+            CallFailedError: no such response comes, or it breaks off, or the time is over.
+        """
+        origin = httpx.URL(call.url).netloc.decode()
+        deadline = asyncio.get_running_loop().time() + call.deadline_seconds
+        try:
+            async with asyncio.timeout_at(deadline):
+                response = await self._attempts(call, origin, deadline)
+                try:
+                    yield response
+                finally:
+                    await response.aclose()
+        except TimeoutError:
+            self._breaker.failed(origin)
+            raise CallFailedError(f"no whole answer came within {call.deadline_seconds:g} s") from None
+        except httpx.HTTPError as error:
+            self._breaker.failed(origin)
+            raise CallFailedError(f"the answer broke off ({type(error).__name__})") from None
+        self._breaker.succeeded(origin)
+
+    async def _attempts(self, call: Call, origin: str, deadline: float) -> httpx.Response:
+        for attempt in range(call.retries + 1):
+            if not self._breaker.admits(origin):
+                raise CallFailedError("the server has failed several times in a row and is left alone for some seconds")
+            pause = random.uniform(0.5, 1.0) * min(FIRST_PAUSE_SECONDS * 2**attempt, MAX_PAUSE_SECONDS)  # noqa: S311
+            may_resend = call.is_idempotent
+            try:
+                response = await self._send(call)
+            except httpx.HTTPError as error:
+                self._breaker.failed(origin)
+                reason = f"the server cannot be reached ({type(error).__name__})"
+                may_resend = may_resend or isinstance(error, _NOT_ARRIVED)
+            else:
+                status = response.status_code
+                if response.is_success and response.headers.get("content-encoding", "identity") == "identity":
+                    return response
+                await response.aclose()
+                reason = _refusal(response)
+                if status >= 500:
+                    self._breaker.failed(origin)
+                elif status != 429:
+                    self._breaker.succeeded(origin)
+                    raise CallFailedError(reason)
+                may_resend = may_resend or status in {429, 503}
+                pause = max(pause, _retry_after(response))
+            is_late = asyncio.get_running_loop().time() + pause >= deadline
+            if attempt == call.retries or not may_resend or is_late:
+                raise CallFailedError(reason)
+            await asyncio.sleep(pause)
+        raise AssertionError("a last attempt returns or raises")
+
+    async def _send(self, call: Call) -> httpx.Response:
+        headers = {"Accept-Encoding": "identity", "User-Agent": "vivavoce", **call.headers}
+        if call.body:
+            headers["Content-Type"] = "application/json"
+        request = self._client.build_request(call.method, call.url, headers=headers, content=call.body or None)
+        return await self._client.send(request, stream=True)
+
+
+def decoded(body: bytes) -> object:
+    """Reads JSON.
+
+    Raises:
+        CallFailedError: it is none.
+    """
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise CallFailedError("the answer is no JSON") from error
+
+
+def _refusal(response: httpx.Response) -> str:
+    if response.is_redirect:
+        return f"the server redirects (status {response.status_code}), which is not followed: write the final URL"
+    if response.is_success:
+        return "the answer is compressed, which was not asked for"
+    return f"the server answers with status {response.status_code}"
+
+
+def _media_type(response: httpx.Response) -> str:
+    return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()
+
+
+def _retry_after(response: httpx.Response) -> float:
+    """Returns the seconds for which the server wants to be left alone; 0 where it does not say."""
+    value = str(response.headers.get("retry-after", "")).strip()
+    if value.isdecimal():
+        return float(value[:9])
+    try:
+        until = email.utils.parsedate_to_datetime(value)
+    except ValueError:
+        return 0.0
+    return max(0.0, (until - dt.datetime.now(dt.UTC)).total_seconds()) if until.tzinfo else 0.0

@@ -1,0 +1,49 @@
+"""Sentences of a text that comes in pieces, each as soon as it is complete."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pipelines.speech.cleaning import clean, is_speakable
+from pipelines.speech.sentences import bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_SENTENCE_CHARACTERS = 500
+"""What is longer is cut between words."""
+
+_GAP = re.compile(r" (?=[.,;:!?](?: |$))")
+"""Where an emoji stood."""
+
+
+class SpokenSentences:
+    """Gathers pieces of a text, and gives its sentences without Markdown and emoji."""
+
+    def __init__(self) -> None:
+        self._text = ""
+
+    def add(self, piece: str) -> Iterator[str]:
+        """Takes the next piece; yields the sentences that it completes."""
+        self._text = (self._text + piece).lstrip()
+        while self._text:
+            _, end = bounds(self._text, 0, 1)
+            if end >= len(self._text):
+                if len(self._text) <= MAX_SENTENCE_CHARACTERS:
+                    return
+                end = self._text.rfind(" ", 1, MAX_SENTENCE_CHARACTERS)
+                end = end if end > 0 else MAX_SENTENCE_CHARACTERS
+            sentence, self._text = self._text[:end], self._text[end:].lstrip()
+            yield from _speakable(sentence)
+
+    def rest(self) -> Iterator[str]:
+        """Yields what is left when nothing more comes."""
+        text, self._text = self._text, ""
+        yield from _speakable(text)
+
+
+def _speakable(sentence: str) -> Iterator[str]:
+    text = _GAP.sub("", " ".join(clean(sentence).split()))
+    if is_speakable(text):
+        yield text

@@ -1,0 +1,65 @@
+"""The knowledge bases that a service is started with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pipelines.errors import InvalidInputError
+from pipelines.knowledge.bases import KnowledgeBases
+from pipelines.knowledge.store.sqlite import SqliteKnowledge
+from pipelines.models.shipped import EMBEDDING
+from pipelines.stages.answering_stage import Answering
+
+if TYPE_CHECKING:
+    import contextlib
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from service.app import Registries
+
+MAX_NAMED = 8
+"""Knowledge bases that one conversation may name."""
+
+
+def open_bases(files: Mapping[str, Path], cleanup: contextlib.AsyncExitStack) -> KnowledgeBases:
+    """Opens bases by name; they are closed when the service ends.
+
+    Raises:
+        KnowledgeStoreError: a file is missing, or is no base.
+    """
+    stores: dict[str, SqliteKnowledge] = {}
+    for name, path in files.items():
+        stores[name] = SqliteKnowledge.open(path)
+        cleanup.callback(stores[name].close)
+    return KnowledgeBases(stores)
+
+
+def with_bases(lists: Registries, bases: KnowledgeBases) -> Registries:
+    """Adds to a service's lists what answering from knowledge bases needs; nothing where there are none."""
+    if not bases.names:
+        return lists
+    return replace(lists, engines=lists.engines.including(EMBEDDING), stages=lists.stages.replacing(Answering(bases)))
+
+
+def check_bases(names: Iterable[str], served: tuple[str, ...], field: str) -> tuple[str, ...]:
+    """Returns the bases that a caller names.
+
+    Args:
+        names: of the bases.
+        served: names of all bases of the service.
+        field: the field that they stand in.
+
+    Raises:
+        InvalidInputError: there is no such base, or more are named than may be.
+    """
+    chosen = tuple(dict.fromkeys(names))
+    if len(chosen) > MAX_NAMED:
+        raise InvalidInputError(
+            field, "TOO_MANY_KNOWLEDGE_BASES", f"{len(chosen)} knowledge bases: name at most {MAX_NAMED}"
+        )
+    for name in chosen:
+        if name not in served:
+            cure = f"name one of {', '.join(served)}" if served else "leave it out, or serve one (`serve --knowledge`)"
+            raise InvalidInputError(field, "UNKNOWN_KNOWLEDGE_BASE", f"no knowledge base {name!r} is served: {cure}")
+    return chosen
