@@ -47,7 +47,7 @@ _SOURCES = (
     "protos",
     "service",
 )
-_LEFT_OUT = ("benchmarks/results/", "clients/web/", "clients/tests/")
+_LEFT_OUT = ("benchmarks/results/", "clients/tests/")
 _FILES = ("pyproject.toml", "constraints.txt", "LICENSE", "README.md", "THIRD_PARTY_NOTICES.md")
 _TURNS = ("model_repository/end_of_turn/1/smart-turn/recent.onnx", "model_repository/end_of_turn/1/words.int8.onnx")
 _ENGINES = tuple(

