@@ -58,6 +58,15 @@ def test_where_recognition_does_not_start_on_the_device_it_is_left_to_the_cores(
     assert "CUDA out of memory" in text
 
 
+def test_the_cores_recognize_only_where_the_device_does_not(started, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(chain, "_load", lambda *given: asked.append(given[-1]["recognizer"]))
+    chain.hold_conversations(FULL, Sheet(tmp_path / "chain.json", "chain"))
+    assert asked == ["cuda", "cuda"]
+    monkeypatch.setattr(chain, "TARGET", tmp_path)
+    assert [recognizer for recognizer, _ in chain._recognizers(FULL)] == ["cuda", "cuda"]
+
+
 @pytest.mark.parametrize("failure", [None, ImportError("transformers")])
 def test_without_their_weights_or_what_reads_them_engines_get_random_ones_of_their_size(failure, tmp_path, monkeypatch):
     def recovered(folder, names):
