@@ -25,13 +25,17 @@ from modelkit.sentence_embedding import TARGET
 from modelkit.squad import read_squad
 from pipelines.knowledge.building import build
 from pipelines.knowledge.reading.passages import Passage
+from pipelines.knowledge.store.location import create_base
 from pipelines.knowledge.store.port import FoundPassage, StoredDocument
-from pipelines.knowledge.store.sqlite import SqliteKnowledge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from modelkit.squad import Question
+    from pipelines.knowledge.store.postgres import PostgresKnowledge
+    from pipelines.knowledge.store.sqlite import SqliteKnowledge
+
+    Store = PostgresKnowledge | SqliteKnowledge
 
 FIRST = 5
 _AROUND = 30
@@ -69,13 +73,14 @@ class Figures:
 @click.option("--more", type=click.Path(path_type=Path, exists=True), multiple=True, help="Data for more passages.")
 @click.option("--passages", default=10_000, help="Passages among which searches are timed.", show_default=True)
 @click.option("--timed", default=500, help="Searches that are timed.", show_default=True)
+@click.option("--to", metavar="URL", help="Build the base in this PostgreSQL database, in place of a file.")
 @click.option("--out", type=click.Path(path_type=Path), default=RESULTS / "knowledge.json", show_default=True)
-def main(articles: Path, more: Sequence[Path], passages: int, timed: int, out: Path) -> None:
+def main(articles: Path, more: Sequence[Path], passages: int, timed: int, to: str | None, out: Path) -> None:
     """Measure search in the articles of a SQuAD file."""
     questions = [question for question in read_squad(articles) if question.answers]
     embedder = Embedder(TARGET)
     with tempfile.TemporaryDirectory() as scratch:
-        store = SqliteKnowledge.create(Path(scratch, "base.db"), "benchmark", DIMENSIONS)
+        store = create_base(to or Path(scratch, "base.db"), "benchmark", DIMENSIONS)
         build(_written(questions, Path(scratch, "documents")), store, embedder.embed)
         figures = Figures(passages=store.count()[1], questions=len(questions))
         _judge(questions, store, embedder, figures)
@@ -101,7 +106,7 @@ def _written(questions: Sequence[Question], folder: Path) -> Path:
     return folder
 
 
-def _judge(questions: Sequence[Question], store: SqliteKnowledge, embedder: Embedder, figures: Figures) -> None:
+def _judge(questions: Sequence[Question], store: Store, embedder: Embedder, figures: Figures) -> None:
     """Judges which passages are found, and the answers that are read in them."""
     vectors = np.concatenate(
         [
@@ -137,7 +142,7 @@ def _rank(question: Question, found: Sequence[FoundPassage]) -> int | None:
     return next((rank for rank, text in enumerate(whole, 1) if any(place in text for place in around)), None)
 
 
-def _fill(store: SqliteKnowledge, embedder: Embedder, texts: Sequence[str], wanted: int) -> None:
+def _fill(store: Store, embedder: Embedder, texts: Sequence[str], wanted: int) -> None:
     """Adds passages until there are enough."""
     added = texts[: max(wanted - store.count()[1], 0)]
     for at in range(0, len(added), _EMBEDDED_AT_ONCE):
@@ -146,7 +151,7 @@ def _fill(store: SqliteKnowledge, embedder: Embedder, texts: Sequence[str], want
         store.replace(StoredDocument(f"more {at}", "", ""), passages, embedder.embed(some))
 
 
-def _time(questions: Sequence[Question], store: SqliteKnowledge, embedder: Embedder, figures: Figures) -> None:
+def _time(questions: Sequence[Question], store: Store, embedder: Embedder, figures: Figures) -> None:
     figures.timed_passages = store.count()[1]
     store.search("warm up", embedder.embed(["warm up"])[0])
     whole, part = [], []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import os
 import sys
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,6 +26,7 @@ from pipelines.unexpected_errors import log_unhandled
 from pipelines.vad.voice_activity import SileroModel
 from service.admission.admission import Admission, RecordingMemory
 from service.admission.capacity_watch import UNMEASURED_SPEAKERS, CapacityWatch, MeasuredModels, RecognizerRoom
+from service.agent_knowledge import agent_bases
 from service.api.http.door import http_server
 from service.api.registry import SHIPPED_APIS
 from service.api.vivavoce.handlers import model_handler
@@ -39,6 +41,7 @@ from service.security.watched_file import UnusableFileError
 from service.served_models import served_models
 from service.sessions.dialogs import read_dialogs
 from service.sessions.host import SessionHost
+from service.sessions.keeping import SessionsError, sessions_of
 from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations
 from service.sessions.readiness import Readiness
@@ -72,6 +75,7 @@ MAX_CONVERSATIONS = 512
 _CANNOT_GO_ON = (
     AgentError,
     KnowledgeStoreError,
+    SessionsError,
     UnusableFileError,
     EngineCodeError,
     TritonGaveUpError,
@@ -173,7 +177,8 @@ async def serving(
         lists = replace(lists, engines=lists.engines.with_variant(role_of(folder, lists.engines), variant))
     health_servicer = health.aio.HealthServicer()
     async with asyncio.TaskGroup() as tasks, contextlib.AsyncExitStack() as cleanup:
-        bases = open_bases(config.knowledge, cleanup)
+        own = await agent_bases(config.agents, config.knowledge, config.model_repository, os.environ)
+        bases = open_bases({**own, **config.knowledge}, cleanup)
         lists = with_bases(lists, bases)
         models = served_models(config, lists.engines, cleanup)
         rollout, client, watchdog = models.rollout, models.client, models.watchdog
@@ -196,7 +201,7 @@ async def serving(
             knowledge=bases.names,
             speculates=config.speculation,
             typed_observer=TurnObservers(telemetry.turn_observers),
-            dialogs=read_dialogs(config.agents, cleanup),
+            dialogs=read_dialogs(config.agents, await sessions_of(config, cleanup), cleanup),
         )
         apis = [make_api(host) for make_api in lists.apis]
         handlers = {name: handler for api in apis for name, handler in api.handlers.items()}
@@ -236,6 +241,7 @@ async def serving(
         await http.open()
         _until_exit(cleanup, tasks.create_task(readiness.watch(), name="readiness"))
         _until_exit(cleanup, tasks.create_task(capacity.watch(), name="capacity"))
+        _until_exit(cleanup, tasks.create_task(host.dialogs.watch(), name="agents"))
         yield Server(doors.address, doors.port, readiness, http.url)
 
 

@@ -87,10 +87,17 @@ def _restart_without_grpc_log() -> None:
     help="Let this agent hold dialogs; callers choose it by its name. May be repeated.",
 )
 @click.option(
+    "--sessions",
+    metavar="URL",
+    help="Keep the sessions of agents in this Redis, which several replicas share: redis://HOST:PORT/NUMBER. "
+    "VIVAVOCE_SESSIONS keeps a password out of the list of processes.",
+)
+@click.option(
     "--knowledge",
-    metavar="NAME=FILE",
+    metavar="NAME=FILE|URL",
     multiple=True,
-    help="Let conversations name this knowledge base, built by `vivavoce knowledge build`. May be repeated.",
+    help="Let conversations name this knowledge base, built by `vivavoce knowledge build`: a file, or the URL of a "
+    "PostgreSQL database. May be repeated.",
 )
 @click.option(
     "--engine-code",

@@ -6,7 +6,6 @@ key in capitals behind ``VIVAVOCE_``, and the flag is the key with hyphens.
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import re
 import tomllib
@@ -16,6 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 import msgspec
 from msgspec import Meta
 
+from pipelines.knowledge.store.location import is_url
+from service.addresses import LAST_PORT, is_address, is_local
 from service.security.principal import NO_LIMITS, PrincipalLimits
 from service.security.tls_files import TlsFiles
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 PREFIX = "VIVAVOCE_"
 
-_LAST_PORT = 65_535
 _WEEK_MINUTES = 7 * 24 * 60
 _DAY_MINUTES = 24 * 60.0
 _MAX_DRAIN_SECONDS = 3600
@@ -32,7 +32,7 @@ _MAX_DRAIN_SECONDS = 3600
 _LEAST_MEMORY_MIB = 256
 """What the smallest of Triton's processes needs."""
 
-Port = Annotated[int, Meta(ge=0, le=_LAST_PORT)]
+Port = Annotated[int, Meta(ge=0, le=LAST_PORT)]
 
 
 class ConfigError(ValueError):
@@ -53,7 +53,10 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         engines: engine directories whose models take the places of those of the repository.
         variants: engine directories that are served beside the others, by the name that callers choose them by.
         agents: folders of agents, of which callers choose one by its name; see docs/agents.md.
-        knowledge: knowledge bases that answers are looked for in, by the name that callers choose them by.
+        sessions: URL of a Redis that keeps the sessions of agents for several replicas, ``redis://``, ``rediss://`` or
+            ``unix://``, perhaps with a password; None to keep them in memory.
+        knowledge: knowledge bases that answers are looked for in, by the name that callers choose them by: files, or
+            URLs of databases, which may hold passwords.
         engine_code: whether engine directories may bring code of their own, which is run as the service's user.
         confine: whether Triton is left with the files and rights that it needs; see :mod:`service.triton.confined`.
         model_memory_mib: most memory of its own that each of Triton's processes may have, in MiB; None for as much as
@@ -92,7 +95,8 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     engines: tuple[Path, ...] = ()
     variants: dict[str, Path] = {}
     agents: tuple[Path, ...] = ()
-    knowledge: dict[str, Path] = {}
+    sessions: str | None = None
+    knowledge: dict[str, Path | str] = {}
     engine_code: bool = False
     confine: bool = True
     model_memory_mib: Annotated[int, Meta(ge=_LEAST_MEMORY_MIB)] | None = None
@@ -131,13 +135,17 @@ KEYS = ServiceConfig.__struct_fields__
 
 _PAIRS = frozenset(("variants", "knowledge", "limits"))
 """Keys whose value is a table, and ``NAME=VALUE`` pairs on the command line and in the environment."""
+_SECRET = frozenset(("sessions", "knowledge"))
+"""Keys whose value may hold a password."""
 _NAMED = {
     "variants": "a variant: use a to z, 0 to 9 and _, and NAME=DIR",
-    "knowledge": "a knowledge base: use a to z, 0 to 9 and _, and NAME=FILE",
+    "knowledge": "a knowledge base: use a to z, 0 to 9 and _, and NAME=FILE or NAME=URL",
 }
 """What the names in a table are of, which callers choose by."""
 
-_TYPES = get_type_hints(ServiceConfig, include_extras=True)
+_TYPES = get_type_hints(ServiceConfig, include_extras=True) | {"knowledge": dict[str, str]}
+_SEPARATOR = {"knowledge": re.compile(rf"{re.escape(os.pathsep)}(?=[a-z0-9_]+=)")}
+"""What stands between the pairs of a key where a value may have the usual separator in it."""
 
 
 def load_config(
@@ -196,7 +204,8 @@ def _split(key: str, text: str) -> object:
     if key == "http_origins":
         return text.split()
     if key in _PAIRS:
-        return _pairs(text.split(os.pathsep))
+        separator = _SEPARATOR.get(key)
+        return _pairs(separator.split(text) if separator else text.split(os.pathsep))
     return text.upper() if key == "log_level" else text
 
 
@@ -215,17 +224,23 @@ def _value(key: str, value: object, source: str) -> object:
         # Text in the place of numbers comes from the environment.
         converted = msgspec.convert(value, _TYPES[key], strict=False, dec_hook=_path)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{source}: {value!r} will not do: {_plain(error)}") from error
+        shown = "it" if key in _SECRET else repr(value)
+        raise ConfigError(f"{source}: {shown} will not do: {_plain(error)}") from error
     if key in _NAMED:
         for name in converted:
             if not re.fullmatch(r"[a-z0-9_]{1,32}", name):
                 raise ConfigError(f"{source}: {name!r} is no name of {_NAMED[key]}")
+    if key == "knowledge":
+        converted = {name: text if is_url(text) else Path(text) for name, text in converted.items()}
     if key == "http_origins":
         for origin in converted:
             if origin != "*" and not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^\s/?#]+", origin):
                 raise ConfigError(f"{source}: {origin!r} is no origin of the form https://HOST or https://HOST:PORT")
-    if key == "triton" and converted is not None and not _is_address(str(converted)):
+    if key == "triton" and converted is not None and not is_address(str(converted)):
         raise ConfigError(f"{source}: {value!r} is no address of the form HOST:PORT or unix:/PATH")
+    if key == "sessions" and converted is not None and not re.fullmatch(r"(rediss?|unix)://\S+", converted):
+        # The value is not told: it may hold a password.
+        raise ConfigError(f"{source}: it is no URL of the form redis://HOST:PORT/NUMBER, rediss://... or unix:///PATH")
     if key == "otlp_endpoint" and converted is not None and not re.fullmatch(r"https?://[^\s/]+:\d{1,5}/?", converted):
         raise ConfigError(f"{source}: {value!r} is no URL of the form http://HOST:PORT or https://HOST:PORT")
     return converted
@@ -240,13 +255,6 @@ def _path(kind: type, value: object) -> object:
 def _plain(error: msgspec.ValidationError) -> str:
     text = str(error).replace("`", "")
     return text[:1].lower() + text[1:]
-
-
-def _is_address(text: str) -> bool:
-    if re.fullmatch(r"unix:/\S+", text):
-        return True
-    found = re.fullmatch(r"(\[[^\s\]]+\]|[^\s:]+|\S+/\S+):(\d{1,5})", text)
-    return found is not None and int(found[2]) <= _LAST_PORT
 
 
 def _check_together(config: ServiceConfig) -> None:
@@ -285,13 +293,3 @@ def _check_security(config: ServiceConfig) -> None:
         f"others could hear and talk on {config.host}: give {' and '.join(missing)}, listen on 127.0.0.1, or say "
         "--insecure"
     )
-
-
-def is_local(host: str) -> bool:
-    """Whether only this machine reaches an address to listen on."""
-    if host.startswith("unix:") or host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
 from pipelines.knowledge.bases import KnowledgeBases
-from pipelines.knowledge.store.sqlite import SqliteKnowledge
+from pipelines.knowledge.store.location import open_base
 from pipelines.models.shipped import EMBEDDING
 from pipelines.stages.answering_stage import Answering
 
@@ -16,21 +16,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from pipelines.knowledge.store.port import KnowledgeStore
     from service.app import Registries
 
 MAX_NAMED = 8
 """Knowledge bases that one conversation may name."""
 
 
-def open_bases(files: Mapping[str, Path], cleanup: contextlib.AsyncExitStack) -> KnowledgeBases:
+def open_bases(locations: Mapping[str, Path | str], cleanup: contextlib.AsyncExitStack) -> KnowledgeBases:
     """Opens bases by name; they are closed when the service ends.
 
+    Args:
+        locations: files and URLs of databases, by name.
+        cleanup: closes them.
+
     Raises:
-        KnowledgeStoreError: a file is missing, or is no base.
+        KnowledgeStoreError: a base is missing, or cannot be read.
     """
-    stores: dict[str, SqliteKnowledge] = {}
-    for name, path in files.items():
-        stores[name] = SqliteKnowledge.open(path)
+    stores: dict[str, KnowledgeStore] = {}
+    for name, location in locations.items():
+        stores[name] = open_base(location, name)
         cleanup.callback(stores[name].close)
     return KnowledgeBases(stores)
 

@@ -44,13 +44,20 @@ def knowledge() -> None:
     "--out",
     metavar="NAME.db",
     type=click.Path(path_type=Path, dir_okay=False),
-    required=True,
     help="The base, one file. If it is there, only what has changed is read again.",
+)
+@click.option(
+    "--to",
+    metavar="URL",
+    envvar="VIVAVOCE_KNOWLEDGE_DATABASE",
+    help="The base in a database, in place of a file: postgresql://USER@HOST/DATABASE?base=NAME",
 )
 @click.option("--threads", type=click.IntRange(1, 64), default=2, show_default=True, help="Cores that may be used.")
 @_model_repository
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a document, and one for the whole.")
-def build(folder: Path, out: Path, threads: int, model_repository: Path, *, as_json: bool) -> int:
+def build(
+    folder: Path, out: Path | None, to: str | None, threads: int, model_repository: Path, *, as_json: bool
+) -> int:
     """Make a base hold the documents in DIR and its folders: text, Markdown, HTML, PDF and DOCX.
 
     Documents that cannot be read are told and left out. The base may be in use meanwhile. The exit status is 1 if no
@@ -60,46 +67,65 @@ def build(folder: Path, out: Path, threads: int, model_repository: Path, *, as_j
         from engines.embed.embedder import DIMENSIONS  # noqa: PLC0415 - needs the extra
         from pipelines.errors import PipelineError  # noqa: PLC0415
         from pipelines.knowledge import building  # noqa: PLC0415
-        from pipelines.knowledge.store.sqlite import SqliteKnowledge  # noqa: PLC0415
+        from pipelines.knowledge.store.location import create_base  # noqa: PLC0415
+    location, shown = _target(out, to)
     embedder = _embedder(model_repository, threads)
     try:
-        with contextlib.closing(SqliteKnowledge.create(out, EMBEDDING, DIMENSIONS)) as store:
+        with contextlib.closing(create_base(location, EMBEDDING, DIMENSIONS)) as store:
             with _shown(as_json) as show:
                 report = building.build(folder, store, embedder.embed, show)
             documents, passages = store.count()
     except PipelineError as error:
         raise click.ClickException(str(error)) from error
     click.echo(
-        json.dumps(_summary(report, documents, passages)) if as_json else _told(report, documents, passages, out)
+        json.dumps(_summary(report, documents, passages)) if as_json else _told(report, documents, passages, shown)
     )
     return 0 if documents else 1
 
 
 @knowledge.command()
-@click.argument("base", metavar="NAME.db", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("base", metavar="NAME.db|URL")
 @click.argument("question")
 @click.option("--limit", type=click.IntRange(1, 50), default=5, show_default=True, help="Passages at most.")
 @_model_repository
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a passage.")
-def search(base: Path, question: str, limit: int, model_repository: Path, *, as_json: bool) -> int:
+def search(base: str, question: str, limit: int, model_repository: Path, *, as_json: bool) -> int:
     """Show the passages of a base that suit QUESTION best, in which the answer would be looked for.
 
     The exit status is 1 if there is none.
     """
     with extra("serve", "Searching a knowledge base"):
         from pipelines.errors import PipelineError  # noqa: PLC0415 - needs the extra
-        from pipelines.knowledge.store.sqlite import SqliteKnowledge  # noqa: PLC0415
+        from pipelines.knowledge.store.location import is_url, open_base, read_url  # noqa: PLC0415
     try:
-        with contextlib.closing(SqliteKnowledge.open(base)) as store:
+        with contextlib.closing(open_base(base)) as store:
             (vector,) = _embedder(model_repository, 2).embed([question])
             found = store.search(question, vector, limit)
     except PipelineError as error:
         raise click.ClickException(str(error)) from error
     if not found:
-        raise click.ClickException(f"{base} has no passages: build it of documents")
+        shown = read_url(base).shown if is_url(base) else base
+        raise click.ClickException(f"{shown} has no passages: build it of documents")
     for passage in found:
         click.echo(json.dumps(_as_dict(passage)) if as_json else f"{_place(passage)}\n{passage.passage.text}\n")
     return 0
+
+
+def _target(out: Path | None, to: str | None) -> tuple[Path | str, str]:
+    """Returns where a base is built, and how that is shown."""
+    from pipelines.errors import PipelineError  # noqa: PLC0415 - needs the extra
+    from pipelines.knowledge.store.location import is_url, read_url  # noqa: PLC0415
+
+    if out is not None:
+        return out, str(out)
+    if to is None:
+        raise click.UsageError("name where the base is built: --out NAME.db, or --to postgresql://...?base=NAME")
+    if not is_url(to):
+        raise click.UsageError("--to takes postgresql://USER@HOST/DATABASE?base=NAME; for a file, write --out")
+    try:
+        return to, read_url(to).shown
+    except PipelineError as error:
+        raise click.ClickException(str(error)) from error
 
 
 def _embedder(model_repository: Path, threads: int) -> Embedder:
@@ -160,13 +186,13 @@ def _summary(report: BuildReport, documents: int, passages: int) -> dict[str, ob
     }
 
 
-def _told(report: BuildReport, documents: int, passages: int, out: Path) -> str:
+def _told(report: BuildReport, documents: int, passages: int, shown: str) -> str:
     parts = [f"{report.read} read", f"{report.unchanged} unchanged", f"{report.removed} removed"]
     if report.problems:
         parts.append(f"{len(report.problems)} unreadable")
     if report.ignored:
         parts.append(f"{report.ignored} files of other formats")
-    return f"{out}: {documents} documents, {passages} passages ({', '.join(parts)})"
+    return f"{shown}: {documents} documents, {passages} passages ({', '.join(parts)})"
 
 
 def _place(found: FoundPassage) -> str:

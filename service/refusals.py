@@ -127,6 +127,20 @@ class NotReadyError(ServiceError):
         super().__init__(message, retry_seconds)
 
 
+class SessionsUnavailableError(ServiceError):
+    """The Redis that keeps the sessions of agents does not answer."""
+
+    kind = ErrorKind.UNAVAILABLE
+    reason = "SESSIONS_UNAVAILABLE"
+
+    def __init__(self, retry_seconds: float = 2.0) -> None:
+        super().__init__(
+            f"sessions cannot be opened now: try again in {retry_seconds:g} s, or leave config.session.id out for a "
+            "dialog that is not kept",
+            retry_seconds,
+        )
+
+
 class IdleStreamError(ServiceError):
     """Nothing was sent for too long on a stream whose API has no message that says so."""
 

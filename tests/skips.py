@@ -23,6 +23,8 @@ EXPECTED = (
     r"this machine has no IPv6",
     r"apt-get install portaudio19-dev",
     r"apt-get install nginx-light",
+    r"apt-get install redis-server",
+    r"PostgreSQL is not installed: pip install pgserver",
     r"systemd is not on this machine",
     r"there is no Chromium on this machine",
     r"there is no Python 3\.\d+ on this machine",

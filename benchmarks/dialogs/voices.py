@@ -44,13 +44,22 @@ class Voice:
         key = (text, manner % len(MANNERS))
         async with self._lock:
             if key not in self._spoken:
-                audio = vivavoce.AudioFormat(sample_rate_hz=RATE_HZ)
-                pieces = [chunk.audio async for chunk in self._client.say(text, audio=audio, speed=speed / pitch)]
-                samples = np.frombuffer(b"".join(pieces), "<i2").astype(np.float32) / 32_768
+                samples = await self._synthesized(text, speed / pitch)
                 if pitch != 1.0:
                     samples = np.asarray(soxr.resample(samples, RATE_HZ * pitch, RATE_HZ), np.float32)
                 self._spoken[key] = samples / max(1e-6, float(np.abs(samples).max())) * PEAK
         return self._spoken[key]
+
+    async def _synthesized(self, text: str, speed: float) -> NDArray[np.float32]:
+        """Has a text spoken, again and again where the service has no room for it."""
+        audio = vivavoce.AudioFormat(sample_rate_hz=RATE_HZ)
+        while True:
+            try:
+                pieces = [chunk.audio async for chunk in self._client.say(text, audio=audio, speed=speed)]
+            except vivavoce.Overloaded as error:
+                await asyncio.sleep(error.retry_after_seconds or 1.0)
+            else:
+                return np.frombuffer(b"".join(pieces), "<i2").astype(np.float32) / 32_768
 
 
 def recorded(path: Path) -> NDArray[np.float32]:

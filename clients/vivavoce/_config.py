@@ -150,3 +150,5 @@ class ConversationUpdate:
     """Words that are likely to be said, in place of all earlier ones, from the next utterance on."""
     parameters: Mapping[str, str] | None = field(default=None, hash=False)
     """Session parameters that change, where an agent holds the dialog; the others stay."""
+    knowledge: tuple[str, ...] | None = None
+    """Names of knowledge bases that answers are looked for in, in place of all earlier ones; () for none."""

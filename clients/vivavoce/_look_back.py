@@ -228,6 +228,8 @@ class LookBack:
             self._update.documents.CopyFrom(update.documents)
         if update.HasField("phrase_hints"):
             self._update.phrase_hints.CopyFrom(update.phrase_hints)
+        if update.HasField("knowledge"):
+            self._update.knowledge.CopyFrom(update.knowledge)
         if update.HasField("session"):
             self._update.session.parameters.update(update.session.parameters)
 

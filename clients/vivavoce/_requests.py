@@ -211,6 +211,9 @@ def _update(update: ConversationUpdate) -> pb.ConversationUpdate:
         hints = check_hints(update.phrase_hints)
         with refusing("update.phrase_hints"):
             message.phrase_hints.CopyFrom(pb.PhraseHintsList(groups=map(_hints, hints)))
+    if update.knowledge is not None:
+        with refusing("update.knowledge"):
+            message.knowledge.CopyFrom(pb.KnowledgeList(knowledge=check_knowledge(update.knowledge)))
     if update.parameters is not None:
         with refusing("update.session"):
             message.session.CopyFrom(pb.SessionParameters(parameters=update.parameters))

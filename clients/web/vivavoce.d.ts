@@ -64,6 +64,8 @@ export interface ConversationUpdate {
   phraseHints?: { groups: PhraseHints[] };
   /** Session parameters that change; the others stay. */
   session?: { parameters: Record<string, string> };
+  /** Knowledge bases that answers are looked for in, in place of all earlier ones. */
+  knowledge?: { knowledge: string[] };
 }
 
 /** What a turn did to the dialog that an agent holds. */
@@ -188,7 +190,7 @@ export class Conversation implements AsyncIterable<ConversationEvent> {
 export class Client {
   constructor(url: string | URL, options?: { token?: string | null });
   /** Answers one typed turn. Throws {@link VivavoceError}. */
-  ask(text: string, config?: Pick<ConversationConfig, "languageCode" | "documents" | "replyBudget" | "variants" | "maxIntents" | "timeZone">): Promise<Reply>;
+  ask(text: string, config?: Pick<ConversationConfig, "languageCode" | "documents" | "knowledge" | "replyBudget" | "variants" | "maxIntents" | "timeZone">): Promise<Reply>;
   /**
    * Begins a conversation.
    *

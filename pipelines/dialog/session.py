@@ -109,6 +109,7 @@ class DialogSession:
         state: what was committed.
         began: what the agent says first; None where the session goes on in another stream.
         tools: asks the caller's program for tools; None: the agent has none.
+        on_commit: called whenever the state has changed.
     """
 
     agent: Agent
@@ -118,6 +119,7 @@ class DialogSession:
     state: State = field(default_factory=State)
     began: DialogTurn | None = None
     tools: ToolDesk | None = None
+    on_commit: Callable[[], None] = lambda: None
     _ahead: dict[str, AheadFulfiller] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -193,6 +195,7 @@ class DialogSession:
         if turn.before is not self.state:
             turn = self._turn(turn.event)
         self.state = turn.after
+        self.on_commit()
         return turn
 
     def happen(self, event: events.Event) -> DialogTurn:

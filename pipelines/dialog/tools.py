@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from pipelines.dialog.actions import Fulfil
     from pipelines.dialog.agent.agent import Agent
+
+logger = logging.getLogger(__name__)
 
 MAX_REMEMBERED = 64
 """Calls that are over, of which a late result can be told apart from an unknown one."""
@@ -83,6 +86,7 @@ class ToolDesk:
             async with asyncio.timeout(deadline_seconds):
                 return await future
         except TimeoutError:
+            logger.warning("no result of the tool %s came within %g s", task.name, deadline_seconds)
             return None
         finally:
             del self._waiting[call_id]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,8 +15,13 @@ from pipelines.models.ports import Timing
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
+    import numpy.typing as npt
+
     from pipelines.knowledge.store.port import FoundPassage, KnowledgeStore
     from pipelines.models.embedding_port import EmbeddingModel
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +91,23 @@ class KnowledgeBases:
         else:
             vector, embedding = embedded.vectors[0], embedded.timing
         began = time.monotonic()
-        stores = [(name, self._stores[name]) for name in names]
-        try:
-            # On threads: a search takes milliseconds, in which no audio would be taken in.
-            found = await asyncio.gather(
-                *(asyncio.to_thread(store.search, question, vector, limit) for _, store in stores)
-            )
-        except KnowledgeStoreError as error:
-            raise ModelError(str(error)) from error
-        passages = [FoundInBase(name, one) for (name, _), some in zip(stores, found, strict=True) for one in some]
+        found = await asyncio.gather(*(self._found(name, question, vector, limit) for name in names))
+        passages = [FoundInBase(name, one) for name, some in zip(names, found, strict=True) for one in some]
         # Ranks are what the scores are made of, so that those of several bases can be compared.
         passages.sort(key=lambda passage: -passage.found.score)
         compute = embedding.compute_seconds + time.monotonic() - began
         return KnowledgeSearch(tuple(passages[:limit]), Timing(embedding.queue_seconds, compute))
+
+    async def _found(
+        self, name: str, question: str, vector: npt.NDArray[np.float32] | None, limit: int
+    ) -> list[FoundPassage]:
+        try:
+            # On a thread: a search takes milliseconds, in which no audio would be taken in.
+            return await asyncio.to_thread(self._stores[name].search, question, vector, limit)
+        except KnowledgeStoreError as error:
+            # Callers are not told where the base is.
+            logger.warning("knowledge base %s: %s", name, error)
+            raise ModelError(f"the knowledge base {name!r} cannot be searched: the server's log says why") from error
 
     def close(self) -> None:
         """Closes all bases."""

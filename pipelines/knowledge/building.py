@@ -118,6 +118,22 @@ def build(
     return report
 
 
+def unreadable(folder: Path) -> dict[str, str]:
+    """Reads the documents of a folder, and returns which cannot be read, each with what to do.
+
+    Raises:
+        InvalidInputError: there is no such folder, or it has no document or too many.
+    """
+    problems: dict[str, str] = {}
+    for path in _documents(folder)[0]:
+        name = path.relative_to(folder).as_posix()
+        try:
+            read(name, _content(path))
+        except UnreadableDocumentError as error:
+            problems[name] = str(error)
+    return problems
+
+
 def _documents(folder: Path) -> tuple[list[Path], int]:
     """Lists the documents below a folder in order, and counts the other files."""
     if not folder.is_dir():

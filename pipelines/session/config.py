@@ -71,6 +71,7 @@ class ConversationConfig:
             self,
             turns=dataclasses.replace(self.turns, endpointing=endpointing),
             documents=self.documents if update.documents is None else update.documents,
+            knowledge=self.knowledge if update.knowledge is None else update.knowledge,
             recognition=dataclasses.replace(self.recognition, hints=hints),
         )
 
@@ -83,8 +84,10 @@ class ConversationUpdate:
         endpointing: fields of ``EndpointingConfig`` by name.
         documents: texts that answers are looked for in; None: as before.
         hints: phrase hints; None: as before.
+        knowledge: names of knowledge bases; None: as before.
     """
 
     endpointing: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     documents: tuple[Document, ...] | None = None
     hints: tuple[PhraseHint, ...] | None = None
+    knowledge: tuple[str, ...] | None = None

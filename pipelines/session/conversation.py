@@ -16,6 +16,7 @@ from pipelines.recognition.phrase_hints import with_hints
 from pipelines.recognition.segments import Segments
 from pipelines.session.config import ConversationConfig
 from pipelines.session.dialog_turns import DialogTurns
+from pipelines.session.exchanges import Exchanges
 from pipelines.session.hearing import Hearing
 from pipelines.session.intake import Intake
 from pipelines.session.judging import PauseJudge
@@ -82,7 +83,7 @@ class Conversation:
         self._workload = workload or Workload()
         self._loop = asyncio.get_running_loop()
         self._observed = ObservedConversation(self._workload.observer, name, self._loop.time)
-        self._config, self._stages = config, stages
+        self._config, self._stages, self._exchanges = config, stages, Exchanges()
         self._models = ModelsByTurn(models, config.variants)
         self._decoder = AudioDecoder(config.audio_format) if config.audio_format else None
         self._intake = Intake(voice)
@@ -114,6 +115,7 @@ class Conversation:
         bulk = self._workload.bulk
         self.speech = ReplySpeech(config, models, bulk, self.outbox, lambda: self._state, self._dispatch, self._failed)
         self.speech.on_first_audio = self._observed.spoke
+        self.dialog.on_fulfilled = self._observed.fulfilled
 
     @property
     def phase(self) -> str:
@@ -278,6 +280,7 @@ class Conversation:
             self._workload.precedence.begin(self)
         self._observed.told(message, self._state.settings)
         self.dialog.note(message)
+        self._exchanges.note(message)
         self.outbox.put(message)
 
     def _recognition_options(self) -> RecognitionOptions:
@@ -296,6 +299,6 @@ class Conversation:
 
     def _run_stage(self, effect: effects.RunStage) -> None:
         due = deadlines.stages_due(self._state, effect.turn, self._loop.time())
-        request = StageRequest(effect.text, self._config, effect.inputs, due)
+        request = StageRequest(effect.text, self._config, effect.inputs, due, self._exchanges.latest)
         models = self._models.of(effect.turn)
         self._running.start(self._stages[effect.stage], effect.turn, effect.speculation, request, models)

@@ -61,6 +61,9 @@ class DialogTurns:
         state: returns the state of its machine.
         dispatch: called with what happens to it.
         tell: tells the caller what is no part of a turn.
+
+    Attributes:
+        on_fulfilled: called with the name of each fulfilment that has ended, its seconds, and ``done`` or ``failed``.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class DialogTurns:
         dispatch: Callable[[events.Event], None],
         tell: Callable[[Message], None],
     ) -> None:
+        self.on_fulfilled: Callable[[str, float, str], None] | None = None
         self._dialog: DialogSession | None = config.dialog
         self._voice = config.reply_voice
         self._dispatch, self._inform = dispatch, tell
@@ -212,6 +216,8 @@ class DialogTurns:
         if self._silence is not None:
             awaited = self._listen is not None and not turn.after.ended
             self._silence.restart(self._listen.no_input_seconds if awaited and self._listen else None)
+        for fulfil in turn.done:
+            self._note_end(fulfil, 0.0, "done")
         for fulfil in turn.begun:
             task = asyncio.create_task(self._fulfil(fulfil), name=f"fulfilment-{fulfil.number}")
             self._tasks.add(task)
@@ -259,18 +265,25 @@ class DialogTurns:
         """Has a fulfilment carried out; whatever happens, the dialog gets one result."""
         assert self._dialog is not None
         waiting = self._loop.call_later(WAIT_SECONDS, self._ask_to_wait, fulfil.number)
-        is_over = False
+        is_over, outcome = False, "failed"
+        began = self._loop.time()
         try:
             async for event in self._dialog.fulfillers[fulfil.name].carry_out(fulfil, self._dialog.id):
                 waiting.cancel()
                 is_over = is_over or not isinstance(event, dialog_events.Progressed)
+                outcome = "done" if isinstance(event, dialog_events.Fulfilled) else outcome
                 self._happen(event)
         except Exception as error:  # noqa: BLE001 - the dialog goes on
             log_mistake(logger, "a fulfilment failed", error)
         finally:
             waiting.cancel()
+            self._note_end(fulfil, self._loop.time() - began, outcome)
             if not is_over:
                 self._happen(dialog_events.FulfilmentFailed(self._now(), fulfil.number))
+
+    def _note_end(self, fulfil: Fulfil, seconds: float, outcome: str) -> None:
+        if self.on_fulfilled is not None:
+            self.on_fulfilled(fulfil.name, seconds, outcome)
 
     def _ask_to_wait(self, number: int) -> None:
         self._happen(dialog_events.Progressed(self._now(), number))

@@ -48,6 +48,9 @@ class TurnObserver:
     def replayed(self, conversation: str, seconds: float) -> None:
         """So much audio was played to another recognizer, because the first was lost."""
 
+    def fulfilled(self, conversation: str, name: str, seconds: float, outcome: str) -> None:
+        """A fulfilment of an agent has ended, so long after its turn: ``done`` or ``failed``."""
+
 
 class TurnObservers(TurnObserver):
     """Several observers as one, told in their order."""
@@ -94,6 +97,11 @@ class TurnObservers(TurnObserver):
         """See :class:`TurnObserver`."""
         for observer in self._observers:
             observer.replayed(conversation, seconds)
+
+    def fulfilled(self, conversation: str, name: str, seconds: float, outcome: str) -> None:
+        """See :class:`TurnObserver`."""
+        for observer in self._observers:
+            observer.fulfilled(conversation, name, seconds, outcome)
 
 
 class ObservedConversation:
@@ -143,3 +151,7 @@ class ObservedConversation:
     def replayed(self, seconds: float) -> None:
         """See :class:`TurnObserver`."""
         self._observer.replayed(self._name, seconds)
+
+    def fulfilled(self, name: str, seconds: float, outcome: str) -> None:
+        """See :class:`TurnObserver`."""
+        self._observer.fulfilled(self._name, name, seconds, outcome)

@@ -49,12 +49,12 @@ def answer_in_words(request: StageRequest) -> str:
     if understanding.kind == "command" and understanding.intent != NO_INTENT:
         return ""
     if search is not None and search.answer is not None:
-        return sentence_of(search.answer, _read_documents(search.answer, request.config.documents))
+        return sentence_of(search.answer, read_documents(search.answer, request.config.documents))
     asks = understanding.kind == "question" or (not understanding.kind and request.text.rstrip().endswith("?"))
     return NO_ANSWER if asks else ""
 
 
-def _read_documents(answer: Answer, documents: Sequence[Document]) -> Sequence[Document]:
+def read_documents(answer: Answer, documents: Sequence[Document]) -> Sequence[Document]:
     """Returns what an answer was read in: documents of the caller, or a passage of a knowledge base."""
     return documents if answer.source is None else [Document(answer.document_id, answer.source.passage)]
 

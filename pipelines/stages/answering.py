@@ -84,10 +84,12 @@ class AnswerSearch:
     Attributes:
         answer: None when no document holds one.
         timing: what it cost; None when there was nothing to compute.
+        asked: the question with what it left out, of one that depends on an earlier one; "" of one that stands alone.
     """
 
     answer: Answer | None = None
     timing: Timing | None = None
+    asked: str = ""
 
 
 def check_documents(documents: Sequence[Document], field: str) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from pipelines.knowledge.bases import NO_BASES
 from pipelines.models.ports import Timing
 from pipelines.stages.answering import AnswerSearch, find_answer
 from pipelines.stages.base_answers import find_in_bases
+from pipelines.stages.follow_ups import follow_up
 from pipelines.stages.registry import QA
 
 if TYPE_CHECKING:
@@ -42,16 +44,20 @@ class Answering:
 
     async def run(self, request: StageRequest, models: TurnModels) -> AsyncIterator[AnswerSearch]:
         """See ``pipelines.stages.registry.Stage``."""
-        config, question, due = request.config, request.text, request.due
-        if not config.knowledge:
-            yield await find_answer(models.answers, question, config.documents, due)
-            return
-        yield _better(
-            *await asyncio.gather(
-                find_answer(models.answers, question, config.documents, due),
-                find_in_bases(self._bases, config.knowledge, models, question, due),
+        config, due = request.config, request.due
+        follows = follow_up(request.text, request.history)
+        question = follows.asked if follows is not None else request.text
+        if config.knowledge:
+            query = follows.query if follows is not None else question
+            found = _better(
+                *await asyncio.gather(
+                    find_answer(models.answers, question, config.documents, due),
+                    find_in_bases(self._bases, config.knowledge, models, question, due, query),
+                )
             )
-        )
+        else:
+            found = await find_answer(models.answers, question, config.documents, due)
+        yield replace(found, asked=follows.asked) if follows is not None else found
 
 
 def _better(first: AnswerSearch, second: AnswerSearch) -> AnswerSearch:

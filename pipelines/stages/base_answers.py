@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 
 async def find_in_bases(
-    bases: KnowledgeBases, names: Sequence[str], models: TurnModels, question: str, due: float | None = None
+    bases: KnowledgeBases,
+    names: Sequence[str],
+    models: TurnModels,
+    question: str,
+    due: float | None = None,
+    query: str = "",
 ) -> AnswerSearch:
     """Looks for the answer in knowledge bases and returns the most likely one, before ``due``.
 
@@ -31,11 +36,12 @@ async def find_in_bases(
         models: embeddings and answers.
         question: what is asked.
         due: deadline, see ``pipelines.models.ports``.
+        query: what is searched, where that is more than the question.
 
     Raises:
         ModelError: the model for answers does not answer, or a base cannot be read.
     """
-    search = await bases.search(names, question, models.get(EMBED), due)
+    search = await bases.search(names, query or question, models.get(EMBED), due)
     answers = await asyncio.gather(*(_read(models, question, passage, due) for passage in search.passages))
     best = max((each.answer for each in answers if each.answer), key=lambda answer: answer.score, default=None)
     costs = [each.timing for each in answers if each.timing is not None]

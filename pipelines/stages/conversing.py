@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, ClassVar
 
-from pipelines.speech.wording import sentence_of
+from pipelines.speech.wording import read_documents, sentence_of
 from pipelines.stages.registry import DIALOG, NLU, QA
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Conversing:
         assert request.config.dialog is not None
         search: AnswerSearch | None = request.inputs.get(QA)
         found = search.answer if search is not None else None
-        answer = sentence_of(found, request.config.documents) if found is not None else ""
+        answer = sentence_of(found, read_documents(found, request.config.documents)) if found is not None else ""
         passage = found.source.passage if found is not None and found.source is not None else answer
         dialog = request.config.dialog
         turn = dialog.preview(request.text, request.inputs[NLU], answer, passage)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from pipelines.models.ports import Timing, TurnModels
     from pipelines.session.config import ConversationConfig
+    from pipelines.stages.follow_ups import Exchange
 
 ASR = "asr"
 """Name of recognition where replies and notices speak of stages. It runs ahead of the others and is not in the list."""
@@ -41,12 +42,14 @@ class StageRequest:
         config: config of the conversation.
         inputs: results of the stages in :attr:`Stage.after` and :attr:`Stage.behind`, by name.
         due: deadline on the running loop's clock, in seconds; None: no deadline is known.
+        history: the latest questions that were replied to, the latest last.
     """
 
     text: str
     config: ConversationConfig
     inputs: Mapping[str, Any] = field(default_factory=dict)
     due: float | None = None
+    history: tuple[Exchange, ...] = ()
 
 
 class Stage(Protocol):

@@ -10,13 +10,17 @@ from pipelines.errors import InvalidInputError
 from service.security.principal import current_principal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
     from pathlib import Path
 
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.fulfilment import Fulfiller
     from pipelines.dialog.session import DialogSession
-    from pipelines.dialog.sessions import DialogSessions
+    from pipelines.dialog.sessions import Sessions
+    from service.fulfilment.http_calls import HttpCalls
+    from service.sessions.agent_watch import AgentWatch
+
+    MakeSessions = Callable[[Mapping[str, Mapping[str, Fulfiller]]], Sessions]
 
 MAX_PARAMETERS = 50
 MAX_PARAMETER_CHARACTERS = 1_000
@@ -30,13 +34,22 @@ class Dialogs:
     Attributes:
         agents: by the names that callers choose them by.
         sessions: keeps dialogs between streams; None: there are no agents.
+        agent_watch: reads agents anew whose files change; None: there are none.
     """
 
     agents: Mapping[str, Agent] = field(default_factory=dict)
-    sessions: DialogSessions | None = None
+    sessions: Sessions | None = None
+    agent_watch: AgentWatch | None = None
 
-    @contextlib.contextmanager
-    def open(self, agent: str, session_id: str, parameters: Mapping[str, str]) -> Iterator[DialogSession | None]:
+    async def watch(self) -> None:
+        """Reads agents anew whose files change, until it is cancelled."""
+        if self.agent_watch is not None:
+            await self.agent_watch.watch()
+
+    @contextlib.asynccontextmanager
+    async def open(
+        self, agent: str, session_id: str, parameters: Mapping[str, str]
+    ) -> AsyncIterator[DialogSession | None]:
         """Opens the dialog of a stream, which belongs to the caller's principal.
 
         Args:
@@ -46,6 +59,7 @@ class Dialogs:
 
         Raises:
             InvalidInputError: there is no such agent, the session cannot be opened, or a parameter is too long.
+            SessionsUnavailableError: sessions are kept in a Redis that does not answer.
         """
         if not agent:
             if session_id or parameters:
@@ -59,15 +73,20 @@ class Dialogs:
             raise InvalidInputError("config.agent", "UNKNOWN_AGENT", message)
         check_parameters(parameters, "config.session.parameters")
         owner = current_principal().key
-        with self.sessions.open(self.agents[agent], session_id, parameters, owner) as session:
+        async with self.sessions.open(self.agents[agent], session_id, parameters, owner) as session:
             yield session
 
 
-def read_dialogs(folders: Sequence[Path], cleanup: contextlib.AsyncExitStack | None = None) -> Dialogs:
+def read_dialogs(
+    folders: Sequence[Path],
+    make_sessions: MakeSessions | None = None,
+    cleanup: contextlib.AsyncExitStack | None = None,
+) -> Dialogs:
     """Reads the agents of a service.
 
     Args:
         folders: of the agents.
+        make_sessions: makes what keeps their sessions, of the agents' fulfillers; None: they are kept in memory.
         cleanup: closes connections of their fulfilments; None: they are left to the end of the process.
 
     Raises:
@@ -79,31 +98,54 @@ def read_dialogs(folders: Sequence[Path], cleanup: contextlib.AsyncExitStack | N
     from pipelines.dialog.agent.folder import read_agent  # noqa: PLC0415
     from pipelines.dialog.agent.problems import AgentError, Problem  # noqa: PLC0415
     from pipelines.dialog.sessions import DialogSessions  # noqa: PLC0415
+    from service.sessions.agent_watch import AgentWatch  # noqa: PLC0415
+
+    making = _Fulfilments(cleanup)
+
+    def read(folder: Path) -> tuple[Agent, Mapping[str, Fulfiller]]:
+        agent = read_agent(folder)
+        return agent, making.fulfillers_of(agent, folder)
 
     agents: dict[str, Agent] = {}
+    fulfillers: dict[str, Mapping[str, Fulfiller]] = {}
+    places: dict[str, Path] = {}
     for folder in folders:
-        agent = read_agent(folder)
+        agent, of_agent = read(folder)
         name = agent.form.name
         if name in agents:
             raise AgentError([Problem(folder, 0, f"a second agent is called {name!r}: rename one of the two")])
-        agents[name] = agent
-    fulfillers = _fulfillers(list(zip(agents.values(), folders, strict=True)), cleanup)
-    return Dialogs(agents, DialogSessions(fulfillers=fulfillers))
+        agents[name], fulfillers[name], places[name] = agent, of_agent, folder
+    sessions = make_sessions(fulfillers) if make_sessions else DialogSessions(fulfillers=fulfillers)
+    return Dialogs(agents, sessions, AgentWatch(places, agents, fulfillers, read))
 
 
-def _fulfillers(
-    agents: Sequence[tuple[Agent, Path]], cleanup: contextlib.AsyncExitStack | None
-) -> Mapping[str, Mapping[str, Fulfiller]]:
-    """Makes what carries out fulfilments over HTTP, by agent and fulfilment; nothing is loaded where none does."""
-    if all(form.endpoint is None for agent, _ in agents for form in agent.form.fulfilments.values()):
-        return {}
-    from service.fulfilment.fulfillers import fulfillers_of  # noqa: PLC0415 - httpx, which few services need
-    from service.fulfilment.http_calls import HttpCalls  # noqa: PLC0415
+class _Fulfilments:
+    """Makes what carries out fulfilments over HTTP; nothing is loaded where none does.
 
-    calls = HttpCalls()
-    if cleanup is not None:
-        cleanup.push_async_callback(calls.close)
-    return {agent.form.name: fulfillers_of(agent, folder, calls) for agent, folder in agents}
+    Args:
+        cleanup: closes connections; None: they are left to the end of the process.
+    """
+
+    def __init__(self, cleanup: contextlib.AsyncExitStack | None) -> None:
+        self._cleanup = cleanup
+        self._calls: HttpCalls | None = None
+
+    def fulfillers_of(self, agent: Agent, folder: Path) -> Mapping[str, Fulfiller]:
+        """Returns what carries out the fulfilments of an agent, by name.
+
+        Raises:
+            AgentError: a variable of the environment is missing.
+        """
+        if all(form.endpoint is None for form in agent.form.fulfilments.values()):
+            return {}
+        from service.fulfilment.fulfillers import fulfillers_of  # noqa: PLC0415 - httpx, which few services need
+        from service.fulfilment.http_calls import HttpCalls  # noqa: PLC0415
+
+        if self._calls is None:
+            self._calls = HttpCalls()
+            if self._cleanup is not None:
+                self._cleanup.push_async_callback(self._calls.close)
+        return fulfillers_of(agent, folder, self._calls)
 
 
 def check_parameters(parameters: Mapping[str, str], field_name: str) -> None:

@@ -86,6 +86,10 @@ class Metrics(TurnObserver, CallObserver):
         self._interruptions = counter("interruptions", "Spoken replies that were stopped.", "cause")
         self._notices = counter("notices", "Notices to callers.", "code")
         self._replayed = counter("replayed_audio_seconds", "Audio played again, because a recognizer was lost.")
+        self._fulfilments = counter(
+            "fulfilments", "Fulfilments of agents, by what became of them.", "fulfilment", "outcome"
+        )
+        self._fulfilling = histogram("fulfilment", "From a turn to the result of its fulfilment.", "fulfilment")
         self._failures = counter("stage_failures", "Stages that failed.", "stage")
         self._refusals = counter("refusals", "Calls that ended with an error.", "code", "reason", "principal")
         self._begin_with_nought()
@@ -164,3 +168,8 @@ class Metrics(TurnObserver, CallObserver):
     def replayed(self, conversation: str, seconds: float) -> None:  # noqa: ARG002
         """See :class:`TurnObserver`."""
         self._replayed.inc(seconds)
+
+    def fulfilled(self, conversation: str, name: str, seconds: float, outcome: str) -> None:  # noqa: ARG002
+        """See :class:`TurnObserver`."""
+        self._fulfilments.labels(name, outcome).inc()
+        self._fulfilling.labels(name).observe(seconds)

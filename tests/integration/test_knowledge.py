@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+import demo
 import vivavoce
 from service.processes.child_process import listening
 from tests.unit.pipelines.knowledge.documents import pdf
@@ -13,7 +16,6 @@ from vivavoce.cli import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 BRIDGE = "# The bridge\n\n## History\n\nThe stone bridge was finished in 1902. It was paid for by the wool merchants.\n"
 
@@ -38,7 +40,8 @@ def build(folder: Path) -> None:
 def address(museum: Path, triton_address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     log = tmp_path_factory.mktemp("service") / "log.txt"
     arguments = ["-m", "vivavoce", "serve", "--port", "0", "--triton", triton_address, "--max-conversations", "8"]
-    with listening([*arguments, "--knowledge", f"museum={museum.with_suffix('.db')}"], log) as (_, address):
+    guide = ["--agent", str(Path(demo.__file__).parent / "agents/museum_guide")]
+    with listening([*arguments, *guide, "--knowledge", f"museum={museum.with_suffix('.db')}"], log) as (_, address):
         yield address
 
 
@@ -85,3 +88,31 @@ async def test_a_conversation_gets_its_answers_there_too(address: str):
         )
         replies = [event async for event in turns if isinstance(event, vivavoce.Reply)]
     assert [reply.answer.text for reply in replies] == ["1874"]
+
+
+async def answers(address: str, *questions: str, **chosen: object) -> list[vivavoce.Reply]:
+    replies = []
+
+    async def turns():
+        for number, question in enumerate(questions):
+            while len(replies) < number:
+                await asyncio.sleep(0.02)
+            yield vivavoce.TypedTurn(question)
+
+    async with vivavoce.connect(address) as client:
+        async for event in client.converse(turns(), audio=None, reply_budget_seconds=10, **chosen):
+            if isinstance(event, vivavoce.Reply):
+                replies.append(event)  # noqa: PERF401 - the next turn waits for it
+    return replies
+
+
+async def test_follow_up_questions(address: str):
+    replies = await answers(address, "When does the museum close?", "And when does it open?", knowledge=["museum"])
+    assert [reply.answer.text for reply in replies] == ["half past five", "nine"]
+
+
+async def test_an_agent_answers_from_its_own_documents(address: str):
+    replies = await answers(address, "Who founded the museum?", "And when was she born?", agent="museum_guide")
+    assert [reply.answer.source.base for reply in replies] == ["museum_guide"] * 2
+    assert "Clara Winter" in replies[0].speech_text
+    assert "1891" in replies[1].speech_text

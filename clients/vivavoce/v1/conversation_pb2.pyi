@@ -128,16 +128,18 @@ class EndOfUtterance(_message.Message):
     def __init__(self) -> None: ...
 
 class ConversationUpdate(_message.Message):
-    __slots__ = ("endpointing", "documents", "phrase_hints", "session")
+    __slots__ = ("endpointing", "documents", "phrase_hints", "session", "knowledge")
     ENDPOINTING_FIELD_NUMBER: _ClassVar[int]
     DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
     PHRASE_HINTS_FIELD_NUMBER: _ClassVar[int]
     SESSION_FIELD_NUMBER: _ClassVar[int]
+    KNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
     endpointing: EndpointingConfig
     documents: DocumentList
     phrase_hints: PhraseHintsList
     session: SessionParameters
-    def __init__(self, endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Union[DocumentList, _Mapping]] = ..., phrase_hints: _Optional[_Union[PhraseHintsList, _Mapping]] = ..., session: _Optional[_Union[SessionParameters, _Mapping]] = ...) -> None: ...
+    knowledge: KnowledgeList
+    def __init__(self, endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Union[DocumentList, _Mapping]] = ..., phrase_hints: _Optional[_Union[PhraseHintsList, _Mapping]] = ..., session: _Optional[_Union[SessionParameters, _Mapping]] = ..., knowledge: _Optional[_Union[KnowledgeList, _Mapping]] = ...) -> None: ...
 
 class Dtmf(_message.Message):
     __slots__ = ("keys",)
@@ -157,6 +159,12 @@ class SessionParameters(_message.Message):
     PARAMETERS_FIELD_NUMBER: _ClassVar[int]
     parameters: _containers.ScalarMap[str, str]
     def __init__(self, parameters: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
+class KnowledgeList(_message.Message):
+    __slots__ = ("knowledge",)
+    KNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
+    knowledge: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, knowledge: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class DocumentList(_message.Message):
     __slots__ = ("documents",)

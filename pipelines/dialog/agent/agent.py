@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -33,6 +35,12 @@ class Agent:
     form: AgentForm
     values: Mapping[str, ValueList] = field(default_factory=dict)
     sentences: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of all that the state of a dialog refers to; replicas that read the same files have the same."""
+        content = [self.form.model_dump(mode="json"), {name: list(it.values) for name, it in self.values.items()}]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     @property
     def intents(self) -> Mapping[str, Intent]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+KNOWLEDGE = "knowledge"
+"""Folder of the documents that an agent answers from."""
 MAX_SENTENCES = 20_000
 """Of one intent."""
 
@@ -50,12 +52,14 @@ def read_agent(folder: Path) -> Agent:
 
 
 def check(folder: Path) -> tuple[Problem, ...]:
-    """Returns all problems of an agent's folder, those of its tests too."""
+    """Returns all problems of an agent's folder, those of its tests and documents too."""
     _, problems = _read(folder)
     try:
         read_agent_scripts(folder)
     except AgentError as error:
         problems += error.problems
+    if (folder / KNOWLEDGE).is_dir():
+        problems += _unreadable_documents(folder / KNOWLEDGE)
     return tuple(sorted(problems))
 
 
@@ -99,6 +103,17 @@ def _read(folder: Path) -> tuple[Agent | None, list[Problem]]:
         message = f"no slot takes the values of {name!r}: name the file after a closed slot, or remove it"
         reading.problems.append(Problem(folder / VALUES / f"{name}.txt", 0, message))
     return agent, reading.problems
+
+
+def _unreadable_documents(folder: Path) -> list[Problem]:
+    # Readers of documents take time and memory that agents without documents are spared.
+    from pipelines.errors import InvalidInputError  # noqa: PLC0415
+    from pipelines.knowledge.building import unreadable  # noqa: PLC0415
+
+    try:
+        return [Problem(folder / name, 0, message) for name, message in unreadable(folder).items()]
+    except InvalidInputError as error:
+        return [Problem(folder, 0, str(error))]
 
 
 def _texts_in(folder: Path) -> list[Path]:

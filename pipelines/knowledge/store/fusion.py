@@ -12,6 +12,11 @@ SMOOTHING = 5
 """What is added to every rank: how much less a second place counts than a first. The paper has 60; chosen on questions
 of SQuADShifts (docs/knowledge.md), where so short lists as ours want a smaller one."""
 
+CANDIDATES = 50
+"""Passages of each of the two rankings that are fused."""
+WEIGHT_OF_WORDS = 1.5
+"""How much more the ranking by words counts than that by meaning; chosen as :data:`SMOOTHING` was."""
+
 
 def fuse(rankings: Iterable[tuple[float, Sequence[int]]]) -> list[tuple[int, float]]:
     """Joins rankings of ids.

@@ -1,4 +1,4 @@
-"""Writes a question as a query of SQLite's full text search."""
+"""The words of a question that a full text search looks for, and SQLite's form of them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,15 @@ _STOP_WORDS = frozenset(
 """Words that stand in nearly every passage, and so tell none from another."""
 
 
+def telling_terms(question: str) -> list[str]:
+    """Returns the question's words without stop words, each once; all of them where there are only stop words."""
+    terms = list(dict.fromkeys(term.lower() for term in _TERM.findall(question)))
+    return ([term for term in terms if term not in _STOP_WORDS] or terms)[:MAX_TERMS]
+
+
 def match_query(question: str) -> str:
     """Returns a query for any of the question's words, stop words aside; "" where there is no word.
 
     Words are quoted, so that nothing in a question is an operator of the search.
     """
-    terms = list(dict.fromkeys(term.lower() for term in _TERM.findall(question)))
-    telling = [term for term in terms if term not in _STOP_WORDS]
-    return " OR ".join(f'"{term}"' for term in (telling or terms)[:MAX_TERMS])
+    return " OR ".join(f'"{term}"' for term in telling_terms(question))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from pipelines.knowledge.reading.passages import Passage
 from pipelines.knowledge.store import schema
-from pipelines.knowledge.store.fusion import fuse
+from pipelines.knowledge.store.fusion import CANDIDATES, WEIGHT_OF_WORDS, fuse
 from pipelines.knowledge.store.match_query import match_query
 from pipelines.knowledge.store.port import DEFAULT_LIMIT, FoundPassage, KnowledgeStoreError, StoredDocument
 from pipelines.knowledge.store.vectors import VectorIndex, pack
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-CANDIDATES = 50
-"""Passages of each of the two rankings that are fused."""
-WEIGHT_OF_WORDS = 1.5
-"""How much more the ranking by words counts than that by meaning; chosen as :data:`fusion.SMOOTHING` was."""
 _BUSY_SECONDS = 10.0
 """How long a writer waits for another one."""
 _LOADED_AT_ONCE = 500
@@ -38,13 +34,15 @@ class SqliteKnowledge:
     Any thread may use it; calls wait for each other.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, *, reopens: bool = False) -> None:
         self._connection = connection
         self._path = path
         self._lock = threading.Lock()
         self._about = _about(connection)
         self._index = VectorIndex(int(self._about["dimensions"]))
         self._seen_version: int | None = None
+        self._file = _identity(path)
+        self._reopens = reopens
 
     @classmethod
     def create(cls, path: Path, embedding: str, dimensions: int) -> Self:
@@ -88,7 +86,7 @@ class SqliteKnowledge:
                 raise KnowledgeStoreError(
                     f"{path} was built by another version of Vivavoce: build it anew with `vivavoce knowledge build`"
                 )
-            return cls(_reading(path), path)
+            return cls(_reading(path), path, reopens=True)
 
     @property
     def embedding(self) -> str:
@@ -138,6 +136,7 @@ class SqliteKnowledge:
     ) -> list[FoundPassage]:
         """See ``KnowledgeStore``."""
         with self._lock, _told(self._path, "read"):
+            self._reopen_replaced()
             rankings: list[tuple[float, list[int]]] = []
             if query := match_query(question):
                 ranked = self._connection.execute(schema.RANKED, (query, CANDIDATES)).fetchall()
@@ -158,6 +157,19 @@ class SqliteKnowledge:
             # One file holds everything then; readers that are there keep the log beside it.
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._connection.close()
+
+    def _reopen_replaced(self) -> None:
+        """Goes over to the file that has taken this one's place, if it is a base; without one, this one goes on."""
+        if not self._reopens or (file := _identity(self._path)) in {self._file, None}:
+            return
+        self._file = file
+        with contextlib.suppress(KnowledgeStoreError, sqlite3.Error):
+            # Apart from the files beside it, which are still those of the file that is open.
+            about = _stored(self._path, immutable=True)
+            if about.get("version") == schema.VERSION:
+                self._connection.close()
+                self._connection, self._about, self._seen_version = _reading(self._path), about, None
+                self._index = VectorIndex(int(about["dimensions"]))
 
     def _found(self, fused: Sequence[tuple[int, float]], limit: int) -> Iterator[FoundPassage]:
         for key, score in fused:
@@ -213,15 +225,27 @@ class SqliteKnowledge:
         self._seen_version = None
 
 
-def _stored(path: Path) -> dict[str, str]:
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Returns what tells a file from another one that takes its place; None: it is not there."""
+    with contextlib.suppress(OSError):
+        stat = path.stat()
+        return stat.st_dev, stat.st_ino
+    return None
+
+
+def _stored(path: Path, *, immutable: bool = False) -> dict[str, str]:
     """Reads what a base is.
+
+    Args:
+        path: of the file.
+        immutable: whether to read the file alone, without what a writer has put beside it.
 
     Raises:
         KnowledgeStoreError: there is none.
     """
     if not path.is_file():
         raise KnowledgeStoreError(f"there is no {path}: build it with `vivavoce knowledge build`")
-    with contextlib.closing(_reading(path)) as connection:
+    with contextlib.closing(_reading(path, immutable=immutable)) as connection:
         (mark,) = connection.execute("PRAGMA application_id").fetchone()
         if mark != schema.APPLICATION_ID:
             raise sqlite3.DatabaseError("not a knowledge base")
@@ -232,10 +256,10 @@ def _about(connection: sqlite3.Connection) -> dict[str, str]:
     return dict(connection.execute("SELECT key, value FROM about").fetchall())
 
 
-def _reading(path: Path) -> sqlite3.Connection:
+def _reading(path: Path, *, immutable: bool = False) -> sqlite3.Connection:
     """Opens a file for reading."""
     # SQLite wants files beside it to see a writer's changes. Where none can be made, nobody writes.
-    mode = "mode=ro" if os.access(path.parent, os.W_OK) else "mode=ro&immutable=1"
+    mode = "mode=ro" if os.access(path.parent, os.W_OK) and not immutable else "mode=ro&immutable=1"
     uri = f"{path.resolve().as_uri()}?{mode}"
     connection = sqlite3.connect(uri, _BUSY_SECONDS, uri=True, isolation_level=None, check_same_thread=False)
     try:

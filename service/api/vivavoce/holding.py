@@ -23,11 +23,12 @@ from service.sessions.stream_session import StreamSession
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 
     from pipelines.messages import Message
     from pipelines.session.conversation import Conversation
     from service.admission.quotas import Quotas
+    from service.api.vivavoce.updates import Bases
     from service.sessions.host import SessionHost
 
     Write = Callable[[pb.ConverseResponse], Awaitable[None]]
@@ -57,17 +58,25 @@ async def hold_conversation(host: SessionHost, requests: AsyncIterator[pb.Conver
         config,
         turns=dataclasses.replace(config.turns, speculates=host.speculates),
         variants=host.check_variants(first.variants, "config.variants"),
-        knowledge=check_bases(first.knowledge, host.knowledge, "config.knowledge"),
+        knowledge=_bases_of(host, first.agent, first.knowledge, "config.knowledge"),
     )
     opened = host.dialogs.open(first.agent, first.session.id, first.session.parameters)
-    with host.admission.conversation(), opened as dialog:
-        name = secrets.token_hex(6)
-        conversation = host.conversation(dataclasses.replace(config, dialog=dialog), name=name)
-        async with host.open_conversations.holding(conversation):
-            greeting = dialog.greeting if dialog else ""
-            await write(pb.ConverseResponse(started=pb.Started(conversation_id=name, greeting=greeting)))
-            conversation.dialog.begin()
-            await _hold(conversation, host, requests, write)
+    with host.admission.conversation():
+        async with opened as dialog:
+            name = secrets.token_hex(6)
+            conversation = host.conversation(dataclasses.replace(config, dialog=dialog), name=name)
+            async with host.open_conversations.holding(conversation):
+                greeting = dialog.greeting if dialog else ""
+                await write(pb.ConverseResponse(started=pb.Started(conversation_id=name, greeting=greeting)))
+                conversation.dialog.begin()
+                await _hold(conversation, host, functools.partial(_bases_of, host, first.agent), requests, write)
+
+
+def _bases_of(host: SessionHost, agent: str, names: Iterable[str], field: str) -> tuple[str, ...]:
+    """Returns the bases that a conversation names, and that of its agent, which has the agent's name."""
+    named = check_bases(names, host.knowledge, field)
+    has_own = agent in host.dialogs.agents and agent in host.knowledge
+    return (*named, agent) if has_own and agent not in named else named
 
 
 async def _first_config(requests: AsyncIterator[pb.ConverseRequest], seconds: float) -> pb.ConversationConfig:
@@ -86,7 +95,11 @@ async def _first_config(requests: AsyncIterator[pb.ConverseRequest], seconds: fl
 
 
 async def _hold(
-    conversation: Conversation, host: SessionHost, requests: AsyncIterator[pb.ConverseRequest], write: Write
+    conversation: Conversation,
+    host: SessionHost,
+    bases: Bases,
+    requests: AsyncIterator[pb.ConverseRequest],
+    write: Write,
 ) -> None:
     """Hands on what the caller sends, and writes what the conversation says; see :class:`StreamSession`."""
     loop = asyncio.get_running_loop()
@@ -94,12 +107,12 @@ async def _hold(
     async def tell(_: int, message: Message) -> None:
         await write(converters.to_response(message, loop.time()))
 
-    hand_on = functools.partial(_hand_on, conversation, host.admission.quotas)
+    hand_on = functools.partial(_hand_on, conversation, host.admission.quotas, bases)
     session = StreamSession(conversation, (conversation,), host.limits, hand_on, tell, host.admission.quotas, _REFUSED)
     await session.run(requests)
 
 
-async def _hand_on(conversation: Conversation, quotas: Quotas, request: pb.ConverseRequest) -> None:
+async def _hand_on(conversation: Conversation, quotas: Quotas, bases: Bases, request: pb.ConverseRequest) -> None:
     refuse_malformed(request)
     match request.WhichOneof("request"):
         case "audio":
@@ -111,7 +124,7 @@ async def _hand_on(conversation: Conversation, quotas: Quotas, request: pb.Conve
         case "end_of_utterance":
             conversation.end_utterance(_check_request_id(request.request_id))
         case "update":
-            apply_update(conversation, request.update)
+            apply_update(conversation, request.update, bases)
         case "playback":
             report_playback(conversation, request.playback)
         case "cancel_reply":

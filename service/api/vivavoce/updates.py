@@ -13,36 +13,44 @@ from service.api.vivavoce.endpointing import read_changes, refuse_fixed
 from service.sessions.dialogs import check_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from pipelines.session.conversation import Conversation
     from vivavoce.v1 import conversation_pb2 as pb
 
+    Bases = Callable[[Iterable[str], str], tuple[str, ...]]
 
-def to_update(update: pb.ConversationUpdate) -> ConversationUpdate:
+
+def to_update(update: pb.ConversationUpdate, bases: Bases) -> ConversationUpdate:
     """Reads what changes in a conversation.
+
+    Args:
+        update: as it was sent.
+        bases: checks the knowledge bases that are named in a field, and adds those that the conversation always has.
 
     Raises:
         InvalidInputError: a field cannot be honoured; the error names it.
     """
     refuse_fixed(update.endpointing, "update.endpointing")
-    documents = hints = None
+    documents = hints = knowledge = None
     if update.HasField("documents"):
         documents = to_documents(update.documents.documents)
         check_documents(documents, "update.documents.documents")
     if update.HasField("phrase_hints"):
         hints = to_hints(update.phrase_hints.groups, "update.phrase_hints.groups")
-    return ConversationUpdate(read_changes(update.endpointing, "update.endpointing"), documents, hints)
+    if update.HasField("knowledge"):
+        knowledge = bases(update.knowledge.knowledge, "update.knowledge.knowledge")
+    return ConversationUpdate(read_changes(update.endpointing, "update.endpointing"), documents, hints, knowledge)
 
 
-def apply_update(conversation: Conversation, update: pb.ConversationUpdate) -> None:
-    """Changes a conversation.
+def apply_update(conversation: Conversation, update: pb.ConversationUpdate, bases: Bases) -> None:
+    """Changes a conversation; for ``bases`` see :func:`to_update`.
 
     Raises:
         InvalidInputError: a field cannot be honoured; the error names it.
     """
     with _named_as_in_updates():
-        conversation.update(to_update(update))
+        conversation.update(to_update(update, bases))
         if update.HasField("session"):
             check_parameters(update.session.parameters, "config.session.parameters")
             conversation.dialog.change(update.session.parameters)

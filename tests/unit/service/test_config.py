@@ -52,7 +52,8 @@ def test_every_key_can_be_set_in_the_environment():
         "engines": "",
         "agents": f"/bar{os.pathsep}/museum",
         "variants": f"bar=/a{os.pathsep}museum=/b",
-        "knowledge": "museum=/museum.db",
+        "sessions": "redis://:secret@redis:6379/1",
+        "knowledge": f"museum=/museum.db{os.pathsep}zoo=postgresql://me:secret@db:5432/animals?base=zoo",
         "speculation": "false",
         "admin": "true",
         "admin_socket": "/run/admin.sock",
@@ -85,7 +86,8 @@ def test_every_key_can_be_set_in_the_environment():
         recordings_port=1,
         variants={"bar": Path("/a"), "museum": Path("/b")},
         agents=(Path("/bar"), Path("/museum")),
-        knowledge={"museum": Path("/museum.db")},
+        sessions="redis://:secret@redis:6379/1",
+        knowledge={"museum": Path("/museum.db"), "zoo": "postgresql://me:secret@db:5432/animals?base=zoo"},
         model_repository=Path("/models"),
         model_memory_mib=2048,
         speculation=False,
@@ -111,8 +113,21 @@ def test_every_key_can_be_set_in_the_environment():
     assert engines == (Path("/a"), Path("/b"))
 
 
+@pytest.mark.parametrize(
+    "values", [{"sessions": "secret@redis"}, {"sessions": ["secret"]}, {"knowledge": {"x": ["secret"]}}]
+)
+def test_passwords_are_not_told(values: dict[str, object]):
+    with pytest.raises(ConfigError, match=r"--(sessions|knowledge): it ") as caught:
+        load_config(values, {})
+    assert "secret" not in str(caught.value)
+
+
 def test_paths_of_a_file_begin_at_its_folder(tmp_path: Path):
-    path = written(tmp_path, 'engines = ["bar", "/other"]\nsettings = "machine.toml"\n')
+    path = written(
+        tmp_path,
+        'engines = ["bar", "/other"]\nsettings = "machine.toml"\n[knowledge]\na = "a.db"\nb = "postgresql:///b"\n',
+    )
+    assert load_config({}, {}, path).knowledge == {"a": tmp_path / "a.db", "b": "postgresql:///b"}
     config = load_config({}, {}, path)
     assert config.engines == (tmp_path / "bar", Path("/other"))
     assert config.settings == tmp_path / "machine.toml"

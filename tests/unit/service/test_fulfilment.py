@@ -118,12 +118,12 @@ async def test_the_agents_of_a_service_have_fulfillers(monkeypatch: pytest.Monke
     monkeypatch.setenv("COFFEE_BAR_URL", "https://example.com/orders")
     monkeypatch.setenv("COFFEE_BAR_SECRET", "sixteen bytes and more")
     async with contextlib.AsyncExitStack() as cleanup:
-        dialogs = read_dialogs((COFFEE_BAR,), cleanup)
+        dialogs = read_dialogs((COFFEE_BAR,), cleanup=cleanup)
         assert dialogs.sessions is not None
-        with dialogs.sessions.open(dialogs.agents["coffee_bar"]) as session:
+        async with dialogs.sessions.open(dialogs.agents["coffee_bar"]) as session:
             assert list(session.fulfillers) == ["order"]
     monkeypatch.delenv("COFFEE_BAR_URL")
     dialogs = read_dialogs((COFFEE_BAR,))
     assert dialogs.sessions is not None
-    with dialogs.sessions.open(dialogs.agents["coffee_bar"]) as session:
+    async with dialogs.sessions.open(dialogs.agents["coffee_bar"]) as session:
         assert session.fulfillers == {}

@@ -21,6 +21,7 @@ from service.knowledge import MAX_NAMED, check_bases, open_bases, with_bases
 from tests.unit.pipelines.fakes import FakeModels
 from tests.unit.pipelines.knowledge.embedding import DIMENSIONS, embed
 from tests.unit.service.harness import Harness
+from vivavoce._look_back import LookBack
 from vivavoce.cli._rows import reply_rows
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
@@ -121,3 +122,33 @@ def test_embeddings_are_served_where_there_are_bases(base: Path):
     store.close()
     assert served.engines.names == (*lists.engines.names, "embed")
     assert [stage.name for stage in served.stages] == [stage.name for stage in lists.stages]
+
+
+async def test_the_sdk_changes_the_bases_in_mid_stream(harness: Harness):
+    update = vivavoce.ConversationUpdate
+    said = [
+        update(knowledge=("museum",)),
+        vivavoce.TypedTurn("how old?"),
+        update(knowledge=()),
+        vivavoce.TypedTurn("x?"),
+    ]
+    async with vivavoce.connect(harness.address) as client:
+        events = [event async for event in client.converse(said, audio=None)]
+        with pytest.raises(vivavoce.InvalidRequest, match="zoo"):
+            async for _ in client.converse([update(knowledge=("zoo",))], audio=None):
+                pass
+        with pytest.raises(TypeError, match="list of names"):
+            async for _ in client.converse([update(knowledge="museum")], audio=None):
+                pass
+    answers = [event.answer for event in events if isinstance(event, vivavoce.Reply)]
+    assert [answer.text if answer else None for answer in answers] == ["1874", None]
+
+
+def test_what_holds_is_kept_for_another_stream():
+    look_back = LookBack(None)
+    look_back.sent(pb.ConverseRequest(text="a latte", request_id="1"))
+    for names in (["a", "b"], ["c"]):
+        update = pb.ConversationUpdate(knowledge=pb.KnowledgeList(knowledge=names))
+        look_back.sent(pb.ConverseRequest(update=update))
+    _, requests = look_back.begin_anew()
+    assert next(iter(requests)).update.knowledge.knowledge == ["c"]

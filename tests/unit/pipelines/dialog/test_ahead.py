@@ -60,7 +60,11 @@ def confirmed(session: DialogSession) -> None:
 def test_the_result_is_part_of_the_reply():
     async def hold():
         kitchen = Kitchen()
-        replies = await typed(conversation_with(session_of(kitchen)), "a latte please", "small", "yes")
+        ended: list[Any] = []
+        conversation = conversation_with(session_of(kitchen))
+        conversation.dialog.on_fulfilled = lambda *told: ended.append(told)
+        replies = await typed(conversation, "a latte please", "small", "yes")
+        assert ended == [("order", 0.0, "done")]
         assert [reply.speech_text for reply in replies] == ["Which size?", "1 small latte?", "A small one."]
         last = replies[-1].dialog
         assert last is not None

@@ -37,12 +37,12 @@ def say(session: DialogSession, text: str, understanding: Understanding | None =
     return session.commit(session.preview(text, understanding or Understanding())).text
 
 
-def test_a_session_goes_on_in_the_next_stream(sessions: DialogSessions):
-    with sessions.open(AGENT, "a", {"house": "Ada's"}) as session:
+async def test_a_session_goes_on_in_the_next_stream(sessions: DialogSessions):
+    async with sessions.open(AGENT, "a", {"house": "Ada's"}) as session:
         assert session.greeting == "Hello."
         assert session.state.parameters == {"house": "Ada's"}
         assert say(session, "a latte", ORDER) == "Which size?"
-    with sessions.open(AGENT, "a", {"x": "y"}) as session:
+    async with sessions.open(AGENT, "a", {"x": "y"}) as session:
         assert say(session, "small") == "1 small latte?"
         assert session.state.parameters == {"house": "Ada's", "x": "y"}
 
@@ -56,77 +56,79 @@ def test_preview_changes_nothing():
     assert session.state is before
 
 
-def test_without_an_id_nothing_is_kept(sessions: DialogSessions):
-    with sessions.open(AGENT):
+async def test_without_an_id_nothing_is_kept(sessions: DialogSessions):
+    async with sessions.open(AGENT):
         assert len(sessions) == 0
 
 
-def test_two_streams_cannot_share_a_session(sessions: DialogSessions):
-    with sessions.open(AGENT, "a") as session:
+async def test_two_streams_cannot_share_a_session(sessions: DialogSessions):
+    async with sessions.open(AGENT, "a") as session:
         say(session, "a latte", ORDER)
-        with pytest.raises(InvalidInputError, match="another stream") as caught, sessions.open(AGENT, "a"):
-            pass
+        with pytest.raises(InvalidInputError, match="another stream") as caught:
+            async with sessions.open(AGENT, "a"):
+                pass
         assert caught.value.reason == "SESSION_IN_USE"
-        with sessions.open(AGENT, "a", owner="somebody else") as other:
+        async with sessions.open(AGENT, "a", owner="somebody else") as other:
             assert other.state.form is None
-    with sessions.open(AGENT, "a") as session:
+    async with sessions.open(AGENT, "a") as session:
         assert session.state.form is not None
 
 
-def test_an_id_is_bounded(sessions: DialogSessions):
-    with pytest.raises(InvalidInputError, match="128 are the most"), sessions.open(AGENT, "a" * 129):
-        pass
+async def test_an_id_is_bounded(sessions: DialogSessions):
+    with pytest.raises(InvalidInputError, match="128 are the most"):
+        async with sessions.open(AGENT, "a" * 129):
+            pass
 
 
-def test_sessions_expire(sessions: DialogSessions, clock: Clock):
-    with sessions.open(AGENT, "a") as session:
+async def test_sessions_expire(sessions: DialogSessions, clock: Clock):
+    async with sessions.open(AGENT, "a") as session:
         say(session, "a latte", ORDER)
         clock.now += 1_000
     clock.now += 59
-    with sessions.open(AGENT, "a") as session:
+    async with sessions.open(AGENT, "a") as session:
         assert session.state.form is not None, "an open stream counts as use"
     clock.now += 60
-    with sessions.open(AGENT, "a") as session:
+    async with sessions.open(AGENT, "a") as session:
         assert session.state.form is None
 
 
-def test_the_least_recently_used_are_dropped(sessions: DialogSessions):
+async def test_the_least_recently_used_are_dropped(sessions: DialogSessions):
     for name in "abcab":
-        with sessions.open(AGENT, name) as session:
+        async with sessions.open(AGENT, name) as session:
             say(session, "a latte", ORDER)
-    with sessions.open(AGENT, "d"):
+    async with sessions.open(AGENT, "d"):
         assert len(sessions) == 3
-    with sessions.open(AGENT, "c") as session:
+    async with sessions.open(AGENT, "c") as session:
         assert session.state.form is None
-    with sessions.open(AGENT, "b") as session:
+    async with sessions.open(AGENT, "b") as session:
         assert session.state.form is not None
 
 
-def test_open_sessions_are_never_dropped(sessions: DialogSessions):
+async def test_open_sessions_are_never_dropped(sessions: DialogSessions):
     opened = [sessions.open(AGENT, str(number)) for number in range(5)]
     for one in opened:
-        one.__enter__()
+        await one.__aenter__()
     assert len(sessions) == 5
     for one in opened:
-        one.__exit__(None, None, None)
+        await one.__aexit__(None, None, None)
     assert len(sessions) == 3
 
 
-def test_an_ended_session_and_a_changed_agent_begin_anew(sessions: DialogSessions):
-    with sessions.open(AGENT, "a") as session:
+async def test_an_ended_session_and_a_changed_agent_begin_anew(sessions: DialogSessions):
+    async with sessions.open(AGENT, "a") as session:
         assert say(session, "goodbye") == "Goodbye."
-    with sessions.open(AGENT, "a") as session:
+    async with sessions.open(AGENT, "a") as session:
         assert say(session, "a latte", ORDER) == "Which size?"
-    with sessions.open(agent_of(), "a") as session:
+    async with sessions.open(agent_of(), "a") as session:
         assert session.state.form is None
 
 
-def test_a_thousand_sessions_are_small():
+async def test_a_thousand_sessions_are_small():
     sessions = DialogSessions()
     tracemalloc.start()
     try:
         for number in range(1_000):
-            with sessions.open(AGENT, f"caller {number}") as session:
+            async with sessions.open(AGENT, f"caller {number}") as session:
                 say(session, "a small medium roast latte", ORDER)
                 say(session, "yes")
                 say(session, "another latte", ORDER)

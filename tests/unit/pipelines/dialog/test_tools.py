@@ -246,3 +246,19 @@ async def test_only_the_last_calls_are_remembered():
 
 def test_nothing_of_a_result_stands_in_its_repr():
     assert "xyzzy" not in repr(ToolResult("a", {"xyzzy": "xyzzy"}, "xyzzy", parameters={"xyzzy": ""}))
+
+
+@pytest.mark.parametrize(("failed", "outcome"), [(False, "done"), (True, "failed")])
+def test_observers_hear_of_fulfilments(failed: bool, outcome: str):
+    heard: list[tuple[str, float, str]] = []
+
+    async def script(caller: Caller):
+        caller.conversation.dialog.on_fulfilled = lambda *told: heard.append(told)
+        call = await caller.order()
+        caller.answer(call.id, failed=failed)
+        await asyncio.sleep(0.1)
+
+    held(script)
+    ((name, seconds, told),) = heard
+    assert (name, told) == ("order", outcome)
+    assert 0.9 < seconds < 1.2

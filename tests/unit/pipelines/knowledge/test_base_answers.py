@@ -135,13 +135,14 @@ async def test_without_embeddings_words_alone_are_searched(bases, models):
     assert found.answer.text == "1874"
 
 
-async def test_a_base_that_cannot_be_read_fails_the_stage(models):
+async def test_a_base_that_cannot_be_read_fails_the_stage(models, caplog):
     def fail(*_: object) -> None:
         raise KnowledgeStoreError("base.db cannot be read: check its rights")
 
     bases = KnowledgeBases({"broken": SimpleNamespace(search=fail)})
-    with pytest.raises(ModelError, match="check its rights"):
+    with pytest.raises(ModelError, match="'broken' cannot be searched: the server's log says why"):
         await ask(bases, models, "anything", ConversationConfig(knowledge=("broken",)))
+    assert "base.db cannot be read: check its rights" in caplog.text
 
 
 def test_the_stage_is_wanted_with_documents_or_bases():

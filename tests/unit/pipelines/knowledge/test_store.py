@@ -158,6 +158,25 @@ class TestFile:
             assert found(again, "first") == ["first"]
             again.close()
 
+    def test_a_file_that_takes_its_place_is_searched(self, store, tmp_path):
+        put(store, "a", "first")
+        store.close()
+        reader = SqliteKnowledge.open(tmp_path / "base.db")
+        try:
+            assert found(reader, "first") == ["first"]
+            other = SqliteKnowledge.create(tmp_path / "other.db", "words", DIMENSIONS)
+            put(other, "b", "second")
+            other.close()
+            (tmp_path / "other.db").rename(tmp_path / "base.db")
+            assert found(reader, "first second") == ["second"]
+            (tmp_path / "damaged").write_bytes(b"no base at all, but longer than a header" * 9)
+            (tmp_path / "damaged").rename(tmp_path / "base.db")
+            assert found(reader, "first second") == ["second"], "what cannot be read takes no place"
+            (tmp_path / "base.db").unlink()
+            assert found(reader, "first second") == ["second"]
+        finally:
+            reader.close()
+
     def test_a_folder_said_to_be_read_only(self, store, tmp_path, monkeypatch):
         put(store, "a", "first")
         store.close()

@@ -105,6 +105,11 @@ def test_what_happens_in_turns_is_counted_by_kind():
     metrics.refused(Refusal("RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED", "token"))
     metrics.replayed("c", 2.5)
     metrics.replayed("c", 0.5)
+    metrics.fulfilled("c", "order", 0.25, "done")
+    metrics.fulfilled("c", "order", 1.0, "failed")
+    assert value(metrics, "fulfilments_total", fulfilment="order", outcome="done") == 1
+    assert value(metrics, "fulfilments_total", fulfilment="order", outcome="failed") == 1
+    assert value(metrics, "fulfilment_seconds_sum", fulfilment="order") == 1.25
     assert value(metrics, "replayed_audio_seconds_total") == 3.0
     assert value(metrics, "speculations_total", fate="hit") == 1
     assert value(metrics, "speculations_total", fate="differed") == 0

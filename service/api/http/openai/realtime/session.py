@@ -119,7 +119,7 @@ class RealtimeSession:
         self._reopens = False
         teller.change(settings)
         chosen = settings.dialog
-        with host.dialogs.open(settings.agent, chosen.id, chosen.parameters) as dialog:
+        async with host.dialogs.open(settings.agent, chosen.id, chosen.parameters) as dialog:
             config = dataclasses.replace(settings.config, dialog=dialog)
             conversation = host.conversation(config, name=secrets.token_hex(6))
             await self._hold(conversation, first, greeting=dialog.greeting if dialog else "")

@@ -24,6 +24,7 @@ from pipelines.vad.turn_end import EndpointingMode, Patience
 from service.api.http.openai.hints import to_hints
 from service.api.http.openai.names import check_conversation_model, check_language, recognizer_of, voice_of
 from service.api.http.openai.realtime.session_form import TRANSCRIPTION
+from service.knowledge import check_bases
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,6 +94,7 @@ class _Extension(Struct, frozen=True, forbid_unknown_fields=True):
     keywords: list[str] = []
     agent: str = ""
     session: AgentSession = AgentSession()
+    knowledge: list[str] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,7 @@ class Settings:
             theirs,
             turns=dataclasses.replace(theirs.turns, endpointing=mine.turns.endpointing),
             documents=mine.documents,
+            knowledge=mine.knowledge,
             recognition=dataclasses.replace(theirs.recognition, hints=mine.recognition.hints),
         )
         old, new = theirs.turns.endpointing, mine.turns.endpointing
@@ -143,7 +146,7 @@ class Settings:
             return None
         names = [one.name for one in dataclasses.fields(new) if getattr(old, one.name) != getattr(new, one.name)]
         endpointing = {name: getattr(new, name) for name in names}
-        return ConversationUpdate(endpointing, mine.documents, mine.recognition.hints)
+        return ConversationUpdate(endpointing, mine.documents, mine.recognition.hints, mine.knowledge)
 
 
 def to_settings(session: Session, host: SessionHost) -> Settings:
@@ -177,6 +180,7 @@ def to_settings(session: Session, host: SessionHost) -> Settings:
             Document(document.id or f"document {number}", document.text)
             for number, document in enumerate(extension.documents, start=1)
         ),
+        knowledge=check_bases(extension.knowledge, host.knowledge, "session.vivavoce.knowledge"),
         recognition=RecognitionOptions(
             hints=to_hints(asked.prompt or "", keywords, f"{field_name}.prompt", f"{field_name}.keywords")
         ),

@@ -1,0 +1,36 @@
+"""The questions of a conversation and their answers, which later questions depend on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipelines.messages import Reply
+from pipelines.stages.follow_ups import MAX_EXCHANGES, Exchange
+from pipelines.stages.registry import QA
+
+if TYPE_CHECKING:
+    from pipelines.messages import Message
+    from pipelines.stages.answering import AnswerSearch
+
+
+class Exchanges:
+    """The latest questions that were replied to.
+
+    Attributes:
+        latest: the latest last.
+    """
+
+    def __init__(self) -> None:
+        self.latest: tuple[Exchange, ...] = ()
+
+    def note(self, message: Message) -> None:
+        """Takes note of what the caller is told."""
+        if isinstance(message, Reply) and message.transcript:
+            search: AnswerSearch | None = message.results.get(QA)  # type: ignore[assignment]
+            if search is not None:
+                self.add(message.transcript, search)
+
+    def add(self, question: str, search: AnswerSearch) -> None:
+        """Adds a question and what came of it."""
+        answer = search.answer.text if search.answer is not None else ""
+        self.latest = (*self.latest, Exchange(search.asked or question, answer))[-MAX_EXCHANGES:]

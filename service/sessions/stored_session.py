@@ -1,0 +1,131 @@
+"""Sessions of dialogs as bytes, which another replica reads, on a machine with another clock."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from pipelines.dialog.state import Form, State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pipelines.dialog.agent.agent import Agent
+    from pipelines.dialog.session import DialogSession
+    from pipelines.dialog.state import Context, Filled
+
+FORMAT = 1
+"""Version of the form; sessions of another one begin anew."""
+
+
+def _stored_state() -> type[Struct]:
+    """Makes the stored form of a state: all of its fields, checked when they are read.
+
+    Turns that wait for a fulfilment are left out: with the stream, the fulfilment is lost.
+    """
+    hints = get_type_hints(State, localns={"Understood": object})
+    kept = [name for name in State.__struct_fields__ if name != "held"]
+    return msgspec.defstruct("StoredState", [(name, hints[name], getattr(State(), name)) for name in kept], frozen=True)
+
+
+_StoredState = _stored_state()
+_Record = msgspec.defstruct(
+    "StoredSession",
+    [("format", int), ("agent", str), ("id", str), ("stored_at", float), ("state", _StoredState)],
+    frozen=True,
+    array_like=True,
+)
+_DECODER = msgspec.msgpack.Decoder(_Record)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Clocks:
+    """The clocks of a machine.
+
+    Attributes:
+        monotonic: time that states are in, in seconds, which means nothing elsewhere.
+        wall: Unix time, in seconds.
+    """
+
+    monotonic: Callable[[], float]
+    wall: Callable[[], float]
+
+
+def pack(session: DialogSession, clocks: Clocks, *, sensitive: bool) -> bytes:
+    """Returns a session as bytes.
+
+    Args:
+        session: what is stored.
+        clocks: of this machine.
+        sensitive: whether the values of sensitive slots are stored too: what is stored will be encrypted. Otherwise
+            they are left out, and asked for again.
+    """
+    state = session.state if sensitive else without_sensitive(session.agent, session.state)
+    state = _shifted(state, clocks.wall() - clocks.monotonic())
+    values = {name: getattr(state, name) for name in _StoredState.__struct_fields__}
+    record = _Record(FORMAT, session.agent.fingerprint, session.id, clocks.wall(), _StoredState(**values))
+    return msgspec.msgpack.encode(record)
+
+
+def unpack(data: bytes, agent: Agent, clocks: Clocks) -> tuple[str, State] | None:
+    """Reads id and state of a session.
+
+    Args:
+        data: as :func:`pack` made it, or whatever stands there.
+        agent: by which the dialog is held.
+        clocks: of this machine.
+
+    Returns:
+        None where it is of another version, or of an agent whose files have changed: the session begins anew.
+    """
+    try:
+        record: Any = _DECODER.decode(data)
+    except msgspec.DecodeError:
+        return None
+    if record.format != FORMAT or record.agent != agent.fingerprint:
+        return None
+    values = {name: getattr(record.state, name) for name in _StoredState.__struct_fields__}
+    return record.id, _shifted(State(**values), clocks.monotonic() - clocks.wall())
+
+
+def without_sensitive(agent: Agent, state: State) -> State:
+    """Returns a state without the values of sensitive slots, in which those that are needed are asked for again."""
+    secret: set[str] = set()
+
+    def cleared(intent: str, slots: dict[str, Filled]) -> dict[str, Filled]:
+        hidden = {name for name, slot in agent.slots_of(intent).items() if slot.sensitive}
+        for name in hidden & slots.keys():
+            secret.update((slots[name].value, slots[name].said))
+        return {name: filled for name, filled in slots.items() if name not in hidden}
+
+    def form_without(form: Form) -> Form:
+        slots = cleared(form.intent, form.slots)
+        sensitive = form.asked and agent.slots_of(form.intent)[form.asked].sensitive
+        form = replace(form, choices=()) if sensitive else form
+        if len(slots) == len(form.slots):
+            return form
+        needed = (name for name, slot in agent.slots_of(form.intent).items() if slot.required and name not in slots)
+        return replace(form, slots=slots, asked=next(needed, ""), confirming=False, changing=False, choices=())
+
+    def context_without(context: Context) -> Context:
+        return replace(context, slots=cleared(context.intent, context.slots))
+
+    state = replace(
+        state,
+        form=form_without(state.form) if state.form is not None else None,
+        suspended=tuple(map(form_without, state.suspended)),
+        contexts=tuple(map(context_without, state.contexts)),
+    )
+    if any(value and value in said for value in secret for said in state.said):
+        state = replace(state, said=())
+    return state
+
+
+def _shifted(state: State, seconds: float) -> State:
+    """Moves the times of a state to another clock."""
+    contexts = tuple(one if one.until is None else replace(one, until=one.until + seconds) for one in state.contexts)
+    return replace(state, now=state.now + seconds, contexts=contexts, held=())
