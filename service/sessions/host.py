@@ -10,13 +10,14 @@ from pipelines.models.shipped import SHIPPED
 from pipelines.session.conversation import Conversation
 from pipelines.stages.shipped import SHIPPED_STAGES
 from service.admission.admission import RecordingMemory
+from service.knowledge import check_bases
 from service.security.client_secrets import ClientSecrets
 from service.sessions.dialogs import Dialogs
 from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from pipelines.load.workload import Workload
     from pipelines.models.contracts import EngineRegistry
@@ -84,6 +85,21 @@ class SessionHost:
                 message = f"no variant {variant!r} of {role!r} is served: {served}"
                 raise InvalidInputError(f"{field_name}[{role}]", "UNKNOWN_VARIANT", message)
         return dict(variants)
+
+    def bases_of(self, agent: str, names: Iterable[str], field_name: str) -> tuple[str, ...]:
+        """Returns the knowledge bases that a caller names, and that of the conversation's agent, which has its name.
+
+        Args:
+            agent: name of the agent; "": none.
+            names: of the bases.
+            field_name: the field that they stand in.
+
+        Raises:
+            InvalidInputError: there is no such base, or more are named than may be.
+        """
+        named = check_bases(names, self.knowledge, field_name)
+        has_own = agent in self.dialogs.agents and agent in self.knowledge
+        return (*named, agent) if has_own and agent not in named else named
 
     def conversation(
         self, config: ConversationConfig, voice: VoiceActivity | None = None, name: str = ""

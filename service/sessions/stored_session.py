@@ -94,13 +94,12 @@ def unpack(data: bytes, agent: Agent, clocks: Clocks) -> tuple[str, State] | Non
 
 def without_sensitive(agent: Agent, state: State) -> State:
     """Returns a state without the values of sensitive slots, in which those that are needed are asked for again."""
-    secret: set[str] = set()
+    if not any(slot.sensitive for intent in agent.intents.values() for slot in intent.slots.values()):
+        return state
 
     def cleared(intent: str, slots: dict[str, Filled]) -> dict[str, Filled]:
-        hidden = {name for name, slot in agent.slots_of(intent).items() if slot.sensitive}
-        for name in hidden & slots.keys():
-            secret.update((slots[name].value, slots[name].said))
-        return {name: filled for name, filled in slots.items() if name not in hidden}
+        known = agent.slots_of(intent)
+        return {name: filled for name, filled in slots.items() if name not in known or not known[name].sensitive}
 
     def form_without(form: Form) -> Form:
         slots = cleared(form.intent, form.slots)
@@ -114,15 +113,15 @@ def without_sensitive(agent: Agent, state: State) -> State:
     def context_without(context: Context) -> Context:
         return replace(context, slots=cleared(context.intent, context.slots))
 
-    state = replace(
+    return replace(
         state,
         form=form_without(state.form) if state.form is not None else None,
         suspended=tuple(map(form_without, state.suspended)),
         contexts=tuple(map(context_without, state.contexts)),
+        # What was said may hold values that are no longer in any slot.
+        said=(),
+        lines=(),
     )
-    if any(value and value in said for value in secret for said in state.said):
-        state = replace(state, said=())
-    return state
 
 
 def _shifted(state: State, seconds: float) -> State:

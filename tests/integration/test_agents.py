@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 import demo
@@ -12,7 +14,7 @@ import vivavoce
 from service.processes.child_process import SERVE, listening
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
 
 AGENT = """\
 name: lamp
@@ -66,8 +68,36 @@ async def test_a_spoken_turn_is_answered_aloud(address: str):
     async with vivavoce.connect(address) as client:
         conversation = client.converse(speech, audio=recording.format, agent="lamp", reply_audio=vivavoce.ReplyVoice())
         events = [event async for event in conversation]
-    (reply,) = (event for event in events if isinstance(event, vivavoce.Reply))
+    greeting, reply = (event for event in events if isinstance(event, vivavoce.Reply))
+    assert greeting.speech_text == "Hello."
     assert reply.speech_text == "Lights off in the bedroom?"
     assert reply.dialog is not None
     assert reply.dialog.confirming
     assert sum(len(event.audio) for event in events if isinstance(event, vivavoce.ReplyAudio)) > 24_000
+
+
+async def test_keys_in_the_audio_answer(address: str):
+    asked, answered = asyncio.Event(), asyncio.Event()
+    times = np.arange(4_000) / 16_000
+    tone = 0.2 * (np.sin(2 * np.pi * 697 * times) + np.sin(2 * np.pi * 1336 * times))
+    silence = np.zeros(1_600, np.float32)
+
+    async def said() -> AsyncIterator[vivavoce.Utterable]:
+        yield vivavoce.TypedTurn("turn off the lights")
+        await asked.wait()
+        yield np.asarray(tone, np.float32)
+        while not answered.is_set():
+            yield silence
+            await asyncio.sleep(0.1)
+
+    replies = []
+    async with asyncio.timeout(60), vivavoce.connect(address) as client:
+        conversation = client.converse(said(), audio=vivavoce.AudioFormat(sample_rate_hz=16_000), agent="lamp")
+        async for event in conversation:
+            if isinstance(event, vivavoce.Reply):
+                replies.append(event)
+                (answered if len(replies) > 1 else asked).set()
+    assert [reply.speech_text for reply in replies] == ["In which room?", "Lights off in the kitchen?"]
+    assert replies[1].dialog is not None
+    assert replies[1].dialog.cause is vivavoce.DialogCause.KEYS
+    assert [reply.transcript for reply in replies] == ["turn off the lights", ""], "nothing is recognized in a tone"

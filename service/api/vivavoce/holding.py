@@ -23,7 +23,7 @@ from service.sessions.stream_session import StreamSession
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from pipelines.messages import Message
     from pipelines.session.conversation import Conversation
@@ -58,7 +58,7 @@ async def hold_conversation(host: SessionHost, requests: AsyncIterator[pb.Conver
         config,
         turns=dataclasses.replace(config.turns, speculates=host.speculates),
         variants=host.check_variants(first.variants, "config.variants"),
-        knowledge=_bases_of(host, first.agent, first.knowledge, "config.knowledge"),
+        knowledge=host.bases_of(first.agent, first.knowledge, "config.knowledge"),
     )
     opened = host.dialogs.open(first.agent, first.session.id, first.session.parameters)
     with host.admission.conversation():
@@ -69,14 +69,7 @@ async def hold_conversation(host: SessionHost, requests: AsyncIterator[pb.Conver
                 greeting = dialog.greeting if dialog else ""
                 await write(pb.ConverseResponse(started=pb.Started(conversation_id=name, greeting=greeting)))
                 conversation.dialog.begin()
-                await _hold(conversation, host, functools.partial(_bases_of, host, first.agent), requests, write)
-
-
-def _bases_of(host: SessionHost, agent: str, names: Iterable[str], field: str) -> tuple[str, ...]:
-    """Returns the bases that a conversation names, and that of its agent, which has the agent's name."""
-    named = check_bases(names, host.knowledge, field)
-    has_own = agent in host.dialogs.agents and agent in host.knowledge
-    return (*named, agent) if has_own and agent not in named else named
+                await _hold(conversation, host, functools.partial(host.bases_of, first.agent), requests, write)
 
 
 async def _first_config(requests: AsyncIterator[pb.ConverseRequest], seconds: float) -> pb.ConversationConfig:

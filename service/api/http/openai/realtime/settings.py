@@ -24,7 +24,6 @@ from pipelines.vad.turn_end import EndpointingMode, Patience
 from service.api.http.openai.hints import to_hints
 from service.api.http.openai.names import check_conversation_model, check_language, recognizer_of, voice_of
 from service.api.http.openai.realtime.session_form import TRANSCRIPTION
-from service.knowledge import check_bases
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -180,7 +179,7 @@ def to_settings(session: Session, host: SessionHost) -> Settings:
             Document(document.id or f"document {number}", document.text)
             for number, document in enumerate(extension.documents, start=1)
         ),
-        knowledge=check_bases(extension.knowledge, host.knowledge, "session.vivavoce.knowledge"),
+        knowledge=host.bases_of(extension.agent, extension.knowledge, "session.vivavoce.knowledge"),
         recognition=RecognitionOptions(
             hints=to_hints(asked.prompt or "", keywords, f"{field_name}.prompt", f"{field_name}.keywords")
         ),
