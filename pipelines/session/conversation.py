@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from pipelines.errors import ModelError
     from pipelines.messages import Message
-    from pipelines.models.ports import Hypothesis, Models, RecognitionOptions
+    from pipelines.models.ports import Hypothesis, Models
     from pipelines.session.config import ConversationUpdate
     from pipelines.stages.registry import StageRegistry
     from pipelines.vad.voice_activity import VoiceActivity
@@ -109,13 +109,12 @@ class Conversation:
         self._running = StageRunner(
             self._dispatch, lambda error, event: self._failed(event.turn, event.stage, error, event), self._observed.ran
         )
-        self.dialog = DialogTurns(config, lambda: self._state, self._dispatch, self.outbox.put)
+        self.dialog = DialogTurns(config, lambda: self._state, self._dispatch, self.outbox.put, self._observed)
         self._pause_judge = PauseJudge(self._dispatch, self._observed.judged, self.dialog.weigh_end)
         self._timers = TurnTimers(lambda turn: self._dispatch(events.DeadlinePassed(turn)))
         bulk = self._workload.bulk
         self.speech = ReplySpeech(config, models, bulk, self.outbox, lambda: self._state, self._dispatch, self._failed)
         self.speech.on_first_audio = self._observed.spoke
-        self.dialog.on_fulfilled = self._observed.fulfilled
 
     @property
     def phase(self) -> str:
@@ -242,7 +241,9 @@ class Conversation:
     def _perform(self, effect: effects.Effect) -> None:  # noqa: PLR0912 - one an effect
         match effect:
             case effects.OpenSegment(turn, segment):
-                self._segments.open(segment, self._models.of(turn).recognizer, self._recognition_options())
+                hints = self._models.hints if self._config.engine_hints else ()
+                options = with_hints(self._config.recognition, self.dialog.expected, hints)
+                self._segments.open(segment, self._models.of(turn).recognizer, options)
             case effects.SendAudio(segment, start, stop, decode):
                 self.recognized_samples += stop - start
                 due = deadlines.text_due(self._state, segment, self._loop.time()) if decode else None
@@ -282,11 +283,6 @@ class Conversation:
         self.dialog.note(message)
         self._exchanges.note(message)
         self.outbox.put(message)
-
-    def _recognition_options(self) -> RecognitionOptions:
-        """Returns what is asked of recognition, with the hints of the engine for intents that serves now."""
-        hints = self._models.hints if self._config.engine_hints else ()
-        return with_hints(self._config.recognition, self.dialog.expected, hints)
 
     def _transcribed(self, segment: int, hypothesis: Hypothesis) -> None:
         self._observed.recognized(self._state.turn_of(segment), hypothesis.timing)

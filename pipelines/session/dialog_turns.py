@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import logging
 from typing import TYPE_CHECKING
 
 from pipelines.audio.dtmf import DtmfDetector
@@ -17,12 +16,12 @@ from pipelines.dialog.answering import is_whole_answer
 from pipelines.dialog.session import Cause
 from pipelines.errors import InvalidInputError
 from pipelines.messages import Interrupted, InterruptionReason, Notice, NoticeCode
+from pipelines.session.fulfilling import Fulfilments
 from pipelines.session.keypad import Keypad
 from pipelines.session.silence import SilenceTimer
 from pipelines.stages.registry import DIALOG, SPEECH
 from pipelines.stages.speaking import spoken_text
 from pipelines.turns import events
-from pipelines.unexpected_errors import log_mistake
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,27 +29,20 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from pipelines.dialog.actions import Fulfil, Listen
+    from pipelines.dialog.actions import Listen
     from pipelines.dialog.session import DialogSession, DialogTurn
     from pipelines.dialog.tools import ToolResult
     from pipelines.messages import Message, Reply
     from pipelines.session.config import ConversationConfig
+    from pipelines.session.observer import ObservedConversation
     from pipelines.stages.registry import StageOutput
     from pipelines.turns.state import State
-
-logger = logging.getLogger(__name__)
-
-WAIT_SECONDS = 0.7
-"""A fulfilment that lasts longer is told: "one moment"."""
 
 MAX_SINGLE_CHOICES = 10
 """Of fewer values each has a key of its own."""
 
 WHOLE_ANSWER_DOUBT = 0.25
 """What is left of the doubt that a turn is over, where all is said that the agent has asked for."""
-
-MAX_ENDING_SECONDS = 10.0
-"""Time that fulfilments have to end by themselves when their conversation is over."""
 
 
 class DialogTurns:
@@ -61,10 +53,7 @@ class DialogTurns:
         state: returns the state of its machine.
         dispatch: called with what happens to it.
         tell: tells the caller what is no part of a turn.
-
-    Attributes:
-        on_fulfilled: called with the name of each fulfilment that has ended, its seconds, and how it ended: ``done``,
-            ``failed`` or ``cancelled``.
+        observed: hears of fulfilments that have ended.
     """
 
     def __init__(
@@ -73,16 +62,18 @@ class DialogTurns:
         state: Callable[[], State],
         dispatch: Callable[[events.Event], None],
         tell: Callable[[Message], None],
+        observed: ObservedConversation,
     ) -> None:
-        self.on_fulfilled: Callable[[str, float, str], None] | None = None
         self._dialog: DialogSession | None = config.dialog
         self._voice = config.reply_voice
-        self._dispatch, self._inform = dispatch, tell
+        self._dispatch, self._inform, self._observed = dispatch, tell, observed
         if self._dialog is not None and self._dialog.tools is not None:
             self._dialog.tools.open(tell)
         self._loop = asyncio.get_running_loop()
         self._listen: Listen | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._fulfilments: Fulfilments | None = None
+        if self._dialog is not None:
+            self._fulfilments = Fulfilments(self._dialog, self._happen, self._tell_if_awaited, observed.fulfilled)
         self._keypad = Keypad(self._press)
         self._tones = DtmfDetector() if config.dialog is not None else None
         # A caller who types takes his time.
@@ -195,20 +186,15 @@ class DialogTurns:
         """Waits for nothing more of the caller. Fulfilments under way go on, for they may have had their effect."""
         self._keypad.cancel()
         self.half_closed()
-        if self._dialog is not None and not self._tasks:
+        if self._dialog is not None and not self._fulfilments:
             self._dialog.give_up()
         if self._silence is not None:
             self._silence.cancel()
 
     async def wait(self) -> None:
         """Waits until no fulfilment is under way; one that takes too long is given up."""
-        if not self._tasks:
-            return
-        await asyncio.wait(tuple(self._tasks), timeout=MAX_ENDING_SECONDS)
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(tuple(self._tasks))
+        if self._fulfilments is not None:
+            await self._fulfilments.wait()
 
     def _follow(self, turn: DialogTurn) -> None:
         """Does what a turn that has happened asks for beside words."""
@@ -217,15 +203,14 @@ class DialogTurns:
         if self._silence is not None:
             awaited = self._listen is not None and not turn.after.ended
             self._silence.restart(self._listen.no_input_seconds if awaited and self._listen else None)
+        assert self._fulfilments is not None
         if turn.cause is not Cause.FULFILMENT and turn.before.fulfilling not in {0, turn.after.fulfilling}:
-            self._cancel(turn.before.fulfilling)
+            self._fulfilments.cancel(turn.before.fulfilling)
         for fulfil in turn.done:
-            self._note_end(fulfil, 0.0, "done")
+            self._observed.fulfilled(fulfil.name, 0.0, "done")
         for fulfil in turn.begun:
-            task = asyncio.create_task(self._fulfil(fulfil), name=f"fulfilment-{fulfil.number}")
-            self._tasks.add(task)
-            task.add_done_callback(self._forget)
-        if not self._tasks:
+            self._fulfilments.start(fulfil)
+        if not self._fulfilments:
             # Not at once: the machine may be at work on the reply of this turn.
             self._loop.call_soon(self._tell_if_awaited)
 
@@ -257,45 +242,5 @@ class DialogTurns:
     def _nothing_heard(self) -> None:
         self._happen(dialog_events.Silence(self._now()))
 
-    def _forget(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        self._tell_if_awaited()
-
     def _tell_if_awaited(self) -> None:
-        self._dispatch(events.AgentAwaited(bool(self._tasks)))
-
-    async def _fulfil(self, fulfil: Fulfil) -> None:
-        """Has a fulfilment carried out; whatever happens, the dialog gets one result."""
-        assert self._dialog is not None
-        waiting = self._loop.call_later(WAIT_SECONDS, self._ask_to_wait, fulfil.number)
-        is_over, outcome = False, "failed"
-        began = self._loop.time()
-        try:
-            async for event in self._dialog.fulfillers[fulfil.name].carry_out(fulfil, self._dialog.id):
-                waiting.cancel()
-                is_over = is_over or not isinstance(event, dialog_events.Progressed)
-                outcome = "done" if isinstance(event, dialog_events.Fulfilled) else outcome
-                self._happen(event)
-        except asyncio.CancelledError:
-            outcome = "cancelled"
-            raise
-        except Exception as error:  # noqa: BLE001 - the dialog goes on
-            log_mistake(logger, "a fulfilment failed", error)
-        finally:
-            waiting.cancel()
-            self._note_end(fulfil, self._loop.time() - began, outcome)
-            if not is_over:
-                self._happen(dialog_events.FulfilmentFailed(self._now(), fulfil.number))
-
-    def _cancel(self, number: int) -> None:
-        """Ends a fulfilment that the caller has interrupted."""
-        for task in self._tasks:
-            if task.get_name() == f"fulfilment-{number}":
-                task.cancel()
-
-    def _note_end(self, fulfil: Fulfil, seconds: float, outcome: str) -> None:
-        if self.on_fulfilled is not None:
-            self.on_fulfilled(fulfil.name, seconds, outcome)
-
-    def _ask_to_wait(self, number: int) -> None:
-        self._happen(dialog_events.Progressed(self._now(), number))
+        self._dispatch(events.AgentAwaited(bool(self._fulfilments)))

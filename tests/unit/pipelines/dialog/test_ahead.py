@@ -13,7 +13,7 @@ from pipelines.dialog.session import Cause, DialogSession
 from pipelines.stages.understanding import NO_INTENT, Understanding
 from tests import virtual_time
 from tests.unit.pipelines.dialog.agents import BAR, agent_of
-from tests.unit.pipelines.dialog.test_prompts import conversation_with, typed
+from tests.unit.pipelines.dialog.held import Ends, conversation_with, typed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -60,11 +60,10 @@ def confirmed(session: DialogSession) -> None:
 def test_the_result_is_part_of_the_reply():
     async def hold():
         kitchen = Kitchen()
-        ended: list[Any] = []
-        conversation = conversation_with(session_of(kitchen))
-        conversation.dialog.on_fulfilled = lambda *told: ended.append(told)
+        ends = Ends()
+        conversation = conversation_with(session_of(kitchen), ends)
         replies = await typed(conversation, "a latte please", "small", "yes")
-        assert ended == [("order", 0.0, "done")]
+        assert ends.heard == [("order", 0.0, "done")]
         assert [reply.speech_text for reply in replies] == ["Which size?", "1 small latte?", "A small one."]
         last = replies[-1].dialog
         assert last is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,72 +14,18 @@ from pipelines.errors import InvalidInputError
 from pipelines.messages import Interrupted, Reply, ReplyAudio
 from pipelines.session.config import ConversationConfig
 from pipelines.session.conversation import Conversation
-from pipelines.session.dialog_turns import MAX_ENDING_SECONDS, WAIT_SECONDS
 from pipelines.session.keypad import INTERDIGIT_SECONDS
 from pipelines.speech.reply_voice import ReplyVoice
 from pipelines.turns.state import TurnSettings
 from tests import virtual_time
-from tests.unit.pipelines.dialog.agents import BAR, agent_of
+from tests.unit.pipelines.dialog.agents import BAR
+from tests.unit.pipelines.dialog.held import conversation_with, session_of, told, typed
 from tests.unit.pipelines.dialog.test_dialog_turns import OrderingModels
 from tests.unit.pipelines.fakes import ScriptedVoice
 from tests.unit.pipelines.spoken import CHUNK, PCM
 from tests.unit.pipelines.test_dtmf import silence, tone
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
-
-    from pipelines.dialog.actions import Fulfil
-    from pipelines.dialog.fulfilment import Fulfiller
-
 PATIENT = {**BAR, "no_input": {"after_seconds": 5, "say": "Are you there?", "times": 2, "then": "end"}}
-
-
-class Baker:
-    """Carries orders out, after some time."""
-
-    def __init__(self, seconds: float = 0.1, *results: events.Event, error: Exception | None = None) -> None:
-        self.seconds, self.results, self.error = seconds, results, error
-        self.tasks: list[Fulfil] = []
-
-    async def carry_out(self, task: Fulfil, session: str) -> AsyncIterator[Any]:
-        assert session
-        self.tasks.append(task)
-        for result in self.results:
-            yield result
-        await asyncio.sleep(self.seconds)
-        if self.error is not None:
-            raise self.error
-        yield events.Fulfilled(asyncio.get_running_loop().time(), task.number, say="It is ready.")
-
-
-def session_of(form: dict[str, Any] = BAR, fulfillers: Mapping[str, Fulfiller] | None = None) -> DialogSession:
-    clock = asyncio.get_running_loop().time
-    session = DialogSession(agent_of(form), clock, fulfillers or {})
-    session.begin()
-    return session
-
-
-def conversation_with(session: DialogSession, **more: Any) -> Conversation:
-    config = ConversationConfig(dialog=session, **more)
-    voice = ScriptedVoice((600.0, 0.0)) if config.audio_format else None
-    conversation = Conversation(config, OrderingModels(), voice)
-    conversation.dialog.begin()
-    return conversation
-
-
-async def told(conversation: Conversation) -> list[Reply]:
-    return [message async for message in conversation.outbox if isinstance(message, Reply)]
-
-
-async def typed(conversation: Conversation, *texts: str, wait: float = 0.0) -> list[Reply]:
-    for text in texts:
-        await conversation.add_text(text)
-        await asyncio.sleep(1)
-    await asyncio.sleep(wait)
-    await conversation.half_close()
-    replies = await told(conversation)
-    await conversation.close()
-    return replies
 
 
 def test_a_greeting_is_spoken_where_replies_are():
@@ -229,124 +175,6 @@ def test_parameters_change_what_is_worked_out():
     virtual_time.run(hold())
 
 
-def test_what_the_service_carries_out_is_told_when_it_is_done():
-    async def hold():
-        baker = Baker()
-        conversation = conversation_with(session_of(BAR, {"order": baker}))
-        replies = await typed(conversation, "a latte please", "small", "yes")
-        assert [reply.speech_text for reply in replies] == ["Which size?", "1 small latte?", "", "It is ready."]
-        confirmed, done = replies[2].dialog, replies[3].dialog
-        assert confirmed is not None
-        assert done is not None
-        assert (confirmed.fulfilled, confirmed.begun) == ((), tuple(baker.tasks)), "nothing is left to the caller"
-        assert (done.cause, replies[3].transcript) == (Cause.FULFILMENT, "")
-        assert len(baker.tasks) == 1
-
-    virtual_time.run(hold())
-
-
-def test_a_conversation_does_not_end_before_its_result():
-    async def hold():
-        conversation = conversation_with(session_of(BAR, {"order": Baker(5.0)}))
-        for text in ("a small latte", "yes"):
-            await conversation.add_text(text)
-        await conversation.half_close()
-        replies = await told(conversation)
-        assert [reply.speech_text for reply in replies] == ["1 small latte?", "", "One moment, please.", "It is ready."]
-        await conversation.close()
-
-    virtual_time.run(hold())
-
-
-@pytest.mark.parametrize("error", [ValueError("x"), None])
-def test_a_fulfilment_that_fails_or_says_nothing(error: Exception | None, caplog: pytest.LogCaptureFixture):
-    class Nobody(Baker):
-        async def carry_out(self, task: Fulfil, session: str) -> AsyncIterator[Any]:
-            async for event in super().carry_out(task, session):
-                if error is None:
-                    return
-                yield event
-
-    async def hold():
-        conversation = conversation_with(session_of(BAR, {"order": Nobody(error=error)}))
-        replies = await typed(conversation, "a small latte", "yes", "another latte")
-        assert [reply.speech_text for reply in replies] == [
-            "1 small latte?",
-            "",
-            "Sorry, that did not work.",
-            "Which size?",
-        ]
-
-    virtual_time.run(hold())
-    assert bool(caplog.records) is (error is not None)
-
-
-def test_a_fulfilment_says_several_things():
-    async def hold():
-        baker = Baker(0.2, events.Progressed(0.0, 1, "First."), events.Progressed(0.0, 1, "Second."))
-        conversation = conversation_with(session_of(BAR, {"order": baker}))
-        replies = await typed(conversation, "a small latte", "yes")
-        assert [reply.speech_text for reply in replies[2:]] == ["First.", "Second.", "It is ready."]
-
-    virtual_time.run(hold())
-
-
-def test_what_is_said_meanwhile_waits():
-    async def hold():
-        conversation = conversation_with(session_of(BAR, {"order": Baker(3.0)}))
-        replies = await typed(conversation, "a small latte", "yes", "another latte")
-        texts = [reply.speech_text for reply in replies]
-        assert texts == ["1 small latte?", "", "One moment, please.", "One moment, please.", "It is ready. Which size?"]
-
-    virtual_time.run(hold())
-
-
-def test_a_caller_who_leaves_does_not_stop_what_was_begun():
-    async def hold():
-        baker = Baker(WAIT_SECONDS / 2)
-        session = session_of(BAR, {"order": baker})
-        conversation = conversation_with(session)
-        await conversation.add_text("a small latte")
-        await asyncio.sleep(1)
-        await conversation.add_text("yes")
-        await asyncio.sleep(0.1)
-        await conversation.close()
-        assert session.state.fulfilling == 0
-        assert session.state.contexts, "the order is done"
-
-    virtual_time.run(hold())
-
-
-def test_a_fulfilment_without_end_is_given_up():
-    async def hold():
-        session = session_of(BAR, {"order": Baker(10 * MAX_ENDING_SECONDS)})
-        conversation = conversation_with(session)
-        await conversation.add_text("a small latte")
-        await asyncio.sleep(1)
-        await conversation.add_text("yes")
-        await asyncio.sleep(0.1)
-        await conversation.close()
-        assert (session.state.fulfilling, session.state.contexts) == (0, ())
-
-    virtual_time.run(hold())
-
-
-def test_a_fulfilment_that_was_lost_with_its_stream_is_not_waited_for():
-    async def hold():
-        session = session_of(BAR, {"order": Baker()})
-        conversation = conversation_with(session)
-        for text in ("a small latte", "yes"):
-            await conversation.add_text(text)
-            await asyncio.sleep(0.05)
-        assert session.state.fulfilling == 1
-        session.resume({"house": "Ada's"})
-        assert (session.state.fulfilling, session.state.parameters) == (0, {"house": "Ada's"})
-        assert session.greeting == ""
-        await conversation.close()
-
-    virtual_time.run(hold())
-
-
 def test_an_interruption_is_noted():
     async def hold():
         session = session_of()
@@ -392,12 +220,17 @@ def test_a_whole_answer_is_probably_the_end():
 
 def test_expected_values_are_hints():
     async def hold():
-        conversation = conversation_with(session_of())
-        assert conversation.dialog.expected == ()
+        models = OrderingModels(words="a small one")
+        config = ConversationConfig(PCM, dialog=session_of())
+        conversation = Conversation(config, models, ScriptedVoice((1.0, 0.9), (60.0, 0.0)))
+        conversation.dialog.begin()
         await conversation.add_text("a latte please")
         await asyncio.sleep(1)
         assert conversation.dialog.expected == ("small", "medium", "large")
-        assert [hint.phrase for hint in conversation._recognition_options().hints] == ["small", "medium", "large"]
+        for _ in range(10):
+            await conversation.add_audio(CHUNK)
+            await asyncio.sleep(0.1)
+        assert [hint.phrase for hint in models.sequences[0].options.hints] == ["small", "medium", "large"]
         await conversation.close()
 
     virtual_time.run(hold())

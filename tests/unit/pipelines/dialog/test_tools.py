@@ -9,11 +9,13 @@ import pytest
 
 from pipelines.dialog.session import DialogSession
 from pipelines.dialog.tools import MAX_REMEMBERED, ToolDesk, ToolResult
+from pipelines.load.workload import Workload
 from pipelines.messages import Notice, NoticeCode, Reply, ToolCall
 from pipelines.session.config import ConversationConfig
 from pipelines.session.conversation import Conversation
 from tests import virtual_time
 from tests.unit.pipelines.dialog.agents import BAR, agent_of
+from tests.unit.pipelines.dialog.held import Ends
 from tests.unit.pipelines.dialog.test_dialog_turns import OrderingModels
 
 if TYPE_CHECKING:
@@ -31,7 +33,9 @@ class Caller:
         self.session = None if form is None else DialogSession(agent_of(form), asyncio.get_running_loop().time)
         if self.session is not None:
             self.session.begin()
-        self.conversation = Conversation(ConversationConfig(dialog=self.session), OrderingModels(), None)
+        self.ends = Ends()
+        config, workload = ConversationConfig(dialog=self.session), Workload(observer=self.ends)
+        self.conversation = Conversation(config, OrderingModels(), None, workload)
         self.messages: list[Message] = []
         self.listening = asyncio.create_task(self._listen())
 
@@ -253,10 +257,10 @@ def test_observers_hear_of_fulfilments(failed: bool, outcome: str):
     heard: list[tuple[str, float, str]] = []
 
     async def script(caller: Caller):
-        caller.conversation.dialog.on_fulfilled = lambda *told: heard.append(told)
         call = await caller.order()
         caller.answer(call.id, failed=failed)
         await asyncio.sleep(0.1)
+        heard.extend(caller.ends.heard)
 
     held(script)
     ((name, seconds, told),) = heard

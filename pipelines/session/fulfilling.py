@@ -1,0 +1,104 @@
+"""The fulfilments of a dialog that are under way: each is a task, and has one result, whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from pipelines.dialog import events
+from pipelines.unexpected_errors import log_mistake
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pipelines.dialog.actions import Fulfil
+    from pipelines.dialog.session import DialogSession
+
+logger = logging.getLogger(__name__)
+
+WAIT_SECONDS = 0.7
+"""A fulfilment that lasts longer is told: "one moment"."""
+
+MAX_ENDING_SECONDS = 10.0
+"""Time that fulfilments have to end by themselves when their conversation is over."""
+
+
+class Fulfilments:
+    """Has the fulfilments of one dialog carried out.
+
+    Args:
+        dialog: names what carries them out.
+        on_event: called with what becomes of them.
+        on_idle: called when none is under way any more.
+        on_end: called with the name of each that has ended, its seconds, and how: ``done``, ``failed``, ``cancelled``.
+    """
+
+    def __init__(
+        self,
+        dialog: DialogSession,
+        on_event: Callable[[events.Event], object],
+        on_idle: Callable[[], None],
+        on_end: Callable[[str, float, str], None],
+    ) -> None:
+        self._dialog, self._on_event, self._on_idle, self._on_end = dialog, on_event, on_idle, on_end
+        self._loop = asyncio.get_running_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._tasks)
+
+    def start(self, fulfil: Fulfil) -> None:
+        """Begins to carry a fulfilment out."""
+        task = asyncio.create_task(self._run(fulfil), name=_name(fulfil.number))
+        self._tasks.add(task)
+        task.add_done_callback(self._forget)
+
+    def cancel(self, number: int) -> None:
+        """Ends a fulfilment that the caller has interrupted."""
+        for task in self._tasks:
+            if task.get_name() == _name(number):
+                task.cancel()
+
+    async def wait(self) -> None:
+        """Waits until none is under way; one that takes too long is given up."""
+        if not self._tasks:
+            return
+        await asyncio.wait(tuple(self._tasks), timeout=MAX_ENDING_SECONDS)
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(tuple(self._tasks))
+
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not self._tasks:
+            self._on_idle()
+
+    async def _run(self, fulfil: Fulfil) -> None:
+        waiting = self._loop.call_later(WAIT_SECONDS, self._ask_to_wait, fulfil.number)
+        is_over, outcome = False, "failed"
+        began = self._loop.time()
+        try:
+            async for event in self._dialog.fulfillers[fulfil.name].carry_out(fulfil, self._dialog.id):
+                waiting.cancel()
+                is_over = is_over or not isinstance(event, events.Progressed)
+                outcome = "done" if isinstance(event, events.Fulfilled) else outcome
+                self._on_event(event)
+        except asyncio.CancelledError:
+            outcome = "cancelled"
+            raise
+        except Exception as error:  # noqa: BLE001 - the dialog goes on
+            log_mistake(logger, "a fulfilment failed", error)
+        finally:
+            waiting.cancel()
+            self._on_end(fulfil.name, self._loop.time() - began, outcome)
+            if not is_over:
+                self._on_event(events.FulfilmentFailed(self._dialog.clock(), fulfil.number))
+
+    def _ask_to_wait(self, number: int) -> None:
+        self._on_event(events.Progressed(self._dialog.clock(), number))
+
+
+def _name(number: int) -> str:
+    return f"fulfilment-{number}"
