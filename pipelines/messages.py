@@ -287,16 +287,5 @@ class ToolCall:
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
-Message = (
-    SpeechBegan
-    | Transcript
-    | SpeechPaused
-    | SpeechResumed
-    | SpeechEnded
-    | Reply
-    | Notice
-    | GoingAway
-    | ReplyAudio
-    | Interrupted
-    | ToolCall
-)
+SpeechMessage = SpeechBegan | Transcript | SpeechPaused | SpeechResumed | SpeechEnded
+Message = SpeechMessage | Reply | ReplyAudio | Interrupted | ToolCall | Notice | GoingAway

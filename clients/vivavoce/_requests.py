@@ -9,7 +9,6 @@ from datetime import timezone
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from google.protobuf import duration_pb2
 from numpy.typing import NDArray
 
 from vivavoce._checks import (
@@ -33,6 +32,7 @@ from vivavoce._config import (
     TypedTurn,
 )
 from vivavoce._dialog import add_dialog
+from vivavoce._durations import duration_of
 from vivavoce._errors import InvalidRequest
 from vivavoce._refusing import refusing
 from vivavoce._spoken_requests import add_interruption, add_reply_audio
@@ -114,7 +114,7 @@ def conversation_config(  # noqa: PLR0913 - one keyword for each field of the co
             config.endpointing.CopyFrom(_endpointing(endpointing))
     if reply_budget_seconds is not None:
         with refusing("config.reply_budget"):
-            config.reply_budget.CopyFrom(_duration(reply_budget_seconds))
+            config.reply_budget.CopyFrom(duration_of(reply_budget_seconds))
     return config
 
 
@@ -147,7 +147,7 @@ def ask_request(  # noqa: PLR0913 - one keyword for each field of the request
         request.knowledge.extend(check_knowledge(knowledge))
     if reply_budget_seconds is not None:
         with refusing("reply_budget"):
-            request.reply_budget.CopyFrom(_duration(reply_budget_seconds))
+            request.reply_budget.CopyFrom(duration_of(reply_budget_seconds))
     _add_understanding(request, "", max_intents, time_zone, current_time)
     return request
 
@@ -291,11 +291,5 @@ def _endpointing(endpointing: Endpointing) -> pb.EndpointingConfig:
     }
     for name, seconds in durations.items():
         if seconds is not None:
-            getattr(config, name).CopyFrom(_duration(seconds))
+            getattr(config, name).CopyFrom(duration_of(seconds))
     return config
-
-
-def _duration(seconds: float) -> duration_pb2.Duration:
-    duration = duration_pb2.Duration()
-    duration.FromNanoseconds(round(seconds * 1_000_000_000))
-    return duration

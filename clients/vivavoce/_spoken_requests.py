@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from google.protobuf import duration_pb2
-
 from vivavoce._config import AudioFormat
+from vivavoce._durations import duration_of
 from vivavoce._errors import InvalidRequest
 from vivavoce._refusing import refusing
 from vivavoce._speech_types import Pronunciation
@@ -55,7 +54,7 @@ def add_interruption(config: pb.ConversationConfig, interruption: Interruption |
         if interruption.ignore_backchannels is not None:
             config.interruption.ignore_backchannels = interruption.ignore_backchannels
         if interruption.shortest_speech_seconds is not None:
-            config.interruption.shortest_speech.CopyFrom(_duration(interruption.shortest_speech_seconds))
+            config.interruption.shortest_speech.CopyFrom(duration_of(interruption.shortest_speech_seconds))
 
 
 def playback_request(turn: int, position_seconds: float, *, finished: bool) -> pb.ConverseRequest:
@@ -67,7 +66,7 @@ def playback_request(turn: int, position_seconds: float, *, finished: bool) -> p
     """
     with refusing("playback"):
         return pb.ConverseRequest(
-            playback=pb.Playback(turn=turn, position=_duration(position_seconds), finished=finished)
+            playback=pb.Playback(turn=turn, position=duration_of(position_seconds), finished=finished)
         )
 
 
@@ -106,9 +105,3 @@ def lexicon_entries(lexicon: Iterable[Pronunciation]) -> list[pb.LexiconEntry]:
         if not isinstance(one, Pronunciation):
             raise TypeError(f"a lexicon holds vivavoce.Pronunciation objects, not {type(one).__name__}")
     return [pb.LexiconEntry(word=one.word, phonemes=one.phonemes, alias=one.alias) for one in listed]
-
-
-def _duration(seconds: float) -> duration_pb2.Duration:
-    duration = duration_pb2.Duration()
-    duration.FromNanoseconds(round(seconds * 1_000_000_000))
-    return duration

@@ -181,19 +181,15 @@ class Client:
         knowledge: Sequence[str] = (),
         tools: Mapping[str, Tool] | None = None,
     ) -> Conversation:
-        """Begins a conversation: `for event in client.converse(...)`.
+        """Begins a conversation, and returns it: `for event in client.converse(...)`.
 
         Args:
             audio_chunks: What is said, as `vivavoce.Client.converse` takes it. A thread of its own iterates over it,
                 for it may block, as a microphone does; a generator is closed on that thread. None: `Conversation.send`
                 says it, and `Conversation.finish` ends it.
-            audio: Format of the audio; None when only typed turns are sent.
-            interim_results, endpointing, documents, phrase_hints, reply_budget_seconds, max_alternatives,
+            audio, interim_results, endpointing, documents, phrase_hints, reply_budget_seconds, max_alternatives,
                 reconnect_seconds, variants, max_intents, time_zone, current_time, ignore_engine_hints, reply_audio,
                 interruption, agent, session, knowledge, tools: As `vivavoce.Client.converse` takes them.
-
-        Returns:
-            The conversation, which has begun.
 
         Raises:
             InvalidRequest: A value cannot be sent. What the server refuses is raised in the iteration.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 import grpc
-from google.protobuf import any_pb2, duration_pb2
+from google.protobuf import any_pb2
 from google.rpc import error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
 from vivavoce._dialog import dialog_message
+from vivavoce._durations import duration_of
 from vivavoce._errors import (
     AccessDenied,
     Incompatible,
@@ -60,14 +61,14 @@ def response_of(event: Event) -> pb.ConverseResponse:  # noqa: PLR0912 - one an 
             started = pb.Started(conversation_id=event.conversation_id, greeting=event.greeting)
             response = pb.ConverseResponse(started=started)
         case SpeechBegan():
-            began = pb.SpeechBegan(turn=event.turn, start=duration(event.start_seconds))
+            began = pb.SpeechBegan(turn=event.turn, start=duration_of(event.start_seconds))
             response = pb.ConverseResponse(speech_began=began)
         case Transcript():
             response = pb.ConverseResponse(transcript=_transcript(event))
         case SpeechPaused():
             response = pb.ConverseResponse(speech_paused=_paused(event))
         case SpeechResumed():
-            resumed = pb.SpeechResumed(turn=event.turn, start=duration(event.start_seconds))
+            resumed = pb.SpeechResumed(turn=event.turn, start=duration_of(event.start_seconds))
             response = pb.ConverseResponse(speech_resumed=resumed)
         case SpeechEnded():
             response = pb.ConverseResponse(speech_ended=_ended(event))
@@ -79,20 +80,20 @@ def response_of(event: Event) -> pb.ConverseResponse:  # noqa: PLR0912 - one an 
             response = pb.ConverseResponse(notice=notice)
         case GoingAway():
             away = _name("GOING_AWAY_REASON_", event.reason)
-            response = pb.ConverseResponse(going_away=pb.GoingAway(reason=away, grace=duration(event.grace_seconds)))
+            response = pb.ConverseResponse(going_away=pb.GoingAway(reason=away, grace=duration_of(event.grace_seconds)))
         case ReplyAudio():
-            start = duration(event.start_seconds)
+            start = duration_of(event.start_seconds)
             piece = pb.ReplyAudio(turn=event.turn, audio=event.audio, start=start, last=event.is_last)
             response = pb.ConverseResponse(reply_audio=piece)
         case Interrupted():
             reason = _name("INTERRUPTION_REASON_", event.reason)
-            heard, text = duration(event.heard_seconds), event.heard_text
+            heard, text = duration_of(event.heard_seconds), event.heard_text
             stopped = pb.Interrupted(turn=event.turn, heard=heard, heard_text=text, reason=reason)
             response = pb.ConverseResponse(interrupted=stopped)
         case ToolCall():
             call = pb.ToolCall(id=event.id, name=event.name, intent=event.intent, arguments=event.arguments)
             call.parameters.update(event.parameters)
-            call.deadline.CopyFrom(duration(event.deadline_seconds))
+            call.deadline.CopyFrom(duration_of(event.deadline_seconds))
             response = pb.ConverseResponse(tool_call=call)
         case _:
             raise TypeError(f"A server does not tell {type(event).__name__}: the client makes it.")
@@ -154,7 +155,7 @@ def abort(context: grpc.ServicerContext, error: VivavoceError) -> NoReturn:
         details.append(error_details_pb2.BadRequest(field_violations=[violation]))
     retry_after_seconds = getattr(error, "retry_after_seconds", None)
     if retry_after_seconds is not None:
-        details.append(error_details_pb2.RetryInfo(retry_delay=duration(retry_after_seconds)))
+        details.append(error_details_pb2.RetryInfo(retry_delay=duration_of(retry_after_seconds)))
     status = status_pb2.Status(code=code.value[0], message=error.message)
     for detail in details:
         packed = any_pb2.Any()
@@ -164,20 +165,13 @@ def abort(context: grpc.ServicerContext, error: VivavoceError) -> NoReturn:
     raise AssertionError("gRPC has ended the call")
 
 
-def duration(seconds: float) -> duration_pb2.Duration:
-    """Writes a time."""
-    message = duration_pb2.Duration()
-    message.FromNanoseconds(round(seconds * 1_000_000_000))
-    return message
-
-
 def _transcript(transcript: Transcript) -> pb.Transcript:
     return pb.Transcript(
         turn=transcript.turn,
         text=transcript.text,
         is_final=transcript.is_final,
-        start=duration(transcript.start_seconds),
-        end=duration(transcript.end_seconds),
+        start=duration_of(transcript.start_seconds),
+        end=duration_of(transcript.end_seconds),
         alternatives=[pb.Alternative(text=one.text, confidence=one.confidence) for one in transcript.alternatives],
         confidence=transcript.confidence or 0.0,
         request_id=transcript.request_id,
@@ -187,10 +181,10 @@ def _transcript(transcript: Transcript) -> pb.Transcript:
 def _ended(ended: SpeechEnded) -> pb.SpeechEnded:
     return pb.SpeechEnded(
         turn=ended.turn,
-        end=duration(ended.end_seconds),
+        end=duration_of(ended.end_seconds),
         reason=_name("END_REASON_", ended.reason),
         request_id=ended.request_id,
-        silence=None if ended.silence_seconds is None else duration(ended.silence_seconds),
+        silence=None if ended.silence_seconds is None else duration_of(ended.silence_seconds),
     )
 
 
@@ -199,19 +193,19 @@ def _paused(paused: SpeechPaused) -> pb.SpeechPaused:
         turn=paused.turn,
         text=paused.text,
         probability=paused.probability,
-        start=duration(paused.start_seconds),
-        end=duration(paused.end_seconds),
-        silence=duration(paused.silence_seconds),
+        start=duration_of(paused.start_seconds),
+        end=duration_of(paused.end_seconds),
+        silence=duration_of(paused.silence_seconds),
     )
 
 
 def _latency(latency: Latency) -> reply_pb2.Latency:
-    message = reply_pb2.Latency(total=duration(latency.total_seconds))
+    message = reply_pb2.Latency(total=duration_of(latency.total_seconds))
     for took in latency.stages:
         message.stages.add(
             stage=_name("STAGE_", took.stage),
-            queue=duration(took.queue_seconds),
-            compute=duration(took.compute_seconds),
+            queue=duration_of(took.queue_seconds),
+            compute=duration_of(took.compute_seconds),
             name=took.name or took.stage.value.lower(),
         )
     return message
