@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 MAX_TERMS = 32
 """Terms of a query; a question that has more is cut."""
@@ -32,4 +36,28 @@ def match_query(question: str) -> str:
 
     Words are quoted, so that nothing in a question is an operator of the search.
     """
-    return " OR ".join(f'"{term}"' for term in telling_terms(question))
+    return any_of(telling_terms(question))
+
+
+def any_of(terms: Sequence[str]) -> str:
+    """Returns a query for any of some words."""
+    return " OR ".join(f'"{term}"' for term in terms)
+
+
+def rarest(counts: Mapping[str, int], most: int) -> list[str]:
+    """Returns the rarer ones of some words, as many as stand in ``most`` passages together, and at least one.
+
+    Ranking takes as long as there are passages to rank, and words that stand in many passages tell them apart least.
+
+    Args:
+        counts: number of passages that have a word, by word.
+        most: passages that are ranked.
+    """
+    kept: list[str] = []
+    total = 0
+    for term in sorted(counts, key=counts.__getitem__):
+        total += counts[term]
+        if kept and total > most:
+            break
+        kept.append(term)
+    return kept

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sqlite3
 import threading
 from typing import TYPE_CHECKING, Self
@@ -12,8 +11,9 @@ from typing import TYPE_CHECKING, Self
 from pipelines.knowledge.reading.passages import Passage
 from pipelines.knowledge.store import schema
 from pipelines.knowledge.store.fusion import CANDIDATES, WEIGHT_OF_WORDS, fuse
-from pipelines.knowledge.store.match_query import match_query
+from pipelines.knowledge.store.match_query import any_of, match_query, rarest, telling_terms
 from pipelines.knowledge.store.port import DEFAULT_LIMIT, FoundPassage, KnowledgeStoreError, StoredDocument
+from pipelines.knowledge.store.sqlite_file import BUSY_SECONDS, about_of, identity, reading, stored_about, told
 from pipelines.knowledge.store.vectors import VectorIndex, pack
 
 if TYPE_CHECKING:
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-_BUSY_SECONDS = 10.0
-"""How long a writer waits for another one."""
+LARGE_PASSAGES = 20_000
+"""In bases that have more, not all words of a question are searched."""
+MAX_RANKED = 5_000
+"""Passages that are ranked by words there: about as many as can be in 30 ms."""
 _LOADED_AT_ONCE = 500
 
 
@@ -38,10 +40,10 @@ class SqliteKnowledge:
         self._connection = connection
         self._path = path
         self._lock = threading.Lock()
-        self._about = _about(connection)
+        self._about = about_of(connection)
         self._index = VectorIndex(int(self._about["dimensions"]))
         self._seen_version: int | None = None
-        self._file = _identity(path)
+        self._file = identity(path)
         self._reopens = reopens
 
     @classmethod
@@ -57,9 +59,9 @@ class SqliteKnowledge:
             KnowledgeStoreError: the file is no knowledge base, or cannot be written.
         """
         about = {"version": schema.VERSION, "embedding": embedding, "dimensions": str(dimensions)}
-        with _told(path, "write"):
-            is_current = path.exists() and path.stat().st_size > 0 and _stored(path) == about
-            connection = sqlite3.connect(path, _BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        with told(path, "write"):
+            is_current = path.exists() and path.stat().st_size > 0 and stored_about(path) == about
+            connection = sqlite3.connect(path, BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             try:
                 # Readers go on with what they saw while a document is written.
                 connection.execute("PRAGMA journal_mode = WAL")
@@ -80,13 +82,13 @@ class SqliteKnowledge:
         Raises:
             KnowledgeStoreError: there is none, or it is of another version.
         """
-        with _told(path, "read"):
-            about = _stored(path)
+        with told(path, "read"):
+            about = stored_about(path)
             if about.get("version") != schema.VERSION:
                 raise KnowledgeStoreError(
                     f"{path} was built by another version of Vivavoce: build it anew with `vivavoce knowledge build`"
                 )
-            return cls(_reading(path), path, reopens=True)
+            return cls(reading(path), path, reopens=True)
 
     @property
     def embedding(self) -> str:
@@ -95,19 +97,19 @@ class SqliteKnowledge:
 
     def hashes(self) -> dict[str, str]:
         """See ``KnowledgeStore``."""
-        with self._lock, _told(self._path, "read"):
+        with self._lock, told(self._path, "read"):
             return dict(self._connection.execute("SELECT path, content_hash FROM documents").fetchall())
 
     def count(self) -> tuple[int, int]:
         """Returns the numbers of documents and of passages."""
         query = "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM passages)"
-        with self._lock, _told(self._path, "read"):
+        with self._lock, told(self._path, "read"):
             documents, passages = self._connection.execute(query).fetchone()
         return documents, passages
 
     def replace(self, document: StoredDocument, passages: Sequence[Passage], vectors: npt.NDArray[np.float32]) -> None:
         """See ``KnowledgeStore``."""
-        with self._lock, _told(self._path, "write"), self._transaction() as connection:
+        with self._lock, told(self._path, "write"), self._transaction() as connection:
             self._delete(document.path)
             cursor = connection.execute(
                 "INSERT INTO documents (path, title, content_hash) VALUES (?, ?, ?)",
@@ -127,7 +129,7 @@ class SqliteKnowledge:
 
     def remove(self, paths: Sequence[str]) -> None:
         """See ``KnowledgeStore``."""
-        with self._lock, _told(self._path, "write"), self._transaction():
+        with self._lock, told(self._path, "write"), self._transaction():
             for path in paths:
                 self._delete(path)
 
@@ -135,10 +137,10 @@ class SqliteKnowledge:
         self, question: str, vector: npt.NDArray[np.float32] | None, limit: int = DEFAULT_LIMIT
     ) -> list[FoundPassage]:
         """See ``KnowledgeStore``."""
-        with self._lock, _told(self._path, "read"):
+        with self._lock, told(self._path, "read"):
             self._reopen_replaced()
             rankings: list[tuple[float, list[int]]] = []
-            if query := match_query(question):
+            if query := self._query(question):
                 ranked = self._connection.execute(schema.RANKED, (query, CANDIDATES)).fetchall()
                 rankings.append((WEIGHT_OF_WORDS, [key for (key,) in ranked]))
             if vector is not None:
@@ -158,17 +160,28 @@ class SqliteKnowledge:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._connection.close()
 
+    def _query(self, question: str) -> str:
+        """Returns what of a question is searched: in large bases no words that stand in very many passages."""
+        (last,) = self._connection.execute("SELECT max(id) FROM passages").fetchone()
+        if (last or 0) <= LARGE_PASSAGES:
+            return match_query(question)
+        count = "SELECT count(*) FROM texts WHERE texts MATCH ?"
+        counts = {
+            term: self._connection.execute(count, (any_of([term]),)).fetchone()[0] for term in telling_terms(question)
+        }
+        return any_of(rarest(counts, MAX_RANKED))
+
     def _reopen_replaced(self) -> None:
         """Goes over to the file that has taken this one's place, if it is a base; without one, this one goes on."""
-        if not self._reopens or (file := _identity(self._path)) in {self._file, None}:
+        if not self._reopens or (file := identity(self._path)) in {self._file, None}:
             return
         self._file = file
         with contextlib.suppress(KnowledgeStoreError, sqlite3.Error):
             # Apart from the files beside it, which are still those of the file that is open.
-            about = _stored(self._path, immutable=True)
+            about = stored_about(self._path, immutable=True)
             if about.get("version") == schema.VERSION:
                 self._connection.close()
-                self._connection, self._about, self._seen_version = _reading(self._path), about, None
+                self._connection, self._about, self._seen_version = reading(self._path), about, None
                 self._index = VectorIndex(int(about["dimensions"]))
 
     def _found(self, fused: Sequence[tuple[int, float]], limit: int) -> Iterator[FoundPassage]:
@@ -187,7 +200,7 @@ class SqliteKnowledge:
         (version,) = self._connection.execute("PRAGMA data_version").fetchone()
         if version == self._seen_version:
             return
-        about = _about(self._connection)
+        about = about_of(self._connection)
         if about != self._about:
             self._about, self._index = about, VectorIndex(int(about["dimensions"]))
         ids = [key for (key,) in self._connection.execute("SELECT id FROM passages")]
@@ -223,67 +236,3 @@ class SqliteKnowledge:
         self._connection.execute("COMMIT")
         # ``data_version`` tells of other connections' changes alone.
         self._seen_version = None
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Returns what tells a file from another one that takes its place; None: it is not there."""
-    with contextlib.suppress(OSError):
-        stat = path.stat()
-        return stat.st_dev, stat.st_ino
-    return None
-
-
-def _stored(path: Path, *, immutable: bool = False) -> dict[str, str]:
-    """Reads what a base is.
-
-    Args:
-        path: of the file.
-        immutable: whether to read the file alone, without what a writer has put beside it.
-
-    Raises:
-        KnowledgeStoreError: there is none.
-    """
-    if not path.is_file():
-        raise KnowledgeStoreError(f"there is no {path}: build it with `vivavoce knowledge build`")
-    with contextlib.closing(_reading(path, immutable=immutable)) as connection:
-        (mark,) = connection.execute("PRAGMA application_id").fetchone()
-        if mark != schema.APPLICATION_ID:
-            raise sqlite3.DatabaseError("not a knowledge base")
-        return _about(connection)
-
-
-def _about(connection: sqlite3.Connection) -> dict[str, str]:
-    return dict(connection.execute("SELECT key, value FROM about").fetchall())
-
-
-def _reading(path: Path, *, immutable: bool = False) -> sqlite3.Connection:
-    """Opens a file for reading."""
-    # SQLite wants files beside it to see a writer's changes. Where none can be made, nobody writes.
-    mode = "mode=ro" if os.access(path.parent, os.W_OK) and not immutable else "mode=ro&immutable=1"
-    uri = f"{path.resolve().as_uri()}?{mode}"
-    connection = sqlite3.connect(uri, _BUSY_SECONDS, uri=True, isolation_level=None, check_same_thread=False)
-    try:
-        connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-@contextlib.contextmanager
-def _told(path: Path, doing: str) -> Iterator[None]:
-    """Turns SQLite's errors into ours."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        raise KnowledgeStoreError(
-            f"{path} cannot be {'read' if doing == 'read' else 'written'} ({error}): check its rights, the room on its "
-            "disk, and whether another program writes it"
-        ) from error
-    except sqlite3.DatabaseError as error:
-        raise KnowledgeStoreError(
-            f"{path} is no knowledge base, or is damaged: choose another file, or delete it and build it with "
-            "`vivavoce knowledge build`"
-        ) from error
-    except OSError as error:
-        raise KnowledgeStoreError(f"{path} cannot be read or written ({error.strerror}): check its rights") from error

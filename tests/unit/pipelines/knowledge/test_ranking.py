@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.knowledge.store.fusion import SMOOTHING, fuse
-from pipelines.knowledge.store.match_query import MAX_TERMS, match_query
+from pipelines.knowledge.store.match_query import MAX_TERMS, match_query, rarest
 from pipelines.knowledge.store.vectors import STORED, VectorIndex, pack
 
 
@@ -29,6 +29,18 @@ class TestQuery:
 
     def test_long_questions_are_cut(self):
         assert match_query(" ".join(f"w{n}" for n in range(500))).count(" OR ") == MAX_TERMS - 1
+
+    @pytest.mark.parametrize(
+        ("counts", "most", "kept"),
+        [
+            ({"boat": 90, "figurehead": 2, "old": 60}, 100, ["figurehead", "old"]),
+            ({"boat": 900}, 100, ["boat"]),
+            ({"boat": 30, "ship": 30}, 100, ["boat", "ship"]),
+            ({}, 100, []),
+        ],
+    )
+    def test_the_rarest_words(self, counts, most, kept):
+        assert rarest(counts, most) == kept
 
 
 class TestFusion:

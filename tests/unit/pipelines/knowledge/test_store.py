@@ -72,6 +72,15 @@ class TestSearch:
         with pytest.raises(KnowledgeStoreError, match="embeddings of words"):
             store.search("x", np.ones(3, np.float32))
 
+    def test_common_words_are_left_out_in_large_bases(self, store, monkeypatch):
+        put(store, "a", *(f"boat {number}" for number in range(8)), "boat and figurehead", "figurehead")
+        assert len(store.search("a figurehead of a boat", None, 20)) == 10
+        if isinstance(store, SqliteKnowledge):
+            monkeypatch.setattr("pipelines.knowledge.store.sqlite.LARGE_PASSAGES", 5)
+            monkeypatch.setattr("pipelines.knowledge.store.sqlite.MAX_RANKED", 5)
+            only = found(store, "a figurehead of a boat", by_meaning=False)
+            assert sorted(only) == ["boat and figurehead", "figurehead"]
+
 
 class TestChanges:
     def test_a_replaced_document_leaves_nothing_behind(self, store):
