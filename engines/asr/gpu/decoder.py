@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional
 
 from engines.asr.gpu.encoder import CROSS_SIZE, MAX_POSITIONS
-from engines.asr.gpu.linear import Linear, Norm, float_product
+from engines.asr.gpu.linear import Linear, Norm, choose_product
 from engines.asr.gpu.names import HEAD_SIZE, HEADS, LAYERS
 from engines.asr.gpu.weights import joined, rotary_tables, turned, widen_inputs, widen_outputs
 
@@ -49,6 +49,7 @@ class Decoder:
 
     def __init__(self, weights: Weights, device: torch.device, dtype: torch.dtype) -> None:
         self._embeddings = weights.dense("decoder.logits")[0].to(device, dtype)
+        self._product = choose_product(device, dtype)
         tables = rotary_tables(weights.tensor("decoder.inverse_frequencies"), MAX_POSITIONS, CROSS_SIZE)
         self._cosines, self._sines = (table.to(device, dtype) for table in tables)
         self._layers = [_Layer(weights, number, device, dtype) for number in range(LAYERS)]
@@ -91,7 +92,7 @@ class Decoder:
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Returns the logits of the token after each of ``hidden``, ``[rows, 288]``: float32 ``[rows, vocabulary]``."""
-        return float_product(hidden, self._embeddings)
+        return self._product(hidden, self._embeddings)
 
     def most_probable(self, hidden: Tensor) -> Tensor:
         """Returns the most probable token after each of ``hidden``, ``[rows, steps, 288]``: int64 ``[rows, steps]``."""

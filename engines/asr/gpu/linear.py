@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import torch
@@ -9,6 +11,8 @@ from torch.nn import functional
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+logger = logging.getLogger(__name__)
 
 Dense = tuple["Tensor", "Tensor"]
 """A matrix ``[outputs, inputs]`` and its bias ``[outputs]``."""
@@ -43,11 +47,33 @@ class Norm:
         return functional.layer_norm(values, self._weight.shape, self._weight, None, _EPSILON)
 
 
-def float_product(values: Tensor, weight: Tensor) -> Tensor:
-    """Multiplies ``[rows, inputs]`` by ``[outputs, inputs]`` to float32, whatever the type of the operands.
+Product = Callable[["Tensor", "Tensor"], "Tensor"]
+"""Multiplies ``[rows, inputs]`` by ``[outputs, inputs]`` to float32, whatever the type of the operands."""
 
-    Logits in half precision would be the same for several tokens. A GPU sums in float32 anyway.
+
+def choose_product(device: torch.device, dtype: torch.dtype) -> Product:
+    """Returns the product for logits: those in half precision would be the same for several tokens.
+
+    A GPU sums in float32 anyway, and PyTorch leaves the sums as they are from 2.8 on.
     """
-    if values.device.type == "cuda" and values.dtype != torch.float32:
-        return torch.mm(values, weight.t(), out_dtype=torch.float32)
+    if device.type != "cuda" or dtype == torch.float32:
+        return _widened_product
+    sample = torch.zeros((16, 16), device=device, dtype=dtype)
+    try:
+        _summed_product(sample, sample)
+    except (RuntimeError, TypeError) as error:
+        logger.warning("logits are rounded to half precision here, and some texts may differ: %s", error)
+        return _rounded_product
+    return _summed_product
+
+
+def _widened_product(values: Tensor, weight: Tensor) -> Tensor:
     return values.float() @ weight.float().t()
+
+
+def _summed_product(values: Tensor, weight: Tensor) -> Tensor:
+    return torch.mm(values, weight.t(), out_dtype=torch.float32)
+
+
+def _rounded_product(values: Tensor, weight: Tensor) -> Tensor:
+    return (values @ weight.t()).float()
