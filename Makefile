@@ -130,7 +130,7 @@ serve: setup ## run the service on localhost:50051
 OUT ?= gpu-results
 
 .PHONY: bench-gpu
-bench-gpu: setup-train ## measure the models on this machine's GPU, within ten minutes, into OUT
+bench-gpu: setup-train ## measure the models on this machine's GPU, within eight minutes, into OUT
 	$(BIN)/python -m benchmarks.gpu --out $(OUT)
 
 .PHONY: constraints

@@ -18,7 +18,7 @@ import click
 from benchmarks.markdown import table
 from benchmarks.provenance import keep
 from benchmarks.recognition.material import commands, demonstration, readings
-from engines.asr.moonshine import model as moonshine
+from engines.asr.moonshine import networks as moonshine
 from engines.asr.moonshine.model import MoonshineRecognizer
 from engines.asr.serving.utterance import Utterance
 from modelkit.moonshine import TARGET

@@ -11,8 +11,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engines.bert.gpu.device import NETWORK
 from engines.bert.gpu.network import NetworkShape, write_network
+from engines.gpu.device import NETWORK
 from modelkit.errors import DataError, EngineError
 from modelkit.loading import read_config
 from modelkit.training.bases import CONFIG

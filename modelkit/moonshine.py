@@ -17,8 +17,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from engines.gpu.device import NETWORK
 from modelkit.moonshine_decoder import build_decoder, build_draft_decoder
 from modelkit.moonshine_encoder import build_encoder, build_front_end
+from modelkit.moonshine_network import write_network
 from modelkit.moonshine_weights import OrtWeights, WeightsError
 
 PACKAGE = "moonshine_voice"
@@ -133,9 +135,16 @@ def main() -> int:
     """Builds the model and says what was done; returns the exit status."""
     parser = argparse.ArgumentParser(description="Build the files of the asr model from the installed moonshine-voice.")
     parser.add_argument("--target", type=Path, default=TARGET, help="folder to build in (default: %(default)s)")
-    target = parser.parse_args().target
+    parser.add_argument("--gpu", action="store_true", help=f"write {NETWORK} too, which recognition on a GPU needs")
+    given = parser.parse_args()
+    target = given.target
     try:
         written = build(find_assets(), target)
+        if given.gpu:
+            write_network(find_assets(), target / NETWORK)
+    except ImportError as error:
+        print(f"{error}: run `pip install '.[gpu]'` in a checkout of Vivavoce", file=sys.stderr)
+        return 1
     except (AssetsError, WeightsError) as error:
         print(error, file=sys.stderr)
         return 1

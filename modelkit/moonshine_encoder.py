@@ -61,7 +61,7 @@ def build_front_end(weights: OrtWeights) -> ModelProto:
     hidden = graph.op("Tanh", graph.op("Conv", audio, first, strides=[CONVOLUTIONS[0][1]]))
     graph.op("ReduceSum", hidden, graph.ints(1), output="sums", keepdims=0)
     graph.op("ReduceSumSquare", hidden, graph.ints(1), output="square_sums", keepdims=0)
-    second = graph.constant(_second_convolution(weights)[0])
+    second = graph.constant(second_convolution(weights)[0])
     graph.op("Conv", hidden, second, output="features", strides=[CONVOLUTIONS[1][1]])
     outputs = [helper.make_tensor_value_info("features", TensorProto.FLOAT, ["batch", FEATURES, "frames"])]
     outputs += [
@@ -72,7 +72,7 @@ def build_front_end(weights: OrtWeights) -> ModelProto:
     return graph.model("moonshine_front_end", inputs, outputs)
 
 
-def _second_convolution(weights: OrtWeights) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def second_convolution(weights: OrtWeights) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Returns the second convolution's kernel and bias; the normalization's affine part is folded into them."""
     scale, shift = (weights.tensor(name)[:, 0] for name in ("onnx::Mul_2080", "onnx::Add_2081"))
     kernel = weights.tensor("conv2.weight_add_tensor")
@@ -111,7 +111,7 @@ def _last_convolution(graph: GraphBuilder, weights: OrtWeights) -> tuple[str, st
     Returns the frames ``[batch, frames, 288]`` and their mask ``[batch, frames]``. No convolution is padded, so a
     frame inside a row's own length never touches what comes after the row's end.
     """
-    kernel, bias = _second_convolution(weights)
+    kernel, bias = second_convolution(weights)
     means, deviations = (graph.op("Unsqueeze", name, graph.ints(1, 2)) for name in ("means", "deviations"))
     scale = graph.op("Reciprocal", deviations)
     shift = graph.op("Mul", graph.op("Mul", means, scale), graph.constant(-kernel.sum(axis=(1, 2))[:, None]))

@@ -5,7 +5,7 @@ import signal
 
 import hypothesis
 
-from engines.bert.gpu.device import cuda_devices
+from engines.gpu.device import cuda_devices
 
 if not cuda_devices():
     # Kernels of the Triton language run in its interpreter, for which it is asked before PyTorch imports it.

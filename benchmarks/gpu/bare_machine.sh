@@ -21,22 +21,29 @@ if ! LD_LIBRARY_PATH="$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$python" -c
     set -- "$@" --without-server
 fi
 
-if [ ! -e "$environment/.ready" ]; then
-    "$python" -m venv --without-pip --clear "$environment"
-    own=$("$environment/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-    # What lies here comes before what the machine has, as numpy 1.26 before numpy 2: this Triton knows no newer one.
-    for package in "$packages"/*.whl; do
-        "$python" -m zipfile -e "$package" "$own"
-    done
-    for package in "$packages"/*.tar.xz; do
-        [ -e "$package" ] && tar -xJf "$package" -C "$own"
-    done
+[ -e "$environment/bin/python" ] || "$python" -m venv --without-pip --clear "$environment"
+own=$("$environment/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+# What lies here comes before what the machine has, as numpy 1.26 before numpy 2: this Triton knows no newer one. More may
+# arrive before a later run.
+for package in "$packages"/*.whl "$packages"/*.tar.xz; do
+    if [ ! -e "$package" ] || [ -e "$environment/unpacked/$(basename "$package")" ]; then continue; fi
+    case $package in
+        *.whl) "$python" -m zipfile -e "$package" "$own" ;;
+        *) tar -xJf "$package" -C "$own" ;;
+    esac
+    mkdir -p "$environment/unpacked"
+    touch "$environment/unpacked/$(basename "$package")"
+done
+if [ -d "$own/pytriton" ]; then
     chmod +x "$own"/pytriton/tritonserver/bin/tritonserver "$own"/pytriton/tritonserver/python_backend_stubs/*/*
-    # Triton's Python models ignore PYTHONPATH: they find the project and the machine's own packages through this file.
-    { echo "$root"; echo "$root/clients"; "$python" -c 'import sys; print(*filter(None, sys.path), sep="\n")'; } > "$own/machine.pth"
-    (cd "$root" && "$environment/bin/python" -m benchmarks.gpu.register "$own")
-    touch "$environment/.ready"
+else
+    echo "bare_machine.sh: Triton is not in $packages: what needs no server is measured" >&2
+    set -- "$@" --without-server
 fi
+# Triton's Python models ignore PYTHONPATH: they find the project and the machine's own packages through this file.
+{ echo "$root"; echo "$root/clients"; "$python" -c 'import sys; print(*filter(None, sys.path), sep="\n")'; } > "$own/machine.pth"
+(cd "$root" && "$environment/bin/python" -m benchmarks.gpu.register "$own")
 
+export MACHINE_PYTHON=$python
 cd "$root"
 exec "$environment/bin/python" -m benchmarks.gpu --out "$out" "$@"

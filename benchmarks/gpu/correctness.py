@@ -8,13 +8,14 @@ import numpy as np
 import torch
 
 from benchmarks.gpu.plan import LOGIT_LIMITS
-from engines.bert.gpu.attention import candidates, eager_attention
 from engines.bert.gpu.encoder import Method
 from engines.bert.gpu.network import NetworkShape, random_state
 from engines.bert.gpu.ops import TorchOps
 from engines.bert.gpu.precision import Precision
-from engines.bert.gpu.selection import LIMITS, choose_ops, relative_error
+from engines.bert.gpu.selection import choose_ops
 from engines.bert.gpu.session import GpuBertSession, GpuOptions
+from engines.gpu.attention import candidates, eager_attention
+from engines.gpu.choice import LIMITS, relative_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
 def run_phase(name: str, plan: Plan, sheet: Sheet) -> None:
     """Runs a phase, each of which imports no more than it needs: one may lack packages, and the others still run."""
-    if name == "ceilings":
+    from benchmarks.gpu.plan import SERVER  # noqa: PLC0415 - see main
+
+    if name == SERVER:
+        from benchmarks.gpu.trial import try_server  # noqa: PLC0415 - see above
+
+        try_server(plan, sheet)
+    elif name == "ceilings":
         from benchmarks.gpu.ceilings import measure_ceilings  # noqa: PLC0415 - see above
 
         measure_ceilings(plan, sheet)
@@ -23,6 +29,10 @@ def run_phase(name: str, plan: Plan, sheet: Sheet) -> None:
         from benchmarks.gpu.correctness import check_everything  # noqa: PLC0415 - see above
 
         check_everything(plan, sheet)
+    elif name == "recognition":
+        from benchmarks.gpu.recognition import measure_recognition  # noqa: PLC0415 - see above
+
+        measure_recognition(plan, sheet)
     elif name == "chain":
         from benchmarks.gpu.chain import hold_conversations  # noqa: PLC0415 - see above
 

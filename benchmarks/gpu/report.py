@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from benchmarks.gpu.plan import Case, Plan
 
 
+_SHOWN = ("p50", "p95", "p99")
+_PROFILE_COLUMNS, _KERNEL_COLUMNS = ("of", "milliseconds", "kernels_busy"), ("name", "calls", "milliseconds")
+
+
 def write_report(folder: Path, plan: Plan, device: Row, command: str) -> None:
     """Reads what the phases have written so far, and writes both files."""
     phases = {name: read_rows(folder / f"{name}.json") for name in plan.phases}
@@ -57,9 +61,10 @@ def markdown(plan: Plan, device: Row, phases: dict[str, list[Row]], errors: dict
         *_table(wrong, ("what", "way", "type", "precision", "relative", "error")),
         "",
     ]
+    lines += ["## Recognition", "", *_recognition(phases["recognition"]), ""]
+    lines += ["## The whole chain", "", *_chain(phases["chain"], plan), ""]
     for case in plan.cases:
         lines += [f"## {case.title}", "", *_case_tables(case, phases[case.name], ceilings), ""]
-    lines += ["## The whole chain", "", *_chain(phases["chain"], plan), ""]
     lines += [f"- {name}: {error.splitlines()[-1]}" for name, error in errors.items()]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -89,7 +94,11 @@ def _case_tables(case: Case, rows: Sequence[Row], ceilings: list[Row]) -> list[s
     lines += [f"Through Triton's gRPC, {case.rows} rows a request:", ""]
     served_columns = ("precision", "instances", "callers", "padded", "batch", "rows_per_second", "p50", "p99",
                       "compute_p99", "of_ceiling", "client_cpu", "goal_met", "error")  # fmt: skip
-    return lines + _table(served, served_columns)
+    lines += _table(served, served_columns)
+    for what, columns in (("profile", _PROFILE_COLUMNS), ("kernel", _KERNEL_COLUMNS)):
+        if found := [row for row in rows if row["what"] == what]:
+            lines += ["", *_table(found, columns)]
+    return lines
 
 
 def _flat(row: Row) -> Row:
@@ -107,26 +116,47 @@ def _with_share(row: Row, ceilings: list[Row]) -> Row:
     return {**row, "of_ceiling": f"{float(str(row['tflops'])) / highest:.0%}"}
 
 
+def _recognition(rows: Sequence[Row]) -> list[str]:
+    tables = {
+        "Texts beside those of the CPU in float32": ("texts", "batch", "recordings", "same", "wer", "right"),
+        "With hints and alternatives": ("search", "utterances", "as_greedy", "seconds", "timed_words"),
+        "Whole utterances": ("whole utterances", "batch", "milliseconds", "utterances_per_second",
+                             "speech_seconds_per_second", "allocated_gib"),
+        "Partial texts every 0.4 s": ("partial texts", "batch", "milliseconds", "streams"),
+        "Start": ("start", "seconds", "recorded", "allocated_gib", "reserved_gib"),
+        "Profile": ("profile", *_PROFILE_COLUMNS),
+        "Kernels": ("kernel", *_KERNEL_COLUMNS),
+        "What failed": ("recognition", "error"),
+    }  # fmt: skip
+    lines: list[str] = []
+    for title, (what, *columns) in tables.items():
+        if found := [row for row in rows if row["what"] == what]:
+            lines += [f"{title}:", "", *_table(found, ("precision", *columns)), ""]
+    return lines or ["Nothing.", ""]
+
+
 def _chain(rows: Sequence[Row], plan: Plan) -> list[str]:
-    lines = [f"Goal: 99 of 100 replies within {plan.chain_p99_ms:g} ms at {plan.streams} conversations.", ""]
+    goal = plan.chain_goal
+    streams = ", ".join(map(str, plan.streams))
+    replies = f"99 of 100 replies within {goal.reply_p99_ms:g} ms of the turn's end"
+    lines = [f"Goal at {streams} conversations: {replies}, 95 of 100 within {goal.turn_p95_ms:g} ms of the last sound."]
+    lines.append("")
     flat = []
     for row in (row for row in rows if row["what"] == "conversations"):
         latency = row["latency_ms"]
         assert isinstance(latency, dict)
-        flat.append({**row, **{f"reply_{name}": latency["reply"].get(name) for name in ("p50", "p95", "p99")}})
+        named = {f"{kind}_{name}": latency.get(kind, {}).get(name) for kind in ("reply", "turn") for name in _SHOWN}
+        flat.append({**row, **named})
     columns = (
-        "device",
-        "streams",
-        "replies",
-        "lost",
-        "errors",
-        "reply_p50",
-        "reply_p95",
-        "reply_p99",
-        "wer",
-        "goal_met",
+        "device", "recognizers", "recognizer", "engines", "streams", "replies", "lost", "errors",
+        *(f"{kind}_{name}" for kind in ("reply", "turn") for name in _SHOWN), "wer", "client_cpu", "goal_met",
+    )  # fmt: skip
+    failed = [row for row in rows if row["what"] == "not started"]
+    return (
+        lines
+        + _table(flat, columns)
+        + (["", *_table(failed, ("recognizer", "recognizers", "error"))] if failed else [])
     )
-    return lines + _table(flat, columns)
 
 
 def _table(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engines.bert.gpu.device import NETWORK
 from engines.bert.gpu.network import write_network
+from engines.gpu.device import NETWORK
 
 if TYPE_CHECKING:
     from pathlib import Path

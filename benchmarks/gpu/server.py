@@ -11,6 +11,7 @@ import tritonclient.grpc.aio as triton
 from tritonclient.utils import InferenceServerException
 
 from service.triton.process import TritonProcess
+from service.triton.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -36,17 +37,28 @@ class Batches:
 
 
 @contextlib.asynccontextmanager
-async def serving(repository: Path, model: str) -> AsyncIterator[str]:
+async def serving(
+    repository: Path, model: str, seconds: float | None = None, *, confined: bool = False
+) -> AsyncIterator[str]:
     """Serves a repository while the body runs; yields the address when ``model`` is ready.
+
+    Args:
+        repository: a folder of models.
+        model: one of them.
+        seconds: how long it may take; None for ``START_SECONDS``.
+        confined: whether Triton is left with what it needs alone, as the service leaves it; a machine that has that
+            elsewhere is measured all the same.
 
     Raises:
         StartError: it did not become ready.
     """
-    process = await TritonProcess.start(repository)
+    run = RunFolder.open(confined=confined)
+    process = None
     try:
+        process = await TritonProcess.start(repository, run=run)
         ended = asyncio.create_task(process.wait())
         ready = asyncio.create_task(_until_ready(process.address, model))
-        await asyncio.wait((ended, ready), timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((ended, ready), timeout=seconds or START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         came_up = ready.done() and not ended.done()
         for task in (ended, ready):
             task.cancel()
@@ -55,7 +67,9 @@ async def serving(repository: Path, model: str) -> AsyncIterator[str]:
             raise StartError(f"Triton did not serve {model}: {process.reason}")
         yield process.address
     finally:
-        await process.stop()
+        if process is not None:
+            await process.stop()
+        run.close()
 
 
 async def count_batches(address: str, model: str) -> Batches:

@@ -24,6 +24,11 @@ class Sheet:
         self._content: dict[str, object] = {"phase": phase, "rows": [], "error": None}
         self._write()
 
+    @property
+    def folder(self) -> Path:
+        """Where the file lies, and what a phase leaves besides."""
+        return self._path.parent
+
     @classmethod
     def reopen(cls, path: Path, phase: str) -> Sheet:
         """Goes on with a file, if there is one."""

@@ -17,6 +17,7 @@ import tritonclient.grpc.aio as triton
 from benchmarks.gpu.callers import Load, Seen, call
 from benchmarks.gpu.correctness import compare, mixed_requests, reference
 from benchmarks.gpu.plan import LOGIT_LIMITS
+from benchmarks.gpu.profiling import profile_kernels
 from benchmarks.gpu.repository import Served, model_name, write_repository
 from benchmarks.gpu.server import StartError, count_batches, serving
 from engines.bert.gpu.network import random_state
@@ -50,6 +51,8 @@ def load_network(plan: Plan, case: Case, sheet: Sheet) -> None:
     requests = _checked_requests(case)
     checked = _Checked(requests, reference(case.shape, state).run(requests))
     best = _choose_precision(plan, case, state, checked, sheet)
+    if plan.device != "cpu":
+        _profile(plan, case, state, best, sheet)
     with tempfile.TemporaryDirectory(prefix="vivavoce-gpu-") as directory:
         for instances in case.instances:
             for kind in _kinds(plan.device):
@@ -103,6 +106,18 @@ def _try_precision(
     return found, *_engine_rate(session, case)
 
 
+def _profile(plan: Plan, case: Case, state: State, precision: Precision, sheet: Sheet) -> None:
+    """Tells what a full batch spends its time in; a benchmark that cannot tell goes on."""
+    try:
+        options = GpuOptions(precision, case.batch * case.length, case.batch, case.length, plan.device)
+        session = GpuBertSession(case.shape, state, options)
+        profile_kernels(f"{case.batch} rows in {precision}", lambda: session.run(_full_batch(case)), sheet)
+    except Exception as error:  # noqa: BLE001 - as above
+        sheet.add(what="profile", of=case.name, error=str(error)[:200])
+    finally:
+        _free_memory()
+
+
 def _free_memory() -> None:
     """Gives back what a session held: it knows its runs and they know it, so that only a collection ends them."""
     gc.collect()
@@ -114,11 +129,15 @@ def _checked_requests(case: Case) -> list[Request]:
     return mixed_requests(case.shape, lengths, np.random.default_rng(2))
 
 
-def _engine_rate(session: GpuBertSession, case: Case) -> tuple[float, float]:
-    """Returns rows a second of full batches, two of them under way, and the seconds of one batch alone."""
+def _full_batch(case: Case) -> list[Request]:
     mask = np.ones((case.batch, case.length), np.bool_)
     ids = np.random.default_rng(3).integers(0, case.shape.vocabulary, mask.shape, np.int32)
-    batch = [{"input_ids": ids, "attention_mask": mask}]
+    return [{"input_ids": ids, "attention_mask": mask}]
+
+
+def _engine_rate(session: GpuBertSession, case: Case) -> tuple[float, float]:
+    """Returns rows a second of full batches, two of them under way, and the seconds of one batch alone."""
+    batch = _full_batch(case)
     alone = []
     for _ in range(5):
         began = time.perf_counter()

@@ -5,23 +5,20 @@ Imports Triton's ``triton_python_backend_utils`` through ``engines.bert.serving`
 
 from __future__ import annotations
 
-import logging
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from engines.bert import serving
-from engines.bert.gpu.device import Placement, cuda_devices, missing_for
 from engines.bert.gpu.tensorrt import tensorrt_session
 from engines.bert.network_files import network_file
 from engines.bert.session import BertSession
+from engines.gpu.device import Placement, cuda_devices, usable_device
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import numpy.typing as npt
-
-logger = logging.getLogger(__name__)
 
 
 class _Network(Protocol):
@@ -81,16 +78,7 @@ class _OnnxNetwork:
 
 
 def _open(version: Path, args: Mapping[str, str], parameters: Mapping[str, str]) -> _Network:
-    placement = Placement.of(args, parameters)
-    device = placement.torch_device(version, cuda_devices())
-    if device is not None and (missing := missing_for(device)):
-        if placement.insists:
-            raise ValueError(
-                f"{missing}: run `pip install '.[serve,gpu]'` in a checkout of Vivavoce, "
-                "or set the parameter device to cpu"
-            )
-        logger.warning("the GPU is left alone, and inference is slower: %s", missing)
-        device = None
+    device = usable_device(Placement.of(args, parameters), version, cuda_devices())
     if device is None:
         return _OnnxNetwork(version, int(parameters["threads"]), parameters.get("device") == "tensorrt")
     from engines.bert.gpu.serving import OverlappedNetwork  # noqa: PLC0415 - needs PyTorch, which a CPU never loads

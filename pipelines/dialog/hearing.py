@@ -42,6 +42,7 @@ MAX_HELD = 4
 
 def hear(agent: Agent, state: State, event: Understood) -> Step:
     """Takes a turn of the caller."""
+    state = _without_talk(agent, state)
     if state.fulfilling:
         held = (*state.held, event) if len(state.held) < MAX_HELD else state.held
         return replace(state, held=held), speech(agent, state, agent.form.wait)
@@ -60,6 +61,7 @@ def hear(agent: Agent, state: State, event: Understood) -> Step:
 
 def press(agent: Agent, state: State, event: Dtmf) -> Step:
     """Takes keys: the answer to a question, 1 for yes and 2 for no, ``*`` to repeat; a ``#`` at the end is dropped."""
+    state = _without_talk(agent, state)
     if state.fulfilling:
         return state, speech(agent, state, agent.form.wait)
     state = replace(_older(state), silences=0)
@@ -72,6 +74,14 @@ def press(agent: Agent, state: State, event: Dtmf) -> Step:
     elif form is not None:
         taken = answer_by_keys(agent, state, form, keys)
     return _understood(taken) if taken else miss(agent, state)
+
+
+def _without_talk(agent: Agent, state: State) -> State:
+    """Ends a language model that still talks: the caller has the word, and what comes of it is ignored."""
+    form = state.form
+    if not state.fulfilling or form is None or agent.intents[form.intent].fulfilment not in agent.talking_fulfilments:
+        return state
+    return replace(state, fulfilling=0, form=(state.suspended or (None,))[-1], suspended=state.suspended[:-1])
 
 
 def _older(state: State) -> State:

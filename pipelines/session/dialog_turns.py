@@ -63,7 +63,8 @@ class DialogTurns:
         tell: tells the caller what is no part of a turn.
 
     Attributes:
-        on_fulfilled: called with the name of each fulfilment that has ended, its seconds, and ``done`` or ``failed``.
+        on_fulfilled: called with the name of each fulfilment that has ended, its seconds, and how it ended: ``done``,
+            ``failed`` or ``cancelled``.
     """
 
     def __init__(
@@ -216,6 +217,8 @@ class DialogTurns:
         if self._silence is not None:
             awaited = self._listen is not None and not turn.after.ended
             self._silence.restart(self._listen.no_input_seconds if awaited and self._listen else None)
+        if turn.cause is not Cause.FULFILMENT and turn.before.fulfilling not in {0, turn.after.fulfilling}:
+            self._cancel(turn.before.fulfilling)
         for fulfil in turn.done:
             self._note_end(fulfil, 0.0, "done")
         for fulfil in turn.begun:
@@ -273,6 +276,9 @@ class DialogTurns:
                 is_over = is_over or not isinstance(event, dialog_events.Progressed)
                 outcome = "done" if isinstance(event, dialog_events.Fulfilled) else outcome
                 self._happen(event)
+        except asyncio.CancelledError:
+            outcome = "cancelled"
+            raise
         except Exception as error:  # noqa: BLE001 - the dialog goes on
             log_mistake(logger, "a fulfilment failed", error)
         finally:
@@ -280,6 +286,12 @@ class DialogTurns:
             self._note_end(fulfil, self._loop.time() - began, outcome)
             if not is_over:
                 self._happen(dialog_events.FulfilmentFailed(self._now(), fulfil.number))
+
+    def _cancel(self, number: int) -> None:
+        """Ends a fulfilment that the caller has interrupted."""
+        for task in self._tasks:
+            if task.get_name() == f"fulfilment-{number}":
+                task.cancel()
 
     def _note_end(self, fulfil: Fulfil, seconds: float, outcome: str) -> None:
         if self.on_fulfilled is not None:

@@ -49,7 +49,7 @@ class TurnObserver:
         """So much audio was played to another recognizer, because the first was lost."""
 
     def fulfilled(self, conversation: str, name: str, seconds: float, outcome: str) -> None:
-        """A fulfilment of an agent has ended, so long after its turn: ``done`` or ``failed``."""
+        """A fulfilment of an agent has ended, so long after its turn: ``done``, ``failed`` or ``cancelled``."""
 
 
 class TurnObservers(TurnObserver):

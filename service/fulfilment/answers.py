@@ -48,7 +48,7 @@ def read_answer(body: bytes, agent: Agent, intent: str) -> Answer:
     try:
         answer = msgspec.json.decode(body, type=Answer)
     except msgspec.ValidationError as error:
-        raise CallFailedError(f"the answer has another form than docs/fulfilment.md: {error}") from error
+        raise CallFailedError(f"the answer has another form than docs/fulfilment.md: {str(error)[:200]}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise CallFailedError("the answer is no JSON") from error
     _check_names("slot", answer.slots, agent.slots_of(intent))

@@ -116,12 +116,15 @@ def stop(process: subprocess.Popen[str], patience: float = STOP_SECONDS) -> int:
 
 
 @contextlib.contextmanager
-def listening(arguments: Sequence[str], log: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def listening(
+    arguments: Sequence[str], log: Path, seconds: float = START_SECONDS
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Runs ``python ARGUMENTS`` until the body ends; yields it with the address that it says it listens on.
 
     Args:
         arguments: of Python; :data:`SERVE` starts the service.
         log: file for what the server logs.
+        seconds: how long it may take until it listens.
 
     Raises:
         StartError: it does not come up.
@@ -129,7 +132,7 @@ def listening(arguments: Sequence[str], log: Path) -> Iterator[tuple[subprocess.
     with log.open("wb") as file:
         process = start([sys.executable, *arguments], file)
     try:
-        address = wait_for_address(process)
+        address = wait_for_address(process, seconds)
         if address is None:
             said = log.read_text(encoding="utf-8", errors="replace")[-_LOG_CHARACTERS:]
             raise StartError(f"{' '.join(arguments)} did not come up:\n{said}")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _PACKAGES = ("engines", "pipelines")
 """Of this project, what models import."""
+_PACKAGE_FOLDERS = ("site-packages", "dist-packages")
 _SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/opt", "/nix", "/proc", "/sys")
 _SETTINGS = (
     "/etc/alternatives",
@@ -59,6 +60,7 @@ def what_it_needs(
         *_SETTINGS,
         *(str(root / name) for name in _PACKAGES),
         *map(str, (sys.prefix, sys.base_prefix, *installation.libraries, Path(sys.executable).resolve().parents[1])),
+        *_other_packages(),
         *filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)),
         *map(str, _real_folders(model_repository)),
     }
@@ -72,6 +74,11 @@ def what_it_needs(
         ports=() if metrics_port is None else (metrics_port,),
         memory_bytes=run.model_memory_bytes,
     )
+
+
+def _other_packages() -> Iterator[str]:
+    """Names the folders of packages that a ``.pth`` file adds from other environments."""
+    return (path for path in sys.path if Path(path).name in _PACKAGE_FOLDERS)
 
 
 def _caches() -> Iterator[Path]:

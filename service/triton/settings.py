@@ -28,6 +28,8 @@ _MAX_THREADS = 1024
 _MAX_ROWS = 4096
 _MAX_DELAY_MICROSECONDS = 1_000_000
 _LONGEST_INTERVAL_SECONDS = 30.0
+_DEVICES = ("auto", "cpu", "cuda", "tensorrt", "torch-cpu")
+_PRECISIONS = ("float16", "bfloat16", "fp8", "int8", "float32")
 
 
 class SettingsError(ValueError):
@@ -162,8 +164,11 @@ _KEYS: Mapping[str, tuple[Callable[[object], bool], str]] = {
         f"a number from 0 to {_MAX_DELAY_MICROSECONDS}",
     ),
     "strategy": (lambda value: value in ("direct", "oldest"), '"direct" or "oldest"'),
+    "max_sequences": (_whole(1, _MAX_ROWS), f"a number from 1 to {_MAX_ROWS}"),
     "workers": (_whole(1, _MAX_THREADS), f"a number from 1 to {_MAX_THREADS}"),
     "threads": (_whole(1, _MAX_THREADS), f"a number from 1 to {_MAX_THREADS}"),
     "partial_interval_seconds": (_interval, f"seconds, above 0 and up to {_LONGEST_INTERVAL_SECONDS:g}"),
     "speculative_decoding": (_boolean, "true or false"),
+    "device": (_DEVICES.__contains__, f"one of {', '.join(_DEVICES)}"),
+    "gpu_precision": (_PRECISIONS.__contains__, f"one of {', '.join(_PRECISIONS)}"),
 }

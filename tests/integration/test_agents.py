@@ -12,32 +12,18 @@ import pytest
 import demo
 import vivavoce
 from service.processes.child_process import SERVE, listening
+from tests.integration.lamp_agent import write_lamp_agent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-AGENT = """\
-name: lamp
-begin: Hello.
-intents:
-  light_off:
-    heard_as: iot_hue_lightoff
-    slots:
-      place: {type: closed, required: true, prompt: "In which room?", heard_as: house_place}
-    confirm: "Lights off in the {place}?"
-    fulfilment: light_off
-    response: Done.
-"""
 RECORDING = Path(demo.__file__).parent / "recordings/lights.flac"
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("agents")
-    (folder / "lamp/values").mkdir(parents=True)
-    (folder / "lamp/agent.yaml").write_text(AGENT, "utf-8")
-    (folder / "lamp/values/place.txt").write_text("bedroom\nkitchen\n", "utf-8")
-    command = [*SERVE, "--max-conversations", "4", "--agent", str(folder / "lamp")]
+    command = [*SERVE, "--max-conversations", "4", "--agent", str(write_lamp_agent(folder))]
     with listening(command, folder / "log") as (_, address):
         yield address
 

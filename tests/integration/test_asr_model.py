@@ -19,7 +19,7 @@ import soxr
 import tritonclient.grpc as triton
 from tritonclient.utils import InferenceServerException
 
-from engines.asr.moonshine import model as moonshine
+from engines.asr.moonshine import networks as moonshine
 from engines.asr.moonshine.decoder import DecoderBatch, DraftBatch
 from engines.asr.moonshine.model import MoonshineRecognizer
 from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
@@ -156,7 +156,7 @@ def test_a_draft_that_errs_is_put_right(
     recognizer = MoonshineRecognizer(TARGET)
     for piece, tokens in zip(pieces, alone, strict=True):
         wrong = [*tokens[:2], 99, *tokens[3:]]
-        monkeypatch.setattr(recognizer._drafter, "draft", lambda *given, wrong=wrong: [wrong])
+        monkeypatch.setattr(recognizer._networks.drafter, "draft", lambda *given, wrong=wrong: [wrong])
         assert recognizer.transcribe([heard(piece)]) == [tokens]
 
 

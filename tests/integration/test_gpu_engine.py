@@ -17,9 +17,9 @@ from benchmarks.gpu.plan import DRY, LOGIT_LIMITS
 from benchmarks.gpu.repository import Served, model_name, write_repository
 from benchmarks.gpu.server import count_batches, serving
 from benchmarks.gpu.throughput import ask
-from engines.bert.gpu.device import cuda_devices
 from engines.bert.gpu.network import random_state
 from engines.bert.gpu.precision import Precision
+from engines.gpu.device import cuda_devices
 
 CASE = DRY.case("three_layers")
 MODEL = model_name(CASE)

@@ -18,6 +18,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from demo.manifest import FOLDER, utterances
 from service.processes.child_process import SERVE, http_url_of, listening
+from tests.integration.lamp_agent import write_lamp_agent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +35,20 @@ needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromi
 
 @pytest.fixture(scope="module")
 def url(triton_address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    log = tmp_path_factory.mktemp("page") / "log.txt"
-    arguments = [*SERVE, "--triton", triton_address, "--max-conversations", "8", "--http-port", "0", "--no-admin"]
+    folder = tmp_path_factory.mktemp("page")
+    log, agent = folder / "log.txt", str(write_lamp_agent(folder))
+    arguments = [
+        *SERVE,
+        "--agent",
+        agent,
+        "--triton",
+        triton_address,
+        "--max-conversations",
+        "8",
+        "--http-port",
+        "0",
+        "--no-admin",
+    ]
     with listening(arguments, log) as (process, _):
         yield http_url_of(process)
 
@@ -122,6 +135,27 @@ def test_a_recording_is_played_in_place_of_the_microphone(page: Page):
     expect(page.get_by_role("button", name="Listen to the microphone")).to_be_visible(timeout=REPLY_MS)
     page.locator("#files").set_input_files(files=[{"name": "empty.txt", "mimeType": "text/plain", "buffer": b" "}])
     expect(page.locator("#status")).to_have_text("empty.txt is empty: choose another one.")
+
+
+@needs_chromium
+def test_an_agent_holds_the_conversation(page: Page):
+    page.get_by_label("Agent").select_option("lamp")
+    turns = page.locator(".turn")
+    for number, (said, answered) in enumerate(
+        [
+            ("turn off the lights", "In which room?"),
+            ("in the kitchen", "Lights off in the kitchen?"),
+            ("yes", "Done."),
+        ],
+        1,
+    ):
+        page.get_by_placeholder("Type a question or a command").fill(said)
+        page.keyboard.press("Enter")
+        expect(turns.nth(number).locator(".answer")).to_have_text(answered, timeout=REPLY_MS)
+    expect(turns.nth(0).locator(".answer")).to_have_text("Hello.")
+    expect(turns.nth(0).locator(".said")).to_be_hidden()
+    expect(turns.nth(2).locator(".chip").last).to_have_text("place kitchen")
+    expect(turns.nth(3).locator(".note").last).to_have_text("to be carried out: light_off")
 
 
 @needs_chromium

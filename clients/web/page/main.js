@@ -25,6 +25,7 @@ function config() {
     documents: documents.texts,
     endpointing: { patience: find("patience").value },
     timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    ...(find("agent").value ? { agent: find("agent").value } : {}),
     ...(find("speaks").checked ? { replyAudio: { encoding: "LINEAR_PCM", sampleRateHz: 24_000 } } : {}),
   };
 }
@@ -58,6 +59,7 @@ async function show(shown) {
 function tell(event) {
   switch (event.type) {
     case "started":
+      if (event.greeting && !find("speaks").checked) view.greeting(event.greeting);
       return view.status("Connected");
     case "reconnected":
       return view.status("Connected again; what was not answered was sent again");
@@ -95,6 +97,17 @@ async function checkToken() {
   dialog.showModal();
   await new Promise((resolve) => dialog.addEventListener("close", resolve, { once: true }));
   sessionStorage.setItem("token", find("token").value.trim());
+  await offerAgents();
+}
+
+/** Offers the agents that the server has; an old server has none. */
+async function offerAgents() {
+  const token = sessionStorage.getItem("token");
+  const response = await fetch("/v1/agents", { headers: token ? { authorization: `Bearer ${token}` } : {} });
+  if (!response.ok) return;
+  const { agents } = await response.json();
+  find("agent").append(...agents.map((name) => new Option(name.replaceAll("_", " "), name)));
+  find("agents").hidden = agents.length === 0;
 }
 
 function stopSource() {
@@ -190,3 +203,7 @@ addEventListener(
     await addFiles(dataTransfer.files);
   }),
 );
+
+// Another agent holds another conversation.
+find("agent").onchange = () => conversation?.finish();
+offerAgents();

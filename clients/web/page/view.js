@@ -62,7 +62,8 @@ export class View {
   reply(reply) {
     const { said, card, pause } = this.#turn(reply.turn);
     pause.hidden = true;
-    said.hidden = false;
+    // What an agent says by itself answers no words.
+    said.hidden = !reply.transcript && (reply.dialog?.cause ?? "TURN") !== "TURN";
     said.classList.remove("open");
     said.replaceChildren(reply.transcript);
     card.replaceChildren(...this.#understood(reply));
@@ -71,6 +72,14 @@ export class View {
     if (reply.turnMs !== undefined) this.#latency("turn-ms", reply.turnMs);
     if (reply.turnMs !== undefined) this.#chart(reply.turnMs);
     this.#follow();
+  }
+
+  /** Shows what an agent says first, where it is not spoken. */
+  greeting(text) {
+    const { said, card } = this.#turn(0);
+    said.hidden = true;
+    card.replaceChildren(element("p", "answer", text));
+    card.hidden = false;
   }
 
   firstAudio(turn, milliseconds) {
@@ -126,17 +135,26 @@ export class View {
       chip.title = `intent, ${Math.round(100 * (reply.intent.confidence ?? 0))} %`;
       chips.append(chip);
     }
-    for (const slot of reply.slots) {
+    // An agent's slots hold what was said in all turns.
+    for (const slot of reply.dialog ? [] : reply.slots) {
       const chip = element("span", "chip");
       chip.append(element("b", "", slot.name.replaceAll("_", " ")), ` ${slot.resolved?.value ?? (slot.value || slot.text)}`);
       chips.append(chip);
     }
+    for (const [name, value] of Object.entries(reply.dialog?.slots ?? {})) {
+      const chip = element("span", "chip", ` ${value}`);
+      chip.prepend(element("b", "", name.replace(/([a-z])([A-Z])/g, "$1 $2").replaceAll("_", " ").toLowerCase()));
+      chips.append(chip);
+    }
     if (chips.childElementCount) parts.push(chips);
-    if (reply.answer?.text) parts.push(element("p", "answer", reply.answer.text), this.#passage(reply.answer));
+    if (reply.dialog) parts.push(element("p", "answer", reply.speechText));
+    else if (reply.answer?.text) parts.push(element("p", "answer", reply.answer.text), this.#passage(reply.answer));
     else if (reply.speechText) parts.push(element("p", "answer", reply.speechText));
     const server = Math.round(1000 * (reply.latency?.total ?? 0));
     const turn = reply.turnMs === undefined ? "" : `reply ${Math.round(reply.turnMs)} ms after the last sound · `;
     parts.push(element("p", "figures", `${turn}server ${server} ms`));
+    for (const one of reply.dialog?.fulfilments ?? []) parts.push(element("p", "note", `to be carried out: ${one.name}`));
+    if (reply.dialog?.end) parts.push(element("p", "note", "the dialog is over"));
     if (reply.status !== "COMPLETE") parts.push(element("p", "note", `the reply is ${reply.status.toLowerCase()}`));
     return parts;
   }

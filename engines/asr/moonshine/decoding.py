@@ -9,17 +9,23 @@ Inference from Transformers via Speculative Decoding", at temperature zero, with
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from engines.asr.moonshine.tokenizer import END_TOKEN, START_TOKEN
+from engines.asr.serving.utterance import SAMPLE_RATE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+# Speech has fewer tokens than this; more are a sign of a loop (the bound that Moonshine's authors recommend).
+_TOKENS_PER_SECOND = 6.5
+_EXTRA_TOKENS = 6
 
 LONGEST_CYCLE = 16
 """Longest run of tokens whose repetition is looked for."""
@@ -27,6 +33,11 @@ LOOP_TOKENS = 16
 """A hypothesis loops when a cycle fills at least so many tokens at its end …"""
 LOOP_REPEATS = 4
 """… and is there at least so many times."""
+
+
+def token_limit(samples: int) -> int:
+    """Returns the most tokens that an utterance of so many samples may have."""
+    return math.ceil(samples / SAMPLE_RATE * _TOKENS_PER_SECOND) + _EXTRA_TOKENS
 
 
 class TokenPredictor(Protocol):

@@ -87,3 +87,9 @@ class FeatureCache:
 def encoder_frames(frames: int) -> int:
     """Returns how many frames the encoder makes of so many feature frames (kernel 3, stride 2)."""
     return max(0, (frames - 3) // 2 + 1)
+
+
+def feature_frames(samples: int) -> int:
+    """Returns how many feature frames so many samples have."""
+    first = max(0, (samples - _FIRST_KERNEL) // _FIRST_STRIDE + 1)
+    return max(0, (first - _SECOND_KERNEL) // _SECOND_STRIDE + 1)

@@ -1,26 +1,26 @@
-"""Moonshine tiny on onnxruntime: front end, encoder and decoder, each in batches.
+"""Moonshine tiny: texts, alternatives and word times from its encoder and decoder, in batches.
 
-Jeffries et al. 2024, "Moonshine: Speech Recognition for Live Transcription and Voice Commands". The three graphs are
-built by ``modelkit.moonshine``; ``modelkit.moonshine_encoder`` and ``modelkit.moonshine_decoder`` describe their
-inputs and outputs.
+Jeffries et al. 2024, "Moonshine: Speech Recognition for Live Transcription and Voice Commands". The networks run on
+onnxruntime (``engines.asr.moonshine.networks``) or on a GPU (``engines.asr.gpu``). The graphs of the former are built
+by ``modelkit.moonshine``; ``modelkit.moonshine_encoder`` and ``modelkit.moonshine_decoder`` describe their inputs and
+outputs.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 from concurrent.futures import wait
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from engines.asr.moonshine.alignment import attention
-from engines.asr.moonshine.decoder import BeamBatch, DecoderBatch, EncodedBatch, cross_queries
-from engines.asr.moonshine.decoding import decode_greedily
-from engines.asr.moonshine.drafting import MAX_ROWS, Drafter, drafting_pays
-from engines.asr.moonshine.encoder import Encoder, frames_of, load_session
+from engines.asr.moonshine.decoding import decode_greedily, token_limit
+from engines.asr.moonshine.features import encoder_frames, feature_frames
 from engines.asr.moonshine.marks import without_doubled_marks, without_open_end
+from engines.asr.moonshine.networks import FILES as NETWORK_FILES
+from engines.asr.moonshine.networks import OnnxNetworks
 from engines.asr.moonshine.repetition import find_repetitions, without_loops
 from engines.asr.moonshine.tokenizer import END_TOKEN, START_TOKEN, load_tokenizer
 from engines.asr.moonshine.word_times import time_words, with_tidy_marks
@@ -28,69 +28,61 @@ from engines.asr.search.alternatives import rank_texts
 from engines.asr.search.beams import search
 from engines.asr.search.hints import BiasCache
 from engines.asr.search.ports import NOTHING, SearchTask
-from engines.asr.serving.batching import group_by_length
 from engines.asr.serving.recognizer import HINTS_SECONDS
-from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
+from engines.asr.serving.utterance import SAMPLE_RATE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from concurrent.futures import Future
     from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from engines.asr.moonshine.networks import Networks
     from engines.asr.search.hints import PhraseBias
     from engines.asr.serving.recognizer import Alternative, Hint, ScoredText, TimedWord
+    from engines.asr.serving.utterance import Utterance
 
 _T = TypeVar("_T")
 
 MIN_SAMPLES = SAMPLE_RATE // 10
 """Shorter utterances hold no word and have an empty transcript; the encoder itself needs 895 samples."""
-FILES = ("front_end.onnx", "encoder.onnx", "decoder.onnx", "draft_decoder.onnx", "tokenizer.bin")
+TOKENIZER = "tokenizer.bin"
+FILES = (*NETWORK_FILES, TOKENIZER)
 
 _BEAMS = 4
 _PARTIAL_BEAMS = 2
 # Tokens at the end of a text that may still change, which are searched again: about three words.
 _OPEN_TOKENS = 6
-# Speech has fewer tokens than this; more are a sign of a loop (the bound that Moonshine's authors recommend).
-_TOKENS_PER_SECOND = 6.5
-_EXTRA_TOKENS = 6
-# Bounds of one batch: the cross attention takes 14 kB a frame, and the logits 131 kB a drafted token.
-_MAX_DECODER_FRAMES = 4096
-_MAX_DRAFTED_TOKENS = 512
-# Less new speech has so few tokens that the exact decoder is as fast by itself.
-_MIN_DRAFTED_SAMPLES = round(0.7 * SAMPLE_RATE)
-_TRIAL_SECONDS = 4
 _LOOP_PASSES = 3
 
 
 class MoonshineRecognizer:
     """Transcribes English utterances, many at a time (``engines.asr.serving.recognizer.Recognizer``)."""
 
-    def __init__(self, folder: Path, threads: int = 1, *, speculative: bool = True) -> None:
+    def __init__(
+        self, folder: Path, threads: int = 1, *, speculative: bool = True, networks: Networks | None = None
+    ) -> None:
         """Loads the model.
 
         Args:
-            folder: Holds ``FILES``.
+            folder: Holds ``FILES``; with networks, the tokenizer will do.
             threads: Threads that work on one batch.
             speculative: Whether texts are drafted: by the last hypothesis of their utterance, and by a decoder in 8
                 bits where this processor is faster with that.
+            networks: What computes; None for onnxruntime.
 
         Raises:
             FileNotFoundError: a file is missing; the text says how to build it.
         """
-        for name in FILES:
+        for name in FILES if networks is None else (TOKENIZER,):
             if not (folder / name).is_file():
                 raise FileNotFoundError(f"{folder / name} is missing; build it with: python -m modelkit.moonshine")
-        self._tokenizer = load_tokenizer(folder / "tokenizer.bin")
+        self._tokenizer = load_tokenizer(folder / TOKENIZER)
         self._speculative = speculative
         self._biases = BiasCache(self._tokenizer.vocabulary())
         self._no_bias = self._biases.get(()).result()
-        front_end, encoder, self._decoder = (
-            load_session(folder / f"{name}.onnx", threads) for name in ("front_end", "encoder", "decoder")
-        )
-        self._encoder = Encoder(front_end, encoder)
-        self._drafter = self._load_drafter(folder / "draft_decoder.onnx", threads) if speculative else None
+        self._networks = networks or OnnxNetworks(folder, threads, drafting=speculative)
 
     def rank(self, alternatives: Sequence[Alternative], wanted: int) -> tuple[ScoredText, ...]:
         """Returns the texts of alternatives, each once; those that differ in case or punctuation alone are one."""
@@ -129,7 +121,7 @@ class MoonshineRecognizer:
         for width in set(widths):
             rows = [row for row, own in enumerate(widths) if own == width]
             decode = functools.partial(self._search_batch, width=width, thorough=thorough)
-            results = self._in_batches([utterances[row] for row in rows], decode, [NOTHING])
+            results = self._in_batches([utterances[row] for row in rows], decode, [NOTHING], width)
             for row, alternatives in zip(rows, results, strict=True):
                 found[row] = alternatives
         return found
@@ -139,13 +131,17 @@ class MoonshineRecognizer:
         return self._in_batches(utterances, self._time_batch, ())
 
     def _in_batches(
-        self, utterances: Sequence[Utterance], decode: Callable[[Sequence[Utterance]], list[_T]], silence: _T
+        self,
+        utterances: Sequence[Utterance],
+        decode: Callable[[Sequence[Utterance]], list[_T]],
+        silence: _T,
+        beams: int = 1,
     ) -> list[_T]:
         """Decodes utterances in groups that fit into one decoder batch; those too short for a word are ``silence``."""
         results = [silence for _ in utterances]
         audible = [i for i, utterance in enumerate(utterances) if len(utterance) >= MIN_SAMPLES]
-        self._encoder.extend([utterances[i] for i in audible])
-        for batch in _decoder_batches([utterances[i] for i in audible]):
+        self._networks.extend([utterances[i] for i in audible])
+        for batch in self._networks.batches([utterances[i] for i in audible], beams):
             rows = [audible[i] for i in batch]
             for row, result in zip(rows, decode([utterances[i] for i in rows]), strict=True):
                 results[row] = result
@@ -154,10 +150,11 @@ class MoonshineRecognizer:
     def _transcribe_batch(self, utterances: Sequence[Utterance]) -> list[list[int]]:
         """Transcribes utterances that fit into one decoder batch."""
         limits = [token_limit(len(utterance)) for utterance in utterances]
-        encoded = self._encoder.encode(utterances)
-        drafts = self._drafts(utterances, encoded, limits)
-        predictor = DecoderBatch(self._decoder, encoded, max(limits) + 1)
-        hypotheses = decode_greedily(predictor, drafts, limits)
+        known = [utterance.tokens if self._speculative else [] for utterance in utterances]
+        news = max(len(utterance) - utterance.decoded_samples for utterance in utterances)
+        with self._networks.encoded(utterances) as encoded:
+            drafts = self._networks.drafts(encoded, known, limits, news)
+            hypotheses = decode_greedily(self._networks.greedy(encoded, max(limits) + 1), drafts, limits)
         return self._without_loops(utterances, [hypothesis.tokens for hypothesis in hypotheses])
 
     def _without_loops(self, utterances: Sequence[Utterance], texts: Sequence[Sequence[int]]) -> list[list[int]]:
@@ -177,23 +174,6 @@ class MoonshineRecognizer:
                 kept[row] = tokens
         return kept
 
-    def _load_drafter(self, path: Path, threads: int) -> Drafter | None:
-        session = load_session(path, threads)
-        trial = Utterance()
-        trial.append(np.zeros(_TRIAL_SECONDS * SAMPLE_RATE, np.float32))
-        self._encoder.extend([trial])
-        return Drafter(session) if drafting_pays(session, self._decoder, self._encoder.encode([trial])) else None
-
-    def _drafts(
-        self, utterances: Sequence[Utterance], encoded: EncodedBatch, limits: Sequence[int]
-    ) -> Sequence[Sequence[int]]:
-        """Returns what each utterance probably says."""
-        known = [utterance.tokens if self._speculative else [] for utterance in utterances]
-        news = max(len(utterance) - utterance.decoded_samples for utterance in utterances)
-        if self._drafter is None or len(utterances) > MAX_ROWS or news < _MIN_DRAFTED_SAMPLES:
-            return known
-        return self._drafter.draft(encoded, known, limits)
-
     def _search_batch(self, utterances: Sequence[Utterance], width: int, *, thorough: bool) -> list[list[Alternative]]:
         """Searches utterances that fit into one decoder batch."""
         tasks = [
@@ -206,7 +186,8 @@ class MoonshineRecognizer:
             for utterance in utterances
         ]
         capacity = max(task.limit for task in tasks) + 1
-        found = search(BeamBatch(self._decoder, self._encoder.encode(utterances), capacity, width), tasks, width)
+        with self._networks.encoded(utterances) as encoded:
+            found = search(self._networks.beams(encoded, capacity, width), tasks, width)
         rows = [(utterance, text) for utterance, texts in zip(utterances, found, strict=True) for text in texts]
         kept = iter(self._without_loops([utterance for utterance, _ in rows], [text.tokens for _, text in rows]))
         return [[dataclasses.replace(text, tokens=tuple(next(kept))) for text in texts] for texts in found]
@@ -226,29 +207,28 @@ class MoonshineRecognizer:
 
     def _attention(self, utterances: Sequence[Utterance], texts: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
         """Returns how much each token of texts, one an utterance, and their ends looked at each frame."""
-        encoded = self._encoder.encode(utterances)
+        found: dict[int, NDArray[np.float32]] = {}
+        # There may be more texts than fit into one batch: several of each utterance.
+        for rows in self._networks.batches(utterances, 1):
+            weights = self._attention_of_batch([utterances[row] for row in rows], [texts[row] for row in rows])
+            found |= zip(rows, weights, strict=True)
+        return [found[row] for row in range(len(texts))]
+
+    def _attention_of_batch(
+        self, utterances: Sequence[Utterance], texts: Sequence[Sequence[int]]
+    ) -> list[NDArray[np.float32]]:
+        """Does the same for utterances that fit into one decoder batch."""
         lengths = np.array([len(tokens) + 1 for tokens in texts], np.int32)
         padded = np.full((len(texts), lengths.max()), END_TOKEN, np.int64)
         padded[:, 0] = START_TOKEN
         for row, tokens in zip(padded, texts, strict=True):
             row[1 : len(tokens) + 1] = tokens
-        queries = cross_queries(self._decoder, encoded, padded, lengths)
-        return [
-            attention(
-                [query[row, : lengths[row]] for query in queries], [key[row] for key in encoded.cross[::2]], frames
-            )
-            for row, frames in enumerate(frames_of(utterances))
-        ]
-
-
-def token_limit(samples: int) -> int:
-    """Returns the most tokens that an utterance of so many samples may have."""
-    return math.ceil(samples / SAMPLE_RATE * _TOKENS_PER_SECOND) + _EXTRA_TOKENS
-
-
-def _decoder_batches(utterances: Sequence[Utterance]) -> Iterator[list[int]]:
-    """Yields indices of utterances that are decoded together."""
-    for group in group_by_length(frames_of(utterances), _MAX_DECODER_FRAMES, max_padding=1.0):
-        steps = [len(utterances[i].tokens) + 1 for i in group]
-        for part in group_by_length(steps, _MAX_DRAFTED_TOKENS, max_padding=1.0):
-            yield sorted(group[i] for i in part)
+        frames = [encoder_frames(feature_frames(len(utterance))) for utterance in utterances]
+        with self._networks.encoded(utterances) as encoded:
+            queries = self._networks.cross_queries(encoded, padded, lengths)
+            return [
+                attention(
+                    [query[row, : lengths[row]] for query in queries], self._networks.cross_keys(encoded, row), own
+                )
+                for row, own in enumerate(frames)
+            ]

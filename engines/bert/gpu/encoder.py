@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from engines.bert.gpu.attention import Attention
     from engines.bert.gpu.network import NetworkShape, State
     from engines.bert.gpu.ops import Ops
     from engines.bert.gpu.precision import Precision
+    from engines.gpu.attention import Attention
 
 
 class Batch(NamedTuple):

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from engines.bert.gpu.buckets import bucket_for, token_buckets
 from engines.bert.gpu.encoder import Batch
+from engines.gpu.buckets import bucket_for, token_buckets
+from engines.gpu.graphs import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from engines.bert.gpu.packing import PackedRows
 
     Forward = Callable[[Batch], tuple[Tensor, ...]]
-
-_WARM_UPS = 3
 
 
 class Running:
@@ -68,14 +67,8 @@ class _Size:
         rows = len(self.batch.offsets) - 1
         length = min(self.batch.longest, max(1, self.tokens // rows))
         self.batch.offsets.copy_((torch.arange(rows + 1, dtype=torch.int32) * length).clamp(max=self.tokens))
-        torch.cuda.synchronize(stream.device)
-        with torch.cuda.stream(stream):
-            for _ in range(_WARM_UPS):
-                forward(self.batch)
-        stream.synchronize()
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph, pool=first.pool() if first else None, stream=stream):
-            self.outputs = forward(self.batch)
+        self.graph, outputs = record(lambda: forward(self.batch), stream, first, f"a batch of {self.tokens} tokens")
+        self.outputs = outputs or ()
 
     def compute(self, forward: Forward) -> tuple[Tensor, ...]:
         """Computes the results of what stands in ``block``."""

@@ -4,37 +4,22 @@ from __future__ import annotations
 
 import importlib.util
 import logging
-import time
 from typing import TYPE_CHECKING
 
 import torch
 
-from engines.bert.gpu.attention import candidates, eager_attention
 from engines.bert.gpu.encoder import Method
 from engines.bert.gpu.ops import Norm, Ops, TorchOps
 from engines.bert.gpu.precision import Precision
+from engines.gpu.choice import LIMITS, choose_attention, relative_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from engines.bert.gpu.attention import Attention
     from engines.bert.gpu.network import NetworkShape
 
 logger = logging.getLogger(__name__)
 
-LIMITS = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1e-2}
-"""Largest relative error of one step: a few units in the last place of its type."""
 ROUNDING_LIMIT = 0.05
 """Largest relative error of rounding to 8 bits: E4M3 has 4 bits of precision."""
-_REPEATS = 20
-_SAMPLE_ROWS = 32
-
-
-def relative_error(got: torch.Tensor, expected: torch.Tensor) -> float:
-    """Returns ‖got - expected‖ / ‖expected‖ (Frobenius), in float64; infinite where a value is no number."""
-    difference = torch.linalg.vector_norm(got.double() - expected.double())
-    error = float(difference / torch.linalg.vector_norm(expected.double()))
-    return error if error == error else float("inf")  # noqa: PLR0124 - the one value that is not itself
 
 
 def choose_method(shape: NetworkShape, precision: Precision, tokens: int, longest: int, device: torch.device) -> Method:
@@ -83,60 +68,3 @@ def choose_ops(width: int, precision: Precision, device: torch.device) -> Ops:
             logger.warning("the fused kernels are off by %.2g here and are not used: inference is slower", off)
             return plain
     return fused
-
-
-def choose_attention(
-    heads: int, width: int, dtype: torch.dtype, tokens: int, longest: int, device: torch.device
-) -> tuple[str, Attention]:
-    """Takes the fastest attention that is right; on a CPU the first one.
-
-    Raises:
-        RuntimeError: none is.
-    """
-    qkv, offsets = _sample(heads, width, dtype, min(tokens, _SAMPLE_ROWS * longest), longest, device)
-    expected = eager_attention(qkv.float(), offsets, longest)
-    times: dict[str, float] = {}
-    ways = candidates(device)
-    for name, attend in ways.items():
-        try:
-            error = relative_error(attend(qkv, offsets, longest), expected)
-            if error > LIMITS[dtype]:
-                logger.warning("attention %s is off by %.2g here and is not used", name, error)
-                continue
-            times[name] = _seconds(lambda attend=attend: attend(qkv, offsets, longest), device)  # type: ignore[misc]
-        except Exception as error:  # noqa: BLE001 - whatever one dies of, another may do
-            logger.info("attention %s cannot be used here: %s", name, error)
-    if not times:
-        raise RuntimeError(f"no attention computes {dtype} rightly on {device}: run the network on the CPU")
-    name = min(times, key=times.__getitem__)
-    logger.info("attention: %s", ", ".join(f"{way} {1e6 * seconds:.0f} us" for way, seconds in times.items()))
-    return name, ways[name]
-
-
-def _sample(
-    heads: int, width: int, dtype: torch.dtype, tokens: int, longest: int, device: torch.device
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Makes rows of mixed lengths that fill ``tokens``, and an empty one after them."""
-    generator = torch.Generator().manual_seed(1)
-    lengths: list[int] = []
-    while (left := tokens - sum(lengths)) > 0:
-        lengths.append(min(left, int(torch.randint(max(1, longest // 2), longest + 1, (), generator=generator))))
-    offsets = torch.tensor([0, *lengths, 0], dtype=torch.int32).cumsum(0, dtype=torch.int32)
-    qkv = torch.randn(tokens, 3, heads, width, generator=generator)
-    return qkv.to(device, dtype), offsets.to(device)
-
-
-def _seconds(work: Callable[[], object], device: torch.device) -> float:
-    """Times some work as it will run, in a CUDA graph; on a CPU nothing is to choose from, and nothing is timed."""
-    if device.type != "cuda":
-        return 0.0
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for _ in range(_REPEATS):
-            work()
-    for _ in range(2):
-        torch.cuda.synchronize(device)
-        began = time.perf_counter()
-        graph.replay()
-        torch.cuda.synchronize(device)
-    return (time.perf_counter() - began) / _REPEATS

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 import triton_python_backend_utils as pb_utils
 
 from engines.bert import serving
-from engines.bert.gpu.device import NETWORK
 from engines.bert.gpu.network import read_network
 from engines.bert.gpu.session import GpuBertSession, GpuOptions
+from engines.gpu.device import NETWORK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

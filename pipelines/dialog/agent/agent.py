@@ -59,6 +59,11 @@ class Agent:
         return max((max(1, model.turns) for model in models if model is not None), default=0)
 
     @cached_property
+    def talking_fulfilments(self) -> frozenset[str]:
+        """Fulfilments that say something and do nothing: language models."""
+        return frozenset(name for name, form in self.form.fulfilments.items() if form.language_model is not None)
+
+    @cached_property
     def safe_fulfilments(self) -> frozenset[str]:
         """Fulfilments that change nothing: webhooks that say so, and states of Home Assistant."""
         return frozenset(

@@ -21,6 +21,10 @@ _ROWS = "max_windows"
 """Parameter of a tokenizing step: so many rows at most go to the next steps for one request."""
 
 
+_PARAMETERS = ("workers", "threads", "partial_interval_seconds", "speculative_decoding", "device", "gpu_precision")
+"""Settings that are parameters of the same name."""
+
+
 class SettingError(ValueError):
     """A setting does not suit its model.
 
@@ -46,10 +50,13 @@ class ModelSettings:
         preferred_batch_sizes: with a queue delay, sizes of batch that are not waited longer for.
         queue_delay_microseconds: how long a request may wait for others to join its batch.
         strategy: how sequences share batches: any with any (``oldest``), or each in a place of its own (``direct``).
+        max_sequences: with ``oldest``, sequences that each copy of the model has open at a time; others wait.
         workers: batches that one copy of the model computes at a time, from one queue; at least 1.
         threads: cores that one batch may use.
         partial_interval_seconds: new audio after which a sequence is decoded without being asked to.
         speculative_decoding: whether texts are drafted and verified, in place of decoded step by step.
+        device: what computes the network.
+        gpu_precision: number format of its products on a GPU.
     """
 
     instances: int | None = None
@@ -58,10 +65,13 @@ class ModelSettings:
     preferred_batch_sizes: tuple[int, ...] | None = None
     queue_delay_microseconds: int | None = None
     strategy: Literal["direct", "oldest"] | None = None
+    max_sequences: int | None = None
     workers: int | None = None
     threads: int | None = None
     partial_interval_seconds: float | None = None
     speculative_decoding: bool | None = None
+    device: str | None = None
+    gpu_precision: str | None = None
 
     def given(self) -> dict[str, object]:
         """Returns what is set, by name."""
@@ -118,20 +128,23 @@ def _adjust(name: str, model: model_config_pb2.ModelConfig, wanted: ModelSetting
     if any(size > model.max_batch_size for size in wanted.preferred_batch_sizes or ()):
         reason = f"none may be larger than max_batch_size, {model.max_batch_size}"
         raise SettingError(name, "preferred_batch_sizes", reason)
-    for key in ("workers", "threads", "partial_interval_seconds", "speculative_decoding"):
+    for key in _PARAMETERS:
         if (value := getattr(wanted, key)) is not None:
             if key not in model.parameters:
                 raise SettingError(name, key, "the model has no such parameter: leave it out")
             model.parameters[key].string_value = _parameter(value)
 
 
-def _parameter(value: float | bool) -> str:
+def _parameter(value: float | bool | str) -> str:
+    if isinstance(value, str):
+        return value
     return str(value).lower() if isinstance(value, bool) else f"{value:g}"
 
 
 def _adjust_batching(name: str, model: model_config_pb2.ModelConfig, wanted: ModelSettings) -> None:
-    if wanted.strategy is not None:
-        raise SettingError(name, "strategy", "the model has no sequences: leave it out")
+    for key in ("strategy", "max_sequences"):
+        if getattr(wanted, key) is not None:
+            raise SettingError(name, key, "the model has no sequences: leave it out")
     if wanted.dynamic_batching is False:
         model.ClearField("dynamic_batching")
     elif wanted.dynamic_batching:
@@ -161,6 +174,10 @@ def _adjust_sequences(name: str, model: model_config_pb2.ModelConfig, wanted: Mo
         reason = f"direct needs a place for each of {held} sequences, and max_batch_size x instances is {places}"
         raise SettingError(name, "strategy", reason)
     strategy = batching.direct if direct else batching.oldest
+    if wanted.max_sequences is not None:
+        if direct:
+            raise SettingError(name, "max_sequences", 'it needs strategy = "oldest"')
+        strategy.max_candidate_sequences = wanted.max_sequences
     if wanted.queue_delay_microseconds is not None:
         strategy.max_queue_delay_microseconds = wanted.queue_delay_microseconds
     if wanted.preferred_batch_sizes is not None:

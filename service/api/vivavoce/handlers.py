@@ -35,6 +35,7 @@ class VivavoceApi:
         web = WebConversations(host)
         self.routes: Sequence[BaseRoute] = (
             WebSocketRoute("/v1/converse", web.converse),
+            Route("/v1/agents", web.agents, methods=["GET"]),
             Route("/v1/ask", web.ask, methods=["POST"]),
         )
 

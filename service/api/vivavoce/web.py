@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.websockets import WebSocketDisconnect
 
 from pipelines.errors import ErrorKind, ReportedError
@@ -71,6 +71,10 @@ class WebConversations:
             await socket.close(_CLOSE_CODES.get(kind, _UNEXPECTED), problem.reason)
         else:
             await socket.close(_NORMAL)
+
+    async def agents(self, _: Request) -> Response:
+        """Tells by which names agents are chosen."""
+        return JSONResponse({"agents": sorted(self._host.dialogs.agents)})
 
     async def ask(self, request: Request) -> Response:
         """Answers one typed turn."""

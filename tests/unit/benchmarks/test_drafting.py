@@ -7,7 +7,7 @@ import numpy as np
 from click.testing import CliRunner
 
 from benchmarks import drafting
-from engines.asr.moonshine import model as moonshine
+from engines.asr.moonshine import networks as moonshine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -103,7 +103,7 @@ def test_hints_that_are_not_ready_are_waited_for_once_whatever_is_wanted(monkeyp
         "engines.asr.moonshine.model.wait", lambda biases, seconds: waits.append((len(biases), seconds))
     )
     recognizer = object.__new__(MoonshineRecognizer)
-    recognizer._in_batches = lambda utterances, decode, silence: [silence for _ in utterances]
+    recognizer._in_batches = lambda utterances, decode, silence, beams: [silence for _ in utterances]
     utterances = [Utterance(bias=Future(), wanted=1), Utterance(), Utterance(bias=Future(), wanted=9)]
     assert recognizer.search(utterances, thorough=True, hints_seconds=0.2) == [[NOTHING]] * 3
     assert waits == [(2, 0.2)]

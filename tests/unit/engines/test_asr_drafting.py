@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import contextlib
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import pytest
@@ -10,10 +11,11 @@ import pytest
 from engines.asr.moonshine import drafting
 from engines.asr.moonshine.drafting import MAX_ROWS, drafting_pays
 from engines.asr.moonshine.model import MoonshineRecognizer
+from engines.asr.moonshine.networks import OnnxNetworks
 from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 KNOWN = [5, 6]
 
@@ -67,10 +69,36 @@ class RecordingDrafter:
         return [[7] for _ in limits]
 
 
-def recognizer(*, speculative: bool) -> MoonshineRecognizer:
+class NothingDecodedError(Exception):
+    """Raised by the decoder, whose drafts alone matter here."""
+
+
+class RecordingNetworks(OnnxNetworks):
+    """Networks of which only the drafts work."""
+
+    def __init__(self) -> None:
+        self.drafter = RecordingDrafter()
+        self.drafted: Sequence[Sequence[int]] | None = None
+
+    @contextlib.contextmanager
+    def encoded(self, utterances: Sequence[Utterance]) -> Iterator[None]:
+        yield None
+
+    def drafts(self, *given: Any) -> Sequence[Sequence[int]]:
+        self.drafted = super().drafts(*given)
+        return self.drafted
+
+    def greedy(self, encoded: object, limit: int) -> NoReturn:
+        raise NothingDecodedError
+
+
+def drafts(rows: Sequence[Utterance], *, speculative: bool = True) -> RecordingNetworks:
+    """Returns networks that were asked to transcribe rows."""
     made = object.__new__(MoonshineRecognizer)
-    made._speculative, made._drafter = speculative, RecordingDrafter() if speculative else None
-    return made
+    made._speculative, made._networks = speculative, RecordingNetworks()
+    with pytest.raises(NothingDecodedError):
+        made._transcribe_batch(rows)
+    return made._networks
 
 
 def utterance(seconds: float, decoded_seconds: float) -> Utterance:
@@ -80,10 +108,9 @@ def utterance(seconds: float, decoded_seconds: float) -> Utterance:
 
 
 def test_few_rows_with_much_to_decode_are_drafted() -> None:
-    rows = [utterance(3, 2.9), utterance(3, 2)]
-    made = recognizer(speculative=True)
-    assert made._drafts(rows, None, [9, 9]) == [[7], [7]]
-    assert made._drafter.asked == [[KNOWN, KNOWN]]
+    networks = drafts([utterance(3, 2.9), utterance(3, 2)])
+    assert networks.drafted == [[7], [7]]
+    assert networks.drafter.asked == [[KNOWN, KNOWN]]
 
 
 @pytest.mark.parametrize(
@@ -91,10 +118,10 @@ def test_few_rows_with_much_to_decode_are_drafted() -> None:
     [pytest.param(MAX_ROWS + 1, 0, id="many"), pytest.param(1, 2.5, id="little is new")],
 )
 def test_what_was_decoded_last_is_the_draft_where_another_would_cost_more(rows: int, decoded_seconds: float) -> None:
-    made = recognizer(speculative=True)
-    assert made._drafts([utterance(3, decoded_seconds)] * rows, None, [9] * rows) == [KNOWN] * rows
-    assert made._drafter.asked == []
+    networks = drafts([utterance(3, decoded_seconds)] * rows)
+    assert networks.drafted == [KNOWN] * rows
+    assert networks.drafter.asked == []
 
 
-def test_without_speculation_there_are_no_drafts() -> None:
-    assert recognizer(speculative=False)._drafts([utterance(3, 2)], None, [9]) == [[]]
+def test_without_speculation_what_was_decoded_last_is_no_draft() -> None:
+    assert drafts([utterance(3, 2.9)], speculative=False).drafted == [[]]

@@ -102,6 +102,8 @@ def arguments(instance: str, **changed: str) -> dict[str, str]:
         "model_name": "asr",
         "model_version": "1",
         "model_instance_name": instance,
+        "model_instance_kind": "CPU",
+        "model_instance_device_id": "0",
     }
 
 
@@ -126,7 +128,7 @@ def test_speculative_decoding_can_be_left_out(
     triton_model = model.TritonPythonModel()
     triton_model.initialize(arguments("asr_0_0", speculative_decoding=str(speculative).lower()))
     triton_model.finalize()
-    assert options == {"threads": 1, "speculative": speculative}
+    assert options == {"threads": 1, "speculative": speculative, "networks": None}
 
 
 def test_hints_out_of_bounds_are_refused_by_the_engine(model: ModuleType) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from tests.unit.service.fulfilment.server import Behaviour, Server
+    from tests.unit.service.fulfilment.server import Behaviour, Request, Server
 
 ORDER = ("a latte please", "small", "yes")
 
@@ -112,6 +112,38 @@ async def test_a_language_model_says_its_sentences():
         ]
     shown = [message["content"] for message in server.requests[0].json["messages"][1:]]
     assert shown == ["Hello.", "a latte please", "Which size?", "small", "1 small latte?", "yes"]
+
+
+async def test_a_turn_ends_a_language_model_that_still_talks():
+    gone = asyncio.Event()
+
+    async def talks(request: Request, writer: asyncio.StreamWriter) -> None:
+        try:
+            await streams(*(chunk(f"Sentence {number}. ") for number in range(1_000)), pause=0.05)(request, writer)
+        finally:
+            gone.set()
+
+    talking = asyncio.Event()
+
+    async def turns() -> AsyncIterator[vivavoce.TypedTurn]:
+        for text in ORDER:
+            yield vivavoce.TypedTurn(text)
+        await talking.wait()
+        yield vivavoce.TypedTurn("a latte please")
+
+    told = []
+    async with bar(talks, kind="language_model", model="small", max_sentences=20) as (harness, _):
+        async with vivavoce.connect(harness.address) as client:
+            async for event in client.converse(turns(), audio=None, agent="bar"):
+                if isinstance(event, vivavoce.Reply):
+                    told.append(event.speech_text)
+                    if event.speech_text == "Sentence 0.":
+                        talking.set()
+        async with asyncio.timeout(5):
+            await gone.wait()
+    assert told[-1] == "Which size?"
+    assert "One moment, please." not in told
+    assert len(told) < 15
 
 
 async def test_the_agents_of_a_service_have_fulfillers(monkeypatch: pytest.MonkeyPatch):

@@ -97,6 +97,13 @@ def test_what_cannot_be_meant_is_named_with_its_file(tmp_path: Path, text: str, 
         ("qa_bert", {"strategy": "direct"}, "strategy: the model has no sequences"),
         ("qa_bert", {"max_batch_size": 2}, r"\[qa_bert\] max_batch_size: at least 4, for the windows"),
         ("qa_tokenize", {"max_batch_size": 2}, "max_batch_size: its requests cannot be joined"),
+        (
+            "asr",
+            {"device": "tpu"},
+            r"\[asr\] device: 'tpu' will not do: give one of auto, cpu, cuda, tensorrt, torch-cpu",
+        ),
+        ("qa_bert", {"max_sequences": 9}, "max_sequences: the model has no sequences"),
+        ("tts", {"device": "cuda"}, "device: the model has no such parameter"),
         ("asr", {"dynamic_batching": False}, "dynamic_batching: sequences are batched by their strategy"),
         ("asr", {"strategy": "direct"}, r"\[asr\] strategy: direct needs a place for each of 64 .* is 32"),
         ("asr", {"preferred_batch_sizes": [64]}, "preferred_batch_sizes: none may be larger than max_batch_size, 32"),
@@ -117,6 +124,9 @@ def test_settings_become_what_triton_reads():
                 "partial_interval_seconds": 0.75,
                 "speculative_decoding": False,
                 "queue_delay_microseconds": 300,
+                "max_sequences": 128,
+                "device": "cuda",
+                "gpu_precision": "bfloat16",
             },
             "intent_slot_bert": {"instances": 2, "preferred_batch_sizes": [4, 8], "queue_delay_microseconds": 100},
         }
@@ -126,6 +136,9 @@ def test_settings_become_what_triton_reads():
     assert asr.parameters["threads"].string_value == "2"
     assert asr.parameters["partial_interval_seconds"].string_value == "0.75"
     assert asr.parameters["speculative_decoding"].string_value == "false"
+    assert asr.sequence_batching.oldest.max_candidate_sequences == 128
+    assert asr.parameters["device"].string_value == "cuda"
+    assert asr.parameters["gpu_precision"].string_value == "bfloat16"
     assert asr.sequence_batching.oldest.max_queue_delay_microseconds == 300
     assert [group.count for group in bert.instance_group] == [2]
     assert list(bert.dynamic_batching.preferred_batch_size) == [4, 8]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 async def test_why_triton_did_not_come_up_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     stack = contextlib.ExitStack()
 
-    async def start(*_: object) -> process.TritonProcess:
+    async def start(*_: object, **__: object) -> process.TritonProcess:
         said = "echo 'error: creating server: no such model'; exit 1"
         server = await asyncio.create_subprocess_exec(
             "sh", "-c", said, stdout=asyncio.subprocess.PIPE, start_new_session=True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pipelines.dialog import events
 from pipelines.dialog.state import Line
 from tests.unit.pipelines.dialog.agents import BAR, Caller, agent_of
 
@@ -27,6 +28,35 @@ def test_what_is_not_understood_may_begin_an_intent():
     caller = Caller(agent_of({**CHATTY, "fallback": "chat"}))
     caller.say("a latte", "order", ("drink", "latte"))
     assert caller.say("why do bees hum") == "Sorry? Which size?"
+
+
+def test_a_turn_ends_a_language_model_that_still_talks():
+    caller = Caller(agent_of(CHATTY))
+    caller.say("tell me about bees", "chat")
+    number = caller.fulfil.number
+    assert caller.say("a latte", "order", ("drink", "latte")) == "Which size?"
+    assert caller(events.Progressed(caller.now, number, "Bees hum.")) == ""
+    assert caller(events.Fulfilled(caller.now, number)) == ""
+    assert caller.say("small") == "1 small latte?"
+
+
+def test_a_turn_goes_back_to_what_the_language_model_interrupted():
+    caller = Caller(agent_of(CHATTY))
+    caller.say("a latte", "order", ("drink", "latte"))
+    caller.say("tell me about bees", "chat")
+    assert caller.state.fulfilling
+    assert caller.say("small") == "1 small latte?"
+    caller.say("tell me about bees", "chat")
+    caller(events.Dtmf(caller.now, "1"))
+    assert caller.fulfil.name == "order"
+
+
+def test_other_fulfilments_are_not_interrupted():
+    caller = Caller(agent_of(CHATTY))
+    caller.say("a small latte", "order", ("drink", "latte"), ("size", "small"))
+    caller.say("yes")
+    assert caller.fulfil.name == "order"
+    assert caller.say("tell me about bees", "chat") == "One moment, please."
 
 
 def test_agents_without_a_language_model_keep_nothing():

@@ -159,6 +159,12 @@ async def test_server_that_misbehaves(
         raise AssertionError(record.getMessage())
 
 
+async def test_what_is_logged_of_an_answer_is_short(calls: HttpCalls, caplog: pytest.LogCaptureFixture):
+    async with serving(answers({"x" * 50_000: 1})) as server:
+        assert await outcome(calls, server) == FulfilmentFailed(7.0, 3)
+    assert len(caplog.records[0].getMessage()) < 400
+
+
 async def test_no_server(calls: HttpCalls):
     async with serving(answers()) as server:
         pass

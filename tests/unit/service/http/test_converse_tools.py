@@ -30,6 +30,8 @@ async def test_a_tool_is_called_and_answered():
         client(server) as session,
         session.ws_connect("/v1/converse", protocols=["vivavoce.v1"]) as socket,
     ):
+        async with session.get("/v1/agents") as response:
+            assert await response.json() == {"agents": ["bar"]}
         await socket.send_json({"config": {"agent": "bar"}})
         for text in ("a latte please", "small", "yes"):
             await socket.send_json({"text": text})

@@ -37,7 +37,7 @@ def fused():
 @pytest.fixture
 def tiled():
     pytest.importorskip("triton", reason="the package triton is not installed: pip install triton")
-    from engines.bert.gpu.tiled_attention import tiled_attention  # noqa: PLC0415 - likewise
+    from engines.gpu.tiled_attention import tiled_attention  # noqa: PLC0415 - likewise
 
     return tiled_attention
 

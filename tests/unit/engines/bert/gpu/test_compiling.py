@@ -15,7 +15,8 @@ COMPILE = """
 import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
-from engines.bert.gpu import kernels, tiled_attention
+from engines.bert.gpu import kernels
+from engines.gpu import tiled_attention
 
 HALF, FLOAT, FP8, INT = "*bf16", "*fp32", "*fp8e4nv", "i32"
 ROUNDING = {"LARGEST": 448.0, "TO_INTEGER": False}

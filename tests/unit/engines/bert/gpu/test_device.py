@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from engines.bert.gpu.device import NETWORK, Placement, cuda_devices
+from engines.gpu.device import NETWORK, Placement, cuda_devices
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_what_is_asked_for_by_name_and_missing_is_an_error(tmp_path, version):
 
 def test_the_driver_is_asked_without_pytorch():
     assert cuda_devices() >= 0
-    code = "import sys; from engines.bert.gpu.device import *; cuda_devices(); sys.exit('torch' in sys.modules)"
+    code = "import sys; from engines.gpu.device import *; cuda_devices(); sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 

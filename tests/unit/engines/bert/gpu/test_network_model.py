@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from engines.bert.gpu.device import NETWORK, missing_for
+from engines.gpu import device
+from engines.gpu.device import NETWORK, missing_for
 from tests.unit.engines.bert.gpu.stand_in import import_beside_triton
 
 ON_THE_CPU = {"model_instance_kind": "CPU", "model_instance_device_id": "0"}
@@ -33,7 +34,7 @@ def version(tmp_path):
 @pytest.mark.parametrize("torch", [None, WITHOUT_CUDA], ids=["none", "one without CUDA"])
 def test_a_gpu_that_pytorch_cannot_use_is_left_alone(torch, model, version, monkeypatch):
     warned = []
-    monkeypatch.setattr(model, "logger", SimpleNamespace(warning=lambda text, *given: warned.append(text % given)))
+    monkeypatch.setattr(device, "logger", SimpleNamespace(warning=lambda text, *given: warned.append(text % given)))
     monkeypatch.setitem(sys.modules, "torch", torch)
     network = model._open(version, ON_THE_CPU, {"threads": "2"})
     assert isinstance(network, model._OnnxNetwork)
@@ -43,7 +44,7 @@ def test_a_gpu_that_pytorch_cannot_use_is_left_alone(torch, model, version, monk
 
 
 @pytest.mark.parametrize(
-    ("args", "device", "torch"),
+    ("args", "wanted", "torch"),
     [
         (ON_THE_CPU, "cuda", None),
         (ON_THE_CPU, "cuda", WITHOUT_CUDA),
@@ -51,13 +52,13 @@ def test_a_gpu_that_pytorch_cannot_use_is_left_alone(torch, model, version, monk
         (ON_THE_CPU | {"model_instance_kind": "GPU"}, "auto", None),
     ],
 )
-def test_a_device_asked_for_by_name_wants_pytorch(args, device, torch, model, version, monkeypatch):
+def test_a_device_asked_for_by_name_wants_pytorch(args, wanted, torch, model, version, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", torch)
     with pytest.raises(
         ValueError,
         match=r"PyTorch .*: run `pip install '.\[serve,gpu\]'` in a checkout of Vivavoce, or set the parameter dev",
     ):
-        model._open(version, args, {"threads": "2", "device": device})
+        model._open(version, args, {"threads": "2", "device": wanted})
 
 
 def test_to_compute_on_the_cpu_pytorch_needs_no_cuda():

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.bert.gpu.buckets import TILE, bucket_for, token_buckets
 from engines.bert.gpu.packing import pack, spread_rows, spread_tokens
+from engines.gpu.buckets import TILE, bucket_for, token_buckets
 
 ROWS = st.lists(st.integers(1, 12), min_size=1, max_size=6)
 

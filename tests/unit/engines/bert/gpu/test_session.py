@@ -7,12 +7,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from engines.bert.gpu.attention import eager_attention  # noqa: E402 - only where PyTorch is
 from engines.bert.gpu.encoder import Method  # noqa: E402
 from engines.bert.gpu.network import random_state  # noqa: E402
 from engines.bert.gpu.ops import TorchOps  # noqa: E402
 from engines.bert.gpu.precision import Precision  # noqa: E402
 from engines.bert.gpu.session import GpuBertSession, GpuOptions  # noqa: E402
+from engines.gpu.attention import eager_attention  # noqa: E402 - only where PyTorch is
 from tests.unit.engines.bert.gpu.conftest import POSITIONS, VOCABULARY  # noqa: E402
 
 LIMITS = {"float32": 1e-4, "float16": 5e-3, "bfloat16": 4e-2, "fp8": 0.15, "int8": 0.08}

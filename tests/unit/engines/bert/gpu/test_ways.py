@@ -8,11 +8,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from engines.bert.gpu.attention import candidates, eager_attention, padded_attention  # noqa: E402 - as above
 from engines.bert.gpu.linear import PlainLinear, make_linear  # noqa: E402
 from engines.bert.gpu.ops import Norm, TorchOps  # noqa: E402
 from engines.bert.gpu.precision import Precision, largest, round_rows  # noqa: E402
-from engines.bert.gpu.selection import LIMITS, ROUNDING_LIMIT, choose_attention, relative_error  # noqa: E402
+from engines.bert.gpu.selection import ROUNDING_LIMIT  # noqa: E402
+from engines.gpu.attention import candidates, eager_attention, padded_attention  # noqa: E402 - as above
+from engines.gpu.choice import LIMITS, choose_attention, relative_error  # noqa: E402
 
 OPERANDS = [torch.float8_e4m3fn, torch.int8]
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]

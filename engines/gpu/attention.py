@@ -95,7 +95,7 @@ def candidates(device: torch.device) -> Mapping[str, Attention]:
         if importlib.util.find_spec("torch.nn.attention.varlen"):
             found["varlen"] = varlen_attention
         if importlib.util.find_spec("triton"):
-            from engines.bert.gpu.tiled_attention import tiled_attention  # noqa: PLC0415 - needs the package triton
+            from engines.gpu.tiled_attention import tiled_attention  # noqa: PLC0415 - needs the package triton
 
             found |= {f"tiled-{tile}": functools.partial(tiled_attention, tile=tile) for tile in (64, 128)}
     return {**found, "padded": padded_attention}

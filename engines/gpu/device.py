@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+logger = logging.getLogger(__name__)
+
 NETWORK = "network.safetensors"
-"""The network of a version's folder in the form that the GPU engine reads; the CPU reads the ``.onnx`` beside it."""
+"""The network of a folder in the form that an engine on a GPU reads; the CPU reads the ``.onnx`` beside it."""
+MAKER = "python -m modelkit.gpu"
 DEVICES = ("auto", "cpu", "cuda", "tensorrt", "torch-cpu")
 
 
@@ -37,35 +41,61 @@ class Placement:
             raise ValueError(f"the parameter device is {self.device!r}: set it to one of {', '.join(DEVICES)}")
 
     @classmethod
-    def of(cls, args: Mapping[str, str], parameters: Mapping[str, str]) -> Placement:
-        """Reads what Triton gives ``initialize``."""
-        return cls(args["model_instance_kind"], int(args["model_instance_device_id"]), parameters.get("device", "auto"))
+    def of(cls, args: Mapping[str, str], parameters: Mapping[str, str], default: str = "auto") -> Placement:
+        """Reads what Triton gives ``initialize``; ``default`` is the device where the parameters name none."""
+        return cls(
+            args["model_instance_kind"], int(args["model_instance_device_id"]), parameters.get("device", default)
+        )
 
     @property
     def insists(self) -> bool:
         """Whether PyTorch is asked for by name, and not just where it can be had."""
         return self.kind == "GPU" or self.device in ("cuda", "torch-cpu")
 
-    def torch_device(self, version: Path, devices: int) -> str | None:
+    def torch_device(self, folder: Path, devices: int, maker: str = MAKER) -> str | None:
         """Returns PyTorch's name of the device to use; None for onnxruntime.
 
         Args:
-            version: folder of the model's version.
+            folder: of the network.
             devices: how many GPUs there are.
+            maker: the command that writes the network for a GPU.
 
         Raises:
             ValueError: a GPU is asked for by name, and it or the network for it is missing.
         """
-        has_network = (version / NETWORK).exists()
+        has_network = (folder / NETWORK).exists()
         if self.device in ("cpu", "tensorrt") or not (self.insists or (devices and has_network)):
             return None
         if not has_network:
-            raise ValueError(f"{version} has no {NETWORK}, which a GPU needs: make it with python -m modelkit.gpu")
+            raise ValueError(f"{folder} has no {NETWORK}, which a GPU needs: make it with {maker}")
         if self.device == "torch-cpu":
             return "cpu"
         if self.ordinal >= devices:
             raise ValueError(f"there is no GPU {self.ordinal} here: set the parameter device to cpu, or leave it out")
         return f"cuda:{self.ordinal}"
+
+
+def usable_device(placement: Placement, folder: Path, devices: int, maker: str = MAKER) -> str | None:
+    """Returns PyTorch's name of the device to use; None for onnxruntime, with a warning where PyTorch is in the way.
+
+    Args:
+        placement: what is wanted.
+        folder: of the network.
+        devices: how many GPUs there are.
+        maker: the command that writes the network for a GPU.
+
+    Raises:
+        ValueError: what is asked for by name is missing; the message says what to do.
+    """
+    device = placement.torch_device(folder, devices, maker)
+    if device is None or (missing := missing_for(device)) is None:
+        return device
+    if placement.insists:
+        raise ValueError(
+            f"{missing}: run `pip install '.[serve,gpu]'` in a checkout of Vivavoce, or set the parameter device to cpu"
+        )
+    logger.warning("the GPU is left alone, and inference is slower: %s", missing)
+    return None
 
 
 def cuda_devices() -> int:
