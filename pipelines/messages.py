@@ -11,7 +11,7 @@ from pipelines.stages.registry import DIALOG, NLU, QA, SPEECH
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pipelines.dialog.session import DialogTurn
+    from pipelines.dialog.turn import DialogTurn
     from pipelines.models.ports import Alternative, TimedWord, Timing
     from pipelines.stages.answering import Answer, AnswerSearch
     from pipelines.stages.registry import StageOutput

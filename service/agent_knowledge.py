@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.knowledge.reading.formats import is_readable
 from pipelines.knowledge.store.port import KnowledgeStoreError
 
 if TYPE_CHECKING:
@@ -116,6 +115,9 @@ def _place(folder: Path, name: str, environment: Mapping[str, str]) -> Path:
 
 def _look_of(folder: Path) -> str:
     """Returns what shows that no document has changed: names, sizes and times."""
+    # Readers of documents take time and memory that services without agents' documents are spared.
+    from pipelines.knowledge.reading.formats import is_readable  # noqa: PLC0415
+
     files = sorted(path for path in folder.rglob("*") if path.is_file() and is_readable(path.name))
     stats = [(path, path.stat()) for path in files]
     return "\n".join(f"{path.relative_to(folder)} {stat.st_size} {stat.st_mtime_ns}" for path, stat in stats)

@@ -3,95 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import enum
 import secrets
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pipelines.dialog import events
-from pipelines.dialog.actions import End, Fulfil, Listen, Say
+from pipelines.dialog.actions import Fulfil
 from pipelines.dialog.ahead import AheadFulfiller
+from pipelines.dialog.answering import is_whole_answer
 from pipelines.dialog.machine import step
 from pipelines.dialog.state import State
 from pipelines.dialog.tools import ToolDesk, tools_of
+from pipelines.dialog.turn import DialogTurn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pipelines.dialog.actions import Action
+    from pipelines.dialog.actions import Listen
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.fulfilment import Fulfiller
-    from pipelines.models.ports import Timing
     from pipelines.stages.understanding import Understanding
-
-
-class Cause(enum.Enum):
-    """What lets an agent say something."""
-
-    TURN = "turn"
-    BEGIN = "begin"
-    NO_INPUT = "no_input"
-    KEYS = "keys"
-    FULFILMENT = "fulfilment"
-
-
-_CAUSES = {
-    events.Began: Cause.BEGIN,
-    events.Silence: Cause.NO_INPUT,
-    events.Dtmf: Cause.KEYS,
-    events.Progressed: Cause.FULFILMENT,
-    events.Fulfilled: Cause.FULFILMENT,
-    events.FulfilmentFailed: Cause.FULFILMENT,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class DialogTurn:
-    """What a turn of the caller, or another event, would do to a dialog, or has done.
-
-    Attributes:
-        event: what happened.
-        before: the state that it was worked out on.
-        after: the state that it leads to.
-        actions: what is to be done about it.
-        begun: the fulfilments among them that the service carries out.
-        done: those that it has carried out ahead.
-        timing: None: nothing is computed by a model.
-    """
-
-    event: events.Event
-    before: State
-    after: State
-    actions: tuple[Action, ...] = ()
-    begun: tuple[Fulfil, ...] = ()
-    done: tuple[Fulfil, ...] = ()
-    timing: Timing | None = None
-
-    @property
-    def cause(self) -> Cause:
-        """What lets the agent say this."""
-        return _CAUSES.get(type(self.event), Cause.TURN)
-
-    @property
-    def text(self) -> str:
-        """What the agent says; "" for nothing."""
-        return " ".join(action.text for action in self.actions if isinstance(action, Say))
-
-    @property
-    def fulfilled(self) -> tuple[Fulfil, ...]:
-        """What the caller's program is to carry out."""
-        return tuple(it for it in self.actions if isinstance(it, Fulfil) and it not in (*self.begun, *self.done))
-
-    @property
-    def ends(self) -> str:
-        """How the dialog ends with this turn: ``end`` or ``hand_over``; "": it goes on."""
-        return next((action.reason for action in self.actions if isinstance(action, End)), "")
-
-    @property
-    def listens(self) -> Listen | None:
-        """What is waited for then; None where that has not changed."""
-        return next((action for action in reversed(self.actions) if isinstance(action, Listen)), None)
 
 
 @dataclass(slots=True)
@@ -162,6 +94,10 @@ class DialogSession:
     def change(self, parameters: Mapping[str, str]) -> None:
         """Changes session parameters."""
         self.happen(events.ParametersSet(self.clock(), parameters))
+
+    def is_whole_answer(self, text: str, listen: Listen) -> bool:
+        """Whether a text is all that the agent waits for; see ``pipelines.dialog.answering.is_whole_answer``."""
+        return is_whole_answer(text, listen)
 
     def preview(self, text: str, understanding: Understanding, answer: str = "", passage: str = "") -> DialogTurn:
         """Works out what a turn would do; nothing is changed, however often.

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.audio.dtmf import DtmfDetector
 from pipelines.dialog import events as dialog_events
-from pipelines.dialog.answering import is_whole_answer
-from pipelines.dialog.session import Cause
+from pipelines.dialog.turn import Cause
 from pipelines.errors import InvalidInputError
 from pipelines.messages import Interrupted, InterruptionReason, Notice, NoticeCode
 from pipelines.session.fulfilling import Fulfilments
@@ -30,8 +29,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pipelines.dialog.actions import Listen
-    from pipelines.dialog.session import DialogSession, DialogTurn
+    from pipelines.dialog.session import DialogSession
     from pipelines.dialog.tools import ToolResult
+    from pipelines.dialog.turn import DialogTurn
     from pipelines.messages import Message, Reply
     from pipelines.session.config import ConversationConfig
     from pipelines.session.observer import ObservedConversation
@@ -91,7 +91,7 @@ class DialogTurns:
             text: what was said until a pause.
             probability: what the model of the end of a turn says, 0 to 1.
         """
-        if self._listen is None or not is_whole_answer(text, self._listen):
+        if self._dialog is None or self._listen is None or not self._dialog.is_whole_answer(text, self._listen):
             return probability
         return 1 - (1 - probability) * WHOLE_ANSWER_DOUBT
 

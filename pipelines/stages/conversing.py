@@ -11,7 +11,7 @@ from pipelines.stages.registry import DIALOG, NLU, QA
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from pipelines.dialog.session import DialogTurn
+    from pipelines.dialog.turn import DialogTurn
     from pipelines.models.ports import TurnModels
     from pipelines.session.config import ConversationConfig
     from pipelines.stages.answering import AnswerSearch

@@ -13,7 +13,7 @@ from pipelines.stages.registry import DIALOG, NLU, QA, SPEECH
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from pipelines.dialog.session import DialogTurn
+    from pipelines.dialog.turn import DialogTurn
     from pipelines.models.ports import Timing, TurnModels
     from pipelines.session.config import ConversationConfig
     from pipelines.speech.reply_voice import ReplyVoice

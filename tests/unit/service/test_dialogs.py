@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -170,6 +172,13 @@ async def test_a_session_of_two_streams(harness: Harness):
     assert await first.read() is grpc.aio.EOF
     await harness.until(lambda: not harness.admission.is_busy())
     assert (await held(harness, "a latte please", session="a"))[1]
+
+
+def test_a_service_without_agents_loads_nothing_for_them():
+    unwanted = ("pydantic", "yaml", "httpx", "redis", "psycopg", "pypdfium2", "docx", "selectolax")
+    code = f"import sys, service.app; print([name for name in {unwanted} if name in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert found.stdout == "[]\n"
 
 
 def test_agents_of_a_service():

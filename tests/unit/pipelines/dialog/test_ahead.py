@@ -9,7 +9,8 @@ import pytest
 
 from pipelines.dialog import events
 from pipelines.dialog.ahead import MAX_AGE_SECONDS, AheadFulfiller
-from pipelines.dialog.session import Cause, DialogSession
+from pipelines.dialog.session import DialogSession
+from pipelines.dialog.turn import Cause
 from pipelines.stages.understanding import NO_INTENT, Understanding
 from tests import virtual_time
 from tests.unit.pipelines.dialog.agents import BAR, agent_of

@@ -20,7 +20,7 @@ from tests.unit.pipelines.fakes import INSTANT, ScriptedVoice
 from tests.unit.pipelines.spoken import CHUNK, PCM, SpeakingModels
 
 if TYPE_CHECKING:
-    from pipelines.dialog.session import DialogTurn
+    from pipelines.dialog.turn import DialogTurn
 
 GUIDE = Document("guide", "Paris is the capital of France.")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pipelines.dialog import events
-from pipelines.dialog.session import Cause
+from pipelines.dialog.turn import Cause
 from pipelines.session.fulfilling import MAX_ENDING_SECONDS, WAIT_SECONDS
 from tests import virtual_time
 from tests.unit.pipelines.dialog.agents import BAR

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from pipelines.dialog import events
-from pipelines.dialog.session import Cause, DialogSession
+from pipelines.dialog.turn import Cause
 from pipelines.errors import InvalidInputError
 from pipelines.messages import Interrupted, Reply, ReplyAudio
 from pipelines.session.config import ConversationConfig
@@ -24,6 +24,9 @@ from tests.unit.pipelines.dialog.test_dialog_turns import OrderingModels
 from tests.unit.pipelines.fakes import ScriptedVoice
 from tests.unit.pipelines.spoken import CHUNK, PCM
 from tests.unit.pipelines.test_dtmf import silence, tone
+
+if TYPE_CHECKING:
+    from pipelines.dialog.session import DialogSession
 
 PATIENT = {**BAR, "no_input": {"after_seconds": 5, "say": "Are you there?", "times": 2, "then": "end"}}
 

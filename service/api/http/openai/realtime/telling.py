@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines import messages
 from pipelines.audio.formats import MODEL_RATE_HZ
-from pipelines.dialog.session import Cause
+from pipelines.dialog.turn import Cause
 from pipelines.errors import InvalidInputError, ModelError
 from service.api.http.openai.realtime import client_events as events
 from service.api.http.openai.realtime.client_requests import ResponseRequest, to_response_request

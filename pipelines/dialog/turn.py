@@ -1,0 +1,83 @@
+"""One turn of a dialog: what happened, and what the agent does about it. Services without agents load no more of it."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pipelines.dialog import events
+from pipelines.dialog.actions import End, Fulfil, Listen, Say
+
+if TYPE_CHECKING:
+    from pipelines.dialog.actions import Action
+    from pipelines.dialog.state import State
+    from pipelines.models.ports import Timing
+
+
+class Cause(enum.Enum):
+    """What lets an agent say something."""
+
+    TURN = "turn"
+    BEGIN = "begin"
+    NO_INPUT = "no_input"
+    KEYS = "keys"
+    FULFILMENT = "fulfilment"
+
+
+_CAUSES = {
+    events.Began: Cause.BEGIN,
+    events.Silence: Cause.NO_INPUT,
+    events.Dtmf: Cause.KEYS,
+    events.Progressed: Cause.FULFILMENT,
+    events.Fulfilled: Cause.FULFILMENT,
+    events.FulfilmentFailed: Cause.FULFILMENT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DialogTurn:
+    """What a turn of the caller, or another event, would do to a dialog, or has done.
+
+    Attributes:
+        event: what happened.
+        before: the state that it was worked out on.
+        after: the state that it leads to.
+        actions: what is to be done about it.
+        begun: the fulfilments among them that the service carries out.
+        done: those that it has carried out ahead.
+        timing: None: nothing is computed by a model.
+    """
+
+    event: events.Event
+    before: State
+    after: State
+    actions: tuple[Action, ...] = ()
+    begun: tuple[Fulfil, ...] = ()
+    done: tuple[Fulfil, ...] = ()
+    timing: Timing | None = None
+
+    @property
+    def cause(self) -> Cause:
+        """What lets the agent say this."""
+        return _CAUSES.get(type(self.event), Cause.TURN)
+
+    @property
+    def text(self) -> str:
+        """What the agent says; "" for nothing."""
+        return " ".join(action.text for action in self.actions if isinstance(action, Say))
+
+    @property
+    def fulfilled(self) -> tuple[Fulfil, ...]:
+        """What the caller's program is to carry out."""
+        return tuple(it for it in self.actions if isinstance(it, Fulfil) and it not in (*self.begun, *self.done))
+
+    @property
+    def ends(self) -> str:
+        """How the dialog ends with this turn: ``end`` or ``hand_over``; "": it goes on."""
+        return next((action.reason for action in self.actions if isinstance(action, End)), "")
+
+    @property
+    def listens(self) -> Listen | None:
+        """What is waited for then; None where that has not changed."""
+        return next((action for action in reversed(self.actions) if isinstance(action, Listen)), None)
