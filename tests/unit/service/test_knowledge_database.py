@@ -7,6 +7,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
+from google.protobuf.duration_pb2 import Duration
 
 from pipelines.knowledge.reading.passages import Passage
 from pipelines.knowledge.store.location import create_base
@@ -48,7 +49,9 @@ async def harness(server: PostgresServer) -> AsyncIterator[Harness]:
 
 async def test_a_conversation_goes_on_without_the_server_and_with_it_again(harness: Harness, server, caplog):
     stream = harness.stub.Converse()
-    await stream.write(pb.ConverseRequest(config=pb.ConversationConfig(knowledge=["museum", "boats"])))
+    # Whatever else the machine does, an answer comes in time.
+    config = pb.ConversationConfig(knowledge=["museum", "boats"], reply_budget=Duration(seconds=5))
+    await stream.write(pb.ConverseRequest(config=config))
     assert (await stream.read()).HasField("started")
 
     async def asked() -> tuple[str, list[str]]:
