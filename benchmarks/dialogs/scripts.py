@@ -46,6 +46,8 @@ def playable(script: Script) -> str:
             return "it lets time pass, a fulfilment fail, or one give a result"
         if turn.silence_seconds is not None:
             return "it waits in silence"
+        if turn.caller is not None and not any(character.isalnum() for character in turn.caller):
+            return "it has a turn without a word"
     return ""
 
 

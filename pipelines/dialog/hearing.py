@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from pipelines.dialog.reading import TurnReading
     from pipelines.dialog.state import State
 
+_CONTINUING = re.compile(r"\W*(?:and|or|what about|how about)\b", re.IGNORECASE)
+"""How turns begin that go on with the one before, also where the engine finds their intent: "and on Sundays?"."""
 MIN_CONFIDENCE = 0.5
 """Least confidence in an intent that begins a form."""
 MAX_SUSPENDED = 3
@@ -167,17 +170,12 @@ def _digress(agent: Agent, state: State, intent: str, event: Understood) -> Step
 
 def _idle(agent: Agent, state: State, event: Understood, assent: bool | None) -> Step:
     target = _target(agent, state, event)
+    if target is None or _CONTINUING.match(event.text):
+        continued = _continued(agent, state, event, target)
+        if continued is not None:
+            return _understood(continued)
     if target is not None:
         return _understood(_start(agent, state, target, event))
-    for context in reversed(state.contexts):
-        followers = [name for name, intent in agent.intents.items() if context.name in intent.follows]
-        for name in sorted(followers, key=lambda follower: follower != context.intent):
-            known = {key: value for key, value in context.slots.items() if key in agent.slots_of(name)}
-            form = Form(name, known)
-            reading = read_turn(agent, form, event)
-            if reading.filled or reading.denied & known.keys():
-                form = replace(form, slots=_changed(form, reading))
-                return _understood(proceed(agent, replace(state, form=form)))
     if event.answer:
         return _understood((state, (Say(event.answer), listening(agent, state))))
     if assent is not None and state.said and state.said[-1].endswith("?"):
@@ -186,6 +184,29 @@ def _idle(agent: Agent, state: State, event: Understood, assent: bool | None) ->
         return _understood((state, (*speech(agent, state, agent.form.help), listening(agent, state))))
     fallback = agent.form.fallback
     return miss(agent, state) if fallback is None else _understood(_start(agent, state, fallback, event))
+
+
+def _continued(agent: Agent, state: State, event: Understood, target: str | None) -> Step | None:
+    """Asks an intent again with another value, as in "and on Sundays?"; None: no open context allows that.
+
+    Args:
+        agent: by which the dialog is held.
+        state: before the turn.
+        event: the turn.
+        target: the intent that the turn has of itself; None: any that may follow.
+    """
+    for context in reversed(state.contexts):
+        followers = [name for name, intent in agent.intents.items() if context.name in intent.follows]
+        for name in sorted(followers, key=lambda follower: follower != context.intent):
+            if target not in {None, name}:
+                continue
+            known = {key: value for key, value in context.slots.items() if key in agent.slots_of(name)}
+            form = Form(name, known)
+            reading = read_turn(agent, form, event)
+            if reading.filled or reading.denied & known.keys():
+                form = replace(form, slots=_changed(form, reading))
+                return proceed(agent, replace(state, form=form))
+    return None
 
 
 def _in_form(agent: Agent, state: State, form: Form, event: Understood, assent: bool | None) -> Step:

@@ -71,6 +71,7 @@ async def test_what_fails_in_a_script(client: vivavoce.Client, tmp_path: Path):
         ({"silence_seconds": 9}, "silence"),
         ({"caller": "hi", "wait_seconds": 60}, "time pass"),
         ({"caller": "hi", "answer": "Paris."}, "documents"),
+        ({"caller": "..."}, "without a word"),
     ],
 )
 def test_what_a_live_service_cannot_play(turn: dict[str, object], reason: str):

@@ -245,3 +245,26 @@ def test_one_in_words_is_no_number_behind_an_article(caller: Caller):
     caller.say("the large one")
     assert caller.slots["count"] in {"1", "2"}
     assert caller.slots["size"] == "large"
+
+
+MUSEUM = {
+    "name": "museum",
+    "intents": {
+        "hours": {
+            "slots": {"day": {"type": "date"}, "size": {"type": "closed"}},
+            "response": "Open[ on {day}][, {size}].",
+            "opens": {"hours": {"turns": 2}},
+            "follows": "hours",
+        },
+        "prices": {"response": "Eight euros."},
+    },
+}
+
+
+@pytest.mark.parametrize(("intent", "said"), [("none", "Open on Friday, small."), ("hours", "Open on Friday, small.")])
+def test_values_are_carried_over_also_where_the_engine_finds_the_intent_again(intent: str, said: str):
+    caller = Caller(Agent(AgentForm.model_validate(MUSEUM), {"size": ValueList(("small", "large"), {})}))
+    assert caller.say("when is the small one open", "hours") == "Open, small."
+    assert caller.say("and on Friday", intent) == said
+    assert caller.say("when is it open on Monday", "hours") == "Open on Monday.", "a whole question stands alone"
+    assert caller.say("and what does it cost", "prices") == "Eight euros."
