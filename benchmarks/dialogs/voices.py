@@ -47,7 +47,9 @@ class Voice:
                 samples = await self._synthesized(text, speed / pitch)
                 if pitch != 1.0:
                     samples = np.asarray(soxr.resample(samples, RATE_HZ * pitch, RATE_HZ), np.float32)
-                self._spoken[key] = samples / max(1e-6, float(np.abs(samples).max())) * PEAK
+                # Of "hm" the voice says nothing: then nothing is heard.
+                peak = float(np.abs(samples).max(initial=1e-6))
+                self._spoken[key] = samples / peak * PEAK if len(samples) else np.zeros(RATE_HZ // 10, np.float32)
         return self._spoken[key]
 
     async def _synthesized(self, text: str, speed: float) -> NDArray[np.float32]:
