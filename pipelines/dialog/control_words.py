@@ -54,8 +54,8 @@ _CONTROLS = {
         r"(?:what|which)(?: \w+){0,3} (?:do you have|are there|can i (?:have|choose))",
     ),
     Control.GOODBYE: (
-        "good ?bye",
-        "bye(?: bye)?",
+        "good ?bye?",
+        "bye?(?: bye?)?",
         "that(?:'s| is| will be|'ll be) (?:all|everything)",
         "nothing else",
         "see you(?: later)?",

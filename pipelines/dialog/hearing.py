@@ -213,7 +213,9 @@ def _in_form(agent: Agent, state: State, form: Form, event: Understood, assent: 
     """Takes a turn while an intent is under way: another wish, values of slots, or the answer to a question."""
     reading = read_turn(agent, form, event)
     target = _target(agent, state, event)
-    if target is not None and target != form.intent and not reading.is_bare:
+    # "The date" after "what shall I change?" is no question for the opening hours.
+    names_change = form.changing and bool(slot_named(agent, form, event.text))
+    if target is not None and target != form.intent and not reading.is_bare and not names_change:
         return _digress(agent, state, target, event)
     if reading.changes(form):
         form = replace(form, slots=_changed(form, reading), choices=())

@@ -28,6 +28,13 @@ _DENIAL = re.compile(
     r"|\b(?:don't|do not|doesn't|didn't) (?:want|need|like|say|order))$"
 )
 _WEAK_DENIAL = re.compile(r"\bno$")
+_OLD_SPELLING = re.compile(r"\bto-(morrow|day|night)\b", re.IGNORECASE)
+_NAMES = re.compile(
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october"
+    r"|november|december|christmas|easter|new",
+    re.IGNORECASE,
+)
+"""First words of values that keep their capital."""
 _BREAK = re.compile(r"[,.;:!?]")
 
 
@@ -231,9 +238,17 @@ def _add_resolved(
     spans += taken
 
 
+def _as_said(text: str, resolved: Value) -> str:
+    """Returns the words of a value as they stand in the middle of a sentence: "tomorrow" of "To-morrow, please"."""
+    said = _OLD_SPELLING.sub(r"to\1", text[resolved.start : resolved.end])
+    begins = not text[: resolved.start].strip()
+    first = said.split(" ", 1)[0]
+    return said[:1].lower() + said[1:] if begins and not _NAMES.fullmatch(first) and not first.isupper() else said
+
+
 def _of_kind(resolved: Value, slot: Slot, text: str) -> Filled | None:
     """Returns a resolved value as that of a slot; a date with a time has both."""
-    said, kind = text[resolved.start : resolved.end], resolved.kind.value
+    said, kind = _as_said(text, resolved), resolved.kind.value
     if kind == slot.type:
         return Filled(resolved.value, said)
     if kind == ValueKind.DATE_TIME.value and slot.type == ValueKind.DATE.value:

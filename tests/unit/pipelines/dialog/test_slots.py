@@ -87,6 +87,28 @@ def test_no_before_another_value_corrects(caller: Caller, said: str, changed: di
     assert caller.slots.items() >= changed.items()
 
 
+@pytest.mark.parametrize(
+    ("text", "day"), [("To-morrow, please.", "tomorrow"), ("Sunday", "Sunday"), ("May the fifth", "May the fifth")]
+)
+def test_a_value_is_said_as_in_the_middle_of_a_sentence(text: str, day: str):
+    caller = Caller()
+    caller.say("book a table", "book")
+    caller.say("Ada")
+    caller.say(text)
+    caller.say("at noon")
+    caller.say("Ada")
+    assert caller.state.form is not None
+    assert caller.state.form.slots["date"].said == day
+
+
+def test_what_is_to_be_changed_is_no_other_wish():
+    caller = Caller()
+    caller.say("book a table tomorrow at noon", "book")
+    assert caller.say("Ada") == "Tomorrow at noon, Ada?"
+    caller.say("no")
+    assert caller.say("the date please", "hours") == "Which day?"
+
+
 def test_no_before_a_value_that_is_missing_adds_it_at_the_confirmation(caller: Caller):
     assert caller.say("a small latte no medium roast", "order") == "1 small latte?"
     assert caller.say("no medium roast") == "1 small medium roast latte?"

@@ -72,6 +72,7 @@ def test_faults_of_templates(template: str):
         ("help my brother", None),
         ("That's all, thank you.", Control.GOODBYE),
         ("goodbye", Control.GOODBYE),
+        ("Good-by", Control.GOODBYE),
         ("", None),
         ("please", None),
     ],
