@@ -55,7 +55,9 @@ demo: setup ## the main job, from nothing, on recordings that come with the proj
 .PHONY: test
 test: setup-train ## run the suite, from nothing
 	$(BIN)/python -m pytest tests/unit --strict-skips --numprocesses logical --maxprocesses 4 --dist worksteal
-	$(BIN)/python -m pytest tests/integration --strict-skips # one by one: each has the real models, which want all cores
+	$(BIN)/python -m pytest tests/integration --strict-skips -m side_by_side --numprocesses 2 --dist loadfile
+	# One by one: they speak at the pace of speech, and have the real models, which want all cores.
+	$(BIN)/python -m pytest tests/integration --strict-skips -m "not side_by_side"
 
 .PHONY: test-faults
 test-faults: setup-train ## what hangs, is killed or attacks, against the service

@@ -40,10 +40,23 @@ class Triton:
         return sum(sizes.values())
 
 
+SIDE_BY_SIDE = frozenset(
+    f"test_{name}.py"
+    for name in (
+        "asr_model", "bench_triton", "embed_model", "end_of_turn_model", "eval", "formats", "gpu_engine",
+        "gpu_recognition", "imported_engines", "intent_slot_model", "phrase_hints", "punctuation_model", "qa_model",
+        "recognition_benchmark", "settings", "training", "tts_model", "variants", "word_times",
+    )
+)  # fmt: skip
+"""Files whose tests send no sound at the pace of speech, and wait for no reply that is due: two at a time may run."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "integration" in item.path.parts:
             item.add_marker(pytest.mark.integration)
+            if item.path.name in SIDE_BY_SIDE:
+                item.add_marker(pytest.mark.side_by_side)
 
 
 @pytest.fixture(scope="session")

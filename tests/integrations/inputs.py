@@ -49,7 +49,7 @@ def _is_built(file: Path) -> bool:
     """Whether a file, given below the root, is made by Python, an installer or `make setup` from other inputs."""
     if file.suffix in {".pyc", ".ort"} or "__pycache__" in file.parts or file.parent.name.endswith(".egg-info"):
         return True
-    return any(part.startswith(("moonshine-", ".")) for part in file.parts)
+    return any(part.startswith(("moonshine-", "minilm", "smart-turn", ".")) for part in file.parts)
 
 
 def main(word: str) -> int:
