@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import vivavoce
+from pipelines.dialog.rehearsal import CLOCK
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -219,6 +220,8 @@ async def talking(
         agent=agent,
         session=vivavoce.Session(parameters=parameters) if parameters else None,
         reply_budget_seconds=BUDGET_SECONDS,
+        # When scripts are held: "tomorrow" is always the same day.
+        current_time=CLOCK,
     )
     async with conversation:
         listening = asyncio.create_task(partner.listen(conversation))
