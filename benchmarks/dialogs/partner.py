@@ -1,4 +1,4 @@
-"""Somebody who talks to an agent: says, types or presses something, and hears what comes of it.
+"""A caller of an agent: says, types or presses something, and hears the replies.
 
 Audio goes out at the pace of speech, with faint noise between what is said, as from a microphone.
 """

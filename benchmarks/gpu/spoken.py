@@ -39,7 +39,7 @@ class Spoken:
         name: of its file.
         audio: float32 ``[samples]`` at 16 kHz.
         expected: its text by the engine on the CPU; None where that is not known.
-        said: what is said; None where nobody wrote it down.
+        said: what is said; None where it is not written down.
     """
 
     name: str
