@@ -59,6 +59,14 @@ test: setup-train ## run the suite, from nothing
 	# One by one: they speak at the pace of speech, and have the real models, which want all cores.
 	$(BIN)/python -m pytest tests/integration --strict-skips -m "not side_by_side"
 
+# They skip themselves in `make test` where the system's packages are missing.
+SYSTEM_TESTS := $(addprefix tests/integration/test_,virtual_microphone.py nginx.py page.py) \
+	$(addprefix tests/unit/service/test_,stored_sessions.py keeping_sessions.py redis_sessions.py)
+
+.PHONY: test-system
+test-system: setup ## what needs a sound server, nginx, Redis and Chromium of the system
+	$(BIN)/python -m pytest $(SYSTEM_TESTS) --strict-skips
+
 .PHONY: test-faults
 test-faults: setup-train ## what hangs, is killed or attacks, against the service
 	$(BIN)/python -m pytest tests/faults --strict-skips

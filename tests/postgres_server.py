@@ -37,13 +37,14 @@ class PostgresServer:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._as_user: dict[str, object] = {"cwd": "/"}
+        found = programs()
+        assert found is not None
         if os.geteuid() == 0:
             nobody = pwd.getpwnam("nobody")
             self._as_user |= {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
             os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+            found = _copied(found, folder / "programs")
         self._process: subprocess.Popen[bytes] | None = None
-        found = programs()
-        assert found is not None
         self._programs = found
         password = folder / "password"
         password.write_text(f"{PASSWORD}\n")
@@ -89,6 +90,14 @@ class PostgresServer:
             check=True,
             **self._as_user,  # type: ignore[call-overload]
         )
+
+
+def _copied(found: Path, folder: Path) -> Path:
+    """Copies the programs and their libraries: other accounts may not be able to enter the checkout."""
+    package = found.parents[1]
+    for part in (package, package.with_name(f"{package.name}.libs")):
+        shutil.copytree(part, folder / part.name)
+    return folder / found.relative_to(package.parent)
 
 
 @contextlib.contextmanager

@@ -28,7 +28,7 @@ def kernel_device():
 
 @pytest.fixture
 def fused():
-    pytest.importorskip("triton", reason="the package triton is not installed: pip install triton")
+    pytest.importorskip("triton")
     from engines.bert.gpu.kernels import FusedOps  # noqa: PLC0415 - only where the package triton is
 
     return FusedOps()
@@ -36,7 +36,7 @@ def fused():
 
 @pytest.fixture
 def tiled():
-    pytest.importorskip("triton", reason="the package triton is not installed: pip install triton")
+    pytest.importorskip("triton")
     from engines.gpu.tiled_attention import tiled_attention  # noqa: PLC0415 - likewise
 
     return tiled_attention
