@@ -1,13 +1,14 @@
-"""What callers say to steer a dialog: yes and no, repeat, cancel, help, goodbye."""
+"""What a turn says to the dialog itself: agreement and refusal, wait, repeat, cancel, help, goodbye."""
 
 from __future__ import annotations
 
 import enum
-import re
 from typing import TYPE_CHECKING
 
+from pipelines.dialog.phrases import Kind, read_phrases
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from pipelines.dialog.agent.value_list import Word
 
@@ -18,88 +19,82 @@ class Control(enum.Enum):
     REPEAT = "repeat"
     CANCEL = "cancel"
     HELP = "help"
+    WAIT = "wait"
+    DONE = "done"
     GOODBYE = "goodbye"
 
 
-_POLITE = frozenset(
-    ("please", "um", "uh", "uhm", "erm", "hmm", "well", "oh", "so", "and", "thanks", "thank", "you", "sorry")
+class Assent(enum.Enum):
+    """What a turn says to a question whether something is right.
+
+    ``UNCLEAR`` is agreement with something beside it that was not understood: it carries nothing out.
+    """
+
+    YES = "yes"
+    NO = "no"
+    UNCLEAR = "unclear"
+
+
+_CONTROLS = (
+    (Kind.GOODBYE, Control.GOODBYE),
+    (Kind.CANCEL, Control.CANCEL),
+    (Kind.NO, None),
+    (Kind.WAIT, Control.WAIT),
+    (Kind.HELP, Control.HELP),
+    (Kind.REPEAT, Control.REPEAT),
 )
-_THAT = r"(?: (?:that|it|this|the question|everything|all|the (?:whole )?(?:order|thing)|my order))"
-_CONTROLS = {
-    Control.REPEAT: (
-        rf"repeat{_THAT}?",
-        rf"(?:can|could|would) you (?:say|repeat){_THAT}(?: again)?",
-        rf"say{_THAT} again",
-        "again",
-        "once more",
-        "pardon(?: me)?",
-        "come again",
-        "what did you say",
-        "what was that",
-        "i did(?:n't| not) (?:hear|catch|get) (?:that|you)",
-    ),
-    Control.CANCEL: (
-        rf"(?:no )?(?:cancel|forget|stop|abort){_THAT}?",
-        rf"(?:i want to|i'd like to|let's) (?:cancel|stop){_THAT}?",
-        rf"(?:no )?never ?mind{_THAT}?",
-        rf"forget about{_THAT}",
-        "i(?:'ve| have)? changed my mind",
-    ),
-    Control.HELP: (
-        "help(?: me)?",
-        "i need help",
-        "(?:can|could) you help(?: me)?",
-        "what can (?:i|you) (?:say|do|ask|order|have)",
-        "what are (?:my|the) (?:options|choices)",
-        r"(?:what|which)(?: \w+){0,3} (?:do you have|are there|can i (?:have|choose))",
-    ),
-    Control.GOODBYE: (
-        "good ?bye?",
-        "bye?(?: bye?)?",
-        "that(?:'s| is| will be|'ll be) (?:all|everything)",
-        "nothing else",
-        "see you(?: later)?",
-    ),
-}
-_YES = (
-    "yes|yeah|yep|yup|sure|correct|right|exactly|absolutely|definitely|certainly|of course|okay|ok|fine|perfect|indeed",
-    "mhm|uh huh|go ahead|do it|please do|it is|i do",
-    "(?:that|it|this)(?:'s| is) (?:it|right|correct|fine|good|perfect)",
-    "(?:that )?sounds (?:good|great|right)",
-)
-_NO = (
-    "no|nope|nah|wrong|incorrect|don't|do not|it(?:'s| is) not|it isn't",
-    "not (?:really|quite|right|correct|that|yet)",
-    r"(?:that|it|this)(?:'s| is) (?:not (?:it|right|correct|what i \w+)|wrong|incorrect)",
-    "(?:that|it) isn't(?: right| correct)?",
-)
+"""What counts first where a turn has several: "yes, no, wait" is a no, "okay, bye" is goodbye."""
 
-
-def _any_of(phrases: Sequence[str]) -> re.Pattern[str]:
-    return re.compile(rf"(?:{'|'.join(phrases)})\b")
-
-
-_CONTROL_PATTERNS = {control: _any_of(phrases) for control, phrases in _CONTROLS.items()}
-_YES_PATTERN, _NO_PATTERN = _any_of(_YES), _any_of(_NO)
+_BETWEEN = frozenset(("a", "an", "and", "are", "at", "by", "for", "from", "in", "is", "it", "my", "of", "on", "one"))
+_BESIDE_VALUES = _BETWEEN | {"our", "that", "that's", "the", "them", "this", "to", "will", "with", "it's", "be", "i", "me"}
+"""Words that say nothing beside a value that is said again: "yes, a table for three"."""
+_ASKING = frozenset(("is", "are", "was", "do", "does", "did", "can", "could", "what", "which", "how", "when", "where", "why", "who"))
+"""First words of questions: "is that right?" is no answer."""
+_VAGUE_ACTS = frozenset(("do", "go", "proceed", "continue", "carry"))
+"""Beside a time they may put something off: "do it tomorrow"."""
 
 
 def control_of(words: Sequence[Word]) -> Control | None:
     """Returns what a whole turn asks of the dialog; None: it is about something else."""
-    said = [word.text for word in words]
-    while said and said[-1] in _POLITE:
-        del said[-1]
-    text = _without_beginning(said)
-    return next((control for control, pattern in _CONTROL_PATTERNS.items() if pattern.fullmatch(text)), None)
+    kinds = {phrase.kind for phrase in read_phrases(words)}
+    if Kind.UNREAD in kinds:
+        return None
+    found = next((control for kind, control in _CONTROLS if kind in kinds), None)
+    if found is None and Kind.NO not in kinds and kinds & {Kind.COMPLETE, Kind.DONE} and Kind.YES not in kinds:
+        return Control.DONE
+    return found
 
 
-def assent_of(words: Sequence[Word]) -> bool | None:
-    """Returns whether a turn begins with yes or with no; None: with neither."""
-    text = _without_beginning([word.text for word in words])
-    if _NO_PATTERN.match(text):
-        return False
-    return True if _YES_PATTERN.match(text) else None
+def assent_of(words: Sequence[Word], repeated: Collection[str] = ()) -> Assent | None:
+    """Returns what a turn says to a question whether something is right; None: neither yes nor no.
+
+    Whatever denies, changes, defers or cancels makes it no agreement, wherever it stands. Agreement is agreement as a
+    whole: each word is read, or stands in the agent's question.
+
+    Args:
+        words: of the turn.
+        repeated: words of the question, and of what it asks about, which may be said again beside a yes.
+    """
+    phrases = read_phrases(words)
+    kinds = {phrase.kind for phrase in phrases}
+    if kinds & {Kind.NO, Kind.CANCEL}:
+        return Assent.NO
+    if not kinds & {Kind.YES, Kind.COMPLETE}:
+        return None
+    if kinds <= {Kind.YES, Kind.COMPLETE, Kind.FILLER}:
+        return Assent.YES
+    if not kinds <= {Kind.YES, Kind.COMPLETE, Kind.FILLER, Kind.UNREAD}:
+        return Assent.UNCLEAR
+    unread = [word.text for phrase in phrases if phrase.kind is Kind.UNREAD for word in words[phrase.start : phrase.end]]
+    is_vague = any(
+        words[phrase.start].text in _VAGUE_ACTS for phrase in phrases if phrase.kind in {Kind.YES, Kind.COMPLETE}
+    )
+    is_repeated = bool(set(unread) & set(repeated)) and _BESIDE_VALUES.union(repeated).issuperset(unread)
+    is_answer = is_repeated and not is_vague and words[0].text not in _ASKING
+    return Assent.YES if is_answer else Assent.UNCLEAR
 
 
-def _without_beginning(said: list[str]) -> str:
-    begin = next((at for at, word in enumerate(said) if word not in _POLITE), len(said))
-    return " ".join(said[begin:])
+def is_refusal(words: Sequence[Word]) -> bool:
+    """Whether a turn is nothing but a no: "no thanks", and not "no, set an alarm"."""
+    kinds = {phrase.kind for phrase in read_phrases(words)}
+    return bool(kinds & {Kind.NO}) and kinds <= {Kind.NO, Kind.FILLER, Kind.COMPLETE, Kind.DONE, Kind.YES}

@@ -133,6 +133,8 @@ def _in_figures(word: str, at: int) -> tuple[ClockTime, int] | None:
 def _hour_and_minutes(tokens: Tokens, at: int) -> tuple[ClockTime, int] | None:
     """Reads "six o'clock" and "six fifteen"."""
     hour = _hour(tokens, at)
+    if hour is not None and tokens.have(hour[1], "hundred", "hours"):
+        return ClockTime(hour[0] % HOURS, is_sure=True), hour[1] + 2
     if hour is None or hour[0] > NOON:
         return None
     if tokens[hour[1]] == "o'clock":
