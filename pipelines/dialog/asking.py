@@ -106,7 +106,7 @@ def resume(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step:
 def finish(agent: Agent, state: State, reason: str, before: tuple[Action, ...] = ()) -> Step:
     """Ends the dialog with its last words."""
     text = agent.form.hand_over if reason == "hand_over" else agent.form.end
-    ended = replace(state, form=None, suspended=(), contexts=(), held=(), fulfilling=0, ended=reason)
+    ended = replace(state, form=None, suspended=(), contexts=(), held=(), wishes=(), fulfilling=0, ended=reason)
     return ended, (*before, *speech(agent, state, text), End(reason))
 
 

@@ -46,10 +46,29 @@ _CONTROLS = (
 """What counts first where a turn has several: "yes, no, wait" is a no, "okay, bye" is goodbye."""
 
 _BETWEEN = frozenset(("a", "an", "and", "are", "at", "by", "for", "from", "in", "is", "it", "my", "of", "on", "one"))
-_BESIDE_VALUES = _BETWEEN | {"our", "that", "that's", "the", "them", "this", "to", "will", "with", "it's", "be", "i", "me"}
+_BESIDE_VALUES = _BETWEEN | {
+    "our",
+    "that",
+    "that's",
+    "the",
+    "them",
+    "this",
+    "to",
+    "will",
+    "with",
+    "it's",
+    "be",
+    "i",
+    "me",
+}
 """Words that say nothing beside a value that is said again: "yes, a table for three"."""
-_ASKING = frozenset(("is", "are", "was", "do", "does", "did", "can", "could", "what", "which", "how", "when", "where", "why", "who"))
+_ASKING = frozenset(
+    ("is", "are", "was", "do", "does", "did", "can", "could", "what", "which", "how", "when", "where", "why", "who")
+)
 """First words of questions: "is that right?" is no answer."""
+_PLAIN = frozenset(
+    ("yes", "yeah", "yep", "no", "nope", "nah", "okay", "ok", "sure", "correct", "right", "exactly", "not", "um", "uh")
+)
 _VAGUE_ACTS = frozenset(("do", "go", "proceed", "continue", "carry"))
 """Beside a time they may put something off: "do it tomorrow"."""
 
@@ -85,7 +104,9 @@ def assent_of(words: Sequence[Word], repeated: Collection[str] = ()) -> Assent |
         return Assent.YES
     if not kinds <= {Kind.YES, Kind.COMPLETE, Kind.FILLER, Kind.UNREAD}:
         return Assent.UNCLEAR
-    unread = [word.text for phrase in phrases if phrase.kind is Kind.UNREAD for word in words[phrase.start : phrase.end]]
+    unread = [
+        word.text for phrase in phrases if phrase.kind is Kind.UNREAD for word in words[phrase.start : phrase.end]
+    ]
     is_vague = any(
         words[phrase.start].text in _VAGUE_ACTS for phrase in phrases if phrase.kind in {Kind.YES, Kind.COMPLETE}
     )
@@ -98,3 +119,16 @@ def is_refusal(words: Sequence[Word]) -> bool:
     """Whether a turn is nothing but a no: "no thanks", and not "no, set an alarm"."""
     kinds = {phrase.kind for phrase in read_phrases(words)}
     return bool(kinds & {Kind.NO}) and kinds <= {Kind.NO, Kind.FILLER, Kind.COMPLETE, Kind.DONE, Kind.YES}
+
+
+def is_whole(words: Sequence[Word]) -> bool:
+    """Whether each word of a turn steers the dialog."""
+    return bool(words) and all(phrase.kind is not Kind.UNREAD for phrase in read_phrases(words))
+
+
+def is_plain_answer(words: Sequence[Word]) -> bool:
+    """Whether a turn is yes, no, or a wish to wait, in words that are no answer to a question for any words."""
+    if not is_whole(words):
+        return False
+    kinds = {phrase.kind for phrase in read_phrases(words)}
+    return Kind.WAIT in kinds or (kinds <= {Kind.YES, Kind.NO, Kind.FILLER} and words[0].text in _PLAIN)

@@ -20,23 +20,24 @@ from pipelines.dialog.asking import (
     speech,
     spoken_list,
 )
-from pipelines.dialog.control_words import Control, assent_of, control_of
+from pipelines.dialog.control_words import Assent, Control, assent_of, control_of, is_refusal, is_whole
 from pipelines.dialog.keys import answer_by_keys
 from pipelines.dialog.missing import miss
 from pipelines.dialog.reading import read_turn, slot_named
-from pipelines.dialog.state import Filled, Form
+from pipelines.dialog.state import Form
+from pipelines.dialog.wishes import divide, is_contradictory, is_for_later, is_taken_back, target_of
 
 if TYPE_CHECKING:
+    from pipelines.dialog.actions import Action
     from pipelines.dialog.agent.agent import Agent
+    from pipelines.dialog.agent.value_list import Word
     from pipelines.dialog.asking import Step
     from pipelines.dialog.events import Dtmf, Understood
     from pipelines.dialog.reading import TurnReading
-    from pipelines.dialog.state import State
+    from pipelines.dialog.state import Filled, State
 
 _CONTINUING = re.compile(r"\W*(?:and|or|what about|how about)\b", re.IGNORECASE)
 """How turns begin that go on with the one before, also where the engine finds their intent: "and on Sundays?"."""
-MIN_CONFIDENCE = 0.5
-"""Least confidence in an intent that begins a form."""
 MAX_SUSPENDED = 3
 """Intents that digressions interrupt; the oldest is forgotten."""
 MAX_HELD = 4
@@ -46,20 +47,39 @@ MAX_HELD = 4
 def hear(agent: Agent, state: State, event: Understood) -> Step:
     """Takes a turn of the caller."""
     state = _without_talk(agent, state)
+    words = words_of(event.text)
+    control = control_of(words)
     if state.fulfilling:
+        if control is Control.CANCEL or is_refusal(words):
+            return state, speech(agent, state, agent.form.too_late)
         held = (*state.held, event) if len(state.held) < MAX_HELD else state.held
         return replace(state, held=held), speech(agent, state, agent.form.wait)
     state = replace(_older(state), silences=0)
-    words = words_of(event.text)
     if not words:
         return miss(agent, state)
-    control = control_of(words)
-    assent = assent_of(words)
     if control is not None:
         return _steer(agent, state, control, event)
+    first, *others = divide(agent, event)
+    if others:
+        return _hear_wish(agent, replace(state, wishes=(*others, *state.wishes)), first)
+    return _hear_wish(agent, state, event)
+
+
+def take_up_wishes(agent: Agent, state: State, actions: tuple[Action, ...]) -> Step:
+    """Takes up the further wishes of a turn as soon as the one before is done, or asks for something else."""
+    while state.wishes and not state.ended and not state.fulfilling:
+        wish, form = state.wishes[0], state.form
+        if form is not None and target_of(agent, wish.understanding, wish.text) == form.intent:
+            break
+        state, more = _hear_wish(agent, replace(state, wishes=state.wishes[1:]), wish)
+        actions = (*(action for action in actions if not isinstance(action, Listen)), *more)
+    return state, actions
+
+
+def _hear_wish(agent: Agent, state: State, event: Understood) -> Step:
     if state.form is None:
-        return _idle(agent, state, event, assent)
-    return _in_form(agent, state, state.form, event, assent)
+        return _idle(agent, state, event)
+    return _in_form(agent, state, state.form, event)
 
 
 def press(agent: Agent, state: State, event: Dtmf) -> Step:
@@ -103,28 +123,38 @@ def _understood(taken: Step) -> Step:
     return replace(state, misses=0, unheard=False), actions
 
 
-def _steer(agent: Agent, state: State, control: Control, event: Understood) -> Step:
+def _steer(agent: Agent, state: State, control: Control, event: Understood) -> Step:  # noqa: PLR0911 - one a control
+    # "What tours do you have" and "I have to cancel" may be wishes as well.
+    target = _target(agent, state, event) if state.form is None else None
     match control:
         case Control.REPEAT:
             return _repeat(agent, state)
         case Control.GOODBYE:
-            return _goodbye(agent, state)
+            return finish(agent, state, "end")
+        case Control.DONE:
+            return _done(agent, state, event)
+        case Control.WAIT:
+            return _understood((state, (*speech(agent, state, agent.form.hold), listening(agent, state))))
+        case Control.CANCEL | Control.HELP if target is not None:
+            return _begin(agent, state, target, event)
         case Control.CANCEL:
-            cancelled = speech(agent, state, agent.form.cancelled)
-            return _understood(resume(agent, state, cancelled))
+            is_done = state.form is None and state.next_fulfilment > 1
+            said = agent.form.too_late if is_done else agent.form.cancelled
+            return _understood(resume(agent, replace(state, wishes=()), speech(agent, state, said)))
         case Control.HELP:
-            # "What tours do you have" may be a wish as well.
-            started = _target(agent, state, event) if state.form is None else None
-            if started is not None:
-                return _understood(_start(agent, state, started, event))
             return _understood((state, (*_help(agent, state), *question(agent, state), listening(agent, state))))
 
 
-def _goodbye(agent: Agent, state: State) -> Step:
-    """Ends the dialog; "that's all" in the middle of an intent says that its details are complete."""
-    if state.form is None:
+def _done(agent: Agent, state: State, event: Understood) -> Step:
+    """Takes "that's all" and "nothing else": of an intent whose details are complete the first is a yes."""
+    form = state.form
+    if form is None:
         return finish(agent, state, "end")
-    return _understood(fulfil(agent, state)) if state.form.confirming else miss(agent, state)
+    if form.changing:
+        return _understood(proceed(agent, state))
+    if form.confirming and assent_of(words_of(event.text)) is Assent.YES:
+        return _understood(fulfil(agent, state))
+    return miss(agent, state)
 
 
 def _repeat(agent: Agent, state: State) -> Step:
@@ -148,42 +178,65 @@ def _help(agent: Agent, state: State) -> tuple[Say, ...]:
 
 def _target(agent: Agent, state: State, event: Understood) -> str | None:
     """Returns the intent of a turn that may begin now; None: it has none."""
-    heard = event.understanding
-    name = agent.intent_named(heard.intent)
-    if name is None or heard.confidence < MIN_CONFIDENCE or (heard.negated and heard.kind == "command"):
+    name = target_of(agent, event.understanding, event.text)
+    if name is None:
         return None
     needs = agent.intents[name].needs
     return name if not needs or any(context.name in needs for context in state.contexts) else None
 
 
-def _start(agent: Agent, state: State, intent: str, event: Understood) -> Step:
+def _begin(agent: Agent, state: State, intent: str, event: Understood) -> Step:
+    """Begins an intent with what the turn says about its slots, unless it is taken back or not meant now."""
+    if is_taken_back(agent, intent, event.text):
+        return _understood((state, (*speech(agent, state, agent.form.cancelled), listening(agent, state))))
     form = Form(intent)
     reading = read_turn(agent, form, event)
-    return proceed(agent, replace(state, form=replace(form, slots=dict(reading.filled))))
+    if is_for_later(agent, intent, event):
+        return _understood(
+            (state, (*speech(agent, state, agent.form.only_now), *question(agent, state), listening(agent, state)))
+        )
+    described = agent.intents[intent]
+    is_acted_on = described.fulfilment is not None and described.confirm is None
+    if is_acted_on and (reading.is_denial_unread or is_contradictory(event.text)):
+        return miss(agent, state)
+    if any(not described.slots[name].required for name in reading.unclear):
+        return miss(agent, state)
+    if state.form is not None:
+        suspended = (*state.suspended, replace(state.form, choices=()))[-MAX_SUSPENDED:]
+        state = replace(state, suspended=suspended)
+    return _understood(_take(agent, state, form, reading))
 
 
-def _digress(agent: Agent, state: State, intent: str, event: Understood) -> Step:
-    assert state.form is not None
-    suspended = (*state.suspended, replace(state.form, choices=()))[-MAX_SUSPENDED:]
-    return _understood(_start(agent, replace(state, suspended=suspended, form=None), intent, event))
+def _take(agent: Agent, state: State, form: Form, reading: TurnReading) -> Step:
+    """Takes what a turn says about slots, and goes on; of several values it asks which is meant."""
+    slots = _changed(form, reading)
+    if reading.choosing:
+        slots.pop(reading.choosing, None)
+        form = replace(
+            form, slots=slots, asked=reading.choosing, choices=reading.choices, confirming=False, changing=False
+        )
+        return _ask_again(agent, replace(state, form=form))
+    return proceed(agent, replace(state, form=replace(form, slots=slots, choices=())))
 
 
-def _idle(agent: Agent, state: State, event: Understood, assent: bool | None) -> Step:
+def _idle(agent: Agent, state: State, event: Understood) -> Step:
     target = _target(agent, state, event)
     if target is None or _CONTINUING.match(event.text):
         continued = _continued(agent, state, event, target)
         if continued is not None:
             return _understood(continued)
     if target is not None:
-        return _understood(_start(agent, state, target, event))
+        return _begin(agent, state, target, event)
     if event.answer:
         return _understood((state, (Say(event.answer), listening(agent, state))))
-    if assent is not None and state.said and state.said[-1].endswith("?"):
-        if not assent:
+    words = words_of(event.text)
+    if state.said and state.said[-1].endswith("?"):
+        if is_refusal(words):
             return finish(agent, state, "end")
-        return _understood((state, (*speech(agent, state, agent.form.help), listening(agent, state))))
+        if assent_of(words) is Assent.YES:
+            return _understood((state, (*speech(agent, state, agent.form.help), listening(agent, state))))
     fallback = agent.form.fallback
-    return miss(agent, state) if fallback is None else _understood(_start(agent, state, fallback, event))
+    return miss(agent, state) if fallback is None else _begin(agent, state, fallback, event)
 
 
 def _continued(agent: Agent, state: State, event: Understood, target: str | None) -> Step | None:
@@ -203,44 +256,67 @@ def _continued(agent: Agent, state: State, event: Understood, target: str | None
             known = {key: value for key, value in context.slots.items() if key in agent.slots_of(name)}
             form = Form(name, known)
             reading = read_turn(agent, form, event)
-            if reading.filled or reading.denied & known.keys():
-                form = replace(form, slots=_changed(form, reading))
-                return proceed(agent, replace(state, form=form))
+            if reading.filled or reading.choosing or reading.denied & known.keys():
+                if is_for_later(agent, name, event):
+                    return state, (*speech(agent, state, agent.form.only_now), listening(agent, state))
+                return _take(agent, state, form, reading)
     return None
 
 
-def _in_form(agent: Agent, state: State, form: Form, event: Understood, assent: bool | None) -> Step:
+def _in_form(agent: Agent, state: State, form: Form, event: Understood) -> Step:
     """Takes a turn while an intent is under way: another wish, values of slots, or the answer to a question."""
     reading = read_turn(agent, form, event)
+    words = words_of(event.text)
+    assent = assent_of(words, _repeatable(agent, state, form)) if form.confirming or form.changing else None
+    if assent is not None and is_whole(words) and not _is_of_list(agent, form, reading):
+        # "A hundred percent" is a yes, and no percentage.
+        return _answered(agent, state, form, event, assent)
     target = _target(agent, state, event)
     # "The date" after "what shall I change?" is no question for the opening hours.
     names_change = form.changing and bool(slot_named(agent, form, event.text))
     if target is not None and target != form.intent and not reading.is_bare and not names_change:
-        return _digress(agent, state, target, event)
-    if reading.changes(form):
-        form = replace(form, slots=_changed(form, reading), choices=())
-        return _understood(proceed(agent, replace(state, form=form)))
-    if reading.choices:
-        return _ask_again(agent, replace(state, form=replace(form, choices=reading.choices)))
+        return _begin(agent, state, target, event)
+    if reading.choosing or reading.changes(form):
+        return _understood(_take(agent, state, form, reading))
     if form.confirming and assent is None and reading.filled:
         # The same again is no yes, but it is understood.
         return _ask_again(agent, state)
-    if form.confirming or form.changing:
-        return _confirming(agent, state, form, event, assent)
-    return _answer_or_miss(agent, state, event)
+    if assent is not None:
+        return _answered(agent, state, form, event, assent)
+    named = slot_named(agent, form, event.text) if form.changing else ""
+    return _change(agent, state, form, named) if named else _answer_or_miss(agent, state, event)
 
 
-def _confirming(agent: Agent, state: State, form: Form, event: Understood, assent: bool | None) -> Step:
+def _answered(agent: Agent, state: State, form: Form, event: Understood, assent: Assent) -> Step:
     """Takes the answer to the question if all is right, or what is to be changed."""
-    if assent and form.confirming:
-        return _understood(fulfil(agent, state))
+    if assent is Assent.UNCLEAR:
+        return _answer_or_miss(agent, state, event)
+    if assent is Assent.YES:
+        return _understood(fulfil(agent, state) if form.confirming else proceed(agent, state))
     named = slot_named(agent, form, event.text)
-    if named and (form.changing or assent is False):
-        kept = {name: value for name, value in form.slots.items() if name != named}
-        return _understood(proceed(agent, replace(state, form=replace(form, slots=kept))))
-    if assent is False:
-        return _understood(proceed(agent, state)) if form.changing else _deny(agent, state, form)
-    return _answer_or_miss(agent, state, event)
+    if named:
+        return _change(agent, state, form, named)
+    return _understood(proceed(agent, state)) if form.changing else _deny(agent, state, form)
+
+
+def _change(agent: Agent, state: State, form: Form, slot: str) -> Step:
+    """Asks anew for a slot that the caller wants to change."""
+    kept = {name: value for name, value in form.slots.items() if name != slot}
+    return _understood(proceed(agent, replace(state, form=replace(form, slots=kept))))
+
+
+def _repeatable(agent: Agent, state: State, form: Form) -> frozenset[str]:
+    """Returns the words of the question and of what it asks about: "yes, a table for three"."""
+    texts = [say.text for say in question(agent, state)]
+    texts += [text for filled in form.slots.values() for text in (filled.said, filled.value)]
+    texts += (name.replace("_", " ") for name in (form.intent, *form.slots))
+    return frozenset(word.text for text in texts for word in words_of(text))
+
+
+def _is_of_list(agent: Agent, form: Form, reading: TurnReading) -> bool:
+    """Whether a turn names a value of a list, which may be called "super" or "fine"."""
+    slots = agent.slots_of(form.intent)
+    return any(agent.values_of(name, slots[name]) is not None for name in reading.filled)
 
 
 def _ask_again(agent: Agent, state: State) -> Step:

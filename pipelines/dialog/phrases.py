@@ -80,8 +80,12 @@ _FOR_ME = _any("""to me|for me|by me|with me|for us|with us|by us|to us|as it is
 _SUFFIX = rf"(?: {_FOR_ME}){{0,2}}"
 _WORKS = _any("""works?|will work|'ll work|would work|does|will do|'ll do|suits?|fits?|checks out|adds up|matches
     |makes sense|does it|does the trick|will suit|'ll suit|would suit|does the job|hits the spot|goes""")
-_WELL = _any("me|us|for me|for us|fine|well|perfectly|great|nicely|just fine|very well|the bill|like a charm|good|my needs")
-_ALSO = _any("do|really|certainly|definitely|absolutely|fully|totally|completely|hereby|wholeheartedly|gladly|happily|can|just|also|would|sure")
+_WELL = _any(
+    "me|us|for me|for us|fine|well|perfectly|great|nicely|just fine|very well|the bill|like a charm|good|my needs"
+)
+_ALSO = _any(
+    "do|really|certainly|definitely|absolutely|fully|totally|completely|hereby|wholeheartedly|gladly|happily|can|just|also|would|sure"
+)
 _ACTS = _any("""book|order|buy|send|place|submit|confirm|confirmed|take|make|schedule|reserve|save|register|pay|finish|complete
     |process|finali[sz]e|execute|approve|accept|transfer|sign|put|get|do|enter|arrange|keep|lock in|go ahead with|go ahead and
     |go on and|proceed with|continue with|carry on with|go on with|go with|follow through with|authori[sz]e|perform|secure""")
@@ -183,7 +187,9 @@ _COMPLETE = (
     "(?:that|this)(?:'s| is| will be|'ll be|'d be| would be) (?:all|everything)(?: for (?:now|today|me))?(?: i need(?:ed)?| i want(?:ed)?)?",
 )
 _DONE = (
-    _any(r"""nothing else|nothing more|i'm done|i am done|we're done|i'm all set|that's it for (?:now|today)|all done|i'm good|i am good|i'm fine|i am fine|i'm okay"""),
+    _any(
+        r"""nothing else|nothing more|i'm done|i am done|we're done|i'm all set|that's it for (?:now|today)|all done|i'm good|i am good|i'm fine|i am fine|i'm okay"""
+    ),
 )
 _WHILE = r"(?: (?:a|one|just a) (?:second|sec|minute|min|moment|bit|tick|while))"
 _WAIT = (
@@ -195,7 +201,9 @@ _WAIT = (
 _REPEAT_THAT = r"(?: (?:that|it|this|the question|everything|all|the (?:whole )?(?:order|thing)|my order|yourself))"
 _REPEAT = (
     rf"repeat{_REPEAT_THAT}?(?: again)?|(?:can|could|would) you (?:please )?(?:say|repeat){_REPEAT_THAT}(?: again)?|say{_REPEAT_THAT} again",
-    _any("again|once more|one more time|pardon(?: me)?|i beg your pardon|come again|say again|what did you say|what was that|what was the question|what did you ask|read it back|i did(?:n't| not) (?:hear|catch|get) (?:that|you|it)|i couldn't hear (?:you|that)"),
+    _any(
+        "again|once more|one more time|pardon(?: me)?|i beg your pardon|come again|say again|what did you say|what was that|what was the question|what did you ask|read it back|i did(?:n't| not) (?:hear|catch|get) (?:that|you|it)|i couldn't hear (?:you|that)"
+    ),
 )
 _HELP = (
     "help(?: me)?|i need help|(?:can|could) you help(?: me)?|what can (?:i|you) (?:say|do|ask|order|have)",
