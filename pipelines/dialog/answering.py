@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pipelines.dialog.agent.form import TEXT
 from pipelines.dialog.agent.value_list import ValueList, words_of
 from pipelines.dialog.control_words import assent_of, control_of, is_plain_answer, is_whole
+from pipelines.dialog.fillers import FILLERS
 from pipelines.dialog.sounding import sounding_like
 from pipelines.dialog.state import Filled
 from pipelines.text.values import ValueKind
@@ -23,15 +24,6 @@ if TYPE_CHECKING:
 MAX_CHOICES = 5
 """Values that an answer may mean so that it is asked which one."""
 
-# fmt: off
-FILLERS = frozenset((
-    "a", "actually", "an", "and", "at", "be", "bit", "can", "for", "get", "give", "have", "i", "i'd", "i'll", "in",
-    "is", "it", "just", "let's", "like", "little", "lot", "lots", "make", "me", "my", "no", "not", "of", "on", "one",
-    "ones", "please", "rather", "some", "take", "that", "the", "then", "this", "to", "uh", "um", "want", "with",
-    "would", "yes",
-))
-# fmt: on
-"""Words that say nothing beside a value."""
 _CORRECTING = frozenset(("sorry", "meant", "mean", "rather", "actually", "oh", "wait", "instead", "better", "change"))
 _FILLED = r"^(?:(?:um+|uh+|well|yes|yeah|sure|okay|ok|oh|so|hi|hello)\b[, ]*)*"
 _LEADING = re.compile(

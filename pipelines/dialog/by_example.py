@@ -56,10 +56,11 @@ class ExampleUnderstanding:
         intent, likeness = self._intent_of(text)
         clauses = split_clauses(text)
         parts = [(clause, *self._intent_of(clause.of(text))) for clause in clauses if len(clauses) > 1]
+        are_wishes = all(part != NO_INTENT or denies(clause.of(text)) for clause, part, _ in parts)
         readings = tuple(
-            Reading(part, likeness, (), "", denies(clause.of(text)), clause.start, clause.end)
+            Reading(part, likeness, (), "command", denies(clause.of(text)), clause.start, clause.end)
             for clause, part, likeness in parts
-            if all(found != NO_INTENT for _, found, _ in parts)
+            if are_wishes
         )
         return Understanding(intent, likeness, values=find_values(text, now), readings=readings)
 

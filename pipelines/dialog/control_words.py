@@ -69,8 +69,8 @@ _ASKING = frozenset(
 _PLAIN = frozenset(
     ("yes", "yeah", "yep", "no", "nope", "nah", "okay", "ok", "sure", "correct", "right", "exactly", "not", "um", "uh")
 )
-_VAGUE_ACTS = frozenset(("do", "go", "proceed", "continue", "carry"))
-"""Beside a time they may put something off: "do it tomorrow"."""
+_VAGUE_ACTS = frozenset(("do", "go", "make", "proceed", "continue", "carry"))
+"""Beside a value they may change it or put something off: "do it tomorrow", "make it four"."""
 
 
 def control_of(words: Sequence[Word]) -> Control | None:

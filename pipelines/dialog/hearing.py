@@ -30,7 +30,6 @@ from pipelines.dialog.wishes import divide, is_contradictory, is_for_later, is_t
 if TYPE_CHECKING:
     from pipelines.dialog.actions import Action
     from pipelines.dialog.agent.agent import Agent
-    from pipelines.dialog.agent.value_list import Word
     from pipelines.dialog.asking import Step
     from pipelines.dialog.events import Dtmf, Understood
     from pipelines.dialog.reading import TurnReading
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
 
 _CONTINUING = re.compile(r"\W*(?:and|or|what about|how about)\b", re.IGNORECASE)
 """How turns begin that go on with the one before, also where the engine finds their intent: "and on Sundays?"."""
+_PARTS = re.compile(r"[,.;]|\bbut\b|\band\b", re.IGNORECASE)
 MAX_SUSPENDED = 3
 """Intents that digressions interrupt; the oldest is forgotten."""
 MAX_HELD = 4
@@ -276,9 +276,11 @@ def _in_form(agent: Agent, state: State, form: Form, event: Understood) -> Step:
     names_change = form.changing and bool(slot_named(agent, form, event.text))
     if target is not None and target != form.intent and not reading.is_bare and not names_change:
         return _begin(agent, state, target, event)
+    if reading.unclear:
+        return _deny(agent, state, form) if form.confirming else miss(agent, state)
     if reading.choosing or reading.changes(form):
         return _understood(_take(agent, state, form, reading))
-    if form.confirming and assent is None and reading.filled:
+    if form.confirming and assent in {None, Assent.UNCLEAR} and reading.filled:
         # The same again is no yes, but it is understood.
         return _ask_again(agent, state)
     if assent is not None:
@@ -293,7 +295,8 @@ def _answered(agent: Agent, state: State, form: Form, event: Understood, assent:
         return _answer_or_miss(agent, state, event)
     if assent is Assent.YES:
         return _understood(fulfil(agent, state) if form.confirming else proceed(agent, state))
-    named = slot_named(agent, form, event.text)
+    parts = [part for part in _PARTS.split(event.text) if assent_of(words_of(part)) is Assent.NO]
+    named = next(filter(None, (slot_named(agent, form, part) for part in (*parts, event.text))), "")
     if named:
         return _change(agent, state, form, named)
     return _understood(proceed(agent, state)) if form.changing else _deny(agent, state, form)

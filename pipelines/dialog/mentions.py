@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipelines.dialog.agent.form import CLOSED, TEXT
 from pipelines.dialog.agent.templates import names_in
 from pipelines.dialog.agent.value_list import words_of
+from pipelines.dialog.fillers import FILLERS
 from pipelines.dialog.state import Filled
 from pipelines.text.digit_strings import find_codes
 from pipelines.text.values import Value, ValueKind, find_values
@@ -36,11 +37,47 @@ _HOURS = 24
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _BETWEEN_ENDS = re.compile(r"\s(?:to|until|till|through|and)\s", re.IGNORECASE)
 _AMOUNTS = frozenset((ValueKind.MONEY.value, ValueKind.TEMPERATURE.value, ValueKind.PERCENTAGE.value))
+_AROUND_ANSWERS = FILLERS | {
+    *(
+        "about",
+        "around",
+        "but",
+        "by",
+        "change",
+        "hello",
+        "instead",
+        "maybe",
+        "mean",
+        "meant",
+        "nope",
+        "number",
+        "o'clock",
+    ),
+    *(
+        "oh",
+        "ok",
+        "okay",
+        "or",
+        "perhaps",
+        "person",
+        "people",
+        "say",
+        "sorry",
+        "sure",
+        "than",
+        "well",
+        "yeah",
+        "it's",
+        "that's",
+    ),
+    *("better", "wait", "i'm", "we", "are", "we're", "so", "thanks", "thank", "you"),
+}
+"""Words around a number that is the answer to a question for a time or an amount."""
 _OF_NUMBERS = _AMOUNTS | {ValueKind.TIME.value}
 """Types of slots for which a number alone may be the answer."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Mention:
     """A place in a text with a value.
 
@@ -57,7 +94,7 @@ class Mention:
     named: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class _Candidate:
     slot: str
     value: str
@@ -126,10 +163,25 @@ def resolved_mentions(agent: Agent, form: Form, event: Understood, taken: list[t
     intent = agent.intents[form.intent]
     mentions = list(_codes(intent, form, event.text, taken))
     taken = [*taken, *((one.start, one.end) for one in mentions)]
-    for value in event.understanding.values:
+    for value in _alike(event.understanding.values, event.text):
         if _is_free(value.start, value.end, taken):
-            mentions += _of_value(intent, form, value, event.text)
+            mentions += _of_value(intent, form, value, event)
     return mentions
+
+
+def _alike(values: tuple[Value, ...], text: str) -> Iterator[Value]:
+    """Yields values, of which a number that is one of two is of the kind of the other: "20 or 21 degrees"."""
+    for number, value in enumerate(values):
+        around = (values[number + 1 : number + 2], values[max(0, number - 1) : number])
+        for (other,) in filter(None, around):
+            first, last = sorted((value, other), key=lambda one: one.start)
+            is_or = text[first.end : last.start].strip().lower() in {"or", "to", "or at", "or maybe", "or even"}
+            if value.kind is ValueKind.NUMBER and is_or and other.kind.value in _OF_NUMBERS:
+                hour = int(value.value) if value.value.isdecimal() else _HOURS
+                if other.kind is not ValueKind.TIME or hour < _HOURS:
+                    said = f"{hour:02}:00" if other.kind is ValueKind.TIME else value.value
+                    value = dataclasses.replace(value, kind=other.kind, value=said, unit=other.unit)  # noqa: PLW2901
+        yield value
 
 
 def _is_free(start: int, end: int, taken: list[tuple[int, int]]) -> bool:
@@ -170,8 +222,9 @@ def _codes(intent: Intent, form: Form, text: str, taken: list[tuple[int, int]]) 
             yield Mention(start, end, dict.fromkeys(numbers, Filled(digits, digits)))
 
 
-def _of_value(intent: Intent, form: Form, value: Value, text: str) -> list[Mention]:
+def _of_value(intent: Intent, form: Form, value: Value, event: Understood) -> list[Mention]:
     """Returns the mentions of one value: a date with a time is one of each, and from a day to another two days."""
+    text = event.text
     if (ends := _ends_of(intent, value, text)) is not None:
         return ends
     counted = _counted_before_day(intent, form, value, text)
@@ -182,7 +235,7 @@ def _of_value(intent: Intent, form: Form, value: Value, text: str) -> list[Menti
         filled = _of_kind(value, slot, text)
         if filled is not None:
             by_type.setdefault(slot.type, {})[name] = filled
-    if not by_type and (lenient := _as_answer(intent, form, value, text)):
+    if not by_type and (lenient := _as_answer(intent, form, value, event)):
         by_type[""] = lenient
     if len(by_type) > 1:
         by_type = _said_apart(intent, by_type, text[value.start : value.end])
@@ -230,7 +283,12 @@ def _counted_before_day(intent: Intent, form: Form, value: Value, text: str) -> 
     return []
 
 
-def _as_answer(intent: Intent, form: Form, value: Value, text: str) -> dict[str, Filled]:
+def _words_beside_values(event: Understood) -> set[str]:
+    values = event.understanding.values
+    return {word.text for word in words_of(event.text) if not any(it.start <= word.start < it.end for it in values)}
+
+
+def _as_answer(intent: Intent, form: Form, value: Value, event: Understood) -> dict[str, Filled]:
     """Returns what a number alone says to a question for a time or an amount, and "the 24th" to one for a day."""
     slots = intent.slots
     wanted = [name for name, slot in slots.items() if slot.type in _OF_NUMBERS or slot.type == ValueKind.DATE.value]
@@ -238,7 +296,9 @@ def _as_answer(intent: Intent, form: Form, value: Value, text: str) -> dict[str,
         wanted = [form.asked]
     elif not (form.confirming or form.changing):
         return {}
-    found = {name: filled for name in wanted if (filled := _from_number(slots[name], value, text)) is not None}
+    if not _AROUND_ANSWERS.issuperset(_words_beside_values(event)):
+        return {}
+    found = {name: filled for name in wanted if (filled := _from_number(slots[name], value, event.text)) is not None}
     return found if len(found) == 1 else {}
 
 

@@ -146,7 +146,7 @@ _YES = (
     rf"(?:{_VERY} ){{1,2}}{_AS_WANTED}",
     rf"{_LOOKS}(?: {_VERY}){{0,2}} {_FINE}{_SUFFIX}",
     rf"(?:{_VERY} ){{0,2}}{_FINE}(?: {_FOR_ME}){{1,2}}",
-    rf"(?:absolutely|totally|completely|perfectly|entirely|exactly|precisely|pretty|definitely|quite|just|all|100 percent|that|really|truly|only too|simply|very|so|more than) (?:fine|right|correct|perfect|good|ok|okay|accurate|true|great|happy to|lovely|nice|acceptable|agreed|wonderful)",
+    r"(?:absolutely|totally|completely|perfectly|entirely|exactly|precisely|pretty|definitely|quite|just|all|100 percent|that|really|truly|only too|simply|very|so|more than) (?:fine|right|correct|perfect|good|ok|okay|accurate|true|great|happy to|lovely|nice|acceptable|agreed|wonderful)",
     rf"{_SUBJECT}(?: {_VERY})?(?: |(?='))(?:all )?{_WORKS}(?: {_VERY})?(?: {_WELL}){{0,3}}{_SUFFIX}",
     rf"(?:i|we)(?:'d|'ll)?(?: {_ALSO}){{0,2}} {_ASSERT}{_SUFFIX}",
     rf"(?:(?:i'm|i am|we're|we are) )?(?:{_VERY} ){{0,2}}{_I_AM}",
@@ -195,7 +195,7 @@ _WHILE = r"(?: (?:a|one|just a) (?:second|sec|minute|min|moment|bit|tick|while))
 _WAIT = (
     rf"(?:please )?(?:hold on|hang on|hold it|wait|wait up|hold|stand by|bear with me|give me{_WHILE}|just{_WHILE}|one (?:second|sec|moment|minute|tick)|a (?:second|moment|minute)|just (?:wait|hold on)|just (?:one )?(?:second|sec|moment|minute)|hold your horses|not so fast)(?:{_WHILE})?(?: more)?",
     r"(?:i need|i'll need|i want|let me have|can i have|could i have|i just need) (?:a|one|just a|some|a little) (?:second|sec|minute|moment|time|bit|while)(?: to (?:think|check|look)(?: about (?:it|that))?)?",
-    r"(?:let me|i need to|i have to|i must|i want to|i'd like to|lemme|i'll just|i'll|let's|i'm just going to|i'm going to) (?:just )?(?:think|check|look|see|have a look|look it up|ask|find out|get my \w+|find it|find my \w+|grab my \w+|check (?:it|that|my \w+|the \w+)|look at my \w+)(?: about (?:it|that))?(?: for)?(?: first| again| a (?:second|moment|minute))*",
+    r"(?:let me|i need to|i have to|i must|i want to|i'd like to|lemme|i'll just|i'll|let's|i'm just going to|i'm going to) (?:just )?(?:look at my \w+|look it up|have a look|(?:check|get|find|grab|ask) (?:it|that|(?:my|the) \w+)|find out|think|check|look|see|ask)(?: about (?:it|that))?(?: for)?(?: first| again| a (?:second|moment|minute))*",
     r"i'm (?:still )?(?:thinking|checking|looking)(?: about it| it up| for it)?|hmm+ let me think|let me think",
 )
 _REPEAT_THAT = r"(?: (?:that|it|this|the question|everything|all|the (?:whole )?(?:order|thing)|my order|yourself))"

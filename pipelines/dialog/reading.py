@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pipelines.dialog.agent.form import CLOSED, TEXT
 from pipelines.dialog.agent.prepositions import preposition_of
 from pipelines.dialog.agent.value_list import words_of
-from pipelines.dialog.answering import FILLERS, answer_to, chosen_value
+from pipelines.dialog.answering import answer_to, chosen_value
 from pipelines.dialog.denying import (
     UNIVERSAL,
     corrects,
@@ -19,6 +19,7 @@ from pipelines.dialog.denying import (
     phrase_before,
     unread_denials,
 )
+from pipelines.dialog.fillers import FILLERS
 from pipelines.dialog.mentions import closed_mentions, engine_mentions, resolved_mentions
 from pipelines.dialog.state import Filled
 from pipelines.text.values import ValueKind
@@ -140,7 +141,7 @@ def slot_named(agent: Agent, form: Form, text: str) -> str:
 def _assigned(agent: Agent, form: Form, text: str, mentions: list[Mention]) -> dict[str, list[_Said]]:
     """Gives each mention to a slot, in the order of the text."""
     given: dict[str, list[_Said]] = {}
-    last, end, was_denied = "", 0, False
+    last, end, was_denied, is_universal = "", 0, False, False
     for number, one in enumerate(mentions):
         same_place = number > 0 and mentions[number - 1].start == one.start
         begin = next((it.end for it in reversed(mentions[:number]) if it.end <= one.start), 0)
@@ -153,11 +154,13 @@ def _assigned(agent: Agent, form: Form, text: str, mentions: list[Mention]) -> d
         filled = one.options[slot]
         is_denied = (
             is_denied_before(before)
+            or (is_universal and phrase_before(before) == "but")
             or is_denied_behind(text[one.end : stop])
             or (was_denied and begin == end and goes_on(before))
             or _is_weakly_denied(before, filled, agent.slots_of(form.intent)[slot], form.slots.get(slot), form)
         )
         given.setdefault(slot, []).append(_Said(filled, one.start, one.end, is_denied, is_correction))
+        is_universal = _holds_all(text, given[slot][-1])
         last, end, was_denied = slot, one.end, is_denied
     return given
 

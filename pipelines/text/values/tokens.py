@@ -88,6 +88,10 @@ class Tokens:
         """Whether these words stand at a place."""
         return all(self[at + n] == word for n, word in enumerate(words))
 
+    def past_hyphen(self, at: int) -> int:
+        """Returns the place behind a hyphen that joins two words, as in "half-past"; the same place for none."""
+        return at + 1 if self[at] == "-" and self.is_glued(at) and self.is_glued(at + 1) else at
+
     def skip(self, at: int, words: Collection[str]) -> int:
         """Returns the first place from ``at`` on that holds none of ``words``."""
         while self[at] in words and at < len(self):
