@@ -60,9 +60,7 @@ def hear(agent: Agent, state: State, event: Understood) -> Step:
     if control is not None:
         return _steer(agent, state, control, event)
     first, *others = divide(agent, event)
-    if others:
-        return _hear_wish(agent, replace(state, wishes=(*others, *state.wishes)), first)
-    return _hear_wish(agent, state, event)
+    return _hear_wish(agent, replace(state, wishes=(*others, *state.wishes)), first)
 
 
 def take_up_wishes(agent: Agent, state: State, actions: tuple[Action, ...]) -> Step:

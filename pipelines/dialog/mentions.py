@@ -130,7 +130,7 @@ def closed_mentions(agent: Agent, form: Form, words: tuple[Word, ...], event: Un
     return [
         Mention(
             *place,
-            {one.slot: Filled(one.value, one.value) for one in reversed(found)},
+            {name: Filled(it.value, it.value) for name in slots for it in reversed(found) if it.slot == name},
             frozenset(one.slot for one in found if names(one)),
         )
         for place, found in kept.items()

@@ -148,7 +148,8 @@ def _assigned(agent: Agent, form: Form, text: str, mentions: list[Mention]) -> d
         before = text[begin : one.start]
         stop = next((it.start for it in mentions[number + 1 :] if it.start >= one.end), len(text))
         is_correction = corrects(before) or (was_denied and not same_place)
-        slot = _slot_of(agent, form, text, one, given, last if is_correction else "")
+        is_other = [word.text for word in words_of(before)] == ["or"]
+        slot = _slot_of(agent, form, text, one, given, last if is_correction or is_other else "")
         if slot is None:
             continue
         filled = one.options[slot]

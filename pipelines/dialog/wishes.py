@@ -31,6 +31,7 @@ _DENIED = re.compile(
     r"(?! (?:forget|worry|mind|hesitate|you\b|only|just|bother to ask)))",
     re.IGNORECASE,
 )
+_ANSWERING = re.compile(r"\W*(?:no|nope|nah|not that)\b", re.IGNORECASE)
 _TAKEN_BACK = re.compile(
     r"(?:no|nope|don't|do not|no don't|no no|please don't|don't do (?:that|it)|never ?mind|forget (?:it|that)|(?:cancel|scrap|scratch) (?:that|it)|leave it"
     r"|(?:i(?: have|'ve)? )?changed my mind|let's not|stop|stop it|not)"
@@ -75,9 +76,7 @@ def target_of(agent: Agent, understanding: Understanding, text: str) -> str | No
     name = agent.intent_named(understanding.intent)
     if name is None or understanding.confidence < MIN_CONFIDENCE:
         return None
-    if (understanding.negated and understanding.kind == "command") or denies(text):
-        return None
-    return name
+    return None if _is_denied(understanding, text) else name
 
 
 def divide(agent: Agent, event: Understood) -> tuple[Understood, ...]:
@@ -96,7 +95,7 @@ def divide(agent: Agent, event: Understood) -> tuple[Understood, ...]:
     kept = [
         part
         for number, (part, target) in enumerate(zip(parts, targets, strict=True))
-        if (target is not None or not _is_denied(part))
+        if (target is not None or not _is_denied(part.understanding, part.text))
         and not (number + 1 < len(parts) and targets[number + 1] is not None and _CORRECTED.search(part.text))
     ]
     return tuple(kept) or (event,)
@@ -135,8 +134,10 @@ def is_contradictory(text: str) -> bool:
     return any(said.issuperset(pair) for pair in _OPPOSITES)
 
 
-def _is_denied(part: Understood) -> bool:
-    return denies(part.text) or (part.understanding.negated and part.understanding.kind == "command")
+def _is_denied(understanding: Understanding, text: str) -> bool:
+    # "No, turn on the light" denies what was said before.
+    is_negated = understanding.negated and understanding.kind == "command" and not _ANSWERING.match(text)
+    return is_negated or denies(text)
 
 
 def _is_a_time(text: str, value: Value) -> bool:
