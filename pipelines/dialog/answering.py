@@ -31,7 +31,8 @@ _LEADING = re.compile(
 )
 """What stands before the words that were asked for: "my address is"."""
 _BEFORE_NAMES = re.compile(
-    rf"{_FILLED}(?:(?:you can |please )?call me|(?:it|that|this)(?:['\u2019]s| is| would be)|i['\u2019]m|i am)(?: (?:on|under))?\s+(?=\S)",
+    rf"{_FILLED}(?:(?:you can |please )?call me|(?:it|that|this)(?:['\u2019]s| is| would be)|i['\u2019]m"
+    rf"|i am)(?: (?:on|under))?\s+(?=\S)",
     re.IGNORECASE,
 )
 _CHOOSING = frozenset(

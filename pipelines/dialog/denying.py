@@ -31,23 +31,28 @@ _SKIPPED = frozenset(
 )
 """Words between a denial and what it denies: "not in the bedroom"."""
 _DENIAL = re.compile(
-    r"(?:\b(?:(?<!why )(?<!if )not|never|without|minus|instead of|rather than|no more|hold|skip|remove|drop|leave out|take out"
-    r"|except|excluding|anything but|everything but|everywhere but|all but|everyone but|apart from|other than|besides|neither|nor)"
+    r"(?:\b(?:(?<!why )(?<!if )not|never|without|minus|instead of|rather than|no more|hold|skip|remove|drop"
+    r"|leave out|take out"
+    r"|except|excluding|anything but|everything but|everywhere but|all but|everyone but|apart from|other than"
+    r"|besides|neither|nor)"
     r"|\b(?:don't|do not|doesn't|didn't) (?:want|need|like|say|order|mean|take|have|do|make|set|put|use))$"
 )
 _ONWARD = frozenset(("or", "nor", "and"))
 """What carries a denial on: "not on Monday or Tuesday"."""
 _BEHIND = re.compile(
-    r"\s*(?:(?:is|are|was|will|would|does|do|can|could)(?: not\b|n['\u2019]t\b)|(?:won|can)['\u2019]t\b|cannot\b|not\b(?= (?:possible|good|ok|okay|right))"
+    r"\s*(?:(?:is|are|was|will|would|does|do|can|could)(?: not\b|n['\u2019]t\b)|(?:won|can)['\u2019]t\b|cannot\b"
+    r"|not\b(?= (?:possible|good|ok|okay|right))"
     r"|(?:is|are|was) (?:no good|wrong|impossible|out|bad|too \w+))(?! (?:a problem|bad|an issue|matter|hurt))",
     re.IGNORECASE,
 )
 _CORRECTION = re.compile(
-    r"\b(?:no|nope|sorry|i mean|i meant|meant|actually|rather|wait|correction|make (?:it|that)|better|scratch that|oops|change)\b"
+    r"\b(?:no|nope|sorry|i mean|i meant|meant|actually|rather|wait|correction|make (?:it|that)|better"
+    r"|scratch that|oops|change)\b"
 )
 _BREAK = re.compile(r"[,.;:!?]")
 _UNREAD = re.compile(
-    r"(?:\b(?:but|and)\s+|,\s*)not\b|\b(?:except|excluding|apart from|other than|anything but|everything but|all but|without|not (?=in\b|on\b"
+    r"(?:\b(?:but|and)\s+|,\s*)not\b|\b(?:except|excluding|apart from|other than|anything but|everything but"
+    r"|all but|without|not (?=in\b|on\b"
     r"|at\b|the\b|for\b|with\b|any\b|in\b))",
     re.IGNORECASE,
 )

@@ -20,12 +20,12 @@ from pipelines.dialog.asking import (
     speech,
     spoken_list,
 )
+from pipelines.dialog.beginning import ask_again, begin, continued, take, target_now, understood
 from pipelines.dialog.control_words import Assent, Control, assent_of, control_of, is_refusal, is_whole
 from pipelines.dialog.keys import answer_by_keys
 from pipelines.dialog.missing import miss
 from pipelines.dialog.reading import read_turn, slot_named
-from pipelines.dialog.state import Form
-from pipelines.dialog.wishes import divide, is_contradictory, is_for_later, is_taken_back, target_of
+from pipelines.dialog.wishes import divide, target_of
 
 if TYPE_CHECKING:
     from pipelines.dialog.actions import Action
@@ -33,13 +33,11 @@ if TYPE_CHECKING:
     from pipelines.dialog.asking import Step
     from pipelines.dialog.events import Dtmf, Understood
     from pipelines.dialog.reading import TurnReading
-    from pipelines.dialog.state import Filled, State
+    from pipelines.dialog.state import Form, State
 
 _CONTINUING = re.compile(r"\W*(?:and|or|what about|how about)\b", re.IGNORECASE)
 """How turns begin that go on with the one before, also where the engine finds their intent: "and on Sundays?"."""
 _PARTS = re.compile(r"[,.;]|\bbut\b|\band\b", re.IGNORECASE)
-MAX_SUSPENDED = 3
-"""Intents that digressions interrupt; the oldest is forgotten."""
 MAX_HELD = 4
 """Turns that wait while a fulfilment runs; further ones are told to wait and dropped."""
 
@@ -94,7 +92,7 @@ def press(agent: Agent, state: State, event: Dtmf) -> Step:
         taken = fulfil(agent, state) if keys == "1" else _deny(agent, state, form) if keys == "2" else None
     elif form is not None:
         taken = answer_by_keys(agent, state, form, keys)
-    return _understood(taken) if taken else miss(agent, state)
+    return understood(taken) if taken else miss(agent, state)
 
 
 def _without_talk(agent: Agent, state: State) -> State:
@@ -115,15 +113,9 @@ def _older(state: State) -> State:
     return replace(state, contexts=kept)
 
 
-def _understood(taken: Step) -> Step:
-    """Begins to count anew what is not understood."""
-    state, actions = taken
-    return replace(state, misses=0, unheard=False), actions
-
-
 def _steer(agent: Agent, state: State, control: Control, event: Understood) -> Step:  # noqa: PLR0911 - one a control
     # "What tours do you have" and "I have to cancel" may be wishes as well.
-    target = _target(agent, state, event) if state.form is None else None
+    target = target_now(agent, state, event) if state.form is None else None
     match control:
         case Control.REPEAT:
             return _repeat(agent, state)
@@ -132,15 +124,15 @@ def _steer(agent: Agent, state: State, control: Control, event: Understood) -> S
         case Control.DONE:
             return _done(agent, state, event)
         case Control.WAIT:
-            return _understood((state, (*speech(agent, state, agent.form.hold), listening(agent, state))))
+            return understood((state, (*speech(agent, state, agent.form.hold), listening(agent, state))))
         case Control.CANCEL | Control.HELP if target is not None:
-            return _begin(agent, state, target, event)
+            return begin(agent, state, target, event)
         case Control.CANCEL:
             is_done = state.form is None and state.next_fulfilment > 1
             said = agent.form.too_late if is_done else agent.form.cancelled
-            return _understood(resume(agent, replace(state, wishes=()), speech(agent, state, said)))
+            return understood(resume(agent, replace(state, wishes=()), speech(agent, state, said)))
         case Control.HELP:
-            return _understood((state, (*_help(agent, state), *question(agent, state), listening(agent, state))))
+            return understood((state, (*_help(agent, state), *question(agent, state), listening(agent, state))))
 
 
 def _done(agent: Agent, state: State, event: Understood) -> Step:
@@ -149,15 +141,15 @@ def _done(agent: Agent, state: State, event: Understood) -> Step:
     if form is None:
         return finish(agent, state, "end")
     if form.changing:
-        return _understood(proceed(agent, state))
+        return understood(proceed(agent, state))
     if form.confirming and assent_of(words_of(event.text)) is Assent.YES:
-        return _understood(fulfil(agent, state))
+        return understood(fulfil(agent, state))
     return miss(agent, state)
 
 
 def _repeat(agent: Agent, state: State) -> Step:
     said = tuple(Say(text) for text in state.said) or speech(agent, state, agent.form.help)
-    return _understood((state, (*said, listening(agent, state))))
+    return understood((state, (*said, listening(agent, state))))
 
 
 def _help(agent: Agent, state: State) -> tuple[Say, ...]:
@@ -174,91 +166,24 @@ def _help(agent: Agent, state: State) -> tuple[Say, ...]:
     return speech(agent, state, intent.help or agent.form.help)
 
 
-def _target(agent: Agent, state: State, event: Understood) -> str | None:
-    """Returns the intent of a turn that may begin now; None: it has none."""
-    name = target_of(agent, event.understanding, event.text)
-    if name is None:
-        return None
-    needs = agent.intents[name].needs
-    return name if not needs or any(context.name in needs for context in state.contexts) else None
-
-
-def _begin(agent: Agent, state: State, intent: str, event: Understood) -> Step:
-    """Begins an intent with what the turn says about its slots, unless it is taken back or not meant now."""
-    if is_taken_back(agent, intent, event.text):
-        return _understood((state, (*speech(agent, state, agent.form.cancelled), listening(agent, state))))
-    form = Form(intent)
-    reading = read_turn(agent, form, event)
-    if is_for_later(agent, intent, event):
-        return _understood(
-            (state, (*speech(agent, state, agent.form.only_now), *question(agent, state), listening(agent, state)))
-        )
-    described = agent.intents[intent]
-    is_acted_on = described.fulfilment is not None and described.confirm is None
-    if is_acted_on and (reading.is_denial_unread or is_contradictory(event.text)):
-        return miss(agent, state)
-    if any(not described.slots[name].required for name in reading.unclear):
-        return miss(agent, state)
-    if state.form is not None:
-        suspended = (*state.suspended, replace(state.form, choices=()))[-MAX_SUSPENDED:]
-        state = replace(state, suspended=suspended)
-    return _understood(_take(agent, state, form, reading))
-
-
-def _take(agent: Agent, state: State, form: Form, reading: TurnReading) -> Step:
-    """Takes what a turn says about slots, and goes on; of several values it asks which is meant."""
-    slots = _changed(form, reading)
-    if reading.choosing:
-        slots.pop(reading.choosing, None)
-        form = replace(
-            form, slots=slots, asked=reading.choosing, choices=reading.choices, confirming=False, changing=False
-        )
-        return _ask_again(agent, replace(state, form=form))
-    return proceed(agent, replace(state, form=replace(form, slots=slots, choices=())))
-
-
 def _idle(agent: Agent, state: State, event: Understood) -> Step:
-    target = _target(agent, state, event)
+    target = target_now(agent, state, event)
     if target is None or _CONTINUING.match(event.text):
-        continued = _continued(agent, state, event, target)
-        if continued is not None:
-            return _understood(continued)
+        followed = continued(agent, state, event, target)
+        if followed is not None:
+            return understood(followed)
     if target is not None:
-        return _begin(agent, state, target, event)
+        return begin(agent, state, target, event)
     if event.answer:
-        return _understood((state, (Say(event.answer), listening(agent, state))))
+        return understood((state, (Say(event.answer), listening(agent, state))))
     words = words_of(event.text)
     if state.said and state.said[-1].endswith("?"):
         if is_refusal(words):
             return finish(agent, state, "end")
         if assent_of(words) is Assent.YES:
-            return _understood((state, (*speech(agent, state, agent.form.help), listening(agent, state))))
+            return understood((state, (*speech(agent, state, agent.form.help), listening(agent, state))))
     fallback = agent.form.fallback
-    return miss(agent, state) if fallback is None else _begin(agent, state, fallback, event)
-
-
-def _continued(agent: Agent, state: State, event: Understood, target: str | None) -> Step | None:
-    """Asks an intent again with another value, as in "and on Sundays?"; None: no open context allows that.
-
-    Args:
-        agent: by which the dialog is held.
-        state: before the turn.
-        event: the turn.
-        target: the intent that the turn has of itself; None: any that may follow.
-    """
-    for context in reversed(state.contexts):
-        followers = [name for name, intent in agent.intents.items() if context.name in intent.follows]
-        for name in sorted(followers, key=lambda follower: follower != context.intent):
-            if target not in {None, name}:
-                continue
-            known = {key: value for key, value in context.slots.items() if key in agent.slots_of(name)}
-            form = Form(name, known)
-            reading = read_turn(agent, form, event)
-            if reading.filled or reading.choosing or reading.denied & known.keys():
-                if is_for_later(agent, name, event):
-                    return state, (*speech(agent, state, agent.form.only_now), listening(agent, state))
-                return _take(agent, state, form, reading)
-    return None
+    return miss(agent, state) if fallback is None else begin(agent, state, fallback, event)
 
 
 def _in_form(agent: Agent, state: State, form: Form, event: Understood) -> Step:
@@ -266,25 +191,32 @@ def _in_form(agent: Agent, state: State, form: Form, event: Understood) -> Step:
     reading = read_turn(agent, form, event)
     words = words_of(event.text)
     assent = assent_of(words, _repeatable(agent, state, form)) if form.confirming or form.changing else None
-    if assent is not None and is_whole(words) and not _is_of_list(agent, form, reading):
+    if assent is not None and is_whole(words) and not (_is_of_list(agent, form, reading) or reading.denied):
         # "A hundred percent" is a yes, and no percentage.
         return _answered(agent, state, form, event, assent)
-    target = _target(agent, state, event)
+    target = target_now(agent, state, event)
     # "The date" after "what shall I change?" is no question for the opening hours.
     names_change = form.changing and bool(slot_named(agent, form, event.text))
     if target is not None and target != form.intent and not reading.is_bare and not names_change:
-        return _begin(agent, state, target, event)
+        return begin(agent, state, target, event)
+    changed = _changed(agent, state, form, reading)
+    if changed is not None:
+        return changed
+    if form.confirming and assent in {None, Assent.UNCLEAR} and reading.filled:
+        # The same again is no yes, but it is understood.
+        return ask_again(agent, state)
+    if assent is not None or names_change:
+        return _answered(agent, state, form, event, assent or Assent.NO)
+    return _answer_or_miss(agent, state, event)
+
+
+def _changed(agent: Agent, state: State, form: Form, reading: TurnReading) -> Step | None:
+    """Takes values that a turn gives, denies or leaves open; None: it has none that change anything."""
     if reading.unclear:
         return _deny(agent, state, form) if form.confirming else miss(agent, state)
     if reading.choosing or reading.changes(form):
-        return _understood(_take(agent, state, form, reading))
-    if form.confirming and assent in {None, Assent.UNCLEAR} and reading.filled:
-        # The same again is no yes, but it is understood.
-        return _ask_again(agent, state)
-    if assent is not None:
-        return _answered(agent, state, form, event, assent)
-    named = slot_named(agent, form, event.text) if form.changing else ""
-    return _change(agent, state, form, named) if named else _answer_or_miss(agent, state, event)
+        return understood(take(agent, state, form, reading))
+    return None
 
 
 def _answered(agent: Agent, state: State, form: Form, event: Understood, assent: Assent) -> Step:
@@ -292,18 +224,18 @@ def _answered(agent: Agent, state: State, form: Form, event: Understood, assent:
     if assent is Assent.UNCLEAR:
         return _answer_or_miss(agent, state, event)
     if assent is Assent.YES:
-        return _understood(fulfil(agent, state) if form.confirming else proceed(agent, state))
+        return understood(fulfil(agent, state) if form.confirming else proceed(agent, state))
     parts = [part for part in _PARTS.split(event.text) if assent_of(words_of(part)) is Assent.NO]
     named = next(filter(None, (slot_named(agent, form, part) for part in (*parts, event.text))), "")
     if named:
         return _change(agent, state, form, named)
-    return _understood(proceed(agent, state)) if form.changing else _deny(agent, state, form)
+    return understood(proceed(agent, state)) if form.changing else _deny(agent, state, form)
 
 
 def _change(agent: Agent, state: State, form: Form, slot: str) -> Step:
     """Asks anew for a slot that the caller wants to change."""
     kept = {name: value for name, value in form.slots.items() if name != slot}
-    return _understood(proceed(agent, replace(state, form=replace(form, slots=kept))))
+    return understood(proceed(agent, replace(state, form=replace(form, slots=kept))))
 
 
 def _repeatable(agent: Agent, state: State, form: Form) -> frozenset[str]:
@@ -320,23 +252,14 @@ def _is_of_list(agent: Agent, form: Form, reading: TurnReading) -> bool:
     return any(agent.values_of(name, slots[name]) is not None for name in reading.filled)
 
 
-def _ask_again(agent: Agent, state: State) -> Step:
-    return _understood((state, (*question(agent, state), listening(agent, state))))
-
-
 def _answer_or_miss(agent: Agent, state: State, event: Understood) -> Step:
     """Answers a question in between and returns to the agent's own."""
     if not event.answer:
         return miss(agent, state)
-    return _understood((state, (Say(event.answer), *question(agent, state), listening(agent, state))))
-
-
-def _changed(form: Form, reading: TurnReading) -> dict[str, Filled]:
-    kept = {name: value for name, value in form.slots.items() if name not in reading.denied}
-    return {**kept, **reading.filled}
+    return understood((state, (Say(event.answer), *question(agent, state), listening(agent, state))))
 
 
 def _deny(agent: Agent, state: State, form: Form) -> Step:
     state = replace(state, form=replace(form, confirming=False, changing=True, asked=""))
     listen = Listen(no_input_seconds=agent.form.no_input.after_seconds)
-    return _understood((state, (*question(agent, state), listen)))
+    return understood((state, (*question(agent, state), listen)))

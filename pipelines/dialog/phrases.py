@@ -54,29 +54,36 @@ def _any(phrases: str) -> str:
 
 
 # What is agreed to, and how it is called.
-_THINGS = _any("""order|booking|reservation|appointment|table|request|purchase|payment|transfer|tickets?|alarm|details?
-    |data|numbers?|summary|information|info|choice|answer|whole thing|lot|date|day|time|address|name|amount""")
-_THAT = rf"(?:all of (?:that|it|this)|that one|this one|that|it|this|them|these|those|(?:the|my|our|your|this|that) {_THINGS})"
-_SUBJECT = rf"(?:all of (?:that|it|this)|that|it|this|these|those|they|everything|all|(?:the|my|our|your) {_THINGS}|what you (?:said|have)|you)"
+_THINGS = _any("""order|booking|reservation|appointment|table|request|purchase|payment|transfer|tickets?|alarm
+    |details?|data|numbers?|summary|information|info|choice|answer|whole thing|lot|date|day|time|address|name|amount""")
+_THAT = (
+    rf"(?:all of (?:that|it|this)|that one|this one|that|it|this|them|these|those|(?:the|my|our|your|this"
+    rf"|that) {_THINGS})"
+)
+_SUBJECT = (
+    rf"(?:all of (?:that|it|this)|that|it|this|these|those|they|everything|all|(?:the|my|our|your) {_THINGS}"
+    rf"|what you (?:said|have)|you)"
+)
 _BE = r"(?:'s|'re| is| are| was| will be|'ll be| would be|'d be|(?: all)? (?:looks?|sounds?|seems?|feels?)(?: like)?)"
 _LOOKS = r"(?:(?:all )?(?:looks?|sounds?|seems?)(?: like)?)"
-_VERY = _any("""just|really|quite|very|so|absolutely|totally|completely|perfectly|entirely|all|exactly|precisely|pretty
-    |definitely|certainly|indeed|also|still|only|about|even|more than|100 percent|a hundred percent|one hundred percent
-    |hundred percent|actually|fully|most|simply|too|honestly|truly|good and|nice and|a|an""")
+_VERY = _any("""just|really|quite|very|so|absolutely|totally|completely|perfectly|entirely|all|exactly|precisely
+    |pretty|definitely|certainly|indeed|also|still|only|about|even|more than|100 percent|a hundred percent
+    |one hundred percent|hundred percent|actually|fully|most|simply|too|honestly|truly|good and|nice and|a|an""")
 _FINE = _any("""right|correct|fine|good|great|perfect|ok|okay|all right|alright|cool|exact|accurate|true|excellent
-    |wonderful|lovely|brilliant|fantastic|awesome|amazing|super|superb|splendid|ideal|nice|acceptable|agreeable|spot on
-    |in order|dandy|marvelous|marvellous|terrific|magnificent|fabulous|impeccable|flawless|delightful|neat|sweet
-    |satisfactory|suitable|better|best|deal|plan|go|yes|winner|match|dead on|bang on|on point|on the money|the ticket
-    |sound|solid|reasonable|faultless|settled|agreed|confirmed|complete|good to go|good enough|well|swell|great idea
-    |good idea|good plan|fine idea|no problem|for sure|the one|the right one|as it should be|right up my street
-    |my (?:wish|choice|order|answer|name|number)""")
-_AS_WANTED = _any("""what i (?:just )?(?:want|wanted|said|meant|mean|need|needed|asked for|ordered|had in mind|like|would like
-    |was looking for|was after|chose|told you|was hoping for|hoped for)|how i (?:want|wanted|like|meant) it
+    |wonderful|lovely|brilliant|fantastic|awesome|amazing|super|superb|splendid|ideal|nice|acceptable|agreeable
+    |spot on|in order|dandy|marvelous|marvellous|terrific|magnificent|fabulous|impeccable|flawless|delightful|neat
+    |sweet|satisfactory|suitable|better|best|deal|plan|go|yes|winner|match|dead on|bang on|on point|on the money
+    |the ticket|sound|solid|reasonable|faultless|settled|agreed|confirmed|complete|good to go|good enough|well|swell
+    |great idea|good idea|good plan|fine idea|no problem|for sure|the one|the right one|as it should be
+    |right up my street|my (?:wish|choice|order|answer|name|number)""")
+_AS_WANTED = _any("""what i (?:just )?(?:want|wanted|said|meant|mean|need|needed|asked for|ordered|had in mind|like
+    |would like|was looking for|was after|chose|told you|was hoping for|hoped for)|how i (?:want|wanted|like|meant) it
     |the way i (?:want|wanted|like) it|as i (?:said|wanted|wanted it|want it|told you)""")
 _FOR_ME = _any("""to me|for me|by me|with me|for us|with us|by us|to us|as it is|as is|like that|like this|that way
     |the way it is|here|enough|i think|i guess|i believe|i suppose|i'd say|in my book|from my side|on my side|from me
-    |on my end|on our end|with it|with that|thus far|so far|about it|about that|in every way|as far as i can (?:tell|see)
-    |as far as i'm concerned|in all respects|word for word|to a t|as you said|as you said it|as stated|as described|now""")
+    |on my end|on our end|with it|with that|thus far|so far|about it|about that|in every way|as far as i can (?:tell
+    |see)|as far as i'm concerned|in all respects|word for word|to a t|as you said|as you said it|as stated
+    |as described|now""")
 _SUFFIX = rf"(?: {_FOR_ME}){{0,2}}"
 _WORKS = _any("""works?|will work|'ll work|would work|does|will do|'ll do|suits?|fits?|checks out|adds up|matches
     |makes sense|does it|does the trick|will suit|'ll suit|would suit|does the job|hits the spot|goes""")
@@ -84,69 +91,97 @@ _WELL = _any(
     "me|us|for me|for us|fine|well|perfectly|great|nicely|just fine|very well|the bill|like a charm|good|my needs"
 )
 _ALSO = _any(
-    "do|really|certainly|definitely|absolutely|fully|totally|completely|hereby|wholeheartedly|gladly|happily|can|just|also|would|sure"
+    "do|really|certainly|definitely|absolutely|fully|totally|completely|hereby|wholeheartedly|gladly|happily|can"
+    "|just|also|would|sure"
 )
-_ACTS = _any("""book|order|buy|send|place|submit|confirm|confirmed|take|make|schedule|reserve|save|register|pay|finish|complete
-    |process|finali[sz]e|execute|approve|accept|transfer|sign|put|get|do|enter|arrange|keep|lock in|go ahead with|go ahead and
-    |go on and|proceed with|continue with|carry on with|go on with|go with|follow through with|authori[sz]e|perform|secure""")
-_HOW = _any("""in|through|for me|for us|me|us|me down|now|right now|right away|then|please|already|at once|asap|immediately
-    |straight away|like that|like this|that way|as is|as it is|so|with it|with that|happen|as planned|as discussed
-    |as stated|as described|as you said""")
+_ACTS = _any("""book|order|buy|send|place|submit|confirm|confirmed|take|make|schedule|reserve|save|register|pay|finish
+    |complete|process|finali[sz]e|execute|approve|accept|transfer|sign|put|get|do|enter|arrange|keep|lock in
+    |go ahead with|go ahead and|go on and|proceed with|continue with|carry on with|go on with|go with
+    |follow through with|authori[sz]e|perform|secure""")
+_HOW = _any("""in|through|for me|for us|me|us|me down|now|right now|right away|then|please|already|at once|asap
+    |immediately|straight away|like that|like this|that way|as is|as it is|so|with it|with that|happen|as planned
+    |as discussed|as stated|as described|as you said""")
 _DO = rf"(?:{_ACTS}(?: {_THAT}| {_THINGS})?(?: {_HOW}){{0,3}})"
-_PLAIN_DO = _any("""go (?:right |straight )?ahead|go for it|go on|do it|do that|do so|do this|proceed|continue|carry on
-    |confirm|confirmed|make it so|make it happen|make that happen|ship it|send it off|be my guest|feel free|hit it
-    |fire away|let's do it|let's do that|let's do this|let's go|let's go for it|let's go with (?:that|it)|let's roll
-    |by all means do|sign me up|count me in|i'm in|i am in|do|do just that|keep going|move ahead|move forward|get going
-    |get on with it|get it done|let's have it|bring it on|on you go|off you go|crack on""")
-_LEAD = _any("""please|just|kindly|you can|you may|you could|you should|can you|could you|would you|will you|let's|let us
-    |i want you to|i'd like you to|i would like you to|i want to|i'd like to|i would like to|i wish to|do|then|so
-    |feel free to|i'd love to|i'd be happy to|i am happy to|i'm happy to|i'm ready to|go ahead and|we can|we should
+_PLAIN_DO = _any("""go (?:right |straight )?ahead|go for it|go on|do it|do that|do so|do this|proceed|continue
+    |carry on|confirm|confirmed|make it so|make it happen|make that happen|ship it|send it off|be my guest|feel free
+    |hit it|fire away|let's do it|let's do that|let's do this|let's go|let's go for it|let's go with (?:that|it)
+    |let's roll|by all means do|sign me up|count me in|i'm in|i am in|do|do just that|keep going|move ahead
+    |move forward|get going|get on with it|get it done|let's have it|bring it on|on you go|off you go|crack on""")
+_LEAD = _any("""please|just|kindly|you can|you may|you could|you should|can you|could you|would you|will you|let's
+    |let us|i want you to|i'd like you to|i would like you to|i want to|i'd like to|i would like to|i wish to|do|then
+    |so|feel free to|i'd love to|i'd be happy to|i am happy to|i'm happy to|i'm ready to|go ahead and|we can|we should
     |it's okay to|it is okay to|it's fine to|you're free to|i'd be glad to|you have my permission to|i allow you to
     |i permit you to|i give you permission to|i need you to""")
-_ASSERT = _any("""confirm|agree|accept|approve|consent|concur|affirm|assent|acknowledge|second (?:that|it)|think so|guess so
-    |suppose so|believe so|reckon so|hope so|imagine so|should think so|suppose|guess|do|am|would|will|could|did
-    |(?:like|love|want|need|take|have|mean|accept|confirm|approve|support|authori[sz]e) (?:it|that|this|everything)
-    |(?:want|take|have) (?:this|that) one|(?:want|like|love|wish) to|say yes|said yes|say so|go (?:along )?with (?:it|that)
-    |agree (?:with|to) (?:it|that|this|you)|approve of (?:it|that|this)|consent to (?:it|that|this)|stand by (?:it|that)
-    |can live with (?:it|that)|vote yes|give my (?:ok|okay|consent|permission|approval)
-    |have (?:no|nothing) (?:objections?|complaints?|problem with (?:it|that)|to add|against it)""")
-_I_AM = _any("""sure|certain|positive|happy|happy to|happy with (?:it|that|this)|fine with (?:it|that|this)|good with (?:it|that|this)
-    |ok with (?:it|that|this)|okay with (?:it|that|this)|satisfied(?: with (?:it|that))?|pleased(?: with (?:it|that))?|all for it|cool with (?:it|that|this)|on board
-    |in favo(?:u)?r|in agreement|down with (?:it|that)|down for (?:it|that)|comfortable with (?:it|that)|content with (?:it|that)|okay|sold
+_ASSERT = _any("""confirm|agree|accept|approve|consent|concur|affirm|assent|acknowledge|second (?:that|it)|think so
+    |guess so|suppose so|believe so|reckon so|hope so|imagine so|should think so|suppose|guess|do|am|would|will|could
+    |did|(?:like|love|want|need|take|have|mean|accept|confirm|approve|support|authori[sz]e) (?:it|that|this
+    |everything)|(?:want|take|have) (?:this|that) one|(?:want|like|love|wish) to|say yes|said yes|say so
+    |go (?:along )?with (?:it|that)|agree (?:with|to) (?:it|that|this|you)|approve of (?:it|that|this)
+    |consent to (?:it|that|this)|stand by (?:it|that)|can live with (?:it|that)|vote yes|give my (?:ok|okay|consent
+    |permission|approval)|have (?:no|nothing) (?:objections?|complaints?|problem with (?:it|that)|to add|against it)""")
+_I_AM = _any("""sure|certain|positive|happy|happy to|happy with (?:it|that|this)|fine with (?:it|that|this)
+    |good with (?:it|that|this)|ok with (?:it|that|this)|okay with (?:it|that|this)|satisfied(?: with (?:it|that))?
+    |pleased(?: with (?:it|that))?|all for it|cool with (?:it|that|this)|on board|in favo(?:u)?r|in agreement
+    |down with (?:it|that)|down for (?:it|that)|comfortable with (?:it|that)|content with (?:it|that)|okay|sold
     |all right with (?:it|that)|happy to confirm|delighted|game|up for it""")
 # Phrases with a word of denial that are yes all the same, and those with "but".
-_NOT_NO = _any(r"""no problem(?: at all)?|not a problem(?: at all)?|no worries|no doubt(?: about it| about that)?|without (?:a )?doubt
-    |without question|no question(?: about it)?|why not|i don't see why not|don't see why not|why wouldn't i|no objections?(?: from me| here| at all)?
-    |no complaints(?: here| from me)?|no issues?(?: here| with that)?|no changes?(?: needed| required| please| necessary| at all)?|nothing to (?:change|add|correct)
-    |nothing wrong with (?:it|that)|no need to change (?:anything|it|that)|don't change (?:anything|a thing|it)|not bad(?: at all)?|can't complain
-    |couldn't be better|couldn't agree more|couldn't have said it better(?: myself)?|i couldn't agree more|i wouldn't change (?:a thing|anything)|wouldn't change (?:a thing|anything)
-    |no mistakes?(?: there| here| in it)?|no errors?(?: there| here)?|no corrections?(?: needed| required)?|i have no objections?|i don't mind(?: at all)?|i do not mind|don't mind if i do
-    |you're not wrong|you are not wrong|but of course|(?:and )?don't (?:let|make) (?:me|us) wait|can't argue with that|nothing else to (?:add|change)|nothing to object to
-    |not at all wrong|no two ways about it|needless to say|there's no doubt(?: about it)?|i have no doubts?|no reason not to|no hesitation""")
-_NO_BUT_FINE = rf"no(?: no)?(?: no)?,? (?:that|it|this|everything|all)(?: all)?(?:'s|'re| is| are|(?: all)? looks?|(?: all)? sounds?)?(?: {_VERY}){{0,2}} (?:fine|ok|okay|good|great|perfect|alright|all right|cool){_SUFFIX}"
+_NOT_NO = _any(r"""no problem(?: at all)?|not a problem(?: at all)?|no worries|no doubt(?: about it| about that)?
+    |without (?:a )?doubt|without question|no question(?: about it)?|why not|i don't see why not|don't see why not
+    |why wouldn't i|no objections?(?: from me| here| at all)?|no complaints(?: here| from me)?|no issues?(?: here
+    | with that)?|no changes?(?: needed| required| please| necessary| at all)?|nothing to (?:change|add|correct)
+    |nothing wrong with (?:it|that)|no need to change (?:anything|it|that)|don't change (?:anything|a thing|it)
+    |not bad(?: at all)?|can't complain|couldn't be better|couldn't agree more
+    |couldn't have said it better(?: myself)?|i couldn't agree more|i wouldn't change (?:a thing|anything)
+    |wouldn't change (?:a thing|anything)|no mistakes?(?: there| here| in it)?|no errors?(?: there| here)?
+    |no corrections?(?: needed| required)?|i have no objections?|i don't mind(?: at all)?|i do not mind
+    |don't mind if i do|you're not wrong|you are not wrong|but of course|(?:and )?don't (?:let|make) (?:me|us) wait
+    |can't argue with that|nothing else to (?:add|change)|nothing to object to|not at all wrong|no two ways about it
+    |needless to say|there's no doubt(?: about it)?|i have no doubts?|no reason not to|no hesitation""")
+_NO_BUT_FINE = (
+    rf"no(?: no)?(?: no)?,? (?:that|it|this|everything|all)(?: all)?(?:'s|'re| is| are|(?: all)? looks?"
+    rf"|(?: all)? sounds?)?(?: {_VERY}){{0,2}} (?:fine|ok|okay|good|great|perfect|alright|all right|cool){_SUFFIX}"
+)
 _YES = (
-    _any("""yes|yeah|yep|yup|ya|yah|yea|aye|yes sir|yessir|yeah boy|yass|yas|yay|sure|sure thing|sure (?:do|does|am|would)(?! it| that| so)|sure is
-        |correct|right|right on|right you are|rightly so|quite right|quite so|just so|too right|damn right|exactly|exactly so|exactly that|exactly right
-        |precisely|precisely so|absolutely|definitely|certainly|affirmative|of course|obviously|clearly|naturally|undoubtedly|indeed|indeed it is
-        |okay|ok|o k|a ok|a okay|okey dokey|okie dokie|okey doke|okeydokey|okay dokay|oki doki|kk|k|fine|perfect|great|good|cool|all right|alright|alrighty|righto|righty o|righty ho|roger|roger that|copy that|copy
-        |ten four|10 4|aye aye|bingo|deal|it's a deal|done|done deal|agreed|granted|confirmed|approved|accepted|acknowledged|authori[sz]ed|permission granted|affirmed
-        |totally|surely|truly|gladly|happily|with pleasure|my pleasure|by all means|you bet|you betcha|you bet i do|you know it|you got it|you've got it|you have it|you have got it
-        |mhm|mm hmm|mm hm|mmhm|mhmm|mm|uh huh|uhuh|uh hu|aha|ah ha|yuppers|yepper|yep yep|for sure|sure enough|very much so|very much|very well|very good|very true|well said
-        |true|that's true|true that|so it is|that it is|it is|it sure is|it certainly is|it does|it will|it was|they are|it is indeed|they do|that's me|that is me|we are|we do|i should say so
-        |thumbs up|amen|hell yes|hell yeah|heck yes|heck yeah|oh yes|oh yeah|ten out of ten|100 percent|a hundred percent|one hundred percent|hundred percent|spot on|bang on|dead on|dead right|on point|nailed it|you nailed it|good to go
-        |works|works great|works fine|works well|good call|good choice|good thinking|all good|all set|all correct|all clear|all fine|all right by me|all yours|we're good|we are good|good idea|good plan|great idea|good enough|fair enough|excellent|wonderful
-        |lovely|brilliant|fantastic|awesome|amazing|super|superb|splendid|ideal|nice|nice one|terrific|marvellous|marvelous|fabulous|sweet|neat|swell|dandy|beautiful|magnificent|outstanding|smashing|groovy
-        |my answer is yes|the answer is yes|the answer's yes|that's a yes|it's a yes|it is a yes|that is a yes|a yes|big yes|a big yes|yes from me|say yes|consider it (?:confirmed|done|agreed)
-        |i (?:do|am|would|will|could) indeed|you have a deal|you have my (?:ok|okay|permission|consent|approval|go ahead|blessing|word)|you've got a deal|got it in one|in one
-        |you(?:'ve| have)? (?:got|have|heard|read|understood|said|put|took|wrote|noted)(?: (?:it|that|me|everything|this|all of it))?(?: all| back| down)? (?:right|correctly|perfectly)|you read my mind|you (?:can|may)(?: indeed)?|let's|yes let's
-        |(?:love|like|want) (?:it|that|this)|(?:lock|put|set) (?:it|that|this) in|leave (?:it|that|everything) (?:as it is|as is|like that|like this|that way)|that'd be it|that would be it|that will be it|that'll be it|that's it|that is it|this is it
-        |why of course|why yes|i should think so|i'd say so|i imagine so|most definitely|most certainly|most assuredly|assuredly|unquestionably|positively|positive|decidedly|evidently|always|without fail|any time|anytime|whenever you're ready|ready when you are|i'm ready|i am ready
-        |word|bet|facts|for real|no cap|yes siree|bien sur|jawohl|si|oui|da|ja|hai|yis|yus|yaas|uh yeah|as you wish|as you say|so be it|make my day|count on it|music to my ears|consider me in|i am for it|that's what i'm talking about"""),
+    _any("""yes|yeah|yep|yup|ya|yah|yea|aye|yes sir|yessir|yeah boy|yass|yas|yay|sure|sure thing|sure (?:do|does|am
+    |would)(?! it| that| so)|sure is|correct|right|right on|right you are|rightly so|quite right|quite so|just so
+    |too right|damn right|exactly|exactly so|exactly that|exactly right|precisely|precisely so|absolutely|definitely
+    |certainly|affirmative|of course|obviously|clearly|naturally|undoubtedly|indeed|indeed it is|okay|ok|o k|a ok
+    |a okay|okey dokey|okie dokie|okey doke|okeydokey|okay dokay|oki doki|kk|k|fine|perfect|great|good|cool|all right
+    |alright|alrighty|righto|righty o|righty ho|roger|roger that|copy that|copy|ten four|10 4|aye aye|bingo|deal
+    |it's a deal|done|done deal|agreed|granted|confirmed|approved|accepted|acknowledged|authori[sz]ed
+    |permission granted|affirmed|totally|surely|truly|gladly|happily|with pleasure|my pleasure|by all means|you bet
+    |you betcha|you bet i do|you know it|you got it|you've got it|you have it|you have got it|mhm|mm hmm|mm hm|mmhm
+    |mhmm|uh huh|aha|ah ha|yuppers|yepper|yep yep|for sure|sure enough|very much so|very much|very well
+    |very good|very true|well said|true|that's true|true that|so it is|that it is|it is|it sure is|it certainly is
+    |it does|it will|it was|they are|it is indeed|they do|that's me|that is me|we are|we do|i should say so|thumbs up
+    |amen|hell yes|hell yeah|heck yes|heck yeah|oh yes|oh yeah|ten out of ten|100 percent|a hundred percent
+    |one hundred percent|hundred percent|spot on|bang on|dead on|dead right|on point|nailed it|you nailed it
+    |good to go|works|works great|works fine|works well|good call|good choice|good thinking|all good|all set
+    |all correct|all clear|all fine|all right by me|all yours|we're good|we are good|good idea|good plan|great idea
+    |good enough|fair enough|excellent|wonderful|lovely|brilliant|fantastic|awesome|amazing|super|superb|splendid
+    |ideal|nice|nice one|terrific|marvellous|marvelous|fabulous|sweet|neat|swell|dandy|beautiful|magnificent
+    |outstanding|smashing|groovy|my answer is yes|the answer is yes|the answer's yes|that's a yes|it's a yes
+    |it is a yes|that is a yes|a yes|big yes|a big yes|yes from me|say yes|consider it (?:confirmed|done|agreed)
+    |i (?:do|am|would|will|could) indeed|you have a deal|you have my (?:ok|okay|permission|consent|approval|go ahead
+    |blessing|word)|you've got a deal|got it in one|in one|you(?:'ve| have)? (?:got|have|heard|read|understood|said
+    |put|took|wrote|noted)(?: (?:it|that|me|everything|this|all of it))?(?: all| back| down)? (?:right|correctly
+    |perfectly)|you read my mind|you (?:can|may)(?: indeed)?|let's|yes let's|(?:love|like|want) (?:it|that|this)
+    |(?:lock|put|set) (?:it|that|this) in|leave (?:it|that|everything) (?:as it is|as is|like that|like this|that way)
+    |that'd be it|that would be it|that will be it|that'll be it|that's it|that is it|this is it|why of course|why yes
+    |i should think so|i'd say so|i imagine so|most definitely|most certainly|most assuredly|assuredly|unquestionably
+    |positively|positive|decidedly|evidently|always|without fail|any time|anytime|whenever you're ready
+    |ready when you are|i'm ready|i am ready|word|bet|facts|for real|no cap|yes siree|bien sur|jawohl|si|oui|da|ja|hai
+    |yis|yus|yaas|uh yeah|as you wish|as you say|so be it|make my day|count on it|music to my ears|consider me in
+    |i am for it|that's what i'm talking about"""),
     rf"{_SUBJECT}{_BE}(?: {_VERY}){{0,3}} (?:{_FINE}|{_AS_WANTED})(?: then| and (?:{_VERY} )?{_FINE})?{_SUFFIX}",
     rf"(?:{_VERY} ){{1,2}}{_AS_WANTED}",
     rf"{_LOOKS}(?: {_VERY}){{0,2}} {_FINE}{_SUFFIX}",
     rf"(?:{_VERY} ){{0,2}}{_FINE}(?: {_FOR_ME}){{1,2}}",
-    r"(?:absolutely|totally|completely|perfectly|entirely|exactly|precisely|pretty|definitely|quite|just|all|100 percent|that|really|truly|only too|simply|very|so|more than) (?:fine|right|correct|perfect|good|ok|okay|accurate|true|great|happy to|lovely|nice|acceptable|agreed|wonderful)",
+    (
+        r"(?:absolutely|totally|completely|perfectly|entirely|exactly|precisely|pretty|definitely|quite|just|all"
+        r"|100 percent|that|really|truly|only too|simply|very|so|more than) (?:fine|right|correct|perfect|good|ok"
+        r"|okay|accurate|true|great|happy to|lovely|nice|acceptable|agreed|wonderful)"
+    ),
     rf"{_SUBJECT}(?: {_VERY})?(?: |(?='))(?:all )?{_WORKS}(?: {_VERY})?(?: {_WELL}){{0,3}}{_SUFFIX}",
     rf"(?:i|we)(?:'d|'ll)?(?: {_ALSO}){{0,2}} {_ASSERT}{_SUFFIX}",
     rf"(?:(?:i'm|i am|we're|we are) )?(?:{_VERY} ){{0,2}}{_I_AM}",
@@ -158,51 +193,106 @@ _YES = (
     _NO_BUT_FINE,
 )
 _NO = (
-    _any(r"""no|nope|nah|naw|nay|noo+|nooo|negative|never|no way|not|n't|cannot|none|nothing|neither|nor|nobody|without|wrong|wrongly|incorrect|incorrectly|false|untrue|inaccurate
-        |mistaken?|mistakes|error|errors|misunderstood|misunderstand|misunderstanding|misheard|mishear|misread|refuse|refused|reject|rejected|decline|declined|deny|denied|disagree|disagreed|object|objection|oppose|against
-        |unacceptable|almost|nearly|partly|partially|half|missing|forgot|forgotten|depends|maybe|perhaps|possibly|dunno|erase|remove|kidding|joking|count me out|i'm out|leave it|leave that|leave it be|leave it alone|bad|terrible|awful|horrible|nonsense|rubbish|bullshit|uh uh|nuh uh|unh unh|nix|veto|pass|i'll pass|hardly|barely|scarcely|dislike|hate|doubt|doubtful|unsure|uncertain|undecided|impossible|hesitant
-        |change|changes|changed|modify|adjust|correct (?:that|it|this)(?! is| looks?| sounds?| works?| one| will| does)|correction|edit|amend|fix|redo|revise|different|differently|another|other|instead|else|rather|wait|yet|later|tomorrow instead|next time|another time|some other time|some other day
-        |only if|unless|except|until|start over|start again|start from scratch|from the beginning|try again|go back|revert|undo|hang on|hold your horses|back up|slow down|easy|don't|do not|can't|won't|isn't|wasn't|aren't|ain't|didn't|doesn't|shouldn't|couldn't|wouldn't|haven't|hasn't|as if|yeah right|fat chance|in your dreams|over my dead body|forget (?:it|that)|too (?:much|many|late|early|expensive|few|little|big|small|large|long|far|soon)"""),
+    _any(r"""no|nope|nah|naw|nay|noo+|negative|never|no way|not|cannot|none|nothing|neither|nor|nobody
+    |without|wrong|wrongly|incorrect|incorrectly|false|untrue|inaccurate|mistaken?|mistakes|error|errors|misunderstood
+    |misunderstand|misunderstanding|misheard|mishear|misread|refuse|refused|reject|rejected|decline|declined|deny
+    |denied|disagree|disagreed|object|objection|oppose|against|unacceptable|almost|nearly|partly|partially|half
+    |missing|forgot|forgotten|depends|maybe|perhaps|possibly|dunno|erase|remove|kidding|joking|count me out|i'm out
+    |leave it|leave that|leave it be|leave it alone|bad|terrible|awful|horrible|nonsense|rubbish|bullshit|uh uh|nuh uh
+    |unh unh|nix|veto|pass|i'll pass|hardly|barely|scarcely|dislike|hate|doubt|doubtful|unsure|uncertain|undecided
+    |impossible|hesitant|change|changes|changed|modify|adjust|correct (?:that|it|this)(?! is| looks?| sounds?| works?
+    | one| will| does)|correction|edit|amend|fix|redo|revise|different|differently|another|other|instead|else|rather
+    |wait|yet|later|next time|another time|some other time|some other day|only if|unless|except|until
+    |start over|start again|start from scratch|from the beginning|try again|go back|revert|undo|hang on
+    |hold your horses|back up|slow down|easy|do not|as if|yeah right|fat chance|in your dreams|over my dead body
+    |forget (?:it|that)|too (?:much|many|late|early|expensive|few|little|big|small|large|long|far|soon)"""),
     r"\w+n't",
 )
 _NO_WHOLE = (
-    _any(r"""no thanks|no thank you|not (?:really|quite|right|correct|that|yet|now|today|tonight|this time|at all|exactly|necessarily|at the moment|right now|for me|for now|likely|so fast|true|good|ok|okay|a chance|one bit|in the least|anymore|any more|interested|it|this|sure|what i \w+)
-        |absolutely not|definitely not|certainly not|of course not|i don't think so|i do not think so|i think not|i guess not|i don't believe so|i'd rather not|i would rather not|i don't (?:want|need|like) (?:that|it|this|to|anything|anything else)|i don't|i do not|i won't
-        |(?:it|that|this)(?:'s| is) (?:not (?:it|right|correct|what i \w+)|wrong|incorrect|false|a mistake)|(?:it|that|this) isn't(?: right| correct| it| what i \w+)?|i'm not sure|i am not sure|i don't know|i do not know|please don't|don't do (?:that|it|this)|no i don't|by no means|under no circumstances|no chance|not in a million years|out of the question|maybe later|maybe another time|maybe not|perhaps not|perhaps later|not just yet|don't bother|never ever|you misunderstood(?: me)?|you got (?:it|that|me) wrong|i didn't say that|that's not what i \w+|heavens no|god no|hell no|heck no|oh no|don't you dare|don't even think about it"""),
+    _any(r"""no thanks|no thank you|not (?:really|quite|right|correct|that|yet|now|today|tonight|this time|at all
+    |exactly|necessarily|at the moment|right now|for me|for now|likely|so fast|true|good|ok|okay|a chance|one bit
+    |in the least|anymore|any more|interested|it|this|sure|what i \w+)|absolutely not|definitely not|certainly not
+    |of course not|i don't think so|i do not think so|i think not|i guess not|i don't believe so|i'd rather not
+    |i would rather not|i don't (?:want|need|like) (?:that|it|this|to|anything|anything else)|i don't|i do not|i won't
+    |(?:it|that|this)(?:'s| is) (?:not (?:it|right|correct|what i \w+)|wrong|incorrect|false|a mistake)|(?:it|that
+    |this) isn't(?: right| correct| it| what i \w+)?|i'm not sure|i am not sure|i don't know|i do not know
+    |please don't|don't do (?:that|it|this)|no i don't|by no means|under no circumstances|no chance
+    |not in a million years|out of the question|maybe later|maybe another time|maybe not|perhaps not|perhaps later
+    |not just yet|don't bother|never ever|you misunderstood(?: me)?|you got (?:it|that|me) wrong|i didn't say that
+    |that's not what i \w+|heavens no|god no|hell no|heck no|oh no|don't you dare|don't even think about it"""),
 )
-_CANCEL_THAT = r"(?: (?:the |this |that |my |our )?(?:whole )?(?:order|thing|booking|reservation|request|appointment|lot)| all of (?:it|that|this)| that| it| this| the question| everything| all)"
+_CANCEL_THAT = (
+    r"(?: (?:the |this |that |my |our )?(?:whole )?(?:order|thing|booking|reservation|request|appointment|lot)"
+    r"| all of (?:it|that|this)| that| it| this| the question| everything| all)"
+)
 _CANCEL = (
-    rf"(?:cancel|forget|stop|abort|scrap|scratch|abandon|quit|drop|discard|call off|undo|leave off|strike|nix|delete|end|exit|terminate){_CANCEL_THAT}?(?: (?:please|now|right now|right away|immediately|for now|at once))?",
-    rf"(?:i want to|i'd like to|i would like to|i wish to|let's|let us|please|can you|could you|can we|could we|you can|just|i need to|we should|i'll|i have to|better)(?: just)? (?:cancel|stop|forget|abort|scrap|quit|drop){_CANCEL_THAT}?",
+    (
+        rf"(?:cancel|forget|stop|abort|scrap|scratch|abandon|quit|drop|discard|call off|undo|leave off|strike|nix"
+        rf"|delete|end|exit|terminate){_CANCEL_THAT}?(?: (?:please|now|right now|right away|immediately|for now"
+        rf"|at once))?"
+    ),
+    (
+        rf"(?:i want to|i'd like to|i would like to|i wish to|let's|let us|please|can you|could you|can we|could we"
+        rf"|you can|just|i need to|we should|i'll|i have to|better)(?: just)? (?:cancel|stop|forget|abort|scrap|quit"
+        rf"|drop){_CANCEL_THAT}?"
+    ),
     rf"never ?mind{_CANCEL_THAT}?|nevermind",
     rf"(?:forget|never mind|don't worry|stop) about{_CANCEL_THAT}",
-    r"i(?:'ve| have)? (?:just )?changed my mind|changed my mind|call (?:it|that|the whole thing) off|let's not(?: do (?:that|it|this))?|let's leave it|i don't want (?:it|that|this)? ?any ?more|don't bother|i take (?:it|that) back|take that back|get rid of (?:it|that)|throw (?:it|that) (?:away|out)",
+    (
+        r"i(?:'ve| have)? (?:just )?changed my mind|changed my mind|call (?:it|that|the whole thing) off"
+        r"|let's not(?: do (?:that|it|this))?|let's leave it|i don't want (?:it|that|this)? ?any ?more|don't bother"
+        r"|i take (?:it|that) back|take that back|get rid of (?:it|that)|throw (?:it|that) (?:away|out)"
+    ),
 )
 _GOODBYE = (
-    _any(r"""good ?bye?|bye|bye ?bye|bye now|good night|see you(?: later| soon| then| around| tomorrow| next time| again)?|see ya(?: later| soon| around)?|see ya|cya|later then
-        |have a (?:nice|good|great|lovely|wonderful|pleasant) (?:day|one|evening|night|weekend|time|afternoon|morning)|have a good one|take care|talk to you (?:later|soon)|speak to you (?:later|soon)|talk later|speak soon|catch you later|laters
-        |farewell|so long|until next time|till next time|cheerio|toodle ?oo|ta ta|ciao|adios|au revoir|tschuss|hang up(?: now| please)?|i'm hanging up(?: now)?|i am hanging up(?: now)?|i'll hang up(?: now)?|i'm going to hang up|end (?:the|this) (?:call|conversation|chat)|i have to go(?: now)?|i've got to go(?: now)?|i need to go(?: now)?|i must go(?: now)?|gotta go(?: now)?|i gotta go|i'm leaving(?: now)?|i should go|i better go"""),
+    _any(r"""good ?bye?|bye|bye ?bye|bye now|good night|see you(?: later| soon| then| around| tomorrow| next time
+    | again)?|see ya(?: later| soon| around)?|see ya|cya|later then|have a (?:nice|good|great|lovely|wonderful
+    |pleasant) (?:day|one|evening|night|weekend|time|afternoon|morning)|have a good one|take care|talk to you (?:later
+    |soon)|speak to you (?:later|soon)|talk later|speak soon|catch you later|laters|farewell|so long|until next time
+    |till next time|cheerio|toodle ?oo|ta ta|ciao|adios|au revoir|tschuss|hang up(?: now| please)?
+    |i'm hanging up(?: now)?|i am hanging up(?: now)?|i'll hang up(?: now)?|i'm going to hang up|end (?:the
+    |this) (?:call|conversation|chat)|i have to go(?: now)?|i've got to go(?: now)?|i need to go(?: now)?
+    |i must go(?: now)?|gotta go(?: now)?|i gotta go|i'm leaving(?: now)?|i should go|i better go"""),
 )
 _COMPLETE = (
-    "(?:that|this)(?:'s| is| will be|'ll be|'d be| would be) (?:all|everything)(?: for (?:now|today|me))?(?: i need(?:ed)?| i want(?:ed)?)?",
+    (
+        "(?:that|this)(?:'s| is| will be|'ll be|'d be| would be) (?:all|everything)(?: for (?:now|today"
+        "|me))?(?: i need(?:ed)?| i want(?:ed)?)?"
+    ),
 )
 _DONE = (
-    _any(
-        r"""nothing else|nothing more|i'm done|i am done|we're done|i'm all set|that's it for (?:now|today)|all done|i'm good|i am good|i'm fine|i am fine|i'm okay"""
-    ),
+    _any("""nothing else|nothing more|i'm done|i am done|we're done|i'm all set|that's it for (?:now|today)|all done
+    |i'm good|i am good|i'm fine|i am fine|i'm okay"""),
 )
 _WHILE = r"(?: (?:a|one|just a) (?:second|sec|minute|min|moment|bit|tick|while))"
 _WAIT = (
-    rf"(?:please )?(?:hold on|hang on|hold it|wait|wait up|hold|stand by|bear with me|give me{_WHILE}|just{_WHILE}|one (?:second|sec|moment|minute|tick)|a (?:second|moment|minute)|just (?:wait|hold on)|just (?:one )?(?:second|sec|moment|minute)|hold your horses|not so fast)(?:{_WHILE})?(?: more)?",
-    r"(?:i need|i'll need|i want|let me have|can i have|could i have|i just need) (?:a|one|just a|some|a little) (?:second|sec|minute|moment|time|bit|while)(?: to (?:think|check|look)(?: about (?:it|that))?)?",
-    r"(?:let me|i need to|i have to|i must|i want to|i'd like to|lemme|i'll just|i'll|let's|i'm just going to|i'm going to) (?:just )?(?:look at my \w+|look it up|have a look|(?:check|get|find|grab|ask) (?:it|that|(?:my|the) \w+)|find out|think|check|look|see|ask)(?: about (?:it|that))?(?: for)?(?: first| again| a (?:second|moment|minute))*",
+    (
+        rf"(?:please )?(?:hold on|hang on|hold it|wait|wait up|hold|stand by|bear with me|give me{_WHILE}"
+        rf"|just{_WHILE}|one (?:second|sec|moment|minute|tick)|a (?:second|moment|minute)|just (?:wait|hold on)"
+        rf"|just (?:one )?(?:second|sec|moment|minute)|hold your horses|not so fast)(?:{_WHILE})?(?: more)?"
+    ),
+    (
+        r"(?:i need|i'll need|i want|let me have|can i have|could i have|i just need) (?:a|one|just a|some"
+        r"|a little) (?:second|sec|minute|moment|time|bit|while)(?: to (?:think|check|look)(?: about (?:it|that))?)?"
+    ),
+    (
+        r"(?:let me|i need to|i have to|i must|i want to|i'd like to|lemme|i'll just|i'll|let's|i'm just going to"
+        r"|i'm going to) (?:just )?(?:look at my \w+|look it up|have a look|(?:check|get|find|grab|ask) (?:it|that"
+        r"|(?:my|the) \w+)|find out|think|check|look|see|ask)(?: about (?:it|that))?(?: for)?(?: first| again"
+        r"| a (?:second|moment|minute))*"
+    ),
     r"i'm (?:still )?(?:thinking|checking|looking)(?: about it| it up| for it)?|hmm+ let me think|let me think",
 )
 _REPEAT_THAT = r"(?: (?:that|it|this|the question|everything|all|the (?:whole )?(?:order|thing)|my order|yourself))"
 _REPEAT = (
-    rf"repeat{_REPEAT_THAT}?(?: again)?|(?:can|could|would) you (?:please )?(?:say|repeat){_REPEAT_THAT}(?: again)?|say{_REPEAT_THAT} again",
+    (
+        rf"repeat{_REPEAT_THAT}?(?: again)?|(?:can|could|would) you (?:please )?(?:say"
+        rf"|repeat){_REPEAT_THAT}(?: again)?|say{_REPEAT_THAT} again"
+    ),
     _any(
-        "again|once more|one more time|pardon(?: me)?|i beg your pardon|come again|say again|what did you say|what was that|what was the question|what did you ask|read it back|i did(?:n't| not) (?:hear|catch|get) (?:that|you|it)|i couldn't hear (?:you|that)"
+        "again|once more|one more time|pardon(?: me)?|i beg your pardon|come again|say again|what did you say"
+        "|what was that|what was the question|what did you ask|read it back|i did(?:n't| not) (?:hear|catch"
+        "|get) (?:that|you|it)|i couldn't hear (?:you|that)"
     ),
 )
 _HELP = (
@@ -211,9 +301,15 @@ _HELP = (
     r"(?:what|which)(?: \w+){0,3} (?:do you have|are there|can i (?:have|choose))",
 )
 _FILLER = (
-    _any(r"""please|um+|uh+|uhm|erm?|err|hmm?|hm+|er|eh|ah+|oh+|ooh|wow|well|so|and|then|there|now then|thanks|thank you|thank you very much|thank you so much|thanks a lot|thanks so much|many thanks|much appreciated|cheers|ta
-        |sorry|excuse me|you know|i mean|like|just|really|honestly|frankly|to be honest|i must say|i have to say|hey|hello|hi|ha|lol|actually|basically|too|also|as well|anyway|if you (?:would|could|please|don't mind)|if you want|if possible
-        |sir|madam|ma'am|miss|mate|man|dude|buddy|pal|my friend|friend|dear|love|honey|darling|guys|bro|folks|everyone|i think|i believe|i guess|i suppose|i reckon|i'd say|i would say|i'm pretty sure|i'm sure|i am sure|pretty sure|as far as i know|as far as i can tell|as far as i can see|to the best of my knowledge|yes i think|for the record|in fact|in that case|from my side|with that|on that note|for now|ever so much|so much|kindly|all|very kind|that's kind|that's very kind|you're welcome|good job|well done|good work|very nice of you"""),
+    _any(r"""please|um+|uh+|uhm|erm?|err|hmm?|hm+|er|eh|ah+|oh+|ooh|wow|well|so|and|then|there|now then|thanks
+    |thank you|thank you very much|thank you so much|thanks a lot|thanks so much|many thanks|much appreciated|cheers
+    |ta|sorry|excuse me|you know|i mean|like|just|really|honestly|frankly|to be honest|i must say|i have to say|hey
+    |hello|hi|ha|lol|actually|basically|too|also|as well|anyway|if you (?:would|could|please|don't mind)|if you want
+    |if possible|sir|madam|ma'am|miss|mate|man|dude|buddy|pal|my friend|friend|dear|love|honey|darling|guys|bro|folks
+    |everyone|i think|i believe|i guess|i suppose|i reckon|i'd say|i would say|i'm pretty sure|i'm sure|i am sure
+    |pretty sure|as far as i know|as far as i can tell|as far as i can see|to the best of my knowledge|yes i think
+    |for the record|in fact|in that case|from my side|with that|on that note|for now|ever so much|so much|kindly|all
+    |very kind|that's kind|that's very kind|you're welcome|good job|well done|good work|very nice of you"""),
 )
 _PATTERNS = (
     (Kind.GOODBYE, _GOODBYE),

@@ -20,7 +20,8 @@ from pipelines.dialog.denying import (
     unread_denials,
 )
 from pipelines.dialog.fillers import FILLERS
-from pipelines.dialog.mentions import closed_mentions, engine_mentions, resolved_mentions
+from pipelines.dialog.mentions import closed_mentions
+from pipelines.dialog.resolved_mentions import engine_mentions, resolved_mentions
 from pipelines.dialog.state import Filled
 from pipelines.text.values import ValueKind
 

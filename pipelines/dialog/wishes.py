@@ -20,28 +20,34 @@ MIN_CONFIDENCE = 0.5
 """Least confidence in an intent that begins a form."""
 
 _BEFORE = (
-    r"^\W*(?:(?:please|and|but|then|so|well|oh|um+|uh+|no|nope|yes|yeah|okay|ok|hey|hi|hello|sorry|wait|now|also|just|whatever you do"
+    r"^\W*(?:(?:please|and|but|then|so|well|oh|um+|uh+|no|nope|yes|yeah|okay|ok|hey|hi|hello|sorry|wait|now|also"
+    r"|just|whatever you do"
     r"|can you|could you|would you|will you)\b\W*)*"
 )
 _DENIED = re.compile(
-    _BEFORE
-    + r"(?:(?:don['\u2019]?t|do not|never|not|you (?:should|must|may|need|can)(?:n['\u2019]t| not)|you (?:don['\u2019]?t|do not) (?:have|need) to"
-    r"|(?:there['\u2019]s |there is )?no need to|i (?:don['\u2019]?t|do not|never|wouldn['\u2019]t|would not|didn['\u2019]?t|did not) (?:want|need|wish|like|ask|say|tell|mean)"
-    r"|i (?:would|['\u2019]d) rather not|i['\u2019]d rather (?:you )?(?:not|didn['\u2019]?t)|let['\u2019]s not|under no circumstances|by no means|stop|quit|refrain from|avoid)\b"
+    _BEFORE + r"(?:(?:don['\u2019]?t|do not|never|not|you (?:should|must|may|need|can)(?:n['\u2019]t| not)"
+    r"|you (?:don['\u2019]?t|do not) (?:have|need) to"
+    r"|(?:there['\u2019]s |there is )?no need to|i (?:don['\u2019]?t|do not|never|wouldn['\u2019]t|would not"
+    r"|didn['\u2019]?t|did not) (?:want|need|wish|like|ask|say|tell|mean)"
+    r"|i (?:would|['\u2019]d) rather not|i['\u2019]d rather (?:you )?(?:not|didn['\u2019]?t)|let['\u2019]s not"
+    r"|under no circumstances|by no means|stop|quit|refrain from|avoid)\b"
     r"(?! (?:forget|worry|mind|hesitate|you\b|only|just|bother to ask)))",
     re.IGNORECASE,
 )
 _ANSWERING = re.compile(r"\W*(?:no|nope|nah|not that)\b", re.IGNORECASE)
 _TAKEN_BACK = re.compile(
-    r"(?:no|nope|don't|do not|no don't|no no|please don't|don't do (?:that|it)|never ?mind|forget (?:it|that)|(?:cancel|scrap|scratch) (?:that|it)|leave it"
+    r"(?:no|nope|don't|do not|no don't|no no|please don't|don't do (?:that|it)|never ?mind|forget (?:it|that)"
+    r"|(?:cancel|scrap|scratch) (?:that|it)|leave it"
     r"|(?:i(?: have|'ve)? )?changed my mind|let's not|stop|stop it|not)"
 )
 _CORRECTED = re.compile(
     r"(?:\bno|\bsorry|\bi mean|\bi meant|\bactually|\bwait|\bscratch that|\binstead|\brather)\W*$", re.IGNORECASE
 )
 _LATER = re.compile(
-    r"\b(?:later|in (?:a|the) (?:minute|moment|while|bit|second|morning|afternoon|evening|few \w+)|in a few|at night|when(?:ever)?|as soon as (?!possible|you can)|once"
-    r"|after|before|until|till|unless|(?<!wonder )(?<!wondering )(?<!know )(?<!see )(?<!ask )(?<!mind )(?<!check )(?<!nice )"
+    r"\b(?:later|in (?:a|the) (?:minute|moment|while|bit|second|morning|afternoon|evening|few \w+)|in a few"
+    r"|at night|when(?:ever)?|as soon as (?!possible|you can)|once"
+    r"|after|before|until|till|unless"
+    r"|(?<!wonder )(?<!wondering )(?<!know )(?<!see )(?<!ask )(?<!mind )(?<!check )(?<!nice )"
     r"(?<!great )(?<!good )(?<!grateful )(?<!it )if)\b(?! you)",
     re.IGNORECASE,
 )

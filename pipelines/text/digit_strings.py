@@ -43,7 +43,8 @@ _HUNDREDS = re.compile(
 _SMALL = rf"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{_UNIT}))?|{'|'.join((*_TEENS, *_DIGITS))})\b"
 _VERSION = re.compile(rf"\b{_SMALL}(?: point {_SMALL}){{2,}}(?! point\b)", re.IGNORECASE)
 _CODE_WORD = re.compile(
-    r"\b(?:number|phone|call|dial|card|account|code|pin|room|extension|zip|postcode|password|flight|id|passcode|suite)\b"
+    r"\b(?:number|phone|call|dial|card|account|code|pin|room|extension|zip|postcode|password|flight|id|passcode"
+    r"|suite)\b"
     r"[^.!?]{0,30}$",
     re.IGNORECASE,
 )

@@ -144,7 +144,9 @@ def test_a_denied_wish_begins_nothing_and_ends_nothing(said: str):
     assert caller.say("a latte", "order") == "Which size?"
 
 
-@pytest.mark.parametrize("said", ["a small latte, no, never mind", "a small latte, forget it", "a small latte no don't"])
+@pytest.mark.parametrize(
+    "said", ["a small latte, no, never mind", "a small latte, forget it", "a small latte no don't"]
+)
 def test_a_wish_that_is_taken_back(said: str):
     caller = Caller()
     assert caller.say(said, "order") == "All right, never mind."

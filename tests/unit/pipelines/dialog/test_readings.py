@@ -38,7 +38,10 @@ FORM: dict[str, Any] = {
             "response": "Hired.",
         },
         "stay": {
-            "slots": {"adults": required("number", "How many adults?"), "children": required("number", "And children?")},
+            "slots": {
+                "adults": required("number", "How many adults?"),
+                "children": required("number", "And children?"),
+            },
             "confirm": "{adults}, {children}?",
             "response": "Welcome.",
         },
