@@ -117,7 +117,8 @@ def question(agent: Agent, state: State) -> tuple[Say, ...]:
         return ()
     intent = agent.intents[form.intent]
     if form.choices:
-        return speech(agent, state, f"Do you mean {spoken_list(form.choices)}?")
+        slot = intent.slots.get(form.asked)
+        return (Say(f"Do you mean {spoken_list(form.choices)}?", slot is not None and slot.sensitive),)
     if form.asked:
         prompts = intent.slots[form.asked].prompt
         return speech(agent, state, prompts[min(form.tries.get(form.asked, 0), len(prompts) - 1)])

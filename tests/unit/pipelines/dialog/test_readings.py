@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pipelines.dialog.actions import Say
 from pipelines.dialog.agent.agent import Agent
 from pipelines.dialog.agent.form import AgentForm
 from pipelines.dialog.agent.value_list import ValueList
@@ -185,3 +186,12 @@ def test_what_is_asked_then(intent: str, texts: tuple[str, ...], answer: str):
     for text in texts[1:]:
         caller.say(text)
     assert caller.said == answer
+
+
+def test_a_question_which_of_several_codes_is_sensitive():
+    form = {**FORM, "intents": {"code": {**FORM["intents"]["code"]}}}
+    form["intents"]["code"]["slots"] = {"pin": required("number", "Your PIN?", sensitive=True)}
+    caller = Caller(Agent(AgentForm.model_validate(form), {}))
+    caller.say("hello", "code")
+    assert caller.say("one two three four or one two three five") == "Do you mean 1234 or 1235?"
+    assert caller.actions[0] == Say("Do you mean 1234 or 1235?", sensitive=True)
