@@ -45,30 +45,37 @@ _CONTROLS = (
 )
 """What counts first where a turn has several: "yes, no, wait" is a no, "okay, bye" is goodbye."""
 
-_BETWEEN = frozenset(("a", "an", "and", "are", "at", "by", "for", "from", "in", "is", "it", "my", "of", "on", "one"))
-_BESIDE_VALUES = _BETWEEN | {
-    "our",
-    "that",
-    "that's",
-    "the",
-    "them",
-    "this",
-    "to",
-    "will",
-    "with",
-    "it's",
-    "be",
-    "i",
-    "me",
-}
+# fmt: off
+_BESIDE_VALUES = frozenset((
+    "a", "an", "and", "are", "at", "be", "by", "for", "from", "i", "in", "is", "it", "it's", "me", "my", "of", "on",
+    "one", "our", "that", "that's", "the", "them", "this", "to", "will", "with",
+))
 """Words that say nothing beside a value that is said again: "yes, a table for three"."""
-_ASKING = frozenset(
-    ("is", "are", "was", "do", "does", "did", "can", "could", "what", "which", "how", "when", "where", "why", "who")
-)
-"""First words of questions: "is that right?" is no answer."""
+_BESIDE_YES = frozenset((
+    "a", "all", "am", "an", "and", "appointment", "are", "as", "be", "booking", "data", "detail", "details", "do",
+    "does", "every", "everything", "for", "gave", "given", "got", "heard", "i", "i'd", "i'll", "i'm", "information",
+    "is", "it", "it'd", "it'll", "it's", "its", "just", "me", "mine", "my", "of", "order", "our", "ours", "read",
+    "request", "reservation", "said", "say", "shall", "should", "so", "sounds", "stuff", "summary", "that",
+    "that'd", "that'll", "that's", "the", "these", "they're", "thing", "things", "this", "those", "told", "took",
+    "understood", "us", "very", "way", "we", "we'd", "we'll", "we're", "whole", "will", "with", "would", "wrote",
+    "you", "you'd", "you'll", "you're", "you've", "your",
+))
+"""Words that say nothing beside a yes: "those are the right details"."""
+_ASKING = frozenset((
+    "am", "are", "can", "could", "did", "do", "does", "has", "have", "is", "may", "must", "shall", "should", "was",
+    "were", "will", "would",
+))
+_SUBJECTS = frozenset((
+    "he", "i", "it", "my", "she", "that", "the", "there", "these", "they", "this", "those", "we", "you",
+))
+"""Subjects behind one of the words before ask, unless a subject stands before it: "okay, is that all?"."""
+_UNFINISHED = frozenset(("a", "an", "and", "but", "for", "if", "my", "of", "or", "the"))
+"""Words that no answer ends with."""
+# fmt: on
 _PLAIN = frozenset(
     ("yes", "yeah", "yep", "no", "nope", "nah", "okay", "ok", "sure", "correct", "right", "exactly", "not", "um", "uh")
 )
+_AGREEING = frozenset((Kind.YES, Kind.ACT, Kind.COMPLETE))
 _VAGUE_ACTS = frozenset(("do", "go", "make", "proceed", "continue", "carry"))
 """Beside a value they may change it or put something off: "do it tomorrow", "make it four"."""
 
@@ -88,7 +95,7 @@ def assent_of(words: Sequence[Word], repeated: Collection[str] = ()) -> Assent |
     """Returns what a turn says to a question whether something is right; None: neither yes nor no.
 
     Whatever denies, changes, defers or cancels makes it no agreement, wherever it stands. Agreement is agreement as a
-    whole: each word is read, or stands in the agent's question.
+    whole: each word is read, or says nothing beside a yes, or stands in the agent's question.
 
     Args:
         words: of the turn.
@@ -98,21 +105,27 @@ def assent_of(words: Sequence[Word], repeated: Collection[str] = ()) -> Assent |
     kinds = {phrase.kind for phrase in phrases}
     if kinds & {Kind.NO, Kind.CANCEL}:
         return Assent.NO
-    if not kinds & {Kind.YES, Kind.COMPLETE}:
+    if not kinds & _AGREEING:
         return None
-    if kinds <= {Kind.YES, Kind.COMPLETE, Kind.FILLER}:
+    is_unfinished = phrases[-1].kind in {Kind.UNREAD, Kind.FILLER} and words[-1].text in _UNFINISHED
+    if kinds <= {*_AGREEING, Kind.FILLER} and not is_unfinished:
         return Assent.YES
-    if not kinds <= {Kind.YES, Kind.COMPLETE, Kind.FILLER, Kind.UNREAD}:
+    if is_unfinished or not kinds <= {*_AGREEING, Kind.FILLER, Kind.UNREAD} or Kind.YES not in kinds or _asks(words):
         return Assent.UNCLEAR
-    unread = [
-        word.text for phrase in phrases if phrase.kind is Kind.UNREAD for word in words[phrase.start : phrase.end]
-    ]
-    is_vague = any(
-        words[phrase.start].text in _VAGUE_ACTS for phrase in phrases if phrase.kind in {Kind.YES, Kind.COMPLETE}
+    unread = {words[at].text for it in phrases if it.kind is Kind.UNREAD for at in range(it.start, it.end)}
+    acts = [words[phrase.start].text for phrase in phrases if phrase.kind is Kind.ACT]
+    is_repeated = bool(unread.intersection(repeated) - _BESIDE_VALUES) and unread <= _BESIDE_VALUES.union(repeated)
+    is_read = is_repeated and _VAGUE_ACTS.isdisjoint(acts)
+    return Assent.YES if is_read or (not acts and unread <= _BESIDE_YES) else Assent.UNCLEAR
+
+
+def _asks(words: Sequence[Word]) -> bool:
+    """Whether a subject stands behind its verb."""
+    said = ["", *(word.text for word in words)]
+    return any(
+        verb in _ASKING and subject in _SUBJECTS and before not in _SUBJECTS
+        for before, verb, subject in zip(said, said[1:], said[2:], strict=False)
     )
-    is_repeated = bool(set(unread) & set(repeated)) and _BESIDE_VALUES.union(repeated).issuperset(unread)
-    is_answer = is_repeated and not is_vague and words[0].text not in _ASKING
-    return Assent.YES if is_answer else Assent.UNCLEAR
 
 
 def is_refusal(words: Sequence[Word]) -> bool:

@@ -189,7 +189,7 @@ def _idle(agent: Agent, state: State, event: Understood) -> Step:
 def _in_form(agent: Agent, state: State, form: Form, event: Understood) -> Step:
     """Takes a turn while an intent is under way: another wish, values of slots, or the answer to a question."""
     reading = read_turn(agent, form, event)
-    words = words_of(event.text)
+    words = words_of(event.text.replace("%", " percent"))
     assent = assent_of(words, _repeatable(agent, state, form)) if form.confirming or form.changing else None
     if assent is not None and is_whole(words) and not (_is_of_list(agent, form, reading) or reading.denied):
         # "A hundred percent" is a yes, and no percentage.

@@ -21,6 +21,7 @@ class Kind(enum.Enum):
     """What a phrase says."""
 
     YES = "yes"
+    ACT = "act"
     NO = "no"
     WAIT = "wait"
     CANCEL = "cancel"
@@ -57,36 +58,42 @@ def _any(phrases: str) -> str:
 _THINGS = _any("""order|booking|reservation|appointment|table|request|purchase|payment|transfer|tickets?|alarm
     |details?|data|numbers?|summary|information|info|choice|answer|whole thing|lot|date|day|time|address|name|amount""")
 _THAT = (
-    rf"(?:all of (?:that|it|this)|that one|this one|that|it|this|them|these|those|(?:the|my|our|your|this"
-    rf"|that) {_THINGS})"
+    rf"(?:all of (?:that|it|this)|(?:the|my|our|your|this|that) {_THINGS}|that one|this one|that|it|this|them|these"
+    rf"|those)"
 )
 _SUBJECT = (
-    rf"(?:all of (?:that|it|this)|that|it|this|these|those|they|everything|all|(?:the|my|our|your) {_THINGS}"
+    rf"(?:all of (?:that|it|this)|that|it|this|these|those|they|everything|all|(?:(?:all )?(?:the|my|our|your"
+    rf"|these|those)) {_THINGS}(?: you (?:have|gave|read|said|took))?"
     rf"|what you (?:said|have)|you)"
 )
-_BE = r"(?:'s|'re| is| are| was| will be|'ll be| would be|'d be|(?: all)? (?:looks?|sounds?|seems?|feels?)(?: like)?)"
-_LOOKS = r"(?:(?:all )?(?:looks?|sounds?|seems?)(?: like)?)"
-_VERY = _any("""just|really|quite|very|so|absolutely|totally|completely|perfectly|entirely|all|exactly|precisely
-    |pretty|definitely|certainly|indeed|also|still|only|about|even|more than|100 percent|a hundred percent
-    |one hundred percent|hundred percent|actually|fully|most|simply|too|honestly|truly|good and|nice and|a|an""")
+_BE = (
+    r"(?:'s|'re| is| are| was| will be|'ll be| would be|'d be| should be| must be| has to be| ought to be"
+    r"|(?: all)? (?:looks?|sounds?|seems?|feels?)(?: like)?)"
+)
+_LOOKS = r"(?:(?:all )?(?:looks?|sounds?|seems?)(?: like)?|(?:should|would|will|must) be)"
+_STRONGLY = _any("""just|really|quite|very|so|absolutely|totally|completely|perfectly|entirely|all|exactly|precisely
+    |pretty|definitely|certainly|indeed|more than|100 percent|a hundred percent|one hundred percent|hundred percent
+    |actually|fully|most|simply|truly""")
+_VERY = _any(f"{_STRONGLY}|also|still|only|about|even|too|honestly|good and|nice and|a|an")
 _FINE = _any("""right|correct|fine|good|great|perfect|ok|okay|all right|alright|cool|exact|accurate|true|excellent
     |wonderful|lovely|brilliant|fantastic|awesome|amazing|super|superb|splendid|ideal|nice|acceptable|agreeable
     |spot on|in order|dandy|marvelous|marvellous|terrific|magnificent|fabulous|impeccable|flawless|delightful|neat
-    |sweet|satisfactory|suitable|better|best|deal|plan|go|yes|winner|match|dead on|bang on|on point|on the money
-    |the ticket|sound|solid|reasonable|faultless|settled|agreed|confirmed|complete|good to go|good enough|well|swell
-    |great idea|good idea|good plan|fine idea|no problem|for sure|the one|the right one|as it should be
-    |right up my street|my (?:wish|choice|order|answer|name|number)""")
+    |sweet|satisfactory|suitable|deal|plan|yes|winner|match|dead on|bang on|on point|on the money|the ticket|sound
+    |solid|reasonable|faultless|settled|agreed|confirmed|complete|good to go|good enough|well|swell|great idea
+    |good idea|good plan|fine idea|no problem|for sure|the one|the right one|as it should be|right up my street
+    |my (?:wish|choice|order|answer|name|number)""")
 _AS_WANTED = _any("""what i (?:just )?(?:want|wanted|said|meant|mean|need|needed|asked for|ordered|had in mind|like
     |would like|was looking for|was after|chose|told you|was hoping for|hoped for)|how i (?:want|wanted|like|meant) it
     |the way i (?:want|wanted|like) it|as i (?:said|wanted|wanted it|want it|told you)""")
 _FOR_ME = _any("""to me|for me|by me|with me|for us|with us|by us|to us|as it is|as is|like that|like this|that way
-    |the way it is|here|enough|i think|i guess|i believe|i suppose|i'd say|in my book|from my side|on my side|from me
+    |the way it is|enough|i think|i guess|i believe|i suppose|i'd say|in my book|from my side|on my side|from me
     |on my end|on our end|with it|with that|thus far|so far|about it|about that|in every way|as far as i can (?:tell
     |see)|as far as i'm concerned|in all respects|word for word|to a t|as you said|as you said it|as stated
-    |as described|now""")
+    |as described|now|to my knowledge""")
 _SUFFIX = rf"(?: {_FOR_ME}){{0,2}}"
-_WORKS = _any("""works?|will work|'ll work|would work|does|will do|'ll do|suits?|fits?|checks out|adds up|matches
-    |makes sense|does it|does the trick|will suit|'ll suit|would suit|does the job|hits the spot|goes""")
+_WORKS = _any("""works?|will work|'ll work|would work|should work|ought to work|'d work|should do|does|will do|'ll do
+    |suits?|fits?|checks out|adds up|matches|makes sense|does it|does the trick|will suit|'ll suit|would suit
+    |does the job|hits the spot|goes""")
 _WELL = _any(
     "me|us|for me|for us|fine|well|perfectly|great|nicely|just fine|very well|the bill|like a charm|good|my needs"
 )
@@ -113,27 +120,29 @@ _LEAD = _any("""please|just|kindly|you can|you may|you could|you should|can you|
     |it's okay to|it is okay to|it's fine to|you're free to|i'd be glad to|you have my permission to|i allow you to
     |i permit you to|i give you permission to|i need you to""")
 _ASSERT = _any("""confirm|agree|accept|approve|consent|concur|affirm|assent|acknowledge|second (?:that|it)|think so
-    |guess so|suppose so|believe so|reckon so|hope so|imagine so|should think so|suppose|guess|do|am|would|will|could
-    |did|(?:like|love|want|need|take|have|mean|accept|confirm|approve|support|authori[sz]e) (?:it|that|this
-    |everything)|(?:want|take|have) (?:this|that) one|(?:want|like|love|wish) to|say yes|said yes|say so
-    |go (?:along )?with (?:it|that)|agree (?:with|to) (?:it|that|this|you)|approve of (?:it|that|this)
-    |consent to (?:it|that|this)|stand by (?:it|that)|can live with (?:it|that)|vote yes|give my (?:ok|okay|consent
-    |permission|approval)|have (?:no|nothing) (?:objections?|complaints?|problem with (?:it|that)|to add|against it)""")
-_I_AM = _any("""sure|certain|positive|happy|happy to|happy with (?:it|that|this)|fine with (?:it|that|this)
-    |good with (?:it|that|this)|ok with (?:it|that|this)|okay with (?:it|that|this)|satisfied(?: with (?:it|that))?
-    |pleased(?: with (?:it|that))?|all for it|cool with (?:it|that|this)|on board|in favo(?:u)?r|in agreement
-    |down with (?:it|that)|down for (?:it|that)|comfortable with (?:it|that)|content with (?:it|that)|okay|sold
-    |all right with (?:it|that)|happy to confirm|delighted|game|up for it""")
+    |guess so|suppose so|believe so|reckon so|hope so|imagine so|should think so|suppose|guess|do|am|would|(?:like
+    |love|want|need|take|have|mean|accept|confirm|approve|support|authori[sz]e) (?:it|that|this|everything)|(?:want
+    |take|have) (?:this|that) one|(?:want|like|love|wish) to|say yes|said yes|say so|go (?:along )?with (?:it|that)
+    |agree (?:with|to) (?:it|that|this|you)|approve of (?:it|that|this)|consent to (?:it|that|this)|stand by (?:it
+    |that)|can live with (?:it|that)|vote yes|give my (?:ok|okay|consent|permission|approval)|go for (?:it|that)
+    |reckon|'ve (?:no|nothing) (?:objections?|to add)|have (?:no|nothing) (?:objections?|complaints?
+    |problem with (?:it|that)|to add|against it)""")
+_I_AM = _any("""good to go|ready|all set to go|sure|certain|positive|happy|happy to|happy with (?:it|that|this)
+    |fine with (?:it|that|this)|good with (?:it|that|this)|ok with (?:it|that|this)|okay with (?:it|that|this)
+    |satisfied(?: with (?:it|that))?|pleased(?: with (?:it|that))?|all for it|cool with (?:it|that|this)|on board
+    |in favo(?:u)?r|in agreement|down with (?:it|that)|down for (?:it|that)|comfortable with (?:it|that)
+    |content with (?:it|that)|okay|sold|all right with (?:it|that)|happy to confirm|delighted|game|up for it""")
 # Phrases with a word of denial that are yes all the same, and those with "but".
 _NOT_NO = _any(r"""no problem(?: at all)?|not a problem(?: at all)?|no worries|no doubt(?: about it| about that)?
     |without (?:a )?doubt|without question|no question(?: about it)?|why not|i don't see why not|don't see why not
     |why wouldn't i|no objections?(?: from me| here| at all)?|no complaints(?: here| from me)?|no issues?(?: here
     | with that)?|no changes?(?: needed| required| please| necessary| at all)?|nothing to (?:change|add|correct)
     |nothing wrong with (?:it|that)|no need to change (?:anything|it|that)|don't change (?:anything|a thing|it)
-    |not bad(?: at all)?|can't complain|couldn't be better|couldn't agree more
+    |not bad(?: at all)?|can't complain|couldn't be (?:better|happier|clearer|more (?:right|correct|perfect|happy
+    |accurate|certain|sure))|beyond (?:a |any |all )?doubt|couldn't agree more
     |couldn't have said it better(?: myself)?|i couldn't agree more|i wouldn't change (?:a thing|anything)
     |wouldn't change (?:a thing|anything)|no mistakes?(?: there| here| in it)?|no errors?(?: there| here)?
-    |no corrections?(?: needed| required)?|i have no objections?|i don't mind(?: at all)?|i do not mind
+    |no corrections?(?: needed| required)?|i(?:'ve| have) no objections?|i don't mind(?: at all)?|i do not mind
     |don't mind if i do|you're not wrong|you are not wrong|but of course|(?:and )?don't (?:let|make) (?:me|us) wait
     |can't argue with that|nothing else to (?:add|change)|nothing to object to|not at all wrong|no two ways about it
     |needless to say|there's no doubt(?: about it)?|i have no doubts?|no reason not to|no hesitation""")
@@ -142,24 +151,30 @@ _NO_BUT_FINE = (
     rf"|(?: all)? sounds?)?(?: {_VERY}){{0,2}} (?:fine|ok|okay|good|great|perfect|alright|all right|cool){_SUFFIX}"
 )
 _YES = (
-    _any("""yes|yeah|yep|yup|ya|yah|yea|aye|yes sir|yessir|yeah boy|yass|yas|yay|sure|sure thing|sure (?:do|does|am
-    |would)(?! it| that| so)|sure is|correct|right|right on|right you are|rightly so|quite right|quite so|just so
-    |too right|damn right|exactly|exactly so|exactly that|exactly right|precisely|precisely so|absolutely|definitely
-    |certainly|affirmative|of course|obviously|clearly|naturally|undoubtedly|indeed|indeed it is|okay|ok|o k|a ok
-    |a okay|okey dokey|okie dokie|okey doke|okeydokey|okay dokay|oki doki|kk|k|fine|perfect|great|good|cool|all right
-    |alright|alrighty|righto|righty o|righty ho|roger|roger that|copy that|copy|ten four|10 4|aye aye|bingo|deal
-    |it's a deal|done|done deal|agreed|granted|confirmed|approved|accepted|acknowledged|authori[sz]ed
-    |permission granted|affirmed|totally|surely|truly|gladly|happily|with pleasure|my pleasure|by all means|you bet
-    |you betcha|you bet i do|you know it|you got it|you've got it|you have it|you have got it|mhm|mm hmm|mm hm|mmhm
-    |mhmm|uh huh|aha|ah ha|yuppers|yepper|yep yep|for sure|sure enough|very much so|very much|very well
-    |very good|very true|well said|true|that's true|true that|so it is|that it is|it is|it sure is|it certainly is
-    |it does|it will|it was|they are|it is indeed|they do|that's me|that is me|we are|we do|i should say so|thumbs up
-    |amen|hell yes|hell yeah|heck yes|heck yeah|oh yes|oh yeah|ten out of ten|100 percent|a hundred percent
-    |one hundred percent|hundred percent|spot on|bang on|dead on|dead right|on point|nailed it|you nailed it
-    |good to go|works|works great|works fine|works well|good call|good choice|good thinking|all good|all set
-    |all correct|all clear|all fine|all right by me|all yours|we're good|we are good|good idea|good plan|great idea
-    |good enough|fair enough|excellent|wonderful|lovely|brilliant|fantastic|awesome|amazing|super|superb|splendid
-    |ideal|nice|nice one|terrific|marvellous|marvelous|fabulous|sweet|neat|swell|dandy|beautiful|magnificent
+    _any("""y+e+s+|y+e+a+h*|y+e+p+|y+u+p+|o+k+a+y+|s+u+r+e+|ye|jep|(?:totally|completely|fully|wholeheartedly
+    |absolutely|strongly) (?:agree|approve|concur|support (?:it|that))|indubitably|doubtless|undeniably|emphatically
+    |damn straight|sure as hell|right as rain|(?:right )?on the (?:nose|money)|tip top|top|first class|hunky dory
+    |peachy|hear hear|seconded|i second that|(?:the )?green light|you have the green light|we have a deal
+    |we've got a deal|(?:good|great|excellent|nice|fine|perfect|wise|brilliant) (?:stuff|choice|thing|idea|plan|call
+    |job|deal|thinking)|that(?:'s| is) (?:the (?:plan|idea|way|spirit|ticket)|(?:just|exactly|precisely|about) it)
+    |it's a go|it is a go|go go(?: go)*|signed off|yes sir|ya|yah|yea|aye|yes sir|yessir|yeah boy|yass|yas|yay|sure
+    |sure thing|sure (?:do|does|am|would)(?! it| that| so)|sure is|correct|right|right on|right you are|rightly so
+    |quite right|quite so|just so|too right|damn right|exactly|exactly so|exactly that|exactly right|precisely
+    |precisely so|absolutely|definitely|certainly|affirmative|of course|obviously|clearly|naturally|undoubtedly|indeed
+    |indeed it is|okay|ok|o k|a ok|a okay|okey dokey|okie dokie|okey doke|okeydokey|okay dokay|oki doki|kk|k|fine
+    |perfect|great|good|cool|all right|alright|alrighty|righto|righty o|righty ho|roger|roger that|copy that|copy
+    |ten four|10 4|aye aye|bingo|deal|it's a deal|done|done deal|agreed|granted|confirmed|approved|accepted
+    |acknowledged|authori[sz]ed|permission granted|affirmed|totally|surely|truly|gladly|happily|with pleasure
+    |my pleasure|by all means|you bet|you betcha|you bet i do|you know it|you got it|you've got it|you have it
+    |you have got it|mhm|mm hmm|mm hm|mmhm|mhmm|uh huh|aha|ah ha|yuppers|yepper|yep yep|for sure|sure enough
+    |very much so|very much|very well|very good|very true|well said|true|that's true|true that|so it is|that it is
+    |it is|it sure is|it certainly is|it does|it will|they are|it is indeed|they do|that's me|that is me|we are|we do
+    |i should say so|thumbs up|amen|hell yes|hell yeah|heck yes|heck yeah|oh yes|oh yeah|ten out of ten|100 percent
+    |a hundred percent|one hundred percent|hundred percent|spot on|bang on|dead on|dead right|on point|nailed it
+    |you nailed it|good to go|works|works great|works fine|works well|good call|good choice|good thinking|all good
+    |all set|all correct|all clear|all fine|all right by me|all yours|we're good|we are good|good idea|good plan
+    |great idea|good enough|fair enough|excellent|wonderful|lovely|brilliant|fantastic|awesome|amazing|super|superb
+    |splendid|ideal|nice|nice one|terrific|marvellous|marvelous|fabulous|sweet|neat|swell|dandy|beautiful|magnificent
     |outstanding|smashing|groovy|my answer is yes|the answer is yes|the answer's yes|that's a yes|it's a yes
     |it is a yes|that is a yes|a yes|big yes|a big yes|yes from me|say yes|consider it (?:confirmed|done|agreed)
     |i (?:do|am|would|will|could) indeed|you have a deal|you have my (?:ok|okay|permission|consent|approval|go ahead
@@ -175,37 +190,39 @@ _YES = (
     |i am for it|that's what i'm talking about"""),
     rf"{_SUBJECT}{_BE}(?: {_VERY}){{0,3}} (?:{_FINE}|{_AS_WANTED})(?: then| and (?:{_VERY} )?{_FINE})?{_SUFFIX}",
     rf"(?:{_VERY} ){{1,2}}{_AS_WANTED}",
+    rf"(?:that|this|it)(?:'s| is) (?:my|our|the right) {_THINGS}",
     rf"{_LOOKS}(?: {_VERY}){{0,2}} {_FINE}{_SUFFIX}",
     rf"(?:{_VERY} ){{0,2}}{_FINE}(?: {_FOR_ME}){{1,2}}",
-    (
-        r"(?:absolutely|totally|completely|perfectly|entirely|exactly|precisely|pretty|definitely|quite|just|all"
-        r"|100 percent|that|really|truly|only too|simply|very|so|more than) (?:fine|right|correct|perfect|good|ok"
-        r"|okay|accurate|true|great|happy to|lovely|nice|acceptable|agreed|wonderful)"
-    ),
+    rf"(?:{_STRONGLY} ){{1,2}}{_FINE}",
     rf"{_SUBJECT}(?: {_VERY})?(?: |(?='))(?:all )?{_WORKS}(?: {_VERY})?(?: {_WELL}){{0,3}}{_SUFFIX}",
-    rf"(?:i|we)(?:'d|'ll)?(?: {_ALSO}){{0,2}} {_ASSERT}{_SUFFIX}",
-    rf"(?:(?:i'm|i am|we're|we are) )?(?:{_VERY} ){{0,2}}{_I_AM}",
+    rf"(?:i|we)(?:'d|'ll|'ve)?(?: {_ALSO}){{0,2}} {_ASSERT}{_SUFFIX}",
+    rf"(?:(?:i'm|i am|we're|we are|i'd be|i would be|i'll be|we'd be) )?(?:{_VERY} ){{0,2}}{_I_AM}",
     rf"{_WORKS}(?: {_VERY})?(?: {_WELL}){{1,3}}{_SUFFIX}",
-    rf"(?:{_LEAD} ){{0,3}}(?:{_ACTS} {_THAT}|{_ACTS} {_THINGS}|{_PLAIN_DO})(?: {_HOW}){{0,3}}",
-    rf"(?:{_LEAD} ){{1,3}}{_DO}",
     rf"(?:you're|you are)(?: {_VERY})? (?:right|correct|spot on|welcome to|free to|good to go)",
     _NOT_NO,
     _NO_BUT_FINE,
 )
+_ACT = (
+    (
+        rf"(?!(?:can|could|would|will) you (?:please |just )?confirm)(?:{_LEAD} ){{0,3}}(?:{_ACTS} {_THAT}"
+        rf"|{_ACTS} {_THINGS}|{_PLAIN_DO})(?: {_HOW}){{0,3}}"
+    ),
+    rf"(?!(?:can|could|would|will) you (?:please |just )?confirm)(?:{_LEAD} ){{1,3}}{_DO}",
+)
 _NO = (
-    _any(r"""no|nope|nah|naw|nay|noo+|negative|never|no way|not|cannot|none|nothing|neither|nor|nobody
-    |without|wrong|wrongly|incorrect|incorrectly|false|untrue|inaccurate|mistaken?|mistakes|error|errors|misunderstood
-    |misunderstand|misunderstanding|misheard|mishear|misread|refuse|refused|reject|rejected|decline|declined|deny
-    |denied|disagree|disagreed|object|objection|oppose|against|unacceptable|almost|nearly|partly|partially|half
-    |missing|forgot|forgotten|depends|maybe|perhaps|possibly|dunno|erase|remove|kidding|joking|count me out|i'm out
-    |leave it|leave that|leave it be|leave it alone|bad|terrible|awful|horrible|nonsense|rubbish|bullshit|uh uh|nuh uh
-    |unh unh|nix|veto|pass|i'll pass|hardly|barely|scarcely|dislike|hate|doubt|doubtful|unsure|uncertain|undecided
-    |impossible|hesitant|change|changes|changed|modify|adjust|correct (?:that|it|this)(?! is| looks?| sounds?| works?
-    | one| will| does)|correction|edit|amend|fix|redo|revise|different|differently|another|other|instead|else|rather
-    |wait|yet|later|next time|another time|some other time|some other day|only if|unless|except|until
-    |start over|start again|start from scratch|from the beginning|try again|go back|revert|undo|hang on
-    |hold your horses|back up|slow down|easy|do not|as if|yeah right|fat chance|in your dreams|over my dead body
-    |forget (?:it|that)|too (?:much|many|late|early|expensive|few|little|big|small|large|long|far|soon)"""),
+    _any(r"""no|nope|nah|naw|nay|noo+|negative|never|no way|not|cannot|none|nothing|neither|nor|nobody|without|wrong
+    |wrongly|incorrect|incorrectly|false|untrue|inaccurate|mistaken?|mistakes|error|errors|misunderstood|misunderstand
+    |misunderstanding|misheard|mishear|misread|refuse|refused|reject|rejected|decline|declined|deny|denied|disagree
+    |disagreed|object|objection|oppose|against|unacceptable|almost|nearly|partly|partially|half|missing|forgot
+    |forgotten|depends|maybe|perhaps|possibly|dunno|erase|remove|kidding|joking|count me out|i'm out|leave it
+    |leave that|leave it be|leave it alone|bad|terrible|awful|horrible|nonsense|rubbish|bullshit|uh uh|nuh uh|unh unh
+    |nix|veto|pass|i'll pass|hardly|barely|scarcely|dislike|hate|doubt|doubtful|unsure|uncertain|undecided|impossible
+    |hesitant|change|changes|changed|modify|adjust|correct (?:that|it|this)(?! is| looks?| sounds?| works?| one| will
+    | does)|correction|edit|amend|fix|redo|revise|different|differently|another|other|instead|else|rather|wait|yet
+    |later|next time|another time|some other time|some other day|only if|unless|except|until|start over|start again
+    |start from scratch|from the beginning|try again|go back|revert|undo|hang on|hold your horses|back up|slow down
+    |easy|do not|as if|yeah right|fat chance|in your dreams|over my dead body|forget (?:it|that)|too (?:much|many|late
+    |early|expensive|few|little|big|small|large|long|far|soon)"""),
     r"\w+n't",
 )
 _NO_WHOLE = (
@@ -301,15 +318,15 @@ _HELP = (
     r"(?:what|which)(?: \w+){0,3} (?:do you have|are there|can i (?:have|choose))",
 )
 _FILLER = (
-    _any(r"""please|um+|uh+|uhm|erm?|err|hmm?|hm+|er|eh|ah+|oh+|ooh|wow|well|so|and|then|there|now then|thanks
-    |thank you|thank you very much|thank you so much|thanks a lot|thanks so much|many thanks|much appreciated|cheers
-    |ta|sorry|excuse me|you know|i mean|like|just|really|honestly|frankly|to be honest|i must say|i have to say|hey
-    |hello|hi|ha|lol|actually|basically|too|also|as well|anyway|if you (?:would|could|please|don't mind)|if you want
-    |if possible|sir|madam|ma'am|miss|mate|man|dude|buddy|pal|my friend|friend|dear|love|honey|darling|guys|bro|folks
-    |everyone|i think|i believe|i guess|i suppose|i reckon|i'd say|i would say|i'm pretty sure|i'm sure|i am sure
-    |pretty sure|as far as i know|as far as i can tell|as far as i can see|to the best of my knowledge|yes i think
-    |for the record|in fact|in that case|from my side|with that|on that note|for now|ever so much|so much|kindly|all
-    |very kind|that's kind|that's very kind|you're welcome|good job|well done|good work|very nice of you"""),
+    _any(r"""please|um+|uh+|uhm|erm?|err|hmm?|hm+|er|eh|ah+|oh+|ooh|wow|well|so|and|then|now then|thanks|thank you
+    |thank you very much|thank you so much|thanks a lot|thanks so much|many thanks|much appreciated|cheers|ta|sorry
+    |excuse me|you know|i mean|like|just|really|honestly|frankly|to be honest|i must say|i have to say|hey|ha|lol
+    |actually|basically|too|also|as well|anyway|if you (?:would|could|please|don't mind)|if you want|if possible|sir
+    |madam|ma'am|miss|mate|man|dude|buddy|pal|my friend|friend|dear|love|honey|darling|guys|bro|folks|everyone|i think
+    |i believe|i guess|i suppose|i reckon|i'd say|i would say|i'm pretty sure|i'm sure|i am sure|pretty sure
+    |as far as i know|as far as i can tell|as far as i can see|to the best of my knowledge|yes i think|for the record
+    |in fact|in that case|from my side|with that|on that note|for now|ever so much|so much|kindly|all|very kind
+    |that's kind|that's very kind|you're welcome|good job|well done|good work|very nice of you"""),
 )
 _PATTERNS = (
     (Kind.GOODBYE, _GOODBYE),
@@ -321,6 +338,7 @@ _PATTERNS = (
     (Kind.HELP, _HELP),
     (Kind.COMPLETE, _COMPLETE),
     (Kind.YES, _YES),
+    (Kind.ACT, _ACT),
     (Kind.DONE, _DONE),
     (Kind.FILLER, _FILLER),
 )
