@@ -30,6 +30,7 @@ _LEADING = re.compile(
     rf"{_FILLED}(?:my|the|our) (?:\w+ ){{0,2}}\w+(?: is|['\u2019]s| would be)\s+(?=\S)", re.IGNORECASE
 )
 """What stands before the words that were asked for: "my address is"."""
+_SPELLED = re.compile(r"(?:[ ,.-]+[^\W\d_]\b){2,}\.?$")
 _BEFORE_NAMES = re.compile(
     rf"{_FILLED}(?:(?:you can |please )?call me|(?:it|that|this)(?:['\u2019]s| is| would be)|i['\u2019]m"
     rf"|i am)(?: (?:on|under))?\s+(?=\S)",
@@ -99,9 +100,16 @@ def answer_to(
     return None, ()
 
 
+def _letters(text: str) -> str:
+    return "".join(character for character in text.lower() if character.isalpha())
+
+
 def _text_of(said: str, *, is_name: bool) -> str:
     """Returns what a turn says in any words, without what leads to it: "Ada" of "my name is Ada"."""
     text = said.strip().rstrip(".!?").strip() or said.strip()
+    spelled = _SPELLED.search(text)
+    if spelled is not None and _letters(spelled[0]) in _letters(text[: spelled.start()]):
+        text = text[: spelled.start()].rstrip(" ,")
     led = _LEADING.sub("", text, count=1)
     return _BEFORE_NAMES.sub("", text, count=1) if is_name and led == text else led
 

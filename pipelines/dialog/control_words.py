@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 class Control(enum.Enum):
     """What a caller asks of the dialog itself."""
 
+    RESTART = "restart"
     REPEAT = "repeat"
     CANCEL = "cancel"
     HELP = "help"
     WAIT = "wait"
     DONE = "done"
     GOODBYE = "goodbye"
+    GREETING = "greeting"
+    THANKS = "thanks"
 
 
 class Assent(enum.Enum):
@@ -38,6 +41,7 @@ class Assent(enum.Enum):
 _CONTROLS = (
     (Kind.GOODBYE, Control.GOODBYE),
     (Kind.CANCEL, Control.CANCEL),
+    (Kind.RESTART, Control.RESTART),
     (Kind.NO, None),
     (Kind.WAIT, Control.WAIT),
     (Kind.HELP, Control.HELP),
@@ -76,6 +80,7 @@ _PLAIN = frozenset(
     ("yes", "yeah", "yep", "no", "nope", "nah", "okay", "ok", "sure", "correct", "right", "exactly", "not", "um", "uh")
 )
 _AGREEING = frozenset((Kind.YES, Kind.ACT, Kind.COMPLETE))
+_NEUTRAL = frozenset((Kind.FILLER, Kind.THANKS))
 _VAGUE_ACTS = frozenset(("do", "go", "make", "proceed", "continue", "carry"))
 """Beside a value they may change it or put something off: "do it tomorrow", "make it four"."""
 
@@ -88,6 +93,8 @@ def control_of(words: Sequence[Word]) -> Control | None:
     found = next((control for kind, control in _CONTROLS if kind in kinds), None)
     if found is None and Kind.NO not in kinds and kinds & {Kind.COMPLETE, Kind.DONE} and Kind.YES not in kinds:
         return Control.DONE
+    if not kinds - {Kind.FILLER, Kind.GREETING, Kind.THANKS}:
+        return Control.GREETING if Kind.GREETING in kinds else Control.THANKS if Kind.THANKS in kinds else None
     return found
 
 
@@ -108,9 +115,9 @@ def assent_of(words: Sequence[Word], repeated: Collection[str] = ()) -> Assent |
     if not kinds & _AGREEING:
         return None
     is_unfinished = phrases[-1].kind in {Kind.UNREAD, Kind.FILLER} and words[-1].text in _UNFINISHED
-    if kinds <= {*_AGREEING, Kind.FILLER} and not is_unfinished:
+    if kinds <= {*_AGREEING, *_NEUTRAL} and not is_unfinished:
         return Assent.YES
-    if is_unfinished or not kinds <= {*_AGREEING, Kind.FILLER, Kind.UNREAD} or Kind.YES not in kinds or _asks(words):
+    if is_unfinished or not kinds <= {*_AGREEING, *_NEUTRAL, Kind.UNREAD} or Kind.YES not in kinds or _asks(words):
         return Assent.UNCLEAR
     unread = {words[at].text for it in phrases if it.kind is Kind.UNREAD for at in range(it.start, it.end)}
     acts = [words[phrase.start].text for phrase in phrases if phrase.kind is Kind.ACT]
@@ -131,7 +138,7 @@ def _asks(words: Sequence[Word]) -> bool:
 def is_refusal(words: Sequence[Word]) -> bool:
     """Whether a turn is nothing but a no: "no thanks", and not "no, set an alarm"."""
     kinds = {phrase.kind for phrase in read_phrases(words)}
-    return bool(kinds & {Kind.NO}) and kinds <= {Kind.NO, Kind.FILLER, Kind.COMPLETE, Kind.DONE, Kind.YES}
+    return bool(kinds & {Kind.NO}) and kinds <= {Kind.NO, Kind.COMPLETE, Kind.DONE, Kind.YES, *_NEUTRAL}
 
 
 def is_whole(words: Sequence[Word]) -> bool:
@@ -144,4 +151,4 @@ def is_plain_answer(words: Sequence[Word]) -> bool:
     if not is_whole(words):
         return False
     kinds = {phrase.kind for phrase in read_phrases(words)}
-    return Kind.WAIT in kinds or (kinds <= {Kind.YES, Kind.NO, Kind.FILLER} and words[0].text in _PLAIN)
+    return Kind.WAIT in kinds or (kinds <= {Kind.YES, Kind.NO, *_NEUTRAL} and words[0].text in _PLAIN)

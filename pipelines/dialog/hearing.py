@@ -25,6 +25,7 @@ from pipelines.dialog.control_words import Assent, Control, assent_of, control_o
 from pipelines.dialog.keys import answer_by_keys
 from pipelines.dialog.missing import miss
 from pipelines.dialog.reading import read_turn, slot_named
+from pipelines.dialog.state import Form
 from pipelines.dialog.wishes import divide, target_of
 
 if TYPE_CHECKING:
@@ -33,10 +34,16 @@ if TYPE_CHECKING:
     from pipelines.dialog.asking import Step
     from pipelines.dialog.events import Dtmf, Understood
     from pipelines.dialog.reading import TurnReading
-    from pipelines.dialog.state import Form, State
+    from pipelines.dialog.state import State
 
 _CONTINUING = re.compile(r"\W*(?:and|or|what about|how about)\b", re.IGNORECASE)
 """How turns begin that go on with the one before, also where the engine finds their intent: "and on Sundays?"."""
+_ASKING = re.compile(
+    r"\W*(?:(?:and|but|so|um|well|okay|ok|yes|yeah|sure|fine|great|good|no)\b\W*)*"
+    r"(?:what|which|how|when|where|who|whose|why|is|are|does|do you|can i|may i)\b",
+    re.IGNORECASE,
+)
+"""How questions begin, whose values change nothing where documents answer them."""
 _PARTS = re.compile(r"[,.;]|\bbut\b|\band\b", re.IGNORECASE)
 MAX_HELD = 4
 """Turns that wait while a fulfilment runs; further ones are told to wait and dropped."""
@@ -114,25 +121,39 @@ def _older(state: State) -> State:
 
 
 def _steer(agent: Agent, state: State, control: Control, event: Understood) -> Step:  # noqa: PLR0911 - one a control
-    # "What tours do you have" and "I have to cancel" may be wishes as well.
+    # "What tours do you have" and "I have to cancel" may be wishes as well; an agent may have an intent for greetings.
     target = target_now(agent, state, event) if state.form is None else None
+    if state.form is None and control in {Control.GREETING, Control.THANKS}:
+        target = target or agent.form.fallback
     match control:
         case Control.REPEAT:
             return _repeat(agent, state)
+        case Control.CANCEL | Control.HELP | Control.GREETING | Control.THANKS if target is not None:
+            return begin(agent, state, target, event)
+        case Control.RESTART:
+            restarted = replace(state, form=Form(state.form.intent)) if state.form is not None else state
+            return understood(proceed(agent, restarted))
+        case Control.GREETING | Control.THANKS:
+            return _courtesy(agent, state, control)
         case Control.GOODBYE:
             return finish(agent, state, "end")
         case Control.DONE:
             return _done(agent, state, event)
         case Control.WAIT:
             return understood((state, (*speech(agent, state, agent.form.hold), listening(agent, state))))
-        case Control.CANCEL | Control.HELP if target is not None:
-            return begin(agent, state, target, event)
         case Control.CANCEL:
             is_done = state.form is None and state.next_fulfilment > 1
             said = agent.form.too_late if is_done else agent.form.cancelled
             return understood(resume(agent, replace(state, wishes=()), speech(agent, state, said)))
         case Control.HELP:
             return understood((state, (*_help(agent, state), *question(agent, state), listening(agent, state))))
+
+
+def _courtesy(agent: Agent, state: State, control: Control) -> Step:
+    """Answers a greeting with the first words, and thanks with the question that is open."""
+    greeting = agent.form.begin or agent.form.help if control is Control.GREETING and state.form is None else ""
+    said = speech(agent, state, greeting)
+    return understood((state, (*said, *question(agent, state), listening(agent, state))))
 
 
 def _done(agent: Agent, state: State, event: Understood) -> Step:
@@ -199,10 +220,11 @@ def _in_form(agent: Agent, state: State, form: Form, event: Understood) -> Step:
     names_change = form.changing and bool(slot_named(agent, form, event.text))
     if target is not None and target != form.intent and not reading.is_bare and not names_change:
         return begin(agent, state, target, event)
+    is_question = bool(event.answer) and not reading.is_bare and _ASKING.match(event.text) is not None
     changed = _changed(agent, state, form, reading)
-    if changed is not None:
+    if changed is not None and not is_question:
         return changed
-    if form.confirming and assent in {None, Assent.UNCLEAR} and reading.filled:
+    if form.confirming and not is_question and assent in {None, Assent.UNCLEAR} and reading.filled:
         # The same again is no yes, but it is understood.
         return ask_again(agent, state)
     if assent is not None or names_change:

@@ -28,8 +28,11 @@ class Kind(enum.Enum):
     COMPLETE = "complete"
     DONE = "done"
     GOODBYE = "goodbye"
+    RESTART = "restart"
     REPEAT = "repeat"
     HELP = "help"
+    GREETING = "greeting"
+    THANKS = "thanks"
     FILLER = "filler"
     UNREAD = "unread"
 
@@ -219,10 +222,10 @@ _NO = (
     |nix|veto|pass|i'll pass|hardly|barely|scarcely|dislike|hate|doubt|doubtful|unsure|uncertain|undecided|impossible
     |hesitant|change|changes|changed|modify|adjust|correct (?:that|it|this)(?! is| looks?| sounds?| works?| one| will
     | does)|correction|edit|amend|fix|redo|revise|different|differently|another|other|instead|else|rather|wait|yet
-    |later|next time|another time|some other time|some other day|only if|unless|except|until|start over|start again
-    |start from scratch|from the beginning|try again|go back|revert|undo|hang on|hold your horses|back up|slow down
-    |easy|do not|as if|yeah right|fat chance|in your dreams|over my dead body|forget (?:it|that)|too (?:much|many|late
-    |early|expensive|few|little|big|small|large|long|far|soon)"""),
+    |later|next time|another time|some other time|some other day|only if|unless|except|until|try again|go back|revert
+    |undo|hang on|hold your horses|back up|slow down|easy|do not|as if|yeah right|fat chance|in your dreams
+    |over my dead body|forget (?:it|that)|too (?:much|many|late|early|expensive|few|little|big|small|large|long|far
+    |soon)"""),
     r"\w+n't",
 )
 _NO_WHOLE = (
@@ -317,16 +320,29 @@ _HELP = (
     "what are (?:my|the) (?:options|choices)",
     r"(?:what|which)(?: \w+){0,3} (?:do you have|are there|can i (?:have|choose))",
 )
+_RESTART = (
+    _any("""(?:let's |please |can we |could we |i want to |i'd like to )?(?:start (?:over|again|anew|from scratch
+    |from the beginning)|begin again|restart)(?: again)?|from the beginning|from the start|all over again
+    |once more from the (?:start|beginning)"""),
+)
+_GREETING = (
+    _any("""hello(?: there)?|hi(?: there)?|hey(?: there)?|good (?:morning|afternoon|evening|day)|greetings|howdy
+    |how are you(?: doing)?(?: today)?|how do you do|nice to meet you|how's it going|what's up|are you there"""),
+)
+_THANKS = (
+    _any("""thanks|thank you|thank you very much|thank you so much|thanks a lot|thanks so much|many thanks
+    |much appreciated|cheers|ta|very kind|that's (?:very )?kind(?: of you)?|very nice of you|i appreciate (?:it|that)
+    |you're welcome|thanks for your help|thank you for your help"""),
+)
 _FILLER = (
-    _any(r"""please|um+|uh+|uhm|erm?|err|hmm?|hm+|er|eh|ah+|oh+|ooh|wow|well|so|and|then|now then|thanks|thank you
-    |thank you very much|thank you so much|thanks a lot|thanks so much|many thanks|much appreciated|cheers|ta|sorry
-    |excuse me|you know|i mean|like|just|really|honestly|frankly|to be honest|i must say|i have to say|hey|ha|lol
-    |actually|basically|too|also|as well|anyway|if you (?:would|could|please|don't mind)|if you want|if possible|sir
-    |madam|ma'am|miss|mate|man|dude|buddy|pal|my friend|friend|dear|love|honey|darling|guys|bro|folks|everyone|i think
-    |i believe|i guess|i suppose|i reckon|i'd say|i would say|i'm pretty sure|i'm sure|i am sure|pretty sure
-    |as far as i know|as far as i can tell|as far as i can see|to the best of my knowledge|yes i think|for the record
-    |in fact|in that case|from my side|with that|on that note|for now|ever so much|so much|kindly|all|very kind
-    |that's kind|that's very kind|you're welcome|good job|well done|good work|very nice of you"""),
+    _any(r"""please|um+|uh+|uhm|erm?|err|hmm?|hm+|er|eh|ah+|oh+|ooh|wow|well|so|and|then|now then|sorry|excuse me
+    |you know|i mean|like|just|really|honestly|frankly|to be honest|i must say|i have to say|ha|lol|actually|basically
+    |too|also|as well|anyway|if you (?:would|could|please|don't mind)|if you want|if possible|sir|madam|ma'am|miss
+    |mate|man|dude|buddy|pal|my friend|friend|dear|love|honey|darling|guys|bro|folks|everyone|i think|i believe
+    |i guess|i suppose|i reckon|i'd say|i would say|i'm pretty sure|i'm sure|i am sure|pretty sure|as far as i know
+    |as far as i can tell|as far as i can see|to the best of my knowledge|yes i think|for the record|in fact
+    |in that case|from my side|with that|on that note|for now|ever so much|so much|kindly|all|good job|well done
+    |good work"""),
 )
 _PATTERNS = (
     (Kind.GOODBYE, _GOODBYE),
@@ -334,12 +350,15 @@ _PATTERNS = (
     (Kind.WAIT, _WAIT),
     (Kind.NO, _NO_WHOLE),
     (Kind.NO, _NO),
+    (Kind.RESTART, _RESTART),
     (Kind.REPEAT, _REPEAT),
     (Kind.HELP, _HELP),
     (Kind.COMPLETE, _COMPLETE),
     (Kind.YES, _YES),
     (Kind.ACT, _ACT),
     (Kind.DONE, _DONE),
+    (Kind.GREETING, _GREETING),
+    (Kind.THANKS, _THANKS),
     (Kind.FILLER, _FILLER),
 )
 """Of phrases that are equally long the first counts, so that what denies comes before what agrees."""

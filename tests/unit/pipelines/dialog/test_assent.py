@@ -153,6 +153,29 @@ def test_a_wish_that_is_taken_back(said: str):
     assert caller.state.form is None
 
 
+def test_courtesies_are_no_misunderstandings():
+    caller = Caller()
+    assert caller.say("good morning") == "Hello."
+    assert caller.say("thank you") == ""
+    caller.say("a latte", "order")
+    assert caller.say("hi") == "Which size?"
+    assert caller.say("thanks") == "Which size?"
+    assert caller.state.form is not None
+    assert caller.state.form.tries == {}
+
+
+def test_start_again():
+    caller = confirming()
+    assert caller.say("let's start over") == "Which drink?"
+    assert caller.slots == {"count": "1"}
+
+
+def test_a_question_changes_nothing():
+    caller = confirming()
+    assert caller.say("how much is a large mocha", answer="Four.") == "Four. 1 small latte?"
+    assert caller.say("yes, but what does a large one cost", answer="Five.") == "Five. 1 small latte?"
+
+
 def test_hesitation_is_no_misunderstanding():
     caller = Caller()
     caller.say("a latte", "order")

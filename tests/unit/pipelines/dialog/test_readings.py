@@ -133,6 +133,8 @@ def slots_after(intent: str, *texts: str) -> dict[str, str]:
         # Texts.
         ("join", "my name is Ada King", {"name": "Ada King"}),
         ("join", "I'm Ada", {"name": "Ada"}),
+        ("join", "Ada King, K I N G", {"name": "Ada King"}),
+        ("join", "Ada B C", {"name": "Ada B C"}),
         ("join", "sorry, I mean Tuesday", {"day": "2026-01-06"}),
         ("join", "hold on", {}),
     ],
