@@ -39,9 +39,7 @@ def begin(agent: Agent, state: State, intent: str, event: Understood) -> Step:
     form = Form(intent)
     reading = read_turn(agent, form, event)
     if is_for_later(agent, intent, event):
-        return understood(
-            (state, (*speech(agent, state, agent.form.only_now), *question(agent, state), listening(agent, state)))
-        )
+        return refuse_later(agent, state)
     described = agent.intents[intent]
     is_acted_on = described.fulfilment is not None and described.confirm is None
     if is_acted_on and (reading.is_denial_unread or is_contradictory(event.text)):
@@ -66,28 +64,36 @@ def take(agent: Agent, state: State, form: Form, reading: TurnReading) -> Step:
     return proceed(agent, replace(state, form=replace(form, slots=slots, choices=())))
 
 
-def continued(agent: Agent, state: State, event: Understood, target: str | None) -> Step | None:
+def continued(agent: Agent, state: State, event: Understood, target: str | None, *, stands_alone: bool) -> Step | None:
     """Asks an intent again with another value, as in "and on Sundays?"; None: no open context allows that.
 
     Args:
         agent: by which the dialog is held.
         state: before the turn.
         event: the turn.
-        target: the intent that the turn has of itself; None: any that may follow.
+        target: the intent that the turn has of itself; None: any that may follow. It does not count where the turn
+            says nothing beside a value: "no, the bedroom".
+        stands_alone: whether nothing in the turn says that it goes on with the one before.
     """
     for context in reversed(state.contexts):
         followers = [name for name, intent in agent.intents.items() if context.name in intent.follows]
         for name in sorted(followers, key=lambda follower: follower != context.intent):
-            if target not in {None, name}:
-                continue
             known = {key: value for key, value in context.slots.items() if key in agent.slots_of(name)}
             form = Form(name, known)
             reading = read_turn(agent, form, event)
+            if (stands_alone or target not in {None, name}) and not reading.is_bare:
+                continue
             if reading.filled or reading.choosing or reading.denied & known.keys():
                 if is_for_later(agent, name, event):
-                    return state, (*speech(agent, state, agent.form.only_now), listening(agent, state))
+                    return refuse_later(agent, state)
                 return take(agent, state, form, reading)
     return None
+
+
+def refuse_later(agent: Agent, state: State) -> Step:
+    """Tells the caller that a wish cannot be carried out at another time; it is not carried out now either."""
+    said = speech(agent, state, agent.form.only_now)
+    return understood((state, (*said, *question(agent, state), listening(agent, state))))
 
 
 def ask_again(agent: Agent, state: State) -> Step:

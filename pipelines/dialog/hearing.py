@@ -20,13 +20,13 @@ from pipelines.dialog.asking import (
     speech,
     spoken_list,
 )
-from pipelines.dialog.beginning import ask_again, begin, continued, take, target_now, understood
+from pipelines.dialog.beginning import ask_again, begin, continued, refuse_later, take, target_now, understood
 from pipelines.dialog.control_words import Assent, Control, assent_of, control_of, is_refusal, is_whole
 from pipelines.dialog.keys import answer_by_keys
 from pipelines.dialog.missing import miss
 from pipelines.dialog.reading import read_turn, slot_named
 from pipelines.dialog.state import Form
-from pipelines.dialog.wishes import divide, target_of
+from pipelines.dialog.wishes import divide, is_for_later, target_of
 
 if TYPE_CHECKING:
     from pipelines.dialog.actions import Action
@@ -189,10 +189,10 @@ def _help(agent: Agent, state: State) -> tuple[Say, ...]:
 
 def _idle(agent: Agent, state: State, event: Understood) -> Step:
     target = target_now(agent, state, event)
-    if target is None or _CONTINUING.match(event.text):
-        followed = continued(agent, state, event, target)
-        if followed is not None:
-            return understood(followed)
+    stands_alone = target is not None and _CONTINUING.match(event.text) is None
+    followed = continued(agent, state, event, target, stands_alone=stands_alone)
+    if followed is not None:
+        return understood(followed)
     if target is not None:
         return begin(agent, state, target, event)
     if event.answer:
@@ -221,7 +221,7 @@ def _in_form(agent: Agent, state: State, form: Form, event: Understood) -> Step:
     if target is not None and target != form.intent and not reading.is_bare and not names_change:
         return begin(agent, state, target, event)
     is_question = bool(event.answer) and not reading.is_bare and _ASKING.match(event.text) is not None
-    changed = _changed(agent, state, form, reading)
+    changed = _changed(agent, state, form, event, reading)
     if changed is not None and not is_question:
         return changed
     if form.confirming and not is_question and assent in {None, Assent.UNCLEAR} and reading.filled:
@@ -232,13 +232,15 @@ def _in_form(agent: Agent, state: State, form: Form, event: Understood) -> Step:
     return _answer_or_miss(agent, state, event)
 
 
-def _changed(agent: Agent, state: State, form: Form, reading: TurnReading) -> Step | None:
+def _changed(agent: Agent, state: State, form: Form, event: Understood, reading: TurnReading) -> Step | None:
     """Takes values that a turn gives, denies or leaves open; None: it has none that change anything."""
     if reading.unclear:
         return _deny(agent, state, form) if form.confirming else miss(agent, state)
-    if reading.choosing or reading.changes(form):
-        return understood(take(agent, state, form, reading))
-    return None
+    if not reading.choosing and not reading.changes(form):
+        return None
+    if is_for_later(agent, form.intent, event):
+        return refuse_later(agent, state)
+    return understood(take(agent, state, form, reading))
 
 
 def _answered(agent: Agent, state: State, form: Form, event: Understood, assent: Assent) -> Step:

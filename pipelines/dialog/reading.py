@@ -156,7 +156,7 @@ def _assigned(agent: Agent, form: Form, text: str, mentions: list[Mention]) -> d
         filled = one.options[slot]
         is_denied = (
             is_denied_before(before)
-            or (is_universal and phrase_before(before) == "but")
+            or (is_universal and phrase_before(before).rsplit(" ", 1)[-1] == "but")
             or is_denied_behind(text[one.end : stop])
             or (was_denied and begin == end and goes_on(before))
             or _is_weakly_denied(before, filled, agent.slots_of(form.intent)[slot], form.slots.get(slot), form)

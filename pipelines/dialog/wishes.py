@@ -45,13 +45,21 @@ _CORRECTED = re.compile(
 )
 _LATER = re.compile(
     r"\b(?:later|in (?:a|the) (?:minute|moment|while|bit|second|morning|afternoon|evening|few \w+)|in a few"
-    r"|at night|when(?:ever)?|as soon as (?!possible|you can)|once"
+    r""
+    r"|at (?:night|sunset|sunrise|dawn|dusk|bedtime|dinner(?:time)?|lunch(?:time)?|breakfast)|when(?:ever)?"
+    r"|as soon as (?!possible|you can)|once"
     r"|after|before|until|till|unless"
     r"|(?<!wonder )(?<!wondering )(?<!know )(?<!see )(?<!ask )(?<!mind )(?<!check )(?<!nice )"
     r"(?<!great )(?<!good )(?<!grateful )(?<!it )if)\b(?! you)",
     re.IGNORECASE,
 )
-_NOW = re.compile(r"\b(?:right )?now\b|\bat once\b|\bimmediately\b", re.IGNORECASE)
+_NOW = frozenset(("now", "right now", "today", "this morning", "this afternoon", "this evening"))
+_ASKED = re.compile(
+    r"\W*(?:and |but |so |hey |okay )*(?:did|have|has|had|was|were|is|are)(?:n['\u2019]t)?"
+    r" (?:you|i|we|he|she|it|the|there|my|all|somebody)\b",
+    re.IGNORECASE,
+)
+"""How questions begin that ask what is or was, and wish for nothing: "did you turn off the light?"."""
 _TEMPORAL = frozenset(
     (
         ValueKind.DATE,
@@ -82,7 +90,9 @@ def target_of(agent: Agent, understanding: Understanding, text: str) -> str | No
     name = agent.intent_named(understanding.intent)
     if name is None or understanding.confidence < MIN_CONFIDENCE:
         return None
-    return None if _is_denied(understanding, text) else name
+    if _is_denied(understanding, text) or (_acts_at_once(agent, name) and _ASKED.match(text)):
+        return None
+    return name
 
 
 def divide(agent: Agent, event: Understood) -> tuple[Understood, ...]:
@@ -121,8 +131,7 @@ def is_taken_back(agent: Agent, intent: str, text: str) -> bool:
 def is_for_later(agent: Agent, intent: str, event: Understood) -> bool:
     """Whether a wish that is carried out at once is meant for a time, or under a condition."""
     slots = agent.slots_of(intent).values()
-    fulfilment = agent.intents[intent].fulfilment
-    if fulfilment is None or fulfilment in agent.safe_fulfilments | agent.talking_fulfilments:
+    if not _acts(agent, intent):
         return False
     temporal = {kind.value for kind in _TEMPORAL}
     if any(slot.type in temporal or slot.type == "text" for slot in slots):
@@ -140,6 +149,16 @@ def is_contradictory(text: str) -> bool:
     return any(said.issuperset(pair) for pair in _OPPOSITES)
 
 
+def _acts(agent: Agent, intent: str) -> bool:
+    """Whether an intent changes something when it is carried out."""
+    fulfilment = agent.intents[intent].fulfilment
+    return fulfilment is not None and fulfilment not in agent.safe_fulfilments | agent.talking_fulfilments
+
+
+def _acts_at_once(agent: Agent, intent: str) -> bool:
+    return agent.intents[intent].confirm is None and _acts(agent, intent)
+
+
 def _is_denied(understanding: Understanding, text: str) -> bool:
     # "No, turn on the light" denies what was said before.
     is_negated = understanding.negated and understanding.kind == "command" and not _ANSWERING.match(text)
@@ -147,11 +166,11 @@ def _is_denied(understanding: Understanding, text: str) -> bool:
 
 
 def _is_a_time(text: str, value: Value) -> bool:
-    if value.kind not in _TEMPORAL or _NOW.search(text[value.start : value.end]):
+    if value.kind not in _TEMPORAL or text[value.start : value.end].lower() in _NOW:
         return False
     if value.kind is ValueKind.DURATION:
         return text[: value.start].rstrip().lower().endswith((" for", " after", " in"))
-    return text[value.start : value.end].lower() not in {"today", "this morning", "this afternoon", "this evening"}
+    return True
 
 
 def _part(event: Understood, reading: Reading) -> Understood:

@@ -68,6 +68,10 @@ def carried_out(*texts: str) -> tuple[list[str], list[str]]:
         ("turn off the light in the hall when I leave", []),
         ("turn on the light in the hall for ten minutes please", []),
         ("unlock the front door in an hour", []),
+        ("turn on the light in the hall ten minutes from now", []),
+        ("turn on the light in the hall at sunset", []),
+        ("did you turn on the light in the hall", []),
+        ("turn off all the lights but the hall", []),
     ],
 )
 def test_what_is_carried_out(said: str, done: list[str]):
@@ -92,6 +96,7 @@ def test_what_is_carried_out(said: str, done: list[str]):
             "The garage door is unlocked.",
         ),
         (["unlock the front door and unlock the garage", "cancel", "yes"], [], LOST),
+        (["turn on the light", "in the hall in ten minutes"], [], NOT_NOW),
         (
             ["turn on the light and close the blinds in the hall", "the office"],
             ["close_blinds hall", "light_on office"],
