@@ -81,6 +81,7 @@ _PLAIN = frozenset(
 )
 _AGREEING = frozenset((Kind.YES, Kind.ACT, Kind.COMPLETE))
 _NEUTRAL = frozenset((Kind.FILLER, Kind.THANKS))
+_SURE = frozenset(("yes", "yeah", "yep", "yup", "correct", "right", "exactly"))
 _VAGUE_ACTS = frozenset(("do", "go", "make", "proceed", "continue", "carry"))
 """Beside a value they may change it or put something off: "do it tomorrow", "make it four"."""
 
@@ -98,7 +99,7 @@ def control_of(words: Sequence[Word]) -> Control | None:
     return found
 
 
-def assent_of(words: Sequence[Word], repeated: Collection[str] = ()) -> Assent | None:
+def assent_of(words: Sequence[Word], repeated: Collection[str] = (), act: str = "") -> Assent | None:
     """Returns what a turn says to a question whether something is right; None: neither yes nor no.
 
     Whatever denies, changes, defers or cancels makes it no agreement, wherever it stands. Agreement is agreement as a
@@ -107,19 +108,24 @@ def assent_of(words: Sequence[Word], repeated: Collection[str] = ()) -> Assent |
     Args:
         words: of the turn.
         repeated: words of the question, and of what it asks about, which may be said again beside a yes.
+        act: verb of a question such as "shall I unlock the door?", which agrees by itself: "unlock it"; "": none.
     """
     phrases = read_phrases(words)
     kinds = {phrase.kind for phrase in phrases}
     if kinds & {Kind.NO, Kind.CANCEL}:
         return Assent.NO
+    unread = {words[at].text for it in phrases if it.kind is Kind.UNREAD for at in range(it.start, it.end)}
+    if act in unread and kinds <= {*_AGREEING, *_NEUTRAL, Kind.UNREAD} and unread <= _BESIDE_VALUES.union(repeated):
+        return Assent.UNCLEAR if _asks(words) else Assent.YES
     if not kinds & _AGREEING:
         return None
+    if Kind.DONE in kinds and words[0].text in _SURE:
+        kinds -= {Kind.DONE}
     is_unfinished = phrases[-1].kind in {Kind.UNREAD, Kind.FILLER} and words[-1].text in _UNFINISHED
     if kinds <= {*_AGREEING, *_NEUTRAL} and not is_unfinished:
         return Assent.YES
     if is_unfinished or not kinds <= {*_AGREEING, *_NEUTRAL, Kind.UNREAD} or Kind.YES not in kinds or _asks(words):
         return Assent.UNCLEAR
-    unread = {words[at].text for it in phrases if it.kind is Kind.UNREAD for at in range(it.start, it.end)}
     acts = [words[phrase.start].text for phrase in phrases if phrase.kind is Kind.ACT]
     is_repeated = bool(unread.intersection(repeated) - _BESIDE_VALUES) and unread <= _BESIDE_VALUES.union(repeated)
     is_read = is_repeated and _VAGUE_ACTS.isdisjoint(acts)

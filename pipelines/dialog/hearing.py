@@ -29,6 +29,8 @@ from pipelines.dialog.state import Form
 from pipelines.dialog.wishes import divide, is_for_later, target_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pipelines.dialog.actions import Action
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.asking import Step
@@ -44,6 +46,10 @@ _ASKING = re.compile(
     re.IGNORECASE,
 )
 """How questions begin, whose values change nothing where documents answer them."""
+_OFFER = re.compile(
+    r"\b(?:shall i|should i|may i|can i|want me to|like me to|i will|i'll)(?: now)? (\w+)", re.IGNORECASE
+)
+"""Questions with an act that may be said again in place of a yes: "shall I unlock the door?"."""
 _PARTS = re.compile(r"[,.;]|\bbut\b|\band\b", re.IGNORECASE)
 MAX_HELD = 4
 """Turns that wait while a fulfilment runs; further ones are told to wait and dropped."""
@@ -211,7 +217,7 @@ def _in_form(agent: Agent, state: State, form: Form, event: Understood) -> Step:
     """Takes a turn while an intent is under way: another wish, values of slots, or the answer to a question."""
     reading = read_turn(agent, form, event)
     words = words_of(event.text.replace("%", " percent"))
-    assent = assent_of(words, _repeatable(agent, state, form)) if form.confirming or form.changing else None
+    assent = _assent(agent, state, form, words) if form.confirming or form.changing else None
     if assent is not None and is_whole(words) and not (_is_of_list(agent, form, reading) or reading.denied):
         # "A hundred percent" is a yes, and no percentage.
         return _answered(agent, state, form, event, assent)
@@ -262,12 +268,14 @@ def _change(agent: Agent, state: State, form: Form, slot: str) -> Step:
     return understood(proceed(agent, replace(state, form=replace(form, slots=kept))))
 
 
-def _repeatable(agent: Agent, state: State, form: Form) -> frozenset[str]:
-    """Returns the words of the question and of what it asks about: "yes, a table for three"."""
+def _assent(agent: Agent, state: State, form: Form, words: Sequence[Word]) -> Assent | None:
+    """Reads the answer to the question if all is right. It may repeat the question: "yes, a table for three"."""
     texts = [say.text for say in question(agent, state)]
+    offered = _OFFER.search(texts[0]) if texts else None
     texts += [text for filled in form.slots.values() for text in (filled.said, filled.value)]
     texts += (name.replace("_", " ") for name in (form.intent, *form.slots))
-    return frozenset(word.text for text in texts for word in words_of(text))
+    repeated = frozenset(word.text for text in texts for word in words_of(text))
+    return assent_of(words, repeated, offered[1].lower() if offered else "")
 
 
 def _is_of_list(agent: Agent, form: Form, reading: TurnReading) -> bool:

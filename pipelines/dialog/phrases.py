@@ -65,9 +65,9 @@ _THAT = (
     rf"|those)"
 )
 _SUBJECT = (
-    rf"(?:all of (?:that|it|this)|that|it|this|these|those|they|everything|all|(?:(?:all )?(?:the|my|our|your"
-    rf"|these|those)) {_THINGS}(?: you (?:have|gave|read|said|took))?"
-    rf"|what you (?:said|have)|you)"
+    rf"(?:all of (?:that|it|this)|(?:that|this) one|that|it|this|these|those|they|everything|all"
+    rf"|what you (?:said|have)|you"
+    rf"|(?:all |every |each )?(?:(?:the|my|our|your|these|those) )?{_THINGS}(?: you (?:have|gave|read|said|took))?)"
 )
 _BE = (
     r"(?:'s|'re| is| are| was| will be|'ll be| would be|'d be| should be| must be| has to be| ought to be"
@@ -94,9 +94,10 @@ _FOR_ME = _any("""to me|for me|by me|with me|for us|with us|by us|to us|as it is
     |see)|as far as i'm concerned|in all respects|word for word|to a t|as you said|as you said it|as stated
     |as described|now|to my knowledge""")
 _SUFFIX = rf"(?: {_FOR_ME}){{0,2}}"
-_WORKS = _any("""works?|will work|'ll work|would work|should work|ought to work|'d work|should do|does|will do|'ll do
-    |suits?|fits?|checks out|adds up|matches|makes sense|does it|does the trick|will suit|'ll suit|would suit
-    |does the job|hits the spot|goes""")
+_WORKS = _any("""works?|reads (?:correctly|right|well|fine)|rings true|ticks all (?:the|my) boxes|will work|'ll work
+    |would work|should work|ought to work|'d work|should do|does|will do|'ll do|suits?|fits?|checks out|adds up
+    |matches|makes sense|does it|does the trick|will suit|'ll suit|would suit|does the job|hits the spot|goes""")
+_WORKS = rf"(?:{_WORKS}|matches {_AS_WANTED})"
 _WELL = _any(
     "me|us|for me|for us|fine|well|perfectly|great|nicely|just fine|very well|the bill|like a charm|good|my needs"
 )
@@ -130,11 +131,12 @@ _ASSERT = _any("""confirm|agree|accept|approve|consent|concur|affirm|assent|ackn
     |that)|can live with (?:it|that)|vote yes|give my (?:ok|okay|consent|permission|approval)|go for (?:it|that)
     |reckon|'ve (?:no|nothing) (?:objections?|to add)|have (?:no|nothing) (?:objections?|complaints?
     |problem with (?:it|that)|to add|against it)""")
-_I_AM = _any("""good to go|ready|all set to go|sure|certain|positive|happy|happy to|happy with (?:it|that|this)
-    |fine with (?:it|that|this)|good with (?:it|that|this)|ok with (?:it|that|this)|okay with (?:it|that|this)
-    |satisfied(?: with (?:it|that))?|pleased(?: with (?:it|that))?|all for it|cool with (?:it|that|this)|on board
-    |in favo(?:u)?r|in agreement|down with (?:it|that)|down for (?:it|that)|comfortable with (?:it|that)
-    |content with (?:it|that)|okay|sold|all right with (?:it|that)|happy to confirm|delighted|game|up for it""")
+_I_AM = _any("""(?:glad|happy|delighted|pleased) to(?: (?:confirm|proceed|go ahead|agree))?|good to go|ready
+    |all set to go|sure|certain|positive|happy|happy to|happy with (?:it|that|this)|fine with (?:it|that|this)
+    |good with (?:it|that|this)|ok with (?:it|that|this)|okay with (?:it|that|this)|satisfied(?: with (?:it|that))?
+    |pleased(?: with (?:it|that))?|all for it|cool with (?:it|that|this)|on board|in favo(?:u)?r|in agreement
+    |down with (?:it|that)|down for (?:it|that)|comfortable with (?:it|that)|content with (?:it|that)|okay|sold
+    |all right with (?:it|that)|happy to confirm|delighted|game|up for it""")
 # Phrases with a word of denial that are yes all the same, and those with "but".
 _NOT_NO = _any(r"""no problem(?: at all)?|not a problem(?: at all)?|no worries|no doubt(?: about it| about that)?
     |without (?:a )?doubt|without question|no question(?: about it)?|why not|i don't see why not|don't see why not
@@ -142,8 +144,8 @@ _NOT_NO = _any(r"""no problem(?: at all)?|not a problem(?: at all)?|no worries|n
     | with that)?|no changes?(?: needed| required| please| necessary| at all)?|nothing to (?:change|add|correct)
     |nothing wrong with (?:it|that)|no need to change (?:anything|it|that)|don't change (?:anything|a thing|it)
     |not bad(?: at all)?|can't complain|couldn't be (?:better|happier|clearer|more (?:right|correct|perfect|happy
-    |accurate|certain|sure))|beyond (?:a |any |all )?doubt|couldn't agree more
-    |couldn't have said it better(?: myself)?|i couldn't agree more|i wouldn't change (?:a thing|anything)
+    |accurate|certain|sure))|beyond (?:a |any |all )?doubt|couldn't agree more|(?:i )?couldn't have (?:said
+    |put) it better(?: myself)?|i couldn't agree more|i wouldn't change (?:a thing|anything)
     |wouldn't change (?:a thing|anything)|no mistakes?(?: there| here| in it)?|no errors?(?: there| here)?
     |no corrections?(?: needed| required)?|i(?:'ve| have) no objections?|i don't mind(?: at all)?|i do not mind
     |don't mind if i do|you're not wrong|you are not wrong|but of course|(?:and )?don't (?:let|make) (?:me|us) wait
@@ -154,43 +156,45 @@ _NO_BUT_FINE = (
     rf"|(?: all)? sounds?)?(?: {_VERY}){{0,2}} (?:fine|ok|okay|good|great|perfect|alright|all right|cool){_SUFFIX}"
 )
 _YES = (
-    _any("""y+e+s+|y+e+a+h*|y+e+p+|y+u+p+|o+k+a+y+|s+u+r+e+|ye|jep|(?:totally|completely|fully|wholeheartedly
-    |absolutely|strongly) (?:agree|approve|concur|support (?:it|that))|indubitably|doubtless|undeniably|emphatically
-    |damn straight|sure as hell|right as rain|(?:right )?on the (?:nose|money)|tip top|top|first class|hunky dory
-    |peachy|hear hear|seconded|i second that|(?:the )?green light|you have the green light|we have a deal
-    |we've got a deal|(?:good|great|excellent|nice|fine|perfect|wise|brilliant) (?:stuff|choice|thing|idea|plan|call
-    |job|deal|thinking)|that(?:'s| is) (?:the (?:plan|idea|way|spirit|ticket)|(?:just|exactly|precisely|about) it)
-    |it's a go|it is a go|go go(?: go)*|signed off|yes sir|ya|yah|yea|aye|yes sir|yessir|yeah boy|yass|yas|yay|sure
-    |sure thing|sure (?:do|does|am|would)(?! it| that| so)|sure is|correct|right|right on|right you are|rightly so
-    |quite right|quite so|just so|too right|damn right|exactly|exactly so|exactly that|exactly right|precisely
-    |precisely so|absolutely|definitely|certainly|affirmative|of course|obviously|clearly|naturally|undoubtedly|indeed
-    |indeed it is|okay|ok|o k|a ok|a okay|okey dokey|okie dokie|okey doke|okeydokey|okay dokay|oki doki|kk|k|fine
-    |perfect|great|good|cool|all right|alright|alrighty|righto|righty o|righty ho|roger|roger that|copy that|copy
-    |ten four|10 4|aye aye|bingo|deal|it's a deal|done|done deal|agreed|granted|confirmed|approved|accepted
-    |acknowledged|authori[sz]ed|permission granted|affirmed|totally|surely|truly|gladly|happily|with pleasure
-    |my pleasure|by all means|you bet|you betcha|you bet i do|you know it|you got it|you've got it|you have it
-    |you have got it|mhm|mm hmm|mm hm|mmhm|mhmm|uh huh|aha|ah ha|yuppers|yepper|yep yep|for sure|sure enough
-    |very much so|very much|very well|very good|very true|well said|true|that's true|true that|so it is|that it is
-    |it is|it sure is|it certainly is|it does|it will|they are|it is indeed|they do|that's me|that is me|we are|we do
-    |i should say so|thumbs up|amen|hell yes|hell yeah|heck yes|heck yeah|oh yes|oh yeah|ten out of ten|100 percent
-    |a hundred percent|one hundred percent|hundred percent|spot on|bang on|dead on|dead right|on point|nailed it
-    |you nailed it|good to go|works|works great|works fine|works well|good call|good choice|good thinking|all good
-    |all set|all correct|all clear|all fine|all right by me|all yours|we're good|we are good|good idea|good plan
-    |great idea|good enough|fair enough|excellent|wonderful|lovely|brilliant|fantastic|awesome|amazing|super|superb
-    |splendid|ideal|nice|nice one|terrific|marvellous|marvelous|fabulous|sweet|neat|swell|dandy|beautiful|magnificent
-    |outstanding|smashing|groovy|my answer is yes|the answer is yes|the answer's yes|that's a yes|it's a yes
-    |it is a yes|that is a yes|a yes|big yes|a big yes|yes from me|say yes|consider it (?:confirmed|done|agreed)
-    |i (?:do|am|would|will|could) indeed|you have a deal|you have my (?:ok|okay|permission|consent|approval|go ahead
-    |blessing|word)|you've got a deal|got it in one|in one|you(?:'ve| have)? (?:got|have|heard|read|understood|said
-    |put|took|wrote|noted)(?: (?:it|that|me|everything|this|all of it))?(?: all| back| down)? (?:right|correctly
-    |perfectly)|you read my mind|you (?:can|may)(?: indeed)?|let's|yes let's|(?:love|like|want) (?:it|that|this)
-    |(?:lock|put|set) (?:it|that|this) in|leave (?:it|that|everything) (?:as it is|as is|like that|like this|that way)
-    |that'd be it|that would be it|that will be it|that'll be it|that's it|that is it|this is it|why of course|why yes
-    |i should think so|i'd say so|i imagine so|most definitely|most certainly|most assuredly|assuredly|unquestionably
-    |positively|positive|decidedly|evidently|always|without fail|any time|anytime|whenever you're ready
-    |ready when you are|i'm ready|i am ready|word|bet|facts|for real|no cap|yes siree|bien sur|jawohl|si|oui|da|ja|hai
-    |yis|yus|yaas|uh yeah|as you wish|as you say|so be it|make my day|count on it|music to my ears|consider me in
-    |i am for it|that's what i'm talking about"""),
+    _any("""mmhmm|consider (?:it|that|this) (?:confirmed|done|agreed|approved|accepted)|so far so good|done and dusted
+    |seal the deal|(?:let's |please )?make it official|(?:please )?put (?:me|us) down(?: for (?:it|that|this))?
+    |count (?:me|us) in|we're in|we are in|y+e+s+|y+e+a+h*|y+e+p+|y+u+p+|o+k+a+y+|s+u+r+e+|ye|jep|(?:totally
+    |completely|fully|wholeheartedly|absolutely|strongly) (?:agree|approve|concur|support (?:it|that))|indubitably
+    |doubtless|undeniably|emphatically|damn straight|sure as hell|right as rain|(?:right )?on the (?:nose|money)
+    |tip top|top|first class|hunky dory|peachy|hear hear|seconded|i second that|(?:the )?green light
+    |you have the green light|we have a deal|we've got a deal|(?:good|great|excellent|nice|fine|perfect|wise
+    |brilliant) (?:stuff|choice|thing|idea|plan|call|job|deal|thinking)|that(?:'s| is) (?:the (?:plan|idea|way|spirit
+    |ticket)|(?:just|exactly|precisely|about) it)|it's a go|it is a go|go go(?: go)*|signed off|yes sir|ya|yah|yea|aye
+    |yes sir|yessir|yeah boy|yass|yas|yay|sure|sure thing|sure (?:do|does|am|would)(?! it| that| so)|sure is|correct
+    |right|right on|right you are|rightly so|quite right|quite so|just so|too right|damn right|exactly|exactly so
+    |exactly that|exactly right|precisely|precisely so|absolutely|definitely|certainly|affirmative|of course|obviously
+    |clearly|naturally|undoubtedly|indeed|indeed it is|okay|ok|o k|a ok|a okay|okey dokey|okie dokie|okey doke
+    |okeydokey|okay dokay|oki doki|kk|k|fine|perfect|great|good|cool|all right|alright|alrighty|righto|righty o
+    |righty ho|roger|roger that|copy that|copy|ten four|10 4|aye aye|bingo|deal|it's a deal|done|done deal|agreed
+    |granted|confirmed|approved|accepted|acknowledged|authori[sz]ed|permission granted|affirmed|totally|surely|truly
+    |gladly|happily|with pleasure|my pleasure|by all means|you bet|you betcha|you bet i do|you know it|you got it
+    |you've got it|you have it|you have got it|mhm|mm hmm|mm hm|mmhm|mhmm|uh huh|aha|ah ha|yuppers|yepper|yep yep
+    |for sure|sure enough|very much so|very much|very well|very good|very true|well said|true|that's true|true that
+    |so it is|that it is|it is|it sure is|it certainly is|it does|it will|they are|it is indeed|they do|that's me
+    |that is me|we are|we do|i should say so|thumbs up|amen|hell yes|hell yeah|heck yes|heck yeah|oh yes|oh yeah
+    |ten out of ten|100 percent|a hundred percent|one hundred percent|hundred percent|spot on|bang on|dead on
+    |dead right|on point|nailed it|you nailed it|good to go|works|works great|works fine|works well|good call
+    |good choice|good thinking|all good|all set|all correct|all clear|all fine|all right by me|all yours|we're good
+    |we are good|good idea|good plan|great idea|good enough|fair enough|excellent|wonderful|lovely|brilliant|fantastic
+    |awesome|amazing|super|superb|splendid|ideal|nice|nice one|terrific|marvellous|marvelous|fabulous|sweet|neat|swell
+    |dandy|beautiful|magnificent|outstanding|smashing|groovy|my answer is yes|the answer is yes|the answer's yes
+    |that's a yes|it's a yes|it is a yes|that is a yes|a yes|big yes|a big yes|yes from me|say yes
+    |consider it (?:confirmed|done|agreed)|i (?:do|am|would|will|could) indeed|you have a deal|you have my (?:ok|okay
+    |permission|consent|approval|go ahead|blessing|word)|you've got a deal|got it in one|in one|you(?:'ve
+    | have)? (?:got|have|heard|read|understood|said|put|took|wrote|noted)(?: (?:it|that|me|everything|this
+    |all of it))?(?: all| back| down)? (?:right|correctly|perfectly)|you read my mind|you (?:can|may)(?: indeed)?
+    |let's|yes let's|(?:love|like|want) (?:it|that|this)|(?:lock|put|set) (?:it|that|this) in|leave (?:it|that
+    |everything) (?:as it is|as is|like that|like this|that way)|that'd be it|that would be it|that will be it
+    |that'll be it|that's it|that is it|this is it|why of course|why yes|i should think so|i'd say so|i imagine so
+    |most definitely|most certainly|most assuredly|assuredly|unquestionably|positively|positive|decidedly|evidently
+    |always|without fail|any time|anytime|whenever you're ready|ready when you are|i'm ready|i am ready|word|bet|facts
+    |for real|no cap|yes siree|bien sur|jawohl|si|oui|da|ja|hai|yis|yus|yaas|uh yeah|as you wish|as you say|so be it
+    |make my day|count on it|music to my ears|consider me in|i am for it|that's what i'm talking about"""),
     rf"{_SUBJECT}{_BE}(?: {_VERY}){{0,3}} (?:{_FINE}|{_AS_WANTED})(?: then| and (?:{_VERY} )?{_FINE})?{_SUFFIX}",
     rf"(?:{_VERY} ){{1,2}}{_AS_WANTED}",
     rf"(?:that|this|it)(?:'s| is) (?:my|our|the right) {_THINGS}",
@@ -335,14 +339,15 @@ _THANKS = (
     |you're welcome|thanks for your help|thank you for your help"""),
 )
 _FILLER = (
-    _any(r"""please|um+|uh+|uhm|erm?|err|hmm?|hm+|er|eh|ah+|oh+|ooh|wow|well|so|and|then|now then|sorry|excuse me
-    |you know|i mean|like|just|really|honestly|frankly|to be honest|i must say|i have to say|ha|lol|actually|basically
-    |too|also|as well|anyway|if you (?:would|could|please|don't mind)|if you want|if possible|sir|madam|ma'am|miss
-    |mate|man|dude|buddy|pal|my friend|friend|dear|love|honey|darling|guys|bro|folks|everyone|i think|i believe
-    |i guess|i suppose|i reckon|i'd say|i would say|i'm pretty sure|i'm sure|i am sure|pretty sure|as far as i know
-    |as far as i can tell|as far as i can see|to the best of my knowledge|yes i think|for the record|in fact
-    |in that case|from my side|with that|on that note|for now|ever so much|so much|kindly|all|good job|well done
-    |good work"""),
+    _any(r"""(?:to|for|from|by|with) (?:me|us)|on all counts|in all respects|in every way|(?:to|on
+    |with) (?:all of (?:that|it|this)|everything|that|it|this)|as is|(?:this|that) one|myself|please|um+|uh+|uhm|erm?
+    |err|hmm?|hm+|er|eh|ah+|oh+|ooh|wow|well|so|and|then|now then|sorry|excuse me|you know|i mean|like|just|really
+    |honestly|frankly|to be honest|i must say|i have to say|ha|lol|actually|basically|too|also|as well|anyway
+    |if you (?:would|could|please|don't mind)|if you want|if possible|sir|madam|ma'am|miss|mate|man|dude|buddy|pal
+    |my friend|friend|dear|love|honey|darling|guys|bro|folks|everyone|i think|i believe|i guess|i suppose|i reckon
+    |i'd say|i would say|i'm pretty sure|i'm sure|i am sure|pretty sure|as far as i know|as far as i can tell
+    |as far as i can see|to the best of my knowledge|yes i think|for the record|in fact|in that case|from my side
+    |with that|on that note|for now|ever so much|so much|kindly|all|good job|well done|good work"""),
 )
 _PATTERNS = (
     (Kind.GOODBYE, _GOODBYE),
@@ -365,9 +370,44 @@ _PATTERNS = (
 _COMPILED = tuple((kind, re.compile(rf"(?:{text})(?= |$)")) for kind, texts in _PATTERNS for text in texts)
 
 
+_WITH_APOSTROPHE = {
+    word.replace("'", ""): word
+    for word in (
+        *(
+            "that's",
+            "it's",
+            "i'm",
+            "let's",
+            "what's",
+            "you're",
+            "they're",
+            "i've",
+            "you've",
+            "there's",
+            "that'll",
+            "it'll",
+        ),
+        *(
+            "don't",
+            "can't",
+            "won't",
+            "isn't",
+            "doesn't",
+            "didn't",
+            "wasn't",
+            "aren't",
+            "couldn't",
+            "wouldn't",
+            "shouldn't",
+        ),
+    )
+}
+"""How people type."""
+
+
 def read_phrases(words: Sequence[Word]) -> tuple[Phrase, ...]:
     """Divides a turn into the phrases of the grammar; each word that belongs to none is unread."""
-    return _read(tuple(word.text for word in words))
+    return _read(tuple(_WITH_APOSTROPHE.get(word.text, word.text) for word in words))
 
 
 @lru_cache(500)

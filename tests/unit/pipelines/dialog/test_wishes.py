@@ -90,6 +90,9 @@ def test_what_is_carried_out(said: str, done: list[str]):
         (["unlock the front door", "yes, in ten minutes"], [], "Shall I unlock the front door?"),
         (["unlock the front door", "yes, the back door"], [], "Shall I unlock the back door?"),
         (["unlock the front door", "yes, unlock it"], ["unlock front door"], "is unlocked"),
+        (["unlock the front door", "please unlock the door"], ["unlock front door"], "is unlocked"),
+        (["unlock the front door", "lock it"], [], "Shall I unlock the front door?"),
+        (["unlock the front door", "don't unlock it"], [], "What shall I change?"),
         (
             ["unlock the front door and unlock the garage", "yes", "sure"],
             ["unlock front door", "unlock garage door"],
