@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from pipelines.dialog.actions import Action
     from pipelines.dialog.agent.agent import Agent
+    from pipelines.dialog.agent.value_list import Word
     from pipelines.dialog.asking import Step
     from pipelines.dialog.events import Dtmf, Understood
     from pipelines.dialog.reading import TurnReading
