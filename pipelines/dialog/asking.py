@@ -121,6 +121,8 @@ def question(agent: Agent, state: State) -> tuple[Say, ...]:
         return (Say(f"Do you mean {spoken_list(form.choices)}?", slot is not None and slot.sensitive),)
     if form.asked:
         prompts = intent.slots[form.asked].prompt
+        if not prompts:
+            return ()
         return speech(agent, state, prompts[min(form.tries.get(form.asked, 0), len(prompts) - 1)])
     if form.confirming and intent.confirm:
         return speech(agent, state, intent.confirm)

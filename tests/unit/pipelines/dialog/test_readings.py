@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pipelines.dialog import events
 from pipelines.dialog.actions import Say
 from pipelines.dialog.agent.agent import Agent
 from pipelines.dialog.agent.form import AgentForm
@@ -188,6 +189,12 @@ def test_what_is_asked_then(intent: str, texts: tuple[str, ...], answer: str):
     for text in texts[1:]:
         caller.say(text)
     assert caller.said == answer
+
+
+def test_keys_of_a_code_keep_their_zeros():
+    caller = Caller(Agent(AgentForm.model_validate(FORM), LISTS))
+    caller.say("hello", "code")
+    assert caller(events.Dtmf(2.0, "0042#")) == "0042?"
 
 
 def test_a_question_which_of_several_codes_is_sensitive():
