@@ -71,7 +71,7 @@ def hear(agent: Agent, state: State, event: Understood) -> Step:
         return miss(agent, state)
     if control is not None:
         return _steer(agent, state, control, event)
-    first, *others = divide(agent, event)
+    first, *others = divide(agent, event, state.form)
     return _hear_wish(agent, replace(state, wishes=(*others, *state.wishes)), first)
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from pipelines.dialog.agent.value_list import words_of
 from pipelines.dialog.phrases import Kind, read_phrases
+from pipelines.dialog.reading import read_turn
+from pipelines.dialog.state import Form
 from pipelines.stages.understanding import Understanding
 from pipelines.text.values import ValueKind
 
@@ -95,8 +97,16 @@ def target_of(agent: Agent, understanding: Understanding, text: str) -> str | No
     return name
 
 
-def divide(agent: Agent, event: Understood) -> tuple[Understood, ...]:
+def divide(agent: Agent, event: Understood, form: Form | None) -> tuple[Understood, ...]:
     """Divides a turn into its wishes; those that are denied, or corrected by the next, are left out.
+
+    Parts that ask for the same, and do not contradict each other, are one wish: "I have a toothache, can I come on
+    Tuesday?".
+
+    Args:
+        agent: by which the dialog is held.
+        event: the turn.
+        form: the intent under way; None: none.
 
     Returns:
         The turn alone where it has one wish, or where none is for the agent.
@@ -106,15 +116,30 @@ def divide(agent: Agent, event: Understood) -> tuple[Understood, ...]:
         return (event,)
     parts = [_part(event, reading) for reading in readings]
     targets = [target_of(agent, part.understanding, part.text) for part in parts]
-    if not any(targets):
+    under_way = form.intent if form is not None else None
+    if not any(target not in {None, under_way} for target in targets):
         return (event,)
-    kept = [
-        part
-        for number, (part, target) in enumerate(zip(parts, targets, strict=True))
-        if (target is not None or not _is_denied(part.understanding, part.text))
-        and not (number + 1 < len(parts) and targets[number + 1] is not None and _CORRECTED.search(part.text))
-    ]
-    return tuple(kept) or (event,)
+    wishes: list[tuple[str | None, Reading]] = []
+    for number, (reading, part, target) in enumerate(zip(readings, parts, targets, strict=True)):
+        is_left_out = target is None and _is_denied(part.understanding, part.text)
+        is_corrected = any(targets[number + 1 : number + 2]) and _CORRECTED.search(part.text) is not None
+        if is_left_out or is_corrected:
+            continue
+        if target is not None and wishes and wishes[-1][0] == target:
+            before = wishes[-1][1]
+            if not _contradict(agent, target, _part(event, before), part):
+                slots = (*before.slots, *reading.slots)
+                wishes[-1] = target, dataclasses.replace(before, slots=slots, end=reading.end)
+                continue
+        wishes.append((target, reading))
+    return tuple(_part(event, reading) for _, reading in wishes) or (event,)
+
+
+def _contradict(agent: Agent, intent: str, first: Understood, second: Understood) -> bool:
+    """Whether two parts of a turn give a slot of an intent different values."""
+    one, other = (read_turn(agent, Form(intent), part).filled for part in (first, second))
+    shared = one.keys() & other.keys()
+    return any(one[name].value != other[name].value for name in shared)
 
 
 def is_taken_back(agent: Agent, intent: str, text: str) -> bool:

@@ -11,6 +11,8 @@ from pipelines.dialog import events
 from pipelines.dialog.actions import Fulfil
 from pipelines.dialog.agent.folder import read_agent
 from pipelines.dialog.by_example import ExampleUnderstanding
+from pipelines.stages.understanding import Reading, Understanding
+from pipelines.text.values import find_values
 from tests.unit.pipelines.dialog.agents import NOW, Caller
 
 HOUSE = read_agent(Path(demo.__file__).parent / "agents/home")
@@ -126,3 +128,38 @@ def test_a_turn_of_many_wishes_waits_for_each_fulfilment():
     assert caller.fulfil.name == "light_off"
     assert caller(events.FulfilmentFailed(2.0, caller.fulfil.number)) == "Sorry, the house did not answer."
     assert caller.fulfil.name == "light_on"
+
+
+def wishes_of(*parts: tuple[str, str]) -> Understanding:
+    """Makes the understanding of a text whose parts have intents, each one of the bar."""
+    text, readings = " ".join(part for part, _ in parts), list[Reading]()
+    for part, intent in parts:
+        start = text.index(part)
+        readings.append(Reading(intent, 0.9, (), "command", negated=False, start=start, end=start + len(part)))
+    return Understanding(parts[0][1], 0.9, values=find_values(text, NOW), readings=tuple(readings))
+
+
+@pytest.mark.parametrize(
+    ("parts", "said", "waiting"),
+    [
+        ((("I need a latte,", "order"), ("give me a small one", "order")), "1 small latte?", 0),
+        ((("a small latte please,", "order"), ("can I have that", "order")), "1 small latte?", 0),
+        ((("a small latte", "order"), ("and a large mocha", "order")), "1 small latte?", 1),
+        ((("a small latte", "order"), ("and when do you open", "hours")), "At nine. Back to where we were. 1 small", 0),
+        ((("book for tomorrow,", "book"), ("it is for Ada at noon", "book")), "Which name?", 0),
+    ],
+)
+def test_parts_that_ask_for_the_same_are_one_wish(parts: tuple[tuple[str, str], ...], said: str, waiting: int):
+    caller = Caller()
+    text = " ".join(part for part, _ in parts)
+    assert said in caller(events.Understood(1.0, text, wishes_of(*parts)))
+    assert len(caller.state.wishes) == waiting
+
+
+def test_a_second_wish_of_an_intent_under_way_is_a_detail_of_it():
+    caller = Caller()
+    caller.say("a latte", "order")
+    parts = (("I'd like it small,", "order"), ("give me a light roast", "order"))
+    text = " ".join(part for part, _ in parts)
+    assert caller(events.Understood(2.0, text, wishes_of(*parts))) == "1 small light roast latte?"
+    assert not caller.state.wishes
