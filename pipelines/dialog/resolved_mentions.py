@@ -36,6 +36,9 @@ _ANY_DAY = dt.datetime(2026, 1, 5, 9, tzinfo=dt.UTC)
 _HOURS = 24
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LEADING = re.compile(r"^(?:on|at|for|by|around|about)\s+", re.IGNORECASE)
+_FOR_HOUR = re.compile(r"\b(?:for|at|by|around|about|until)\s+$", re.IGNORECASE)
+_AFTER_HOUR = re.compile(r"\s*(?:[.,!?]|please\b|and\b|$)", re.IGNORECASE)
+"""What stands around an hour alone in a wish: "wake me for seven, please"."""
 _BETWEEN_ENDS = re.compile(r"\s(?:to|until|till|through|and)\s", re.IGNORECASE)
 _AMOUNTS = frozenset((ValueKind.MONEY.value, ValueKind.TEMPERATURE.value, ValueKind.PERCENTAGE.value))
 _AROUND_ANSWERS = FILLERS | {
@@ -205,12 +208,13 @@ def _as_answer(intent: Intent, form: Form, value: Value, event: Understood) -> d
     """Returns what a number alone says to a question for a time or an amount, and "the 24th" to one for a day."""
     slots = intent.slots
     wanted = [name for name, slot in slots.items() if slot.type in _OF_NUMBERS or slot.type == ValueKind.DATE.value]
-    if form.asked in slots:
+    if form.asked not in slots and not (form.confirming or form.changing):
+        is_told = _FOR_HOUR.search(event.text[: value.start]) and _AFTER_HOUR.match(event.text[value.end :])
+        wanted = [name for name in wanted if slots[name].type == ValueKind.TIME.value] if is_told else []
+    elif not _AROUND_ANSWERS.issuperset(_words_beside_values(event)):
+        return {}
+    elif form.asked in slots:
         wanted = [form.asked]
-    elif not (form.confirming or form.changing):
-        return {}
-    if not _AROUND_ANSWERS.issuperset(_words_beside_values(event)):
-        return {}
     found = {name: filled for name in wanted if (filled := _from_number(slots[name], value, event.text)) is not None}
     return found if len(found) == 1 else {}
 
@@ -218,7 +222,7 @@ def _as_answer(intent: Intent, form: Form, value: Value, event: Understood) -> d
 def _from_number(slot: Slot, value: Value, text: str) -> Filled | None:
     said = _as_said(text, value)
     if slot.type == ValueKind.DATE.value and value.kind is ValueKind.ORDINAL and value.day:
-        return Filled(value.day, f"the {said}" if said[0] != "t" or not said.startswith("the ") else said)
+        return Filled(value.day, said if said.startswith("the ") else f"the {said}")
     if slot.type == ValueKind.NUMBER.value and value.kind is ValueKind.TIME and said.replace(" ", "").isalpha():
         # "About four" is a time of day by itself.
         counted = find_values(said, _ANY_DAY)

@@ -159,6 +159,8 @@ def test_an_answer(intent: str, said: str, slots: dict[str, str]):
         ("stay", "three children and two adults", {"adults": "2", "children": "3"}),
         ("table", "a table for two tomorrow", {"people": "2", "day": "2026-01-06"}),
         ("table", "half a dozen on Friday", {"people": "6", "day": "2026-01-09"}),
+        ("wake", "wake me for seven please", {"at": "07:00"}),
+        ("wake", "wake all seven of them", {}),
         ("soup", "anything but a large one", {"side": "bread"}),
         ("soup", "a small one, not with rice", {"bowl": "small", "side": "bread"}),
     ],
