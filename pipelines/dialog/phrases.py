@@ -370,39 +370,14 @@ _PATTERNS = (
 _COMPILED = tuple((kind, re.compile(rf"(?:{text})(?= |$)")) for kind, texts in _PATTERNS for text in texts)
 
 
-_WITH_APOSTROPHE = {
-    word.replace("'", ""): word
-    for word in (
-        *(
-            "that's",
-            "it's",
-            "i'm",
-            "let's",
-            "what's",
-            "you're",
-            "they're",
-            "i've",
-            "you've",
-            "there's",
-            "that'll",
-            "it'll",
-        ),
-        *(
-            "don't",
-            "can't",
-            "won't",
-            "isn't",
-            "doesn't",
-            "didn't",
-            "wasn't",
-            "aren't",
-            "couldn't",
-            "wouldn't",
-            "shouldn't",
-        ),
-    )
-}
-"""How people type."""
+# fmt: off
+_CONTRACTIONS = (
+    "aren't", "can't", "couldn't", "didn't", "doesn't", "don't", "i'm", "i've", "isn't", "it'll", "it's", "let's",
+    "shouldn't", "that'll", "that's", "there's", "they're", "wasn't", "what's", "won't", "wouldn't", "you're", "you've",
+)
+# fmt: on
+_WITH_APOSTROPHE = {word.replace("'", ""): word for word in _CONTRACTIONS}
+"""As people type them: "thats"."""
 
 
 def read_phrases(words: Sequence[Word]) -> tuple[Phrase, ...]:
@@ -410,7 +385,7 @@ def read_phrases(words: Sequence[Word]) -> tuple[Phrase, ...]:
     return _read(tuple(_WITH_APOSTROPHE.get(word.text, word.text) for word in words))
 
 
-@lru_cache(500)
+@lru_cache(64)
 def _read(words: tuple[str, ...]) -> tuple[Phrase, ...]:
     if len(words) > MAX_WORDS:
         return (Phrase(Kind.UNREAD, 0, len(words)),)
