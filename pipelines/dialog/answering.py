@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pipelines.dialog.agent.form import TEXT
 from pipelines.dialog.agent.value_list import ValueList, words_of
-from pipelines.dialog.control_words import assent_of
+from pipelines.dialog.control_words import assent_of, control_of, is_plain_answer, is_whole
+from pipelines.dialog.fillers import FILLERS
 from pipelines.dialog.sounding import sounding_like
 from pipelines.dialog.state import Filled
 from pipelines.text.values import ValueKind
@@ -22,15 +24,18 @@ if TYPE_CHECKING:
 MAX_CHOICES = 5
 """Values that an answer may mean so that it is asked which one."""
 
-# fmt: off
-FILLERS = frozenset((
-    "a", "actually", "an", "and", "at", "be", "bit", "can", "for", "get", "give", "have", "i", "i'd", "i'll", "in",
-    "is", "it", "just", "let's", "like", "little", "lot", "lots", "make", "me", "my", "no", "not", "of", "on", "one",
-    "ones", "please", "rather", "some", "take", "that", "the", "then", "this", "to", "uh", "um", "want", "with",
-    "would", "yes",
-))
-# fmt: on
-"""Words that say nothing beside a value."""
+_CORRECTING = frozenset(("sorry", "meant", "mean", "rather", "actually", "oh", "wait", "instead", "better", "change"))
+_FILLED = r"^(?:(?:um+|uh+|well|yes|yeah|sure|okay|ok|oh|so|hi|hello)\b[, ]*)*"
+_LEADING = re.compile(
+    rf"{_FILLED}(?:my|the|our) (?:\w+ ){{0,2}}\w+(?: is|['\u2019]s| would be)\s+(?=\S)", re.IGNORECASE
+)
+"""What stands before the words that were asked for: "my address is"."""
+_SPELLED = re.compile(r"(?:[ ,.-]+[^\W\d_]\b){2,}\.?$")
+_BEFORE_NAMES = re.compile(
+    rf"{_FILLED}(?:(?:you can |please )?call me|(?:it|that|this)(?:['\u2019]s| is| would be)|i['\u2019]m"
+    rf"|i am)(?: (?:on|under))?\s+(?=\S)",
+    re.IGNORECASE,
+)
 _CHOOSING = frozenset(
     ("choice", "i", "i'd", "i'll", "last", "like", "number", "one", "option", "please", "take", "the", "um")
 )
@@ -41,7 +46,7 @@ def is_whole_answer(text: str, listen: Listen) -> bool:
     """Whether a text is all that an agent waits for: yes or no, or one value, and nothing beside that says anything."""
     words = words_of(text)
     if listen.confirming:
-        return assent_of(words) is not None and all(word.text in FILLERS for word in words[1:])
+        return is_whole(words) and (assent_of(words) is not None or control_of(words) is not None)
     if not listen.values:
         return False
     found = ValueList(listen.values, {}).find(words)
@@ -53,15 +58,26 @@ def chosen_value(agent: Agent, form: Form, event: Understood) -> str | None:
     """Returns the value that a turn chooses by its place; "" for a place that there is not, None for no choice."""
     slot = agent.slots_of(form.intent)[form.asked]
     values = agent.values_of(form.asked, slot)
-    offered = form.choices or (values.values if values is not None and slot.choices else ())
+    if values is None:
+        return None
+    offered = form.choices or (values.values if slot.choices else ())
     place = _place_chosen(event, len(offered)) if offered else None
     return None if place is None else offered[place] if place >= 0 else ""
 
 
 def answer_to(
-    agent: Agent, form: Form, slot: Slot, event: Understood, rest: list[Word]
+    agent: Agent, form: Form, slot: Slot, event: Understood, rest: list[Word], *, is_other: bool
 ) -> tuple[Filled | None, tuple[str, ...]]:
-    """Reads a turn as the answer to the question for a slot: a choice, a part of a value, or any words."""
+    """Reads a turn as the answer to the question for a slot: a choice, a part of a value, or any words.
+
+    Args:
+        agent: by which the dialog is held.
+        form: of the intent under way.
+        slot: that is asked for.
+        event: the turn.
+        rest: its words beside values.
+        is_other: whether it gave another slot a value.
+    """
     name = form.asked
     values = agent.values_of(name, slot)
     if values is not None:
@@ -72,13 +88,30 @@ def answer_to(
         if len(liked) == 1:
             return Filled(liked[0], liked[0]), ()
         return None, liked if len(liked) <= MAX_CHOICES else ()
-    is_assent = assent_of(rest) is not None and len(rest) == 1
-    if slot.type == TEXT and event.text.strip() and not is_assent:
-        said = event.text.strip().rstrip(".!?").strip() or event.text.strip()
+    if slot.type == TEXT:
+        is_correction = is_other and all(word.text in FILLERS or word.text in _CORRECTING for word in rest)
+        if not event.text.strip() or is_correction or is_plain_answer(words_of(event.text)) or event.answer:
+            return None, ()
+        said = _text_of(event.text, is_name="name" in f"{name} {' '.join(slot.prompt)}".lower())
         return Filled(said, said), ()
-    if slot.type == ValueKind.NUMBER.value and any(word.text == "one" for word in rest):
+    counted = [word.text for word in rest if word.text == "one" or word.text not in FILLERS]
+    if slot.type == ValueKind.NUMBER.value and counted == ["one"]:
         return Filled("1", "one"), ()
     return None, ()
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in text.lower() if character.isalpha())
+
+
+def _text_of(said: str, *, is_name: bool) -> str:
+    """Returns what a turn says in any words, without what leads to it: "Ada" of "my name is Ada"."""
+    text = said.strip().rstrip(".!?").strip() or said.strip()
+    spelled = _SPELLED.search(text)
+    if spelled is not None and _letters(spelled[0]) in _letters(text[: spelled.start()]):
+        text = text[: spelled.start()].rstrip(" ,")
+    led = _LEADING.sub("", text, count=1)
+    return _BEFORE_NAMES.sub("", text, count=1) if is_name and led == text else led
 
 
 def _sounding(agent: Agent, form: Form, values: ValueList, event: Understood, rest: list[Word]) -> tuple[str, ...]:

@@ -106,7 +106,7 @@ def resume(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step:
 def finish(agent: Agent, state: State, reason: str, before: tuple[Action, ...] = ()) -> Step:
     """Ends the dialog with its last words."""
     text = agent.form.hand_over if reason == "hand_over" else agent.form.end
-    ended = replace(state, form=None, suspended=(), contexts=(), held=(), fulfilling=0, ended=reason)
+    ended = replace(state, form=None, suspended=(), contexts=(), held=(), wishes=(), fulfilling=0, ended=reason)
     return ended, (*before, *speech(agent, state, text), End(reason))
 
 
@@ -117,9 +117,12 @@ def question(agent: Agent, state: State) -> tuple[Say, ...]:
         return ()
     intent = agent.intents[form.intent]
     if form.choices:
-        return speech(agent, state, f"Do you mean {spoken_list(form.choices)}?")
+        slot = intent.slots.get(form.asked)
+        return (Say(f"Do you mean {spoken_list(form.choices)}?", slot is not None and slot.sensitive),)
     if form.asked:
         prompts = intent.slots[form.asked].prompt
+        if not prompts:
+            return ()
         return speech(agent, state, prompts[min(form.tries.get(form.asked, 0), len(prompts) - 1)])
     if form.confirming and intent.confirm:
         return speech(agent, state, intent.confirm)

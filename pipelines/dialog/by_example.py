@@ -8,7 +8,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from pipelines.dialog.agent.value_list import words_of
-from pipelines.stages.understanding import NO_INTENT, Understanding
+from pipelines.dialog.wishes import denies
+from pipelines.stages.understanding import NO_INTENT, Reading, Understanding
+from pipelines.text.clauses import split_clauses
 from pipelines.text.values import find_values
 
 if TYPE_CHECKING:
@@ -51,12 +53,22 @@ class ExampleUnderstanding:
             text: what the caller says.
             now: the caller's date and time, with a zone.
         """
+        intent, likeness = self._intent_of(text)
+        clauses = split_clauses(text)
+        parts = [(clause, *self._intent_of(clause.of(text))) for clause in clauses if len(clauses) > 1]
+        are_wishes = all(part != NO_INTENT or denies(clause.of(text)) for clause, part, _ in parts)
+        readings = tuple(
+            Reading(part, likeness, (), "command", denies(clause.of(text)), clause.start, clause.end)
+            for clause, part, likeness in parts
+            if are_wishes
+        )
+        return Understanding(intent, likeness, values=find_values(text, now), readings=readings)
+
+    def _intent_of(self, text: str) -> tuple[str, float]:
         features = self._features(text)
         likenesses = ((self._likeness(features, example), intent) for intent, example in self._examples)
         likeness, intent = max(likenesses, default=(0.0, NO_INTENT))
-        if likeness < MIN_LIKENESS:
-            intent = NO_INTENT
-        return Understanding(intent, likeness, values=find_values(text, now))
+        return (intent if likeness >= MIN_LIKENESS else NO_INTENT), likeness
 
     def _likeness(self, one: AbstractSet[str], other: AbstractSet[str]) -> float:
         weight = self._weight(one) + self._weight(other)

@@ -1,13 +1,14 @@
-"""What callers say to steer a dialog: yes and no, repeat, cancel, help, goodbye."""
+"""What a turn says to the dialog itself: agreement and refusal, wait, repeat, cancel, help, goodbye."""
 
 from __future__ import annotations
 
 import enum
-import re
 from typing import TYPE_CHECKING
 
+from pipelines.dialog.phrases import Kind, read_phrases
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from pipelines.dialog.agent.value_list import Word
 
@@ -15,91 +16,145 @@ if TYPE_CHECKING:
 class Control(enum.Enum):
     """What a caller asks of the dialog itself."""
 
+    RESTART = "restart"
     REPEAT = "repeat"
     CANCEL = "cancel"
     HELP = "help"
+    WAIT = "wait"
+    DONE = "done"
     GOODBYE = "goodbye"
+    GREETING = "greeting"
+    THANKS = "thanks"
 
 
-_POLITE = frozenset(
-    ("please", "um", "uh", "uhm", "erm", "hmm", "well", "oh", "so", "and", "thanks", "thank", "you", "sorry")
+class Assent(enum.Enum):
+    """What a turn says to a question whether something is right.
+
+    ``UNCLEAR`` is agreement with something beside it that was not understood: it carries nothing out.
+    """
+
+    YES = "yes"
+    NO = "no"
+    UNCLEAR = "unclear"
+
+
+_CONTROLS = (
+    (Kind.GOODBYE, Control.GOODBYE),
+    (Kind.CANCEL, Control.CANCEL),
+    (Kind.RESTART, Control.RESTART),
+    (Kind.NO, None),
+    (Kind.WAIT, Control.WAIT),
+    (Kind.HELP, Control.HELP),
+    (Kind.REPEAT, Control.REPEAT),
 )
-_THAT = r"(?: (?:that|it|this|the question|everything|all|the (?:whole )?(?:order|thing)|my order))"
-_CONTROLS = {
-    Control.REPEAT: (
-        rf"repeat{_THAT}?",
-        rf"(?:can|could|would) you (?:say|repeat){_THAT}(?: again)?",
-        rf"say{_THAT} again",
-        "again",
-        "once more",
-        "pardon(?: me)?",
-        "come again",
-        "what did you say",
-        "what was that",
-        "i did(?:n't| not) (?:hear|catch|get) (?:that|you)",
-    ),
-    Control.CANCEL: (
-        rf"(?:no )?(?:cancel|forget|stop|abort){_THAT}?",
-        rf"(?:i want to|i'd like to|let's) (?:cancel|stop){_THAT}?",
-        rf"(?:no )?never ?mind{_THAT}?",
-        rf"forget about{_THAT}",
-        "i(?:'ve| have)? changed my mind",
-    ),
-    Control.HELP: (
-        "help(?: me)?",
-        "i need help",
-        "(?:can|could) you help(?: me)?",
-        "what can (?:i|you) (?:say|do|ask|order|have)",
-        "what are (?:my|the) (?:options|choices)",
-        r"(?:what|which)(?: \w+){0,3} (?:do you have|are there|can i (?:have|choose))",
-    ),
-    Control.GOODBYE: (
-        "good ?bye?",
-        "bye?(?: bye?)?",
-        "that(?:'s| is| will be|'ll be) (?:all|everything)",
-        "nothing else",
-        "see you(?: later)?",
-    ),
-}
-_YES = (
-    "yes|yeah|yep|yup|sure|correct|right|exactly|absolutely|definitely|certainly|of course|okay|ok|fine|perfect|indeed",
-    "mhm|uh huh|go ahead|do it|please do|it is|i do",
-    "(?:that|it|this)(?:'s| is) (?:it|right|correct|fine|good|perfect)",
-    "(?:that )?sounds (?:good|great|right)",
+"""What counts first where a turn has several: "yes, no, wait" is a no, "okay, bye" is goodbye."""
+
+# fmt: off
+_BESIDE_VALUES = frozenset((
+    "a", "an", "and", "are", "at", "be", "by", "for", "from", "i", "in", "is", "it", "it's", "me", "my", "of", "on",
+    "one", "our", "that", "that's", "the", "them", "this", "to", "will", "with",
+))
+"""Words that say nothing beside a value that is said again: "yes, a table for three"."""
+_BESIDE_YES = frozenset((
+    "a", "all", "am", "an", "and", "appointment", "are", "as", "be", "booking", "data", "detail", "details", "do",
+    "does", "every", "everything", "for", "gave", "given", "got", "heard", "i", "i'd", "i'll", "i'm", "information",
+    "is", "it", "it'd", "it'll", "it's", "its", "just", "me", "mine", "my", "of", "order", "our", "ours", "read",
+    "request", "reservation", "said", "say", "shall", "should", "so", "sounds", "stuff", "summary", "that",
+    "that'd", "that'll", "that's", "the", "these", "they're", "thing", "things", "this", "those", "told", "took",
+    "understood", "us", "very", "way", "we", "we'd", "we'll", "we're", "whole", "will", "with", "would", "wrote",
+    "you", "you'd", "you'll", "you're", "you've", "your",
+))
+"""Words that say nothing beside a yes: "those are the right details"."""
+_ASKING = frozenset((
+    "am", "are", "can", "could", "did", "do", "does", "has", "have", "is", "may", "must", "shall", "should", "was",
+    "were", "will", "would",
+))
+_SUBJECTS = frozenset((
+    "he", "i", "it", "my", "she", "that", "the", "there", "these", "they", "this", "those", "we", "you",
+))
+"""Subjects behind one of the words before ask, unless a subject stands before it: "okay, is that all?"."""
+_UNFINISHED = frozenset(("a", "an", "and", "but", "for", "if", "my", "of", "or", "the"))
+"""Words that no answer ends with."""
+# fmt: on
+_PLAIN = frozenset(
+    ("yes", "yeah", "yep", "no", "nope", "nah", "okay", "ok", "sure", "correct", "right", "exactly", "not", "um", "uh")
 )
-_NO = (
-    "no|nope|nah|wrong|incorrect|don't|do not|it(?:'s| is) not|it isn't",
-    "not (?:really|quite|right|correct|that|yet)",
-    r"(?:that|it|this)(?:'s| is) (?:not (?:it|right|correct|what i \w+)|wrong|incorrect)",
-    "(?:that|it) isn't(?: right| correct)?",
-)
-
-
-def _any_of(phrases: Sequence[str]) -> re.Pattern[str]:
-    return re.compile(rf"(?:{'|'.join(phrases)})\b")
-
-
-_CONTROL_PATTERNS = {control: _any_of(phrases) for control, phrases in _CONTROLS.items()}
-_YES_PATTERN, _NO_PATTERN = _any_of(_YES), _any_of(_NO)
+_AGREEING = frozenset((Kind.YES, Kind.ACT, Kind.COMPLETE))
+_NEUTRAL = frozenset((Kind.FILLER, Kind.THANKS))
+_SURE = frozenset(("yes", "yeah", "yep", "yup", "correct", "right", "exactly"))
+_VAGUE_ACTS = frozenset(("do", "go", "make", "proceed", "continue", "carry"))
+"""Beside a value they may change it or put something off: "do it tomorrow", "make it four"."""
 
 
 def control_of(words: Sequence[Word]) -> Control | None:
     """Returns what a whole turn asks of the dialog; None: it is about something else."""
-    said = [word.text for word in words]
-    while said and said[-1] in _POLITE:
-        del said[-1]
-    text = _without_beginning(said)
-    return next((control for control, pattern in _CONTROL_PATTERNS.items() if pattern.fullmatch(text)), None)
+    kinds = {phrase.kind for phrase in read_phrases(words)}
+    if Kind.UNREAD in kinds:
+        return None
+    found = next((control for kind, control in _CONTROLS if kind in kinds), None)
+    if found is None and Kind.NO not in kinds and kinds & {Kind.COMPLETE, Kind.DONE} and Kind.YES not in kinds:
+        return Control.DONE
+    if not kinds - {Kind.FILLER, Kind.GREETING, Kind.THANKS}:
+        return Control.GREETING if Kind.GREETING in kinds else Control.THANKS if Kind.THANKS in kinds else None
+    return found
 
 
-def assent_of(words: Sequence[Word]) -> bool | None:
-    """Returns whether a turn begins with yes or with no; None: with neither."""
-    text = _without_beginning([word.text for word in words])
-    if _NO_PATTERN.match(text):
+def assent_of(words: Sequence[Word], repeated: Collection[str] = (), act: str = "") -> Assent | None:
+    """Returns what a turn says to a question whether something is right; None: neither yes nor no.
+
+    Whatever denies, changes, defers or cancels makes it no agreement, wherever it stands. Agreement is agreement as a
+    whole: each word is read, or says nothing beside a yes, or stands in the agent's question.
+
+    Args:
+        words: of the turn.
+        repeated: words of the question, and of what it asks about, which may be said again beside a yes.
+        act: verb of a question such as "shall I unlock the door?", which agrees by itself: "unlock it"; "": none.
+    """
+    phrases = read_phrases(words)
+    kinds = {phrase.kind for phrase in phrases}
+    if kinds & {Kind.NO, Kind.CANCEL}:
+        return Assent.NO
+    unread = {words[at].text for it in phrases if it.kind is Kind.UNREAD for at in range(it.start, it.end)}
+    if act in unread and kinds <= {*_AGREEING, *_NEUTRAL, Kind.UNREAD} and unread <= _BESIDE_VALUES.union(repeated):
+        return Assent.UNCLEAR if _asks(words) else Assent.YES
+    if not kinds & _AGREEING:
+        return None
+    if Kind.DONE in kinds and words[0].text in _SURE:
+        kinds -= {Kind.DONE}
+    is_unfinished = phrases[-1].kind in {Kind.UNREAD, Kind.FILLER} and words[-1].text in _UNFINISHED
+    if kinds <= {*_AGREEING, *_NEUTRAL} and not is_unfinished:
+        return Assent.YES
+    if is_unfinished or not kinds <= {*_AGREEING, *_NEUTRAL, Kind.UNREAD} or Kind.YES not in kinds or _asks(words):
+        return Assent.UNCLEAR
+    acts = [words[phrase.start].text for phrase in phrases if phrase.kind is Kind.ACT]
+    is_repeated = bool(unread.intersection(repeated) - _BESIDE_VALUES) and unread <= _BESIDE_VALUES.union(repeated)
+    is_read = is_repeated and _VAGUE_ACTS.isdisjoint(acts)
+    return Assent.YES if is_read or (not acts and unread <= _BESIDE_YES) else Assent.UNCLEAR
+
+
+def _asks(words: Sequence[Word]) -> bool:
+    """Whether a subject stands behind its verb."""
+    said = ["", *(word.text for word in words)]
+    return any(
+        verb in _ASKING and subject in _SUBJECTS and before not in _SUBJECTS
+        for before, verb, subject in zip(said, said[1:], said[2:], strict=False)
+    )
+
+
+def is_refusal(words: Sequence[Word]) -> bool:
+    """Whether a turn is nothing but a no: "no thanks", and not "no, set an alarm"."""
+    kinds = {phrase.kind for phrase in read_phrases(words)}
+    return bool(kinds & {Kind.NO}) and kinds <= {Kind.NO, Kind.COMPLETE, Kind.DONE, Kind.YES, *_NEUTRAL}
+
+
+def is_whole(words: Sequence[Word]) -> bool:
+    """Whether each word of a turn steers the dialog."""
+    return bool(words) and all(phrase.kind is not Kind.UNREAD for phrase in read_phrases(words))
+
+
+def is_plain_answer(words: Sequence[Word]) -> bool:
+    """Whether a turn is yes, no, or a wish to wait, in words that are no answer to a question for any words."""
+    if not is_whole(words):
         return False
-    return True if _YES_PATTERN.match(text) else None
-
-
-def _without_beginning(said: list[str]) -> str:
-    begin = next((at for at, word in enumerate(said) if word not in _POLITE), len(said))
-    return " ".join(said[begin:])
+    kinds = {phrase.kind for phrase in read_phrases(words)}
+    return Kind.WAIT in kinds or (kinds <= {Kind.YES, Kind.NO, *_NEUTRAL} and words[0].text in _PLAIN)

@@ -20,14 +20,20 @@ from pipelines.dialog.asking import (
     speech,
     spoken_list,
 )
-from pipelines.dialog.control_words import Control, assent_of, control_of
+from pipelines.dialog.beginning import ask_again, begin, continued, refuse_later, take, target_now, understood
+from pipelines.dialog.control_words import Assent, Control, assent_of, control_of, is_refusal, is_whole
 from pipelines.dialog.keys import answer_by_keys
 from pipelines.dialog.missing import miss
 from pipelines.dialog.reading import read_turn, slot_named
-from pipelines.dialog.state import Filled, Form
+from pipelines.dialog.state import Form
+from pipelines.dialog.wishes import divide, is_for_later, target_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pipelines.dialog.actions import Action
     from pipelines.dialog.agent.agent import Agent
+    from pipelines.dialog.agent.value_list import Word
     from pipelines.dialog.asking import Step
     from pipelines.dialog.events import Dtmf, Understood
     from pipelines.dialog.reading import TurnReading
@@ -35,10 +41,17 @@ if TYPE_CHECKING:
 
 _CONTINUING = re.compile(r"\W*(?:and|or|what about|how about)\b", re.IGNORECASE)
 """How turns begin that go on with the one before, also where the engine finds their intent: "and on Sundays?"."""
-MIN_CONFIDENCE = 0.5
-"""Least confidence in an intent that begins a form."""
-MAX_SUSPENDED = 3
-"""Intents that digressions interrupt; the oldest is forgotten."""
+_ASKING = re.compile(
+    r"\W*(?:(?:and|but|so|um|well|okay|ok|yes|yeah|sure|fine|great|good|no)\b\W*)*"
+    r"(?:what|which|how|when|where|who|whose|why|is|are|does|do you|can i|may i)\b",
+    re.IGNORECASE,
+)
+"""How questions begin, whose values change nothing where documents answer them."""
+_OFFER = re.compile(
+    r"\b(?:shall i|should i|may i|can i|want me to|like me to|i will|i'll)(?: now)? (\w+)", re.IGNORECASE
+)
+"""Questions with an act that may be said again in place of a yes: "shall I unlock the door?"."""
+_PARTS = re.compile(r"[,.;]|\bbut\b|\band\b", re.IGNORECASE)
 MAX_HELD = 4
 """Turns that wait while a fulfilment runs; further ones are told to wait and dropped."""
 
@@ -46,20 +59,37 @@ MAX_HELD = 4
 def hear(agent: Agent, state: State, event: Understood) -> Step:
     """Takes a turn of the caller."""
     state = _without_talk(agent, state)
+    words = words_of(event.text)
+    control = control_of(words)
     if state.fulfilling:
+        if control is Control.CANCEL or is_refusal(words):
+            return state, speech(agent, state, agent.form.too_late)
         held = (*state.held, event) if len(state.held) < MAX_HELD else state.held
         return replace(state, held=held), speech(agent, state, agent.form.wait)
     state = replace(_older(state), silences=0)
-    words = words_of(event.text)
     if not words:
         return miss(agent, state)
-    control = control_of(words)
-    assent = assent_of(words)
     if control is not None:
         return _steer(agent, state, control, event)
+    first, *others = divide(agent, event, state.form)
+    return _hear_wish(agent, replace(state, wishes=(*others, *state.wishes)), first)
+
+
+def take_up_wishes(agent: Agent, state: State, actions: tuple[Action, ...]) -> Step:
+    """Takes up the further wishes of a turn as soon as the one before is done, or asks for something else."""
+    while state.wishes and not state.ended and not state.fulfilling:
+        wish, form = state.wishes[0], state.form
+        if form is not None and target_of(agent, wish.understanding, wish.text) == form.intent:
+            break
+        state, more = _hear_wish(agent, replace(state, wishes=state.wishes[1:]), wish)
+        actions = (*(action for action in actions if not isinstance(action, Listen)), *more)
+    return state, actions
+
+
+def _hear_wish(agent: Agent, state: State, event: Understood) -> Step:
     if state.form is None:
-        return _idle(agent, state, event, assent)
-    return _in_form(agent, state, state.form, event, assent)
+        return _idle(agent, state, event)
+    return _in_form(agent, state, state.form, event)
 
 
 def press(agent: Agent, state: State, event: Dtmf) -> Step:
@@ -76,7 +106,7 @@ def press(agent: Agent, state: State, event: Dtmf) -> Step:
         taken = fulfil(agent, state) if keys == "1" else _deny(agent, state, form) if keys == "2" else None
     elif form is not None:
         taken = answer_by_keys(agent, state, form, keys)
-    return _understood(taken) if taken else miss(agent, state)
+    return understood(taken) if taken else miss(agent, state)
 
 
 def _without_talk(agent: Agent, state: State) -> State:
@@ -97,39 +127,57 @@ def _older(state: State) -> State:
     return replace(state, contexts=kept)
 
 
-def _understood(taken: Step) -> Step:
-    """Begins to count anew what is not understood."""
-    state, actions = taken
-    return replace(state, misses=0, unheard=False), actions
-
-
-def _steer(agent: Agent, state: State, control: Control, event: Understood) -> Step:
+def _steer(agent: Agent, state: State, control: Control, event: Understood) -> Step:  # noqa: PLR0911 - one a control
+    # "What tours do you have" and "I have to cancel" may be wishes as well; an agent may have an intent for greetings.
+    target = target_now(agent, state, event) if state.form is None else None
+    if state.form is None and control in {Control.GREETING, Control.THANKS}:
+        target = target or agent.form.fallback
     match control:
         case Control.REPEAT:
             return _repeat(agent, state)
+        case Control.CANCEL | Control.HELP | Control.GREETING | Control.THANKS if target is not None:
+            return begin(agent, state, target, event)
+        case Control.RESTART:
+            restarted = replace(state, form=Form(state.form.intent)) if state.form is not None else state
+            return understood(proceed(agent, restarted))
+        case Control.GREETING | Control.THANKS:
+            return _courtesy(agent, state, control)
         case Control.GOODBYE:
-            return _goodbye(agent, state)
+            return finish(agent, state, "end")
+        case Control.DONE:
+            return _done(agent, state, event)
+        case Control.WAIT:
+            return understood((state, (*speech(agent, state, agent.form.hold), listening(agent, state))))
         case Control.CANCEL:
-            cancelled = speech(agent, state, agent.form.cancelled)
-            return _understood(resume(agent, state, cancelled))
+            is_done = state.form is None and state.next_fulfilment > 1
+            said = agent.form.too_late if is_done else agent.form.cancelled
+            return understood(resume(agent, replace(state, wishes=()), speech(agent, state, said)))
         case Control.HELP:
-            # "What tours do you have" may be a wish as well.
-            started = _target(agent, state, event) if state.form is None else None
-            if started is not None:
-                return _understood(_start(agent, state, started, event))
-            return _understood((state, (*_help(agent, state), *question(agent, state), listening(agent, state))))
+            return understood((state, (*_help(agent, state), *question(agent, state), listening(agent, state))))
 
 
-def _goodbye(agent: Agent, state: State) -> Step:
-    """Ends the dialog; "that's all" in the middle of an intent says that its details are complete."""
-    if state.form is None:
+def _courtesy(agent: Agent, state: State, control: Control) -> Step:
+    """Answers a greeting with the first words, and thanks with the question that is open."""
+    greeting = agent.form.begin or agent.form.help if control is Control.GREETING and state.form is None else ""
+    said = speech(agent, state, greeting)
+    return understood((state, (*said, *question(agent, state), listening(agent, state))))
+
+
+def _done(agent: Agent, state: State, event: Understood) -> Step:
+    """Takes "that's all" and "nothing else": of an intent whose details are complete the first is a yes."""
+    form = state.form
+    if form is None:
         return finish(agent, state, "end")
-    return _understood(fulfil(agent, state)) if state.form.confirming else miss(agent, state)
+    if form.changing:
+        return understood(proceed(agent, state))
+    if form.confirming and assent_of(words_of(event.text)) is Assent.YES:
+        return understood(fulfil(agent, state))
+    return miss(agent, state)
 
 
 def _repeat(agent: Agent, state: State) -> Step:
     said = tuple(Say(text) for text in state.said) or speech(agent, state, agent.form.help)
-    return _understood((state, (*said, listening(agent, state))))
+    return understood((state, (*said, listening(agent, state))))
 
 
 def _help(agent: Agent, state: State) -> tuple[Say, ...]:
@@ -146,120 +194,105 @@ def _help(agent: Agent, state: State) -> tuple[Say, ...]:
     return speech(agent, state, intent.help or agent.form.help)
 
 
-def _target(agent: Agent, state: State, event: Understood) -> str | None:
-    """Returns the intent of a turn that may begin now; None: it has none."""
-    heard = event.understanding
-    name = agent.intent_named(heard.intent)
-    if name is None or heard.confidence < MIN_CONFIDENCE or (heard.negated and heard.kind == "command"):
-        return None
-    needs = agent.intents[name].needs
-    return name if not needs or any(context.name in needs for context in state.contexts) else None
-
-
-def _start(agent: Agent, state: State, intent: str, event: Understood) -> Step:
-    form = Form(intent)
-    reading = read_turn(agent, form, event)
-    return proceed(agent, replace(state, form=replace(form, slots=dict(reading.filled))))
-
-
-def _digress(agent: Agent, state: State, intent: str, event: Understood) -> Step:
-    assert state.form is not None
-    suspended = (*state.suspended, replace(state.form, choices=()))[-MAX_SUSPENDED:]
-    return _understood(_start(agent, replace(state, suspended=suspended, form=None), intent, event))
-
-
-def _idle(agent: Agent, state: State, event: Understood, assent: bool | None) -> Step:
-    target = _target(agent, state, event)
-    if target is None or _CONTINUING.match(event.text):
-        continued = _continued(agent, state, event, target)
-        if continued is not None:
-            return _understood(continued)
+def _idle(agent: Agent, state: State, event: Understood) -> Step:
+    target = target_now(agent, state, event)
+    stands_alone = target is not None and _CONTINUING.match(event.text) is None
+    followed = continued(agent, state, event, target, stands_alone=stands_alone)
+    if followed is not None:
+        return understood(followed)
     if target is not None:
-        return _understood(_start(agent, state, target, event))
+        return begin(agent, state, target, event)
     if event.answer:
-        return _understood((state, (Say(event.answer), listening(agent, state))))
-    if assent is not None and state.said and state.said[-1].endswith("?"):
-        if not assent:
+        return understood((state, (Say(event.answer), listening(agent, state))))
+    words = words_of(event.text)
+    if state.said and state.said[-1].endswith("?"):
+        if is_refusal(words):
             return finish(agent, state, "end")
-        return _understood((state, (*speech(agent, state, agent.form.help), listening(agent, state))))
+        if assent_of(words) is Assent.YES:
+            return understood((state, (*speech(agent, state, agent.form.help), listening(agent, state))))
     fallback = agent.form.fallback
-    return miss(agent, state) if fallback is None else _understood(_start(agent, state, fallback, event))
+    return miss(agent, state) if fallback is None else begin(agent, state, fallback, event)
 
 
-def _continued(agent: Agent, state: State, event: Understood, target: str | None) -> Step | None:
-    """Asks an intent again with another value, as in "and on Sundays?"; None: no open context allows that.
-
-    Args:
-        agent: by which the dialog is held.
-        state: before the turn.
-        event: the turn.
-        target: the intent that the turn has of itself; None: any that may follow.
-    """
-    for context in reversed(state.contexts):
-        followers = [name for name, intent in agent.intents.items() if context.name in intent.follows]
-        for name in sorted(followers, key=lambda follower: follower != context.intent):
-            if target not in {None, name}:
-                continue
-            known = {key: value for key, value in context.slots.items() if key in agent.slots_of(name)}
-            form = Form(name, known)
-            reading = read_turn(agent, form, event)
-            if reading.filled or reading.denied & known.keys():
-                form = replace(form, slots=_changed(form, reading))
-                return proceed(agent, replace(state, form=form))
-    return None
-
-
-def _in_form(agent: Agent, state: State, form: Form, event: Understood, assent: bool | None) -> Step:
+def _in_form(agent: Agent, state: State, form: Form, event: Understood) -> Step:
     """Takes a turn while an intent is under way: another wish, values of slots, or the answer to a question."""
     reading = read_turn(agent, form, event)
-    target = _target(agent, state, event)
+    words = words_of(event.text.replace("%", " percent"))
+    assent = _assent(agent, state, form, words) if form.confirming or form.changing else None
+    if assent is not None and is_whole(words) and not (_is_of_list(agent, form, reading) or reading.denied):
+        # "A hundred percent" is a yes, and no percentage.
+        return _answered(agent, state, form, event, assent)
+    target = target_now(agent, state, event)
     # "The date" after "what shall I change?" is no question for the opening hours.
     names_change = form.changing and bool(slot_named(agent, form, event.text))
     if target is not None and target != form.intent and not reading.is_bare and not names_change:
-        return _digress(agent, state, target, event)
-    if reading.changes(form):
-        form = replace(form, slots=_changed(form, reading), choices=())
-        return _understood(proceed(agent, replace(state, form=form)))
-    if reading.choices:
-        return _ask_again(agent, replace(state, form=replace(form, choices=reading.choices)))
-    if form.confirming and assent is None and reading.filled:
+        return begin(agent, state, target, event)
+    is_question = bool(event.answer) and not reading.is_bare and _ASKING.match(event.text) is not None
+    changed = _changed(agent, state, form, event, reading)
+    if changed is not None and not is_question:
+        return changed
+    if form.confirming and not is_question and assent in {None, Assent.UNCLEAR} and reading.filled:
         # The same again is no yes, but it is understood.
-        return _ask_again(agent, state)
-    if form.confirming or form.changing:
-        return _confirming(agent, state, form, event, assent)
+        return ask_again(agent, state)
+    if assent is not None or names_change:
+        return _answered(agent, state, form, event, assent or Assent.NO)
     return _answer_or_miss(agent, state, event)
 
 
-def _confirming(agent: Agent, state: State, form: Form, event: Understood, assent: bool | None) -> Step:
+def _changed(agent: Agent, state: State, form: Form, event: Understood, reading: TurnReading) -> Step | None:
+    """Takes values that a turn gives, denies or leaves open; None: it has none that change anything."""
+    if reading.unclear:
+        return _deny(agent, state, form) if form.confirming else miss(agent, state)
+    if not reading.choosing and not reading.changes(form):
+        return None
+    if is_for_later(agent, form.intent, event):
+        return refuse_later(agent, state)
+    return understood(take(agent, state, form, reading))
+
+
+def _answered(agent: Agent, state: State, form: Form, event: Understood, assent: Assent) -> Step:
     """Takes the answer to the question if all is right, or what is to be changed."""
-    if assent and form.confirming:
-        return _understood(fulfil(agent, state))
-    named = slot_named(agent, form, event.text)
-    if named and (form.changing or assent is False):
-        kept = {name: value for name, value in form.slots.items() if name != named}
-        return _understood(proceed(agent, replace(state, form=replace(form, slots=kept))))
-    if assent is False:
-        return _understood(proceed(agent, state)) if form.changing else _deny(agent, state, form)
-    return _answer_or_miss(agent, state, event)
+    if assent is Assent.UNCLEAR:
+        return _answer_or_miss(agent, state, event)
+    if assent is Assent.YES:
+        return understood(fulfil(agent, state) if form.confirming else proceed(agent, state))
+    parts = [part for part in _PARTS.split(event.text) if assent_of(words_of(part)) is Assent.NO]
+    named = next(filter(None, (slot_named(agent, form, part) for part in (*parts, event.text))), "")
+    if named:
+        return _change(agent, state, form, named)
+    return understood(proceed(agent, state)) if form.changing else _deny(agent, state, form)
 
 
-def _ask_again(agent: Agent, state: State) -> Step:
-    return _understood((state, (*question(agent, state), listening(agent, state))))
+def _change(agent: Agent, state: State, form: Form, slot: str) -> Step:
+    """Asks anew for a slot that the caller wants to change."""
+    kept = {name: value for name, value in form.slots.items() if name != slot}
+    return understood(proceed(agent, replace(state, form=replace(form, slots=kept))))
+
+
+def _assent(agent: Agent, state: State, form: Form, words: Sequence[Word]) -> Assent | None:
+    """Reads the answer to the question if all is right. It may repeat the question: "yes, a table for three"."""
+    texts = [say.text for say in question(agent, state)]
+    offered = _OFFER.search(texts[0]) if texts else None
+    texts += [text for filled in form.slots.values() for text in (filled.said, filled.value)]
+    texts += (name.replace("_", " ") for name in (form.intent, *form.slots))
+    repeated = frozenset(word.text for text in texts for word in words_of(text))
+    return assent_of(words, repeated, offered[1].lower() if offered else "")
+
+
+def _is_of_list(agent: Agent, form: Form, reading: TurnReading) -> bool:
+    """Whether a turn names a value of a list, which may be called "super" or "fine"."""
+    slots = agent.slots_of(form.intent)
+    return any(agent.values_of(name, slots[name]) is not None for name in reading.filled)
 
 
 def _answer_or_miss(agent: Agent, state: State, event: Understood) -> Step:
     """Answers a question in between and returns to the agent's own."""
     if not event.answer:
         return miss(agent, state)
-    return _understood((state, (Say(event.answer), *question(agent, state), listening(agent, state))))
-
-
-def _changed(form: Form, reading: TurnReading) -> dict[str, Filled]:
-    kept = {name: value for name, value in form.slots.items() if name not in reading.denied}
-    return {**kept, **reading.filled}
+    return understood((state, (Say(event.answer), *question(agent, state), listening(agent, state))))
 
 
 def _deny(agent: Agent, state: State, form: Form) -> Step:
     state = replace(state, form=replace(form, confirming=False, changing=True, asked=""))
     listen = Listen(no_input_seconds=agent.form.no_input.after_seconds)
-    return _understood((state, (*question(agent, state), listen)))
+    return understood((state, (*question(agent, state), listen)))

@@ -34,9 +34,7 @@ def answer_by_keys(agent: Agent, state: State, form: Form, keys: str) -> Step | 
     if slot.type == CLOSED:
         offered = choices_of(agent, form)
         value = offered[int(digits) - 1] if 1 <= int(digits) <= len(offered) else ""
-    elif slot.type == ValueKind.NUMBER.value:
-        value = str(int(digits))
-    elif slot.type == TEXT:
+    elif slot.type in {ValueKind.NUMBER.value, TEXT}:
         value = digits
     if not value:
         return None

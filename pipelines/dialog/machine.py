@@ -27,7 +27,7 @@ def step(agent: Agent, state: State, event: events.Event) -> Step:
     if state.ended:
         return state, ()
     before = history.heard(agent, replace(state, now=event.now), event)
-    state, actions = _dispatch(agent, before, event)
+    state, actions = hearing.take_up_wishes(agent, *_dispatch(agent, before, event))
     state = history.said(agent, before, state, actions)
     said = tuple(action.text for action in actions if isinstance(action, Say))
     return (replace(state, said=said) if said else state), actions

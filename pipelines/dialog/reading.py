@@ -1,4 +1,4 @@
-"""What a turn says about the slots of an intent: values given, corrected and denied."""
+"""What a turn says about the slots of an intent: values given, corrected, denied, and those that need a question."""
 
 from __future__ import annotations
 
@@ -7,35 +7,44 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pipelines.dialog.agent.form import CLOSED, TEXT
-from pipelines.dialog.agent.value_list import Mention, words_of
-from pipelines.dialog.answering import FILLERS, answer_to, chosen_value
+from pipelines.dialog.agent.prepositions import preposition_of
+from pipelines.dialog.agent.value_list import words_of
+from pipelines.dialog.answering import answer_to, chosen_value
+from pipelines.dialog.denying import (
+    UNIVERSAL,
+    corrects,
+    goes_on,
+    is_denied_before,
+    is_denied_behind,
+    phrase_before,
+    unread_denials,
+)
+from pipelines.dialog.fillers import FILLERS
+from pipelines.dialog.mentions import closed_mentions
+from pipelines.dialog.resolved_mentions import engine_mentions, resolved_mentions
 from pipelines.dialog.state import Filled
 from pipelines.text.values import ValueKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.agent.form import Slot
-    from pipelines.dialog.agent.value_list import Word
     from pipelines.dialog.events import Understood
+    from pipelines.dialog.mentions import Mention
     from pipelines.dialog.state import Form
-    from pipelines.stages.understanding import Value
 
-_ARTICLES = frozenset(("a", "an", "the", "any", "that", "some"))
-_DENIAL = re.compile(
-    r"(?:\b(?:not|without|minus|instead of|rather than|no more|hold|skip|remove|drop|leave out|take out)"
-    r"|\b(?:don't|do not|doesn't|didn't) (?:want|need|like|say|order))$"
-)
+_ARTICLES = frozenset(("a", "an", "the", "my", "your", "our"))
 _WEAK_DENIAL = re.compile(r"\bno$")
-_OLD_SPELLING = re.compile(r"\bto-(morrow|day|night)\b", re.IGNORECASE)
-_NAMES = re.compile(
-    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october"
-    r"|november|december|christmas|easter|new",
-    re.IGNORECASE,
-)
-"""First words of values that keep their capital."""
 _BREAK = re.compile(r"[,.;:!?]")
+_MATCHES, _NEUTRAL, _CONTRADICTS = range(3)
+_OTHER_NAMES = {
+    ValueKind.DATE.value: ("day", "date"),
+    ValueKind.TIME.value: ("time", "hour"),
+    ValueKind.NUMBER.value: ("number", "count"),
+    ValueKind.MONEY.value: ("amount", "sum", "price"),
+}
+"""How people call a slot of a type that is alone in its intent, whatever its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +54,20 @@ class TurnReading:
     Attributes:
         filled: slots with the values that they get.
         denied: slots whose value is not wanted.
-        choices: values of the slot that was asked for that an answer may mean.
+        choosing: slot that got several values, or a part of several; "": none.
+        choices: those values, of which the caller has to say one.
+        unclear: slots of which something is excepted that cannot be left out: "everywhere but the hall".
         is_bare: whether nothing was said beside values.
+        is_denial_unread: whether something is denied that no slot is known for.
     """
 
     filled: Mapping[str, Filled] = field(default_factory=dict)
     denied: frozenset[str] = frozenset()
+    choosing: str = ""
     choices: tuple[str, ...] = ()
+    unclear: frozenset[str] = frozenset()
     is_bare: bool = False
+    is_denial_unread: bool = False
 
     def changes(self, form: Form) -> bool:
         """Whether it gives a form another value, or takes one away."""
@@ -62,10 +77,14 @@ class TurnReading:
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
-    slot: str
-    mention: Mention
-    is_exact: bool = True
+class _Said:
+    """A value that a turn gives a slot."""
+
+    filled: Filled
+    start: int
+    end: int
+    is_denied: bool
+    is_correction: bool
 
 
 def read_turn(agent: Agent, form: Form, event: Understood) -> TurnReading:
@@ -73,186 +92,164 @@ def read_turn(agent: Agent, form: Form, event: Understood) -> TurnReading:
 
     Closed slots are looked for in the text by their value lists and taken from the understanding, which knows values
     that were misheard; the longer finding counts. Other slots are taken from the understanding. A value that several
-    slots could take goes to the one that the engine names, then to the one that is asked for, then to the first that
-    is empty.
+    slots could take goes to the one that the engine names, then to the one whose preposition stands before it, then to
+    the one that is asked for, then to the first that is empty.
     """
     slots, words = agent.slots_of(form.intent), words_of(event.text)
-    hints = _engine_names(slots, event)
-    found = _closed(agent, form, words, hints, _engine_values(agent, slots, event))
-    filled: dict[str, Filled] = {}
-    denied: set[str] = set()
-    spans = [(one.mention.start, one.mention.end) for one in found]
-    for one in found:
-        value = one.mention.value
-        if _is_denied(event.text, one, spans, slots[one.slot], form):
-            denied.add(one.slot)
-        else:
-            filled[one.slot] = Filled(value, value)
-    _add_from_engine(slots, event, filled, spans)
-    choice = chosen_value(agent, form, event) if form.asked in slots and form.asked not in filled else None
+    mentions = closed_mentions(agent, form, words, event)
+    mentions += engine_mentions(slots, event, [(one.start, one.end) for one in mentions])
+    choice = None
+    if form.asked in slots and not any(form.asked in one.options for one in mentions):
+        choice = chosen_value(agent, form, event)
     if choice is None:
-        _add_resolved(slots, form, event, filled, spans)
-    elif choice:
+        mentions += resolved_mentions(agent, form, event, [(one.start, one.end) for one in mentions])
+    said = _assigned(agent, form, event.text, sorted(mentions, key=lambda one: (one.start, one.end)))
+    filled, denied, several, unclear = _settled(agent, form, event.text, said)
+    spans = [(one.start, one.end) for found in said.values() for one in found]
+    choosing, choices = next(iter(several.items()), ("", ()))
+    if choice:
         filled[form.asked] = Filled(choice, choice)
         spans.append((0, len(event.text)))
     rest = [word for word in words if not any(start <= word.start < end for start, end in spans)]
-    choices: tuple[str, ...] = ()
-    if choice is None and form.asked in slots and form.asked not in filled:
-        answer, choices = answer_to(agent, form, slots[form.asked], event, rest)
+    if choice is None and not choosing and form.asked in slots and form.asked not in {*filled, *denied, *unclear}:
+        answer, choices = answer_to(agent, form, slots[form.asked], event, rest, is_other=bool(filled))
+        choosing = form.asked if choices else ""
         if answer is not None:
             filled[form.asked] = answer
             if slots[form.asked].type != TEXT:
                 rest = []
     is_bare = bool(filled or choices) and all(word.text in FILLERS for word in rest)
-    return TurnReading(filled, frozenset(denied - filled.keys()), choices, is_bare)
+    places = [(one.start, one.end) for found in said.values() for one in found if one.is_denied]
+    is_denial_unread = unread_denials(event.text, places)
+    return TurnReading(filled, frozenset(denied), choosing, choices, frozenset(unclear), is_bare, is_denial_unread)
 
 
 def slot_named(agent: Agent, form: Form, text: str) -> str:
-    """Returns the slot whose name stands in a text ("the size"); "" where none does."""
+    """Returns the slot whose name stands in a text ("the size", "the day"); "" where none does."""
     said = {word.text for word in words_of(text)}
-    for name, slot in agent.slots_of(form.intent).items():
+    slots = agent.slots_of(form.intent)
+    for name, slot in slots.items():
         parts = re.sub(r"([a-z])([A-Z])", r"\1 \2", name).replace("_", " ").lower().split()
         if slot.prompt and said.issuperset(parts):
             return name
+    for kind, names in _OTHER_NAMES.items():
+        alone = [name for name, slot in slots.items() if slot.type == kind and slot.prompt]
+        if len(alone) == 1 and said.intersection(names):
+            return alone[0]
     return ""
 
 
-def _engine_names(slots: Mapping[str, Slot], event: Understood) -> list[tuple[int, int, str]]:
-    return [
-        (heard.start, heard.end, name)
-        for heard in event.understanding.slots
-        for name, slot in slots.items()
-        if heard.name == name or heard.name in slot.heard_as
-    ]
-
-
-def _engine_values(agent: Agent, slots: Mapping[str, Slot], event: Understood) -> list[_Candidate]:
-    """Returns the values of closed slots that the engine found, also where the words were misheard."""
-    found = []
-    for heard in event.understanding.slots:
-        for name, slot in slots.items():
-            values = agent.values_of(name, slot)
-            if values is None or (heard.name != name and heard.name not in slot.heard_as):
-                continue
-            known = values.value_of(heard.value) or values.value_of(heard.text)
-            if known is not None:
-                length = len(words_of(heard.text))
-                found.append(_Candidate(name, Mention(known, heard.start, heard.end, length), is_exact=False))
-    return found
-
-
-def _closed(
-    agent: Agent,
-    form: Form,
-    words: tuple[Word, ...],
-    hints: Iterable[tuple[int, int, str]],
-    by_engine: list[_Candidate],
-) -> list[_Candidate]:
-    """Returns the mentions of values that together explain most words, in the order of the text."""
-    candidates = by_engine + [
-        _Candidate(name, mention)
-        for name, slot in agent.slots_of(form.intent).items()
-        if (values := agent.values_of(name, slot)) is not None
-        for mention in values.find(words)
-    ]
-
-    def preference(one: _Candidate) -> tuple[int, bool, bool, bool, bool]:
-        hinted = any(
-            name == one.slot and start < one.mention.end and one.mention.start < end for start, end, name in hints
+def _assigned(agent: Agent, form: Form, text: str, mentions: list[Mention]) -> dict[str, list[_Said]]:
+    """Gives each mention to a slot, in the order of the text."""
+    given: dict[str, list[_Said]] = {}
+    last, end, was_denied, is_universal = "", 0, False, False
+    for number, one in enumerate(mentions):
+        same_place = number > 0 and mentions[number - 1].start == one.start
+        begin = next((it.end for it in reversed(mentions[:number]) if it.end <= one.start), 0)
+        before = text[begin : one.start]
+        stop = next((it.start for it in mentions[number + 1 :] if it.start >= one.end), len(text))
+        is_correction = corrects(before) or (was_denied and not same_place)
+        is_other = [word.text for word in words_of(before)] == ["or"]
+        slot = _slot_of(agent, form, text, one, given, last if is_correction or is_other else "")
+        if slot is None:
+            continue
+        filled = one.options[slot]
+        is_denied = (
+            is_denied_before(before)
+            or (is_universal and phrase_before(before).rsplit(" ", 1)[-1] == "but")
+            or is_denied_behind(text[one.end : stop])
+            or (was_denied and begin == end and goes_on(before))
+            or _is_weakly_denied(before, filled, agent.slots_of(form.intent)[slot], form.slots.get(slot), form)
         )
-        return -one.mention.length, not one.is_exact, not hinted, one.slot != form.asked, one.slot in form.slots
-
-    kept: list[_Candidate] = []
-    for one in sorted(candidates, key=preference):
-        if all(one.mention.end <= other.mention.start or other.mention.end <= one.mention.start for other in kept):
-            kept.append(one)
-    return sorted(kept, key=lambda one: one.mention.start)
+        given.setdefault(slot, []).append(_Said(filled, one.start, one.end, is_denied, is_correction))
+        is_universal = _holds_all(text, given[slot][-1])
+        last, end, was_denied = slot, one.end, is_denied
+    return given
 
 
-def _is_denied(text: str, one: _Candidate, spans: list[tuple[int, int]], slot: Slot, form: Form) -> bool:
-    begin = max((end for _, end in spans if end <= one.mention.start), default=0)
-    before = text[begin : one.mention.start]
-    said = [word.text for word in words_of(before)]
-    while said and said[-1] in _ARTICLES:
-        del said[-1]
-    phrase = " ".join(said)
-    if _DENIAL.search(phrase):
-        return not _BREAK.search(before.rstrip()[-1:])
-    if not _WEAK_DENIAL.search(phrase) or _BREAK.search(before[before.lower().rfind("no") :]):
+def _slot_of(
+    agent: Agent, form: Form, text: str, one: Mention, given: Mapping[str, list[_Said]], corrected: str
+) -> str | None:
+    """Returns the slot that a mention fills; None where nothing tells which of several that have values."""
+    if len(one.options) == 1:
+        return next(iter(one.options))
+    before = [word.text for word in words_of(text[: one.start])][-3:]
+    while before and before[-1] in _ARTICLES:
+        del before[-1]
+    preposition = preposition_of(before[-1]) if before else ""
+    behind = next(iter(words_of(text[one.end :])), None)
+    noun = behind.text.rstrip("s") if behind is not None else ""
+    prepositions = agent.prepositions_of(form.intent)
+
+    def role(name: str) -> int:
+        others = [other for other in one.options if other != name]
+        if preposition:
+            own, of_others = preposition in prepositions[name], any(preposition in prepositions[it] for it in others)
+            if own != of_others:
+                return _MATCHES if own else _CONTRADICTS
+        if noun:
+            if noun == name.lower().rstrip("s"):
+                return _MATCHES
+            if noun in {it.lower().rstrip("s") for it in others}:
+                return _CONTRADICTS
+        return _NEUTRAL
+
+    def preference(name: str) -> tuple[bool, int, bool, bool, bool, bool]:
+        is_given = any(not said.is_denied for said in given.get(name, ()))
+        return name not in one.named, role(name), name != corrected, is_given, name != form.asked, name in form.slots
+
+    best = min(one.options, key=preference)
+    first = preference(best)
+    is_told = not first[0] or first[1] == _MATCHES or not all(first[2:])
+    return best if is_told or sum(preference(name) == first for name in one.options) == 1 else None
+
+
+def _is_weakly_denied(before: str, filled: Filled, slot: Slot, current: Filled | None, form: Form) -> bool:
+    """Whether "no" before a value denies it: "no large" is a correction where the order has nothing large in it."""
+    if slot.type != CLOSED or not _WEAK_DENIAL.search(phrase_before(before)):
         return False
-    # Recognition hears no comma: "no large" is a correction where the order has nothing large in it.
-    current = form.slots.get(one.slot)
+    # Recognition hears no comma.
+    if _BREAK.search(before[before.lower().rfind("no") :]):
+        return False
     if current is None:
         return not slot.required and not (form.confirming or form.changing)
-    denied = {word.text for word in words_of(one.mention.value)}
+    denied = {word.text for word in words_of(filled.value)}
     return denied <= {word.text for word in words_of(current.value)}
 
 
-def _add_from_engine(
-    slots: Mapping[str, Slot], event: Understood, filled: dict[str, Filled], spans: list[tuple[int, int]]
-) -> None:
-    """Adds what the engine found for slots without a value list."""
-    for heard in event.understanding.slots:
-        for name, slot in slots.items():
-            if name in filled or (heard.name != name and heard.name not in slot.heard_as):
-                continue
-            if any(start < heard.end and heard.start < end for start, end in spans):
-                continue
-            value: Filled | None = None
-            if slot.type == TEXT:
-                value = Filled(heard.value, heard.text)
-            elif slot.type != CLOSED and heard.resolved is not None:
-                value = _of_kind(heard.resolved, slot, event.text)
-            if value is not None:
-                filled[name] = value
-                spans.append((heard.start, heard.end))
-                break
+def _settled(
+    agent: Agent, form: Form, text: str, given: Mapping[str, list[_Said]]
+) -> tuple[dict[str, Filled], set[str], dict[str, tuple[str, ...]], set[str]]:
+    """Settles what each slot gets: a value, none, a question which of several, or nothing that can be left out."""
+    slots = agent.slots_of(form.intent)
+    filled: dict[str, Filled] = {}
+    denied, several, unclear = set[str](), dict[str, tuple[str, ...]](), set[str]()
+    for name, found in given.items():
+        slot = slots[name]
+        refused = {one.filled.value for one in found if one.is_denied}
+        wanted = [one for one in found if not one.is_denied]
+        values = {one.filled.value: one.filled for one in wanted}
+        if refused and (refused & values.keys() or any(_holds_all(text, one) for one in wanted)):
+            unclear.add(name)
+        elif not wanted:
+            current = form.slots.get(name)
+            if current is None or current.value in refused:
+                denied.add(name)
+            default = slot.default if not slot.required else None
+            if default is not None and (default in refused or UNIVERSAL.intersection(default.lower().split())):
+                unclear.add(name)
+        elif (
+            len(values) == 1
+            or wanted[-1].is_correction
+            or text[wanted[-1].end :].lower().lstrip(" ,").startswith("instead")
+        ):
+            filled[name] = wanted[-1].filled
+        else:
+            several[name] = tuple(it.value if slot.type == CLOSED else it.said for it in values.values())
+    return filled, denied, several, unclear
 
 
-def _add_resolved(
-    slots: Mapping[str, Slot],
-    form: Form,
-    event: Understood,
-    filled: dict[str, Filled],
-    spans: list[tuple[int, int]],
-) -> None:
-    """Adds dates, times, amounts … to slots of their kind that the engine did not name."""
-    taken: list[tuple[int, int]] = []
-    for resolved in event.understanding.values:
-        if any(start < resolved.end and resolved.start < end for start, end in spans):
-            continue
-        fitting = [
-            (name, value)
-            for name, slot in slots.items()
-            if name not in filled and (value := _of_kind(resolved, slot, event.text)) is not None
-        ]
-        kinds = {slots[name].type for name, _ in fitting}
-        for kind in sorted(kinds):
-            of_kind = [(name, value) for name, value in fitting if slots[name].type == kind]
-            asked = [one for one in of_kind if one[0] == form.asked]
-            empty = [one for one in of_kind if one[0] not in form.slots]
-            chosen = asked or empty[:1] or (of_kind if len(of_kind) == 1 else [])
-            for name, value in chosen[:1]:
-                filled[name] = value
-                taken.append((resolved.start, resolved.end))
-    spans += taken
-
-
-def _as_said(text: str, resolved: Value) -> str:
-    """Returns the words of a value as they stand in the middle of a sentence: "tomorrow" of "To-morrow, please"."""
-    said = _OLD_SPELLING.sub(r"to\1", text[resolved.start : resolved.end])
-    begins = not text[: resolved.start].strip()
-    first = said.split(" ", 1)[0]
-    return said[:1].lower() + said[1:] if begins and not _NAMES.fullmatch(first) and not first.isupper() else said
-
-
-def _of_kind(resolved: Value, slot: Slot, text: str) -> Filled | None:
-    """Returns a resolved value as that of a slot; a date with a time has both."""
-    said, kind = _as_said(text, resolved), resolved.kind.value
-    if kind == slot.type:
-        return Filled(resolved.value, said)
-    if kind == ValueKind.DATE_TIME.value and slot.type == ValueKind.DATE.value:
-        return Filled(resolved.value[:10], said)
-    if kind == ValueKind.DATE_TIME.value and slot.type == ValueKind.TIME.value:
-        return Filled(resolved.value[11:16], said)
-    return None
+def _holds_all(text: str, one: _Said) -> bool:
+    """Whether a value is one that holds others: "everywhere", "all rooms"."""
+    said = {word.text for word in words_of(f"{text[one.start : one.end]} {one.filled.value}")}
+    return bool(said & UNIVERSAL)

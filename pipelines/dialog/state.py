@@ -97,6 +97,7 @@ class State(Struct, frozen=True):
         said: the agent's last words.
         fulfilling: number of the fulfilment that runs; 0: none.
         held: turns of the caller that wait until it is done.
+        wishes: further wishes of a turn, which wait until the one before is done.
         next_fulfilment: number of the next fulfilment.
         ended: how the dialog ended; "": it goes on.
         lines: what was said last, the latest last, where a language model of the agent is shown it.
@@ -114,6 +115,7 @@ class State(Struct, frozen=True):
     said: tuple[str, ...] = ()
     fulfilling: int = 0
     held: tuple[Understood, ...] = ()
+    wishes: tuple[Understood, ...] = ()
     next_fulfilment: int = 1
     ended: str = ""
     lines: tuple[Line, ...] = ()

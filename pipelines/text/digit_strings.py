@@ -43,10 +43,20 @@ _HUNDREDS = re.compile(
 _SMALL = rf"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{_UNIT}))?|{'|'.join((*_TEENS, *_DIGITS))})\b"
 _VERSION = re.compile(rf"\b{_SMALL}(?: point {_SMALL}){{2,}}(?! point\b)", re.IGNORECASE)
 _CODE_WORD = re.compile(
-    r"\b(?:number|phone|call|dial|card|account|code|pin|room|extension|zip|postcode|password|flight|id|passcode|suite)\b"
+    r"\b(?:number|phone|call|dial|card|account|code|pin|room|extension|zip|postcode|password|flight|id|passcode"
+    r"|suite)\b"
     r"[^.!?]{0,30}$",
     re.IGNORECASE,
 )
+_CODE_DIGIT = rf"(?:(?:double|triple)[ -])?(?:{'|'.join(_DIGITS)}|\d)\b"
+_CODE = re.compile(
+    rf"\b{_CODE_DIGIT}(?:(?:, |[ ,-]){_CODE_DIGIT}){{1,31}}(?![ -](?:hundred|thousand|million)\b)", re.IGNORECASE
+)
+_IN_PAIRS = re.compile(
+    rf"\b(?:{_SMALL})(?:[ -](?:{_SMALL})){{1,15}}(?![ -](?:hundred|thousand|million|point|past|to|o'clock)\b)",
+    re.IGNORECASE,
+)
+_ZERO_FIRST = re.compile(r"(?<![\d.,:/-])0\d+(?![\d:/])")
 _PHONE_LENGTHS = {7, 10, 11}
 _NATIONAL_LENGTH = 10
 _REACH = 60
@@ -68,6 +78,27 @@ def ends_in_spelling(text: str) -> bool:
     if len(words) < _MIN_SPELLED_WORDS or words[-2:] in _HALVES_OF_THE_DAY:
         return False
     return all(word in _SPELLED or word.isdigit() or len(word) == 1 for word in words)
+
+
+def find_codes(text: str, *, in_pairs: bool = False) -> list[tuple[int, int, str]]:
+    """Finds what is said digit by digit, such as a PIN: start and end in the text, and its digits.
+
+    Args:
+        text: English, as it was said or typed.
+        in_pairs: whether "twelve thirty four" is 1234 too, as where a number was asked for.
+    """
+    codes = [(found.start(), found.end(), found[0]) for found in _ZERO_FIRST.finditer(text)]
+    for found in _CODE.finditer(text):
+        digits = _figures(re.sub(r"[ ,-]+", " ", found[0]))
+        if len(digits) >= _MIN_CODE_DIGITS:
+            codes.append((found.start(), found.end(), digits))
+    for found in _IN_PAIRS.finditer(text) if in_pairs else ():
+        digits = "".join(_small(pair[0]) for pair in re.finditer(_SMALL, found[0], re.IGNORECASE))
+        if len(digits) >= _MIN_CODE_DIGITS and all(
+            found.end() <= start or end <= found.start() for start, end, _ in codes
+        ):
+            codes.append((found.start(), found.end(), digits))
+    return sorted(codes)
 
 
 def write_digit_strings(text: str) -> str:
@@ -110,14 +141,12 @@ def _expand(found: re.Match[str]) -> str:
 
 def _figures(group: str) -> str:
     """Writes a group of digits in words, which may be figures already."""
-    if group.isdecimal():
-        return group
     digits, times = "", 1
     for word in re.split("[ -]", group.lower()):
         if word in _TIMES:
             times = _TIMES[word]
         else:
-            digits, times = digits + _DIGITS[word] * times, 1
+            digits, times = digits + _DIGITS.get(word, word) * times, 1
     return digits
 
 

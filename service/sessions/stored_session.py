@@ -28,7 +28,7 @@ def _stored_state() -> type[Struct]:
     Turns that wait for a fulfilment are left out: with the stream, the fulfilment is lost.
     """
     hints = get_type_hints(State, localns={"Understood": object})
-    kept = [name for name in State.__struct_fields__ if name != "held"]
+    kept = [name for name in State.__struct_fields__ if name not in {"held", "wishes"}]
     return msgspec.defstruct("StoredState", [(name, hints[name], getattr(State(), name)) for name in kept], frozen=True)
 
 
@@ -127,4 +127,4 @@ def without_sensitive(agent: Agent, state: State) -> State:
 def _shifted(state: State, seconds: float) -> State:
     """Moves the times of a state to another clock."""
     contexts = tuple(one if one.until is None else replace(one, until=one.until + seconds) for one in state.contexts)
-    return replace(state, now=state.now + seconds, contexts=contexts, held=())
+    return replace(state, now=state.now + seconds, contexts=contexts, held=(), wishes=())

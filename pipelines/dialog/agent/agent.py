@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pipelines.dialog.agent.form import CLOSED
+from pipelines.dialog.agent.prepositions import prepositions_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,6 +73,14 @@ class Agent:
             if (form.webhook is not None and form.webhook.safe)
             or (form.home_assistant is not None and form.home_assistant.service is None)
         )
+
+    @cached_property
+    def _prepositions(self) -> dict[str, dict[str, frozenset[str]]]:
+        return {name: prepositions_of(intent, self.sentences.get(name, ())) for name, intent in self.intents.items()}
+
+    def prepositions_of(self, intent: str) -> Mapping[str, frozenset[str]]:
+        """Returns the prepositions that tell a slot of an intent from others: "from" of an origin."""
+        return self._prepositions[intent]
 
     def intent_named(self, engine_intent: str) -> str | None:
         """Returns the intent that an engine's intent means; None: the agent has none."""

@@ -179,6 +179,9 @@ class AgentForm(_Form):
         cancelled: said where the caller gives up an intent.
         change: said where the caller denies the confirmation and says no more.
         wait: said where the caller speaks while a fulfilment runs.
+        hold: said where the caller asks to wait.
+        too_late: said where the caller cancels what is being carried out, or was.
+        only_now: said where a wish is for a time, and its intent has no slot for one.
         failed: said where a fulfilment fails.
         hand_over: said before the caller is handed over to a person.
         return_: said before the agent returns to what was interrupted; in the file ``return``.
@@ -199,6 +202,9 @@ class AgentForm(_Form):
     cancelled: Text = "All right, never mind."
     change: Text = "What shall I change?"
     wait: Text = "One moment, please."
+    hold: Text = "Take your time."
+    too_late: Text = "That cannot be cancelled any more."
+    only_now: Text = "I can only do that at once, not at another time."
     failed: Text = "Sorry, that did not work."
     hand_over: Text = "I will hand you over to a colleague."
     return_: Text = Field(default="Back to where we were.", alias="return")

@@ -133,11 +133,13 @@ def _in_figures(word: str, at: int) -> tuple[ClockTime, int] | None:
 def _hour_and_minutes(tokens: Tokens, at: int) -> tuple[ClockTime, int] | None:
     """Reads "six o'clock" and "six fifteen"."""
     hour = _hour(tokens, at)
+    if hour is not None and tokens.have(hour[1], "hundred", "hours"):
+        return ClockTime(hour[0] % HOURS, is_sure=True), hour[1] + 2
     if hour is None or hour[0] > NOON:
         return None
     if tokens[hour[1]] == "o'clock":
         return ClockTime(hour[0]), hour[1] + 1
-    pair = digit_pair(tokens, hour[1])
+    pair = digit_pair(tokens, tokens.past_hyphen(hour[1]))
     if pair and pair[0] < MINUTES and not tokens[at].isdecimal():
         return ClockTime(hour[0], pair[0]), pair[1]
     return None
@@ -166,10 +168,11 @@ def _between_hours(tokens: Tokens, at: int) -> tuple[ClockTime, int] | None:
 def _minutes(tokens: Tokens, at: int) -> tuple[int, int] | None:
     """Reads the minutes before "past" or "to", which are fives unless the word "minutes" follows."""
     start = at + 1 if tokens.have(at, "a", "quarter") else at
-    if tokens.have(start, "half", "past"):
-        return MINUTES // 2, start + 1
+    after = tokens.past_hyphen(start + 1)
+    if tokens[start] == "half" and tokens[after] == "past":
+        return MINUTES // 2, after
     if tokens[start] == "quarter":
-        return _QUARTER, start + 1
+        return _QUARTER, after
     found = _small(tokens, start)
     if found is None:
         return None

@@ -32,6 +32,10 @@ _HOLIDAYS = {
 }
 _WHICH = {"next": 1, "this": 0, "last": -1, "coming": 0}
 _BEFORE_PERIODS = {"in", "since", "until", "by", "of", "during", "before", "after", "year"}
+_BEFORE_DAYS = {"on", "for", "by", "until", "till", "before", "after", "from", "since", "the"}
+"""Words after which two figures with a stroke are a day, and no part of something."""
+_POLITE = frozenset((".", ",", "!", "please", "it's", "it", "is", "um", "uh", "well", "thanks"))
+MAX_DAY, _LEAP_YEAR = 31, 2000
 _FAR_DAYS = 400 * 366
 
 
@@ -128,11 +132,18 @@ def _weekday(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | None:
     following = tokens.skip(end, {",", "the"})
     if (dated := _with_month(tokens, following, today)) is not None:
         return dated
+    if impossible_day(tokens, following) > following:
+        return None
     if tokens[following - 1] == "the" and (nth := ordinal(tokens, following)) and (on := _nth(today, nth[0], weekday)):
         return one_day(on), nth[1]
     if tokens[end] in DAY_PARTS:
         return one_day(day, tokens[end]), end + 1
     return one_day(day), end
+
+
+def next_day_of_month(today: dt.date, number: int) -> dt.date | None:
+    """Returns the next day with a number in its month, today included; None where no month has it."""
+    return _nth(today, number)
 
 
 def _nth(today: dt.date, number: int, weekday: int | None = None) -> dt.date | None:
@@ -168,20 +179,60 @@ def _with_month(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | No
     return None
 
 
+def impossible_day(tokens: Tokens, at: int) -> int:
+    """Returns the place behind a day that no calendar has, as "the 31st of February"; the same place for none."""
+    months = _MONTHS | _SHORT_MONTHS
+    if tokens[at] in months:
+        start = at + 2 if tokens[at + 1] in {".", "the"} else at + 1
+        number, month = ordinal(tokens, start) or cardinal(tokens, start), months[tokens[at]]
+        is_told = number is not None and (number[0] <= MAX_DAY or ordinal(tokens, start) is not None)
+    else:
+        start = at + 1 if tokens[at] == "the" else at
+        number = ordinal(tokens, start) or ((int(tokens[start]), start + 1) if _is_day(tokens[start]) else None)
+        after = number[1] + (tokens[number[1]] == "of") if number else at
+        month = (months if number and after > number[1] else _MONTHS).get(tokens[after], 0)
+        is_told = month > 0
+        number = (number[0], after + 1) if number else None
+    if number is None or not is_told:
+        return at
+    end = number[1] + 1 if tokens[number[1]] in {",", "of"} else number[1]
+    named = year(tokens, end)
+    try:
+        dt.date(named[0] if named else _LEAP_YEAR, month, number[0])
+    except ValueError:
+        return named[1] if named else number[1]
+    return at
+
+
+def _is_day(word: str) -> bool:
+    return word.isdecimal() and len(word) <= 2
+
+
 def _dated(tokens: Tokens, month: int, day: int, end: int, today: dt.date) -> tuple[Day, int] | None:
     following = end + 1 if tokens[end] in {",", "of"} else end
     named = year(tokens, following)
     try:
         if named is not None:
             return one_day(dt.date(named[0], month, day)), named[1]
-        this = dt.date(today.year, month, day)
     except ValueError:
         return None
-    return one_day(this if this >= today else dt.date(today.year + 1, month, day)), end
+    return (one_day(day_), end) if (day_ := _next(month, day, today)) else None
 
 
-def _numeric(tokens: Tokens, at: int, _today: dt.date) -> tuple[Day, int] | None:
-    """Reads "2027-02-14", and "12/24/2026" with the month first, as in the United States."""
+def _next(month: int, day: int, today: dt.date) -> dt.date | None:
+    """Returns the next such day, today included; None where no calendar has it."""
+    for year_ in range(today.year, today.year + 9):
+        try:
+            found = dt.date(year_, month, day)
+        except ValueError:
+            continue
+        if found >= today:
+            return found
+    return None
+
+
+def _numeric(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | None:
+    """Reads "2027-02-14", and "12/24/2026" and "on 12/24" with the month first, as in the United States."""
     word = tokens[at]
     try:
         if word.count("-") == 2:
@@ -189,9 +240,19 @@ def _numeric(tokens: Tokens, at: int, _today: dt.date) -> tuple[Day, int] | None
         if word.count("/") == 2:
             month, day, year_ = (int(part) for part in word.split("/"))
             return one_day(dt.date(year_ + 2000 if year_ < 100 else year_, month, day)), at + 1
+        if word.count("/") == 1 and word not in {"/", "24/7"} and _is_told_as_day(tokens, at):
+            month, day = (int(part) for part in word.split("/"))
+            found = _next(month, day, today) or _next(day, month, today)
+            return (one_day(found), at + 1) if found else None
     except ValueError:
         pass
     return None
+
+
+def _is_told_as_day(tokens: Tokens, at: int) -> bool:
+    """Whether two figures with a stroke are a day: behind "on" and the like, or where nothing else is said."""
+    others = (tokens[place] for place in range(len(tokens)) if place != at)
+    return tokens[at - 1] in _BEFORE_DAYS or _POLITE.issuperset(others)
 
 
 def _holiday(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _UNITS = {
     **dict.fromkeys(("year", "years"), "Y"),
     **dict.fromkeys(("month", "months"), "M"),
-    **dict.fromkeys(("week", "weeks"), "W"),
+    **dict.fromkeys(("week", "weeks", "fortnight", "fortnights"), "W"),
     **dict.fromkeys(("day", "days"), "D"),
     **dict.fromkeys(("hour", "hours", "hr", "hrs", "h"), "TH"),
     **dict.fromkeys(("minute", "minutes", "min", "mins"), "TM"),
@@ -89,7 +89,7 @@ def _part(tokens: Tokens, at: int) -> tuple[list[tuple[str, Decimal]], int] | No
 
 
 def _amount(unit: str, count: Decimal) -> list[tuple[str, Decimal]]:
-    return [(_UNITS[unit], count)]
+    return [(_UNITS[unit], count * 2 if unit.startswith("fortnight") else count)]
 
 
 def _normal(amounts: list[tuple[str, Decimal]]) -> Duration:

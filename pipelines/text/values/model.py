@@ -40,6 +40,7 @@ class Value:
         end: one past the last code point.
         unit: ISO 4217 of money, ``celsius`` or ``fahrenheit`` of a temperature that names its scale; else "".
         alternative: a time of day without "am" or "pm", twelve hours later; else "".
+        day: ISO 8601 of the next day that an ordinal may mean, as "the 24th"; else "".
     """
 
     kind: ValueKind
@@ -48,6 +49,7 @@ class Value:
     end: int
     unit: str = ""
     alternative: str = ""
+    day: str = ""
 
 
 @dataclass(frozen=True, slots=True)

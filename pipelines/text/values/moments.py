@@ -60,6 +60,7 @@ def moment(tokens: Tokens, at: int, now: dt.datetime) -> Found | None:
     """Reads a recurrence, a moment, an interval, a date or a time of day."""
     return (
         _recurrence(tokens, at, now)
+        or _beside_time(tokens, at)
         or _distant(tokens, at, now)
         or _days(tokens, at, now)
         or _put_together(_pieces(tokens, at, now), now)
@@ -204,6 +205,20 @@ def _distant(tokens: Tokens, at: int, now: dt.datetime) -> Found | None:
     else:
         return None
     return Found(ValueKind.DATE_TIME, iso(_later(now, length, sign)), end)
+
+
+def _beside_time(tokens: Tokens, at: int) -> Found | None:
+    """Reads "one hour before three" and "ten minutes after noon"."""
+    found = duration(tokens, at)
+    if found is None or found[0].is_of_days or tokens[found[1]] not in {"before", "after"}:
+        return None
+    time = clock_time(tokens, found[1] + 1, bare=True)
+    if time is None:
+        return None
+    of_day = dt.datetime(2000, 1, 2, time[0].hour, time[0].minute, tzinfo=dt.UTC)
+    moved = _later(of_day, found[0], -1 if tokens[found[1]] == "before" else 1)
+    shifted_ = ClockTime(moved.hour, moved.minute, time[0].is_sure)
+    return Found(ValueKind.TIME, shifted_.iso, time[1], shifted_.alternative)
 
 
 def _later(now: dt.datetime, by: Duration, sign: int = 1) -> dt.datetime:

@@ -71,6 +71,8 @@ _ORDINAL_UNITS = {
 _ORDINAL_TENS = {f"{word[:-1]}ieth": n for word, n in TENS.items()}
 _ORDINALS = {**_ORDINAL_UNITS, **_ORDINAL_TENS, "hundredth": 100}
 _FIGURES = re.compile(r"\d+(?:\.\d+)?|\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_EUROPEAN = re.compile(r"\d{1,3}(?:\.\d{3})*,\d{1,2}|\d+,\d{2}")
+"""Figures with a comma before the decimals: "1.250,50"."""
 _ORDINAL_FIGURES = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _DOZEN = 12
 MAX_FIGURES = 15
@@ -151,7 +153,11 @@ def number(tokens: Tokens, at: int) -> Found | None:
         return (-found[0], found[1]) if found else None
     if tokens[at] == "dozen" or tokens.have(at, "a", "dozen"):
         return Decimal(_DOZEN), at + (1 if tokens[at] == "dozen" else 2)
+    if tokens.have(at, "half", "a", "dozen"):
+        return Decimal(_DOZEN // 2), at + 3
     figures = tokens[at]
+    if _EUROPEAN.fullmatch(figures):
+        return Decimal(figures.replace(".", "").replace(",", ".")), at + 1
     if _FIGURES.fullmatch(figures) and not figures.isdecimal():
         return _scaled(tokens, Decimal(figures.replace(",", "")), at + 1)
     whole = cardinal(tokens, at)
@@ -163,7 +169,7 @@ def _with_fraction(tokens: Tokens, whole: int, end: int) -> Found:
     if tokens[end] == "point" and (digits := _digits(tokens, end + 1)):
         return _scaled(tokens, Decimal(f"{whole}.{digits[0]}"), digits[1])
     if tokens.have(end, "and", "a", "half"):
-        return whole + Decimal("0.5"), end + 3
+        return _scaled(tokens, whole + Decimal("0.5"), end + 3)
     return (Decimal(whole * _DOZEN), end + 1) if tokens[end] == "dozen" else (Decimal(whole), end)
 
 

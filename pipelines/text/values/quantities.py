@@ -51,6 +51,8 @@ _QUALIFIED = {
     ("indian", "rupees"): "INR",
 }
 _HUNDREDTHS = {"cent": "USD", "cents": "USD", "pence": "GBP", "p": "GBP"}
+_AFTER_AMOUNTS = frozenset(("", ".", ",", "!", "?", "please", "to", "from", "for", "in", "on", "and", "each"))
+"""What follows "twelve dollars fifty": nothing that there may be fifty of."""
 _SCALES = {"celsius": "celsius", "c": "celsius", "fahrenheit": "fahrenheit", "f": "fahrenheit"}
 
 
@@ -108,6 +110,8 @@ def _money(tokens: Tokens, value: Decimal, end: int) -> Quantity | None:
     cents = number(tokens, following)
     if cents and tokens[cents[1]] in _HUNDREDTHS and 0 < cents[0] < 100:
         return Quantity(ValueKind.MONEY, _amount(value + cents[0] / 100), cents[1] + 1, currency)
+    if cents and 10 <= cents[0] < 100 and following == end + 1 and tokens[cents[1]] in _AFTER_AMOUNTS:
+        return Quantity(ValueKind.MONEY, _amount(value + cents[0] / 100), cents[1], currency)
     return Quantity(ValueKind.MONEY, _amount(value), end + 1, currency)
 
 

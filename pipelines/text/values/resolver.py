@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pipelines.text.values.dates import MAX_DAY, impossible_day, next_day_of_month
 from pipelines.text.values.durations import duration
 from pipelines.text.values.model import Value, ValueKind
 from pipelines.text.values.moments import moment
@@ -32,7 +33,7 @@ def find_values(text: str, now: dt.datetime) -> tuple[Value, ...]:
     """
     tokens, found, at = Tokens(text[:MAX_CHARACTERS]), list[Value](), 0
     while at < len(tokens) and len(found) < MAX_VALUES:
-        at = _past_code(tokens, at)
+        at = impossible_day(tokens, _past_code(tokens, at))
         read = _read(tokens, at, now)
         if read is None:
             at += 1
@@ -91,4 +92,6 @@ def _read(tokens: Tokens, at: int, now: dt.datetime) -> tuple[Value, int] | None
         return Value(ValueKind.DURATION, length[0].iso, start_, end_), end
     if amount is None:
         return None
-    return Value(amount.kind, amount.value, start_, end_, amount.unit), end
+    number = int(amount.value) if amount.kind is ValueKind.ORDINAL else 0
+    day = next_day_of_month(now.date(), number) if 0 < number <= MAX_DAY else None
+    return Value(amount.kind, amount.value, start_, end_, amount.unit, day=day.isoformat() if day else ""), end

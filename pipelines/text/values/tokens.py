@@ -12,8 +12,11 @@ if TYPE_CHECKING:
 _TOKEN = re.compile(
     r"\d{4}-\d{2}-\d{2}(?!\d)"
     r"|\d{1,2}/\d{1,2}/\d{2,4}(?!\d)"
+    r"|\d{1,2}/\d{1,2}(?![\d/])"
     r"|\d{1,2}:\d{2}(?::\d{2})?(?!\d)"
     r"|\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])"
+    r"|\d{1,3}(?:\.\d{3})+,\d{1,2}(?!\d)"
+    r"|\d+,\d{2}(?=\s*(?:\u20ac|euros?\b|eur\b))"
     r"|\d+\.\d+(?!\.?\d)"
     r"|\d+(?:st|nd|rd|th)\b"
     r"|\d+"
@@ -84,6 +87,10 @@ class Tokens:
     def have(self, at: int, *words: str) -> bool:
         """Whether these words stand at a place."""
         return all(self[at + n] == word for n, word in enumerate(words))
+
+    def past_hyphen(self, at: int) -> int:
+        """Returns the place behind a hyphen that joins two words, as in "half-past"; the same place for none."""
+        return at + 1 if self[at] == "-" and self.is_glued(at) and self.is_glued(at + 1) else at
 
     def skip(self, at: int, words: Collection[str]) -> int:
         """Returns the first place from ``at`` on that holds none of ``words``."""

@@ -54,7 +54,7 @@ async def test_a_script_is_played(client: vivavoce.Client, tmp_path: Path):
 
 
 async def test_what_fails_in_a_script(client: vivavoce.Client, tmp_path: Path):
-    script = script_of({"caller": "a latte please", "asked": "drink"}, {"caller": "goodbye"}, {"caller": "hello"})
+    script = script_of({"caller": "a latte please", "asked": "drink"}, {"caller": "hold on"}, {"caller": "hello"})
     played = await play(client, "bar", script, None, tmp_path, 0)
     assert played.failures == ["turn 1: asked: 'drink' was expected, 'size' came"]
     ended = await play(client, "bar", script_of({"caller": "goodbye"}, {"caller": "hello"}), None, tmp_path, 0)

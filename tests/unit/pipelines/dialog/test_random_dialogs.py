@@ -29,7 +29,7 @@ AGENTS = (
 words = st.sampled_from((
     "yes", "no", "small", "large", "medium", "latte", "mocha", "iced", "roast", "light", "two", "second", "one",
     "last", "not", "without", "the", "a", "and", ",", "make", "it", "cancel", "help", "repeat", "bye", "tomorrow",
-    "five", "pm", "Ada", "size", "drink", "never", "mind", "all",
+    "five", "pm", "Ada", "size", "drink", "never", "mind", "all", "or", "but", "okay", "wait", "wrong", "bye",
 ))
 # fmt: on
 texts = st.one_of(st.lists(words, max_size=7).map(" ".join), st.text(max_size=12))

@@ -290,3 +290,5 @@ def test_values_are_carried_over_also_where_the_engine_finds_the_intent_again(in
     assert caller.say("and on Friday", intent) == said
     assert caller.say("when is it open on Monday", "hours") == "Open on Monday.", "a whole question stands alone"
     assert caller.say("and what does it cost", "prices") == "Eight euros."
+    caller.say("when is it open on Monday", "hours")
+    assert caller.say("no, Friday", "prices") == "Open on Friday.", "a value alone asks for nothing else"

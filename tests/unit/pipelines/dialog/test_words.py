@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.dialog.agent.templates import fault_of, fill, names_in, required_names_in
 from pipelines.dialog.agent.value_list import ValueList, words_of
-from pipelines.dialog.control_words import Control, assent_of, control_of
+from pipelines.dialog.control_words import Assent, Control, assent_of, control_of
 
 MILK = ValueList(("milk", "soy milk", "a lot of soy milk"), {"soya": "soy milk"})
 
@@ -70,7 +70,17 @@ def test_faults_of_templates(template: str):
         ("Help!", Control.HELP),
         ("what drinks do you have", Control.HELP),
         ("help my brother", None),
-        ("That's all, thank you.", Control.GOODBYE),
+        ("That's all, thank you.", Control.DONE),
+        ("nothing else", Control.DONE),
+        ("no thanks, goodbye", Control.GOODBYE),
+        ("okay, cancel", Control.CANCEL),
+        ("hold on a second", Control.WAIT),
+        ("let me check my calendar", Control.WAIT),
+        ("yes, no, wait", None),
+        ("no, start again", Control.RESTART),
+        ("Good morning!", Control.GREETING),
+        ("oh, thanks a lot", Control.THANKS),
+        ("thank you, goodbye", Control.GOODBYE),
         ("goodbye", Control.GOODBYE),
         ("Good-by", Control.GOODBYE),
         ("", None),
@@ -92,7 +102,7 @@ def test_controls(text: str, control: Control | None):
         ("no", False),
         ("not right", False),
         ("now", None),
-        ("nothing", None),
+        ("nothing", False),
         ("that isn't right", False),
         ("it is", True),
         ("it is not", False),
@@ -101,4 +111,20 @@ def test_controls(text: str, control: Control | None):
     ],
 )
 def test_assent(text: str, assent: bool | None):
-    assert assent_of(words_of(text)) is assent
+    assert assent_of(words_of(text)) is {True: Assent.YES, False: Assent.NO, None: None}[assent]
+
+
+@pytest.mark.parametrize(
+    ("text", "assent"),
+    [
+        ("yes, a table for three", Assent.YES),
+        ("three is right", Assent.YES),
+        ("yes, a table for four", Assent.UNCLEAR),
+        ("yes but", Assent.UNCLEAR),
+        ("is it a table", None),
+        ("is that right", Assent.UNCLEAR),
+        ("make it three", Assent.UNCLEAR),
+    ],
+)
+def test_words_of_the_question_may_be_said_again(text: str, assent: Assent | None):
+    assert assent_of(words_of(text), ("a", "table", "for", "three", "is", "that", "right")) is assent

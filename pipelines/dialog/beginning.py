@@ -1,0 +1,112 @@
+"""Beginning of an intent: with the details of its turn, or with those of the one before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from pipelines.dialog.asking import listening, proceed, question, speech
+from pipelines.dialog.missing import miss
+from pipelines.dialog.reading import read_turn
+from pipelines.dialog.state import Form
+from pipelines.dialog.wishes import is_contradictory, is_for_later, is_taken_back, target_of
+
+if TYPE_CHECKING:
+    from pipelines.dialog.agent.agent import Agent
+    from pipelines.dialog.asking import Step
+    from pipelines.dialog.events import Understood
+    from pipelines.dialog.reading import TurnReading
+    from pipelines.dialog.state import Filled, State
+
+MAX_SUSPENDED = 3
+"""Intents that digressions interrupt; the oldest is forgotten."""
+
+
+def target_now(agent: Agent, state: State, event: Understood) -> str | None:
+    """Returns the intent of a turn that may begin now; None: it has none."""
+    name = target_of(agent, event.understanding, event.text)
+    if name is None:
+        return None
+    needs = agent.intents[name].needs
+    return name if not needs or any(context.name in needs for context in state.contexts) else None
+
+
+def begin(agent: Agent, state: State, intent: str, event: Understood) -> Step:
+    """Begins an intent with what the turn says about its slots, unless it is taken back or not meant now."""
+    if is_taken_back(agent, intent, event.text):
+        return understood((state, (*speech(agent, state, agent.form.cancelled), listening(agent, state))))
+    form = Form(intent)
+    reading = read_turn(agent, form, event)
+    if is_for_later(agent, intent, event):
+        return refuse_later(agent, state)
+    described = agent.intents[intent]
+    is_acted_on = described.fulfilment is not None and described.confirm is None
+    if is_acted_on and (reading.is_denial_unread or is_contradictory(event.text)):
+        return miss(agent, state)
+    if any(not described.slots[name].required for name in reading.unclear):
+        return miss(agent, state)
+    if state.form is not None:
+        suspended = (*state.suspended, replace(state.form, choices=()))[-MAX_SUSPENDED:]
+        state = replace(state, suspended=suspended)
+    return understood(take(agent, state, form, reading))
+
+
+def take(agent: Agent, state: State, form: Form, reading: TurnReading) -> Step:
+    """Takes what a turn says about slots, and goes on; of several values it asks which is meant."""
+    slots = _changed(form, reading)
+    if reading.choosing:
+        slots.pop(reading.choosing, None)
+        form = replace(
+            form, slots=slots, asked=reading.choosing, choices=reading.choices, confirming=False, changing=False
+        )
+        return ask_again(agent, replace(state, form=form))
+    return proceed(agent, replace(state, form=replace(form, slots=slots, choices=())))
+
+
+def continued(agent: Agent, state: State, event: Understood, target: str | None, *, stands_alone: bool) -> Step | None:
+    """Asks an intent again with another value, as in "and on Sundays?"; None: no open context allows that.
+
+    Args:
+        agent: by which the dialog is held.
+        state: before the turn.
+        event: the turn.
+        target: the intent that the turn has of itself; None: any that may follow. It does not count where the turn
+            says nothing beside a value: "no, the bedroom".
+        stands_alone: whether nothing in the turn says that it goes on with the one before.
+    """
+    for context in reversed(state.contexts):
+        followers = [name for name, intent in agent.intents.items() if context.name in intent.follows]
+        for name in sorted(followers, key=lambda follower: follower != context.intent):
+            known = {key: value for key, value in context.slots.items() if key in agent.slots_of(name)}
+            form = Form(name, known)
+            reading = read_turn(agent, form, event)
+            if (stands_alone or target not in {None, name}) and not reading.is_bare:
+                continue
+            if reading.filled or reading.choosing or reading.denied & known.keys():
+                if is_for_later(agent, name, event):
+                    return refuse_later(agent, state)
+                return take(agent, state, form, reading)
+    return None
+
+
+def refuse_later(agent: Agent, state: State) -> Step:
+    """Tells the caller that a wish cannot be carried out at another time; it is not carried out now either."""
+    said = speech(agent, state, agent.form.only_now)
+    return understood((state, (*said, *question(agent, state), listening(agent, state))))
+
+
+def ask_again(agent: Agent, state: State) -> Step:
+    """Repeats the question to a turn that was understood."""
+    return understood((state, (*question(agent, state), listening(agent, state))))
+
+
+def _changed(form: Form, reading: TurnReading) -> dict[str, Filled]:
+    kept = {name: value for name, value in form.slots.items() if name not in reading.denied}
+    return {**kept, **reading.filled}
+
+
+def understood(taken: Step) -> Step:
+    """Begins to count anew what is not understood."""
+    state, actions = taken
+    return replace(state, misses=0, unheard=False), actions

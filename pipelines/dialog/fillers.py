@@ -1,0 +1,12 @@
+"""Words that say nothing beside a value."""
+
+from __future__ import annotations
+
+# fmt: off
+FILLERS = frozenset((
+    "a", "actually", "an", "and", "at", "be", "bit", "can", "for", "get", "give", "have", "i", "i'd", "i'll", "in",
+    "is", "it", "just", "let's", "like", "little", "lot", "lots", "make", "me", "my", "no", "not", "of", "on", "one",
+    "ones", "please", "rather", "some", "take", "that", "the", "then", "this", "to", "uh", "um", "want", "with",
+    "would", "yes",
+))
+# fmt: on

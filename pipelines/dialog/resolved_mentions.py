@@ -1,0 +1,291 @@
+"""Dates, times, amounts and numbers that a turn mentions, and the slots that each may fill."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import re
+from typing import TYPE_CHECKING
+
+from pipelines.dialog.agent.form import CLOSED, TEXT
+from pipelines.dialog.agent.templates import names_in
+from pipelines.dialog.agent.value_list import words_of
+from pipelines.dialog.fillers import FILLERS
+from pipelines.dialog.mentions import Mention, is_free
+from pipelines.dialog.state import Filled
+from pipelines.text.digit_strings import find_codes
+from pipelines.text.values import Value, ValueKind, find_values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pipelines.dialog.agent.agent import Agent
+    from pipelines.dialog.agent.form import Intent, Slot
+    from pipelines.dialog.events import Understood
+    from pipelines.dialog.state import Form
+
+_OLD_SPELLING = re.compile(r"\bto-(morrow|day|night)\b", re.IGNORECASE)
+_NAMES = re.compile(
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october"
+    r"|november|december|christmas|easter|new",
+    re.IGNORECASE,
+)
+"""First words of values that keep their capital."""
+_ANY_DAY = dt.datetime(2026, 1, 5, 9, tzinfo=dt.UTC)
+"""Pieces of a value are read for what they are, and not for when they are."""
+_HOURS = 24
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_LEADING = re.compile(r"^(?:on|at|for|by|around|about)\s+", re.IGNORECASE)
+_FOR_HOUR = re.compile(r"\b(?:for|at|by|around|about|until)\s+$", re.IGNORECASE)
+_AFTER_HOUR = re.compile(r"\s*(?:[.,!?]|please\b|and\b|$)", re.IGNORECASE)
+"""What stands around an hour alone in a wish: "wake me for seven, please"."""
+_BETWEEN_ENDS = re.compile(r"\s(?:to|until|till|through|and)\s", re.IGNORECASE)
+_AMOUNTS = frozenset((ValueKind.MONEY.value, ValueKind.TEMPERATURE.value, ValueKind.PERCENTAGE.value))
+_AROUND_ANSWERS = FILLERS | {
+    *(
+        "about",
+        "around",
+        "but",
+        "by",
+        "change",
+        "hello",
+        "instead",
+        "maybe",
+        "mean",
+        "meant",
+        "nope",
+        "number",
+        "o'clock",
+    ),
+    *(
+        "oh",
+        "ok",
+        "okay",
+        "or",
+        "perhaps",
+        "person",
+        "people",
+        "say",
+        "sorry",
+        "sure",
+        "than",
+        "well",
+        "yeah",
+        "it's",
+        "that's",
+    ),
+    *("better", "wait", "i'm", "we", "are", "we're", "so", "thanks", "thank", "you"),
+}
+"""Words around a number that is the answer to a question for a time or an amount."""
+_OF_NUMBERS = _AMOUNTS | {ValueKind.TIME.value}
+"""Types of slots for which a number alone may be the answer."""
+
+
+def engine_mentions(slots: Mapping[str, Slot], event: Understood, taken: list[tuple[int, int]]) -> list[Mention]:
+    """Returns what the engine found for slots without a value list, beside places that are taken."""
+    mentions = []
+    for heard in event.understanding.slots:
+        if not is_free(heard.start, heard.end, taken):
+            continue
+        options: dict[str, Filled] = {}
+        for name, slot in slots.items():
+            if heard.name != name and heard.name not in slot.heard_as:
+                continue
+            if slot.type == TEXT:
+                options[name] = Filled(heard.value, heard.text)
+            elif slot.type != CLOSED and heard.resolved is not None:
+                value = _of_kind(heard.resolved, slot, event.text)
+                if value is not None:
+                    options[name] = value
+        if options:
+            mentions.append(Mention(heard.start, heard.end, options, frozenset(options)))
+    return mentions
+
+
+def resolved_mentions(agent: Agent, form: Form, event: Understood, taken: list[tuple[int, int]]) -> list[Mention]:
+    """Returns dates, times, amounts … for slots of their kind, beside places that are taken."""
+    intent = agent.intents[form.intent]
+    mentions = list(_codes(intent, form, event.text, taken))
+    taken = [*taken, *((one.start, one.end) for one in mentions)]
+    for value in _alike(event.understanding.values, event.text):
+        if is_free(value.start, value.end, taken):
+            mentions += _of_value(intent, form, value, event)
+    return mentions
+
+
+def _alike(values: tuple[Value, ...], text: str) -> Iterator[Value]:
+    """Yields values, of which a number that is one of two is of the kind of the other: "20 or 21 degrees"."""
+    for number, value in enumerate(values):
+        around = (values[number + 1 : number + 2], values[max(0, number - 1) : number])
+        for (other,) in filter(None, around):
+            first, last = sorted((value, other), key=lambda one: one.start)
+            is_or = text[first.end : last.start].strip().lower() in {"or", "to", "or at", "or maybe", "or even"}
+            if value.kind is ValueKind.NUMBER and is_or and other.kind.value in _OF_NUMBERS:
+                hour = int(value.value) if value.value.isdecimal() else _HOURS
+                if other.kind is not ValueKind.TIME or hour < _HOURS:
+                    said = f"{hour:02}:00" if other.kind is ValueKind.TIME else value.value
+                    value = dataclasses.replace(value, kind=other.kind, value=said, unit=other.unit)  # noqa: PLW2901
+        yield value
+
+
+def _codes(intent: Intent, form: Form, text: str, taken: list[tuple[int, int]]) -> Iterator[Mention]:
+    """Yields numbers that are said digit by digit: they are one number, with its zeros."""
+    numbers = [name for name, slot in intent.slots.items() if slot.type == ValueKind.NUMBER.value]
+    if not numbers:
+        return
+    for start, end, digits in find_codes(text, in_pairs=form.asked in numbers):
+        if is_free(start, end, taken):
+            yield Mention(start, end, dict.fromkeys(numbers, Filled(digits, digits)))
+
+
+def _of_value(intent: Intent, form: Form, value: Value, event: Understood) -> list[Mention]:
+    """Returns the mentions of one value: a date with a time is one of each, and from a day to another two days."""
+    text = event.text
+    if (ends := _ends_of(intent, value, text)) is not None:
+        return ends
+    counted = _counted_before_day(intent, form, value, text)
+    if counted:
+        return counted
+    by_type: dict[str, dict[str, Filled]] = {}
+    for name, slot in intent.slots.items():
+        filled = _of_kind(value, slot, text)
+        if filled is not None:
+            by_type.setdefault(slot.type, {})[name] = filled
+    if not by_type and (lenient := _as_answer(intent, form, value, event)):
+        by_type[""] = lenient
+    if len(by_type) > 1:
+        by_type = _said_apart(intent, by_type, text[value.start : value.end])
+    return [Mention(value.start, value.end, options) for _, options in sorted(by_type.items())]
+
+
+def _ends_of(intent: Intent, value: Value, text: str) -> list[Mention] | None:
+    """Returns both ends of "from Monday to Friday", where two slots take them."""
+    if value.kind is not ValueKind.INTERVAL or any(slot.type == value.kind.value for slot in intent.slots.values()):
+        return None
+    first, _, last = value.value.partition("/")
+    kind = ValueKind.DATE if _DATE.fullmatch(last) else ValueKind.TIME
+    names = [name for name, slot in intent.slots.items() if slot.type == kind.value]
+    joint = _BETWEEN_ENDS.search(text, value.start, value.end)
+    if joint is None or len(names) < 2 or len(first) != len(last):
+        return None
+    start = value.start + len(re.match(r"(?:from |between )?", text[value.start :], re.IGNORECASE)[0])  # type: ignore[index]
+    pieces = (Value(kind, first, start, joint.start()), Value(kind, last, joint.end(), value.end))
+    return [
+        Mention(piece.start, piece.end, dict.fromkeys(names, Filled(piece.value, _as_said(text, piece))))
+        for piece in pieces
+    ]
+
+
+def _counted_before_day(intent: Intent, form: Form, value: Value, text: str) -> list[Mention]:
+    """Returns number and day of "a table for two tomorrow", which is a time of tomorrow where no number is wanted."""
+    types = {slot.type: name for name, slot in intent.slots.items()}
+    number, date = types.get(ValueKind.NUMBER.value), types.get(ValueKind.DATE.value)
+    if value.kind is not ValueKind.DATE_TIME or number is None or date is None:
+        return []
+    is_for = text[: value.start].rstrip().lower().endswith(" for")
+    if ValueKind.TIME.value in types and (
+        not is_for or form.asked == types[ValueKind.TIME.value] or number in form.slots
+    ):
+        return []
+    for head, tail in _halves(text[value.start : value.end]):
+        counts, days = find_values(head, _ANY_DAY), find_values(tail, _ANY_DAY)
+        if [one.kind for one in (*counts, *days)] == [ValueKind.NUMBER, ValueKind.DATE]:
+            middle = value.end - len(tail)
+            day = Value(ValueKind.DATE, value.value[:10], middle, value.end)
+            return [
+                Mention(value.start, value.start + len(head), {number: Filled(counts[0].value, head)}),
+                Mention(middle, value.end, {date: Filled(day.value, _as_said(text, day))}),
+            ]
+    return []
+
+
+def _words_beside_values(event: Understood) -> set[str]:
+    values = event.understanding.values
+    return {word.text for word in words_of(event.text) if not any(it.start <= word.start < it.end for it in values)}
+
+
+def _as_answer(intent: Intent, form: Form, value: Value, event: Understood) -> dict[str, Filled]:
+    """Returns what a number alone says to a question for a time or an amount, and "the 24th" to one for a day."""
+    slots = intent.slots
+    wanted = [name for name, slot in slots.items() if slot.type in _OF_NUMBERS or slot.type == ValueKind.DATE.value]
+    if form.asked not in slots and not (form.confirming or form.changing):
+        is_told = _FOR_HOUR.search(event.text[: value.start]) and _AFTER_HOUR.match(event.text[value.end :])
+        wanted = [name for name in wanted if slots[name].type == ValueKind.TIME.value] if is_told else []
+    elif not _AROUND_ANSWERS.issuperset(_words_beside_values(event)):
+        return {}
+    elif form.asked in slots:
+        wanted = [form.asked]
+    found = {name: filled for name in wanted if (filled := _from_number(slots[name], value, event.text)) is not None}
+    return found if len(found) == 1 else {}
+
+
+def _from_number(slot: Slot, value: Value, text: str) -> Filled | None:
+    said = _as_said(text, value)
+    if slot.type == ValueKind.DATE.value and value.kind is ValueKind.ORDINAL and value.day:
+        return Filled(value.day, said if said.startswith("the ") else f"the {said}")
+    if slot.type == ValueKind.NUMBER.value and value.kind is ValueKind.TIME and said.replace(" ", "").isalpha():
+        # "About four" is a time of day by itself.
+        counted = find_values(said, _ANY_DAY)
+        return Filled(counted[0].value, said) if [one.kind for one in counted] == [ValueKind.NUMBER] else None
+    if value.kind is not ValueKind.NUMBER:
+        return None
+    if slot.type in _AMOUNTS:
+        return Filled(value.value, said)
+    if slot.type == ValueKind.TIME.value and value.value.isdecimal() and int(value.value) < _HOURS:
+        return Filled(f"{int(value.value):02}:00", said)
+    return None
+
+
+def _said_apart(intent: Intent, by_type: dict[str, dict[str, Filled]], said: str) -> dict[str, dict[str, Filled]]:
+    """Gives day and time of "Friday at ten" the words of each, where one text of the agent says both."""
+    texts = [names_in(text) for text in (intent.confirm or "", *(answer.say for answer in intent.response))]
+    days, times = by_type.get(ValueKind.DATE.value, {}), by_type.get(ValueKind.TIME.value, {})
+    if not any(names & days.keys() and names & times.keys() for names in texts):
+        return by_type
+    for head, tail in _halves(said):
+        kinds = [[one.kind for one in find_values(part, _ANY_DAY)] for part in (head, tail)]
+        for day, time, read in ((head, tail, kinds), (tail, head, kinds[::-1])):
+            if read in ([[ValueKind.DATE], [ValueKind.TIME]], [[ValueKind.DATE], [ValueKind.NUMBER]]):
+                of_day, of_time = _LEADING.sub("", day), _LEADING.sub("", time)
+                return by_type | {
+                    ValueKind.DATE.value: {name: Filled(one.value, of_day) for name, one in days.items()},
+                    ValueKind.TIME.value: {name: Filled(one.value, of_time) for name, one in times.items()},
+                }
+    return by_type
+
+
+def _halves(said: str) -> Iterator[tuple[str, str]]:
+    """Yields a text cut in two at each of its spaces."""
+    for space in re.finditer(r"\s+", said):
+        yield said[: space.start()], said[space.end() :]
+
+
+def _as_said(text: str, value: Value) -> str:
+    """Returns the words of a value as they stand in the middle of a sentence: "tomorrow" of "To-morrow, please"."""
+    said = _OLD_SPELLING.sub(r"to\1", text[value.start : value.end])
+    begins = not text[: value.start].strip()
+    first = said.split(" ", 1)[0]
+    return said[:1].lower() + said[1:] if begins and not _NAMES.fullmatch(first) and not first.isupper() else said
+
+
+def _of_kind(value: Value, slot: Slot, text: str) -> Filled | None:
+    """Returns a resolved value as that of a slot; a date with a time has both."""
+    said, kind = _as_said(text, value), value.kind
+    if kind.value == slot.type:
+        return Filled(value.value, said)
+    if kind is ValueKind.DATE_TIME and slot.type == ValueKind.DATE.value:
+        return Filled(value.value[:10], said)
+    if kind is ValueKind.DATE_TIME and slot.type == ValueKind.TIME.value:
+        return Filled(value.value[11:16], said)
+    first, _, last = value.value.partition("/")
+    if kind is ValueKind.INTERVAL and slot.type == ValueKind.DATE.value and _is_part_of_day(first, last):
+        return Filled(first[:10], said)
+    return None
+
+
+def _is_part_of_day(first: str, last: str) -> bool:
+    """Whether an interval is a part of one day, as "Monday morning"."""
+    if "T" not in first or "T" not in last:
+        return False
+    begins, ends = dt.datetime.fromisoformat(first), dt.datetime.fromisoformat(last)
+    return ends - begins <= dt.timedelta(hours=_HOURS / 2) and begins.date() == (ends - dt.timedelta(seconds=1)).date()
