@@ -46,6 +46,8 @@ _LINE_MARK = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?|[*+-][ \t]+)", re.MULTI
 _RULE = re.compile(r"^[ \t]*(?:[-*_=|:][ \t]*){3,}$", re.MULTILINE)
 _EMPHASIS = re.compile(r"(?<![\w*_~])(?:\*{1,3}|_{1,3}|~~)(?=\S)|(?<=\S)(?:\*{1,3}|_{1,3}|~~)(?![\w*_~])")
 _COLUMN = re.compile(r"[ \t]*\|[ \t]*")
+_FACES = re.compile(r"(?<![\w<])<3+(?![\w.,]\d|\d)|(?<!\S)[:;=8xX]['^o-]?[()\[\]dDpP|/\\](?=\s|$)")
+"""Signs that draw something: "<3", ":-)"."""
 _SPACES = re.compile(r"[ \t\r\f\v]{2,}")
 _BLANK_LINES = re.compile(r"\n[ \n]*\n")
 _MARKS = re.compile(r"(?:([.!?…,;:])\s*){4,}")
@@ -93,7 +95,7 @@ def _sign(character: str) -> str:
 
 
 def _without_markdown(text: str) -> str:
-    text = _FENCE.sub("", text)
+    text = _FACES.sub("", _FENCE.sub("", text))
     text = _LINK.sub(r"\1", text)
     text = _RULE.sub("", text)
     text = _LINE_MARK.sub("", text)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pipelines.speech.lexicon import Lexicon
     from pipelines.speech.sentences import Sentence
 
+NOTHING_TO_SPEAK = "NOTHING_TO_SPEAK"
+"""Reason of the error for a text of signs or markup alone."""
 MAX_TEXT_CHARACTERS = 10_000
 """About ten minutes of speech."""
 MAX_SSML_CHARACTERS = 20_000
@@ -84,4 +86,4 @@ def _spoken(spans: Sequence[Span], field: str) -> Iterator[Sentence]:
         if sentence.text:
             return itertools.chain(opening, sentences)
     message = "there is nothing to speak, only signs or markup: send words or figures"
-    raise InvalidInputError(field, "NOTHING_TO_SPEAK", message)
+    raise InvalidInputError(field, NOTHING_TO_SPEAK, message)

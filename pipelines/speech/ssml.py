@@ -58,6 +58,14 @@ class _State:
     replaces: bool = False
 
 
+_PROLOG = re.compile("\ufeff?\\s*(?:<\\?xml[^>]{0,200}\\?>\\s*)?")
+
+
+def is_ssml(text: str) -> bool:
+    """Whether a text is an SSML document, also behind a byte order mark or an XML declaration."""
+    return text.startswith("<speak", _PROLOG.match(text).end())  # type: ignore[union-attr]
+
+
 def read_ssml(document: str, field: str = "ssml") -> list[Span]:
     """Reads a document.
 
@@ -70,7 +78,7 @@ def read_ssml(document: str, field: str = "ssml") -> list[Span]:
     """
     reader = _Reader(field)
     try:
-        return reader.read(document)
+        return reader.read(_PROLOG.sub("", document, count=1))
     except expat.ExpatError as error:
         reason = expat.errors.messages.get(error.code, "") if error.code else ""
         message = (

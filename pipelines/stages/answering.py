@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pipelines.errors import InvalidInputError
 from pipelines.models.ports import Timing
+from pipelines.text.reading import faq
 from pipelines.text.reading.checks import DISCOUNT, MIN_AGREEMENT, better_passage, is_negated
 from pipelines.text.reading.spans import whole_tokens
 from pipelines.text.reading.tables import read_tables
@@ -129,6 +130,11 @@ async def find_answer(
     if not documents:
         return AnswerSearch()
     text = _SEPARATOR.join(document.text for document in documents)
+    entries = await _aside(text, faq.read_entries, text)
+    known = faq.asked_for(text, entries, question)
+    if known is not None:
+        entry, score = known
+        return AnswerSearch(_locate(documents, *entry.answer, score))
     passage = await _aside(text, read_tables, text)
     asked = await as_documents_write(question, passage.text)
     found = await model.find(asked, passage.text, due)
@@ -142,6 +148,9 @@ async def find_answer(
             # The answer is a heading that stands elsewhere.
             return AnswerSearch(None, found.timing)
         place = source
+    beside = faq.beside(entries, *place)
+    if beside is not None:
+        return AnswerSearch(_locate(documents, *beside.answer, found.score), found.timing)
     return AnswerSearch(_locate(documents, *whole_tokens(text, *place), found.score), found.timing)
 
 

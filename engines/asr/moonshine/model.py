@@ -21,7 +21,7 @@ from engines.asr.moonshine.features import encoder_frames, feature_frames
 from engines.asr.moonshine.marks import without_doubled_marks, without_open_end
 from engines.asr.moonshine.networks import FILES as NETWORK_FILES
 from engines.asr.moonshine.networks import OnnxNetworks
-from engines.asr.moonshine.repetition import find_repetitions, without_loops
+from engines.asr.moonshine.repetition import find_repetitions, first_of_figures, without_loops, without_unsaid_figures
 from engines.asr.moonshine.tokenizer import END_TOKEN, START_TOKEN, load_tokenizer
 from engines.asr.moonshine.word_times import time_words, with_tidy_marks
 from engines.asr.search.alternatives import rank_texts
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engines.asr.moonshine.networks import Networks
+    from engines.asr.moonshine.tokenizer import TokenizedWord
     from engines.asr.search.hints import PhraseBias
     from engines.asr.serving.recognizer import Alternative, Hint, ScoredText, TimedWord
     from engines.asr.serving.utterance import Utterance
@@ -163,16 +164,29 @@ class MoonshineRecognizer:
         looked_at: Sequence[int] = range(len(kept))
         for _ in range(_LOOP_PASSES):
             words = {row: self._tokenizer.spoken_words(kept[row]) for row in looked_at}
-            rows = [row for row in looked_at if find_repetitions(words[row])]
+            rows = [
+                row
+                for row in looked_at
+                if find_repetitions(words[row]) or first_of_figures(self._pieces(kept[row])) < len(kept[row])
+            ]
             if not rows:
                 break
             weights = self._attention([utterances[row] for row in rows], [kept[row] for row in rows])
-            shorter = [without_loops(kept[row], words[row], own) for row, own in zip(rows, weights, strict=True)]
+            shorter = [self._without_loop(kept[row], words[row], own) for row, own in zip(rows, weights, strict=True)]
             # Within what is left of a loop there may be a shorter one.
             looked_at = [row for row, tokens in zip(rows, shorter, strict=True) if len(tokens) < len(kept[row])]
             for row, tokens in zip(rows, shorter, strict=True):
                 kept[row] = tokens
         return kept
+
+    def _without_loop(
+        self, tokens: Sequence[int], words: Sequence[TokenizedWord], weights: NDArray[np.float32]
+    ) -> list[int]:
+        said = without_unsaid_figures(tokens, self._pieces(tokens), weights)
+        return said if len(said) < len(tokens) else without_loops(tokens, words, weights)
+
+    def _pieces(self, tokens: Sequence[int]) -> list[str]:
+        return [self._tokenizer.decode([token]) for token in tokens]
 
     def _search_batch(self, utterances: Sequence[Utterance], width: int, *, thorough: bool) -> list[list[Alternative]]:
         """Searches utterances that fit into one decoder batch."""

@@ -11,6 +11,7 @@ import pypdfium2
 from pypdfium2 import raw
 
 from pipelines.knowledge.reading.parsed import Block, Outline, ParsedDocument, UnreadableDocumentError, one_line
+from pipelines.knowledge.reading.pdf_layout import Rows, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -58,7 +59,9 @@ def _read(document: pypdfium2.PdfDocument) -> ParsedDocument:
     scanned = 0
     for number in range(len(document)):
         with contextlib.closing(document[number]) as page, contextlib.closing(page.get_textpage()) as text:
-            lines = [line.strip() for line in text.get_text_range().replace("\r", "").split("\n")]
+            lines = read_lines(text)
+            if lines is None:
+                lines = [line.strip() for line in text.get_text_range().replace("\r", "").split("\n")]
             if sum(map(len, lines)) < _MIN_CHARACTERS_PER_PAGE and _has_picture(page):
                 scanned += 1
             pages.append(lines)
@@ -101,12 +104,14 @@ def _blocks(pages: Sequence[Sequence[str]], bookmarks: Mapping[int, Sequence[_Bo
         paragraph: list[str] = []
         for line in lines:
             heading = next((each for each in waiting if each.title.casefold() == one_line(line).casefold()), None)
-            if heading or not line:
+            if heading or not line or isinstance(line, Rows):
                 yield from _joined(paragraph, outline, index)
                 paragraph = []
             if heading:
                 outline.enter(*heading)
                 waiting.remove(heading)
+            elif isinstance(line, Rows):
+                yield Block(str(line), outline.path, index + 1)
             elif line:
                 paragraph.append(line)
         yield from _joined(paragraph, outline, index)

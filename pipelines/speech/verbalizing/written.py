@@ -19,16 +19,71 @@ _MONTH = (
     "(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
     "|Nov(?:ember)?|Dec(?:ember)?)"
 )
+_DAYS = {
+    **dict.fromkeys(("Mon",), "Monday"),
+    **dict.fromkeys(("Tue", "Tues"), "Tuesday"),
+    **dict.fromkeys(("Wed", "Weds"), "Wednesday"),
+    **dict.fromkeys(("Thu", "Thur", "Thurs"), "Thursday"),
+    **dict.fromkeys(("Fri",), "Friday"),
+    **dict.fromkeys(("Sat",), "Saturday"),
+    **dict.fromkeys(("Sun",), "Sunday"),
+}
+_DAY = rf"(?:{alternatives(_DAYS)})\.?"
+_DASH = r"\s?[-–]\s?"
 _BIG = r"(?:hundred|thousand|million|billion|trillion)"
 _SCALES = {"k": "thousand", "K": "thousand", "m": "million", "M": "million", "bn": "billion", "B": "billion"}
 _AMOUNT = rf"({_NUMBER})(?:\s?({_BIG})\b|({alternatives(_SCALES)})\b)?"
 
 
+_ADDRESS_SIGNS = {".": "dot", "@": "at", "/": "slash", "-": "dash", "_": "underscore", ":": "colon", "+": "plus"}
+
+
 def _address(found: re.Match[str]) -> str:
     """Reads an address of the web or of mail: what has letters as words, the signs between them by name."""
     bare = re.sub(r"^https?://(?:www\.)?|^mailto:|/$", "", found[0], flags=re.IGNORECASE)
-    names = {".": " dot ", "@": " at ", "/": " slash ", "-": " dash ", "_": " underscore ", ":": " colon "}
-    return re.sub(r"[^\w\s]|_", lambda sign: names.get(sign[0], " "), bare).strip()
+    return re.sub(r"[^\w\s]|_", lambda sign: f" {_ADDRESS_SIGNS.get(sign[0], '')} ", bare).strip()
+
+
+def _span_of_names(found: re.Match[str]) -> str:
+    """Reads a span of days or months: "Mon-Fri" is "Monday to Friday"."""
+    return " to ".join(_named(name) for name in found.groups())
+
+
+def _named(name: str) -> str:
+    """Returns a day or a month in full."""
+    bare = name.rstrip(".")
+    return _DAYS.get(bare) or moments.MONTHS[moments.month_number(bare) - 1]
+
+
+def _days_of_month(found: re.Match[str]) -> str:
+    month, first, last, year_figures = found.groups()
+    spoken = f"{_named(month)} {ordinal(first)} to {ordinal(last)}"
+    return spoken + (f", {year(year_figures)}" if year_figures else "")
+
+
+def _amounts(found: re.Match[str]) -> str:
+    """Reads a span of amounts: the currency is said once, behind both."""
+    sign, first, last, big, scale = found.group("sign", "first", "last", "big", "scale")
+    behind = f" {big or _SCALES[scale]}" if big or scale else ""
+    return f"{cardinal(first)} to {cardinal(last)}{behind} {CURRENCIES[sign or found['behind']][1]}"
+
+
+def _european(found: re.Match[str]) -> str:
+    """Writes a number whose decimals come after a comma as English has it."""
+    whole, _, decimals = found[0].partition(",")
+    return f"{whole.replace('.', ',')}.{decimals}"
+
+
+def _written_amount(found: re.Match[str]) -> str:
+    """Reads an amount with hundredths whose currency is written out: "3.50 euros"."""
+    one, several, cent, cents = next(names for names in CURRENCIES.values() if found[3] in names[:2])
+    whole = f"{cardinal(found[1])} {one if found[1] == '1' else several}"
+    return f"{whole} and {cardinal(found[2].lstrip('0') or '0')} {cent if found[2] == '01' else cents}"
+
+
+def _line(found: re.Match[str]) -> str:
+    """Reads the number of a line, a seat or a room with its letter: "bus 20A" is "bus twenty A"."""
+    return f"{found[1]} {_letters_and_figures_of(found[2]).strip()} {found[3]}"
 
 
 def _phone(found: re.Match[str]) -> str:
@@ -122,7 +177,10 @@ def _version(found: re.Match[str]) -> str:
 
 def _letters_and_figures(found: re.Match[str]) -> str:
     """Reads figures beside letters: "B12" is "B twelve", "A320" "A three twenty"."""
-    figures = found[0]
+    return _letters_and_figures_of(found[0])
+
+
+def _letters_and_figures_of(figures: str) -> str:
     if figures[0] == "0" or len(figures) > 3:
         return f" {digits(figures)} "
     if len(figures) == 3 and not figures.endswith("00"):
@@ -148,6 +206,13 @@ _CODES = alternatives(sign for sign in CURRENCIES if sign.isalpha())
 _HOUR = r"(?<![\w:.,/-])(?P<hour>\d{1,2})"
 _HALF = r"(?P<half>[AaPp])\.?[Mm]\b\.?(?=\W|$)"
 
+_PLACES = (
+    "bus|tram|train|line|route|gate|seat|row|room|platform|track|bay|exit|door|desk|counter|building|apartment|apt|flat|unit"
+    "|suite|floor|flight|highway|road|number"
+)
+_CURRENCY_WORDS = alternatives(name for names in CURRENCIES.values() for name in names[:2] if names[2])
+_BEHIND = rf"(?P<behind>{_SIGNS}|(?:{_CODES})\b)"
+
 _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (
         re.compile(
@@ -157,6 +222,48 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
         _address,
     ),
     (re.compile(r"(?<![\w.])\w[\w-]{0,62}\.(?:com|org|net|edu|gov|io|ai|dev)\b(?:/[\w/-]{1,100})?"), _address),
+    (re.compile(rf"\b({_DAY}){_DASH}({_DAY})(?!\w)"), _span_of_names),
+    (re.compile(rf"\b({_MONTH})\.?{_DASH}({_MONTH})(?!\w)"), _span_of_names),
+    (re.compile(rf"(?<=\d){_DASH}(?={_MONTH}\b)"), lambda _: " to "),
+    (re.compile(rf"\b({alternatives(_DAYS)})(?=,? \d)"), lambda found: _named(found[1])),
+    (re.compile(r"(?<![\w.,])\d{1,3}(?:\.\d{3}){1,4},\d{1,2}(?![\w,])"), _european),
+    (re.compile(rf"(?<![\w.,])\d{{1,6}},\d\d(?=\s?(?:{_SIGNS}|(?:{_CODES}|{_CURRENCY_WORDS})\b))"), _european),
+    (
+        re.compile(
+            rf"(?P<sign>{_SIGNS})\s?(?P<first>{_NUMBER}){_DASH}(?:{_SIGNS})?(?P<last>{_NUMBER})"
+            rf"(?:\s?(?P<big>{_BIG})\b|(?P<scale>{alternatives(_SCALES)})\b)?(?P<behind>)"
+        ),
+        _amounts,
+    ),
+    (
+        re.compile(
+            rf"(?P<sign>)(?P<big>)(?P<scale>)(?<![\w.,-])(?P<first>{_NUMBER}){_DASH}(?P<last>{_NUMBER})\s?{_BEHIND}"
+        ),
+        _amounts,
+    ),
+    (
+        re.compile(rf"(?<![\w.,])({_WHOLE})\.(\d\d) ({_CURRENCY_WORDS})\b"),
+        _written_amount,
+    ),
+    (re.compile(r"(?<![\w/])24/7(?![\w/])"), lambda _: "twenty four seven"),
+    (
+        re.compile(r"\b((?:call|dial|ring|text|phone|Call|Dial|Ring|Text|Phone)(?: the)?) (\d{3})(?![\w%]|[.,-]\d)"),
+        lambda found: f"{found[1]} {digits(found[2])}",
+    ),
+    (re.compile(r"(?<![\w.,$€£/-])911(?![\w%/-]|[.,]\d)"), lambda _: digits("911")),
+    (
+        re.compile(r"\b(?:[Ee]xt\.?|[Ee]xtension|(?<=\d )x) ?(\d{1,6})\b"),
+        lambda found: f"extension {digits(found[1])}",
+    ),
+    (re.compile(rf"\b((?i:{_PLACES})) (\d{{1,4}})-?([A-Z])\b"), _line),
+    (
+        re.compile(r"\bv(\d{1,4}(?:\.\d{1,5}){0,5})\b(?!\.\d)"),
+        lambda found: f"version {' point '.join(cardinal(part) for part in found[1].split('.'))}",
+    ),
+    (
+        re.compile(r"\b([Tt]he|[Ee]arly|[Mm]id|[Ll]ate|[Hh]is|[Hh]er|[Mm]y|[Oo]ur|[Tt]heir|[Yy]our)([ -])(\d0)'?s\b"),
+        lambda found: f"{found[1]} {plural(cardinal(found[3]))}",
+    ),
     (re.compile(r"(?<=[\dmM])\.?\s?[-–]\s?(?=\d{1,2}(?::\d\d|\s?[AaPp]\.?[Mm]\b))"), lambda _: " to "),
     (re.compile(r"\b(\d)'(\d{1,2})(?:\"|'')"), lambda found: f"{cardinal(found[1])} foot {cardinal(found[2])}"),
     (re.compile(r"(?<![\w])'(\d0)'?s\b"), lambda found: plural(cardinal(found[1]))),
@@ -165,6 +272,10 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(rf"{_HOUR}(?P<minute>)(?P<second>)\s?{_HALF}"), _time),
     (re.compile(r"(?<![\w/-])(\d{4})-(\d\d)-(\d\d)(?![\w/-])"), _iso_date),
     (re.compile(r"(?<![\w/])(\d{1,2})/(\d{1,2})/(\d{4}|\d\d)(?![\w/])"), _american_date),
+    (
+        re.compile(rf"\b({_MONTH})\.? (\d{{1,2}}){_DASH}(\d{{1,2}})(?![\d:%/-]|\.\d)(?:,? (\d{{4}})\b)?"),
+        _days_of_month,
+    ),
     (re.compile(rf"\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?\b(?![\d:%/]|\.\d)(?:,? (\d{{4}})\b)?"), _month_day),
     (re.compile(rf"\b([Tt]he )?(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH})\b\.?(?:,? (\d{{4}})\b)?"), _day_month),
     (

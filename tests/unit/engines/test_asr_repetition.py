@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
-from engines.asr.moonshine.repetition import MIN_ADVANCE_FRAMES, MIN_FRAMES, find_repetitions, without_loops
+from engines.asr.moonshine.repetition import (
+    MIN_ADVANCE_FRAMES,
+    MIN_FRAMES,
+    find_repetitions,
+    without_loops,
+    without_unsaid_figures,
+)
 from engines.asr.moonshine.tokenizer import TokenizedWord
 
 FRAMES = 400
@@ -67,6 +75,21 @@ def test_what_follows_a_loop_stays():
     assert left("a little little little milk", [0, 20, 40, 40, 40, 60]) == "a little milk"
 
 
+@pytest.mark.parametrize(
+    ("word", "frames", "kept"),
+    [("no,", 60, 5), ("one,", 60, 5), ("seven,", 60, 1), ("the", 60, 1), ("no,", 20, 1)],
+)
+def test_attention_blurs_what_is_said_fast_and_often(word: str, frames: int, kept: int):
+    places = np.linspace(0, frames, 6).astype(int).tolist()
+    weights = looking_at([*places, frames + 20])
+    weights[:5, :frames] = 1 / frames  # All of them look at all of it, and a little more at their own place.
+    for row, (begin, end) in enumerate(pairwise(places)):
+        weights[row, begin:end] += 1e-3
+    text = f"{word} " * 5 + "turn"
+    tokens = without_loops(range(6), spoken(text), weights)
+    assert [text.split()[token] for token in tokens] == [word] * kept + ["turn"]
+
+
 def test_attention_that_goes_back_is_a_loop():
     assert left("the moon the moon", [0, 100, 20, 30, 40]) == "the moon"
 
@@ -74,3 +97,20 @@ def test_attention_that_goes_back_is_a_loop():
 @pytest.mark.parametrize(("frames", "count"), [(MIN_FRAMES - 1, 1), (MIN_ADVANCE_FRAMES + 1, 2)])
 def test_a_word_needs_time_to_be_said_again(frames: int, count: int):
     assert left("no no", [0, frames, 2 * frames]).count("no") == count
+
+
+@pytest.mark.parametrize(
+    ("pieces", "places", "kept"),
+    [
+        # "4046" was said, and the rest begins where the audio ends.
+        ("code is 4 0 4 6 - 6 6 6 - 6 6 6 6", [0, 20, 30, 40, 50, 60, 70, *[FRAMES - 1] * 8], "code is 4 0 4 6"),
+        ("4 0 4 6 - 2 8 8 0 .", [0, 10, 20, 30, 40, *[FRAMES - 1] * 5], "4 0 4 6"),
+        ("4 0 4 6 - 2 8 8 0 .", [*range(0, 90, 10), 95], "4 0 4 6 - 2 8 8 0 ."),
+        ("at 9 3 0 or at ten", [0, 10, 20, 30, 40, 40, 40], "at 9 3 0 or at ten"),
+        ("4 4 4 .", [0, 40, 40, 40], "4 4 4 ."),
+    ],
+)
+def test_figures_that_the_decoder_goes_on_with_by_itself_go(pieces: str, places: list[int], kept: str):
+    texts = pieces.split()
+    left_over = without_unsaid_figures(range(len(texts)), texts, looking_at([*places, FRAMES - 1]))
+    assert " ".join(texts[token] for token in left_over) == kept

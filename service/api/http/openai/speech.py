@@ -9,13 +9,16 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import numpy as np
 from starlette.responses import StreamingResponse
 
 from pipelines.audio.speech_files import SpeechFile, SpeechFileWriter
 from pipelines.errors import InvalidInputError
 from pipelines.models.contracts import TTS
+from pipelines.models.synthesis_port import SPEECH_RATE_HZ
 from pipelines.speech.lexicon import Lexicon
-from pipelines.speech.script import check_speed, sentences_of_ssml, sentences_of_text
+from pipelines.speech.script import NOTHING_TO_SPEAK, check_speed, sentences_of_ssml, sentences_of_text
+from pipelines.speech.ssml import is_ssml
 from pipelines.speech.synthesis import Speech
 from service.api.http.openai.bodies import json_body
 from service.api.http.openai.names import check_synthesizer, voice_of
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 STREAM_FORMATS = ("audio", "sse")
 _SEED = 0
 """OpenAI's requests have none; the same text is spoken the same way."""
+_SILENCE_SECONDS = 0.3
 _FORMATS = {kind.name.lower(): kind for kind in SpeechFile}
 
 
@@ -39,7 +43,7 @@ class SpeechRequest(msgspec.Struct, frozen=True):
     """Body of a request.
 
     Attributes:
-        input: what is spoken; SSML where it begins with ``<speak``.
+        input: what is spoken; SSML where its root is ``speak``.
         model: name of the model.
         voice: name of the voice, or an object with its ``id``.
         response_format: kind of file.
@@ -79,7 +83,7 @@ class SpeechEndpoint:
         if stream_format not in STREAM_FORMATS:
             message = f"the stream format {stream_format[:40]!r} is unknown: choose audio or sse"
             raise InvalidInputError("stream_format", "UNKNOWN_FORMAT", message)
-        pieces = self._pieces(self._speech(asked), kind)
+        pieces = _silent(kind) if (speech := self._speech(asked)) is None else self._pieces(speech, kind)
         try:
             # What can go wrong mostly does before the first piece: then the response has the right status.
             first = await anext(pieces)
@@ -91,12 +95,18 @@ class SpeechEndpoint:
             return _Streamed(_events(whole), media_type="text/event-stream")
         return _Streamed(whole, media_type=kind.value)
 
-    def _speech(self, asked: SpeechRequest) -> Speech:
+    def _speech(self, asked: SpeechRequest) -> Speech | None:
+        """Returns what is to be spoken; None for signs alone, such as "...", which programs send among sentences."""
         check_synthesizer(asked.model)
         name = asked.voice if isinstance(asked.voice, str) else str(asked.voice.get("id", ""))
         voice, speed = voice_of(name), check_speed(asked.speed or 0.0, "speed")
-        read = sentences_of_ssml if asked.input.lstrip().startswith("<speak") else sentences_of_text
-        sentences = read(asked.input, Lexicon(), speed, field="input")
+        read = sentences_of_ssml if is_ssml(asked.input) else sentences_of_text
+        try:
+            sentences = read(asked.input, Lexicon(), speed, field="input")
+        except InvalidInputError as error:
+            if error.reason == NOTHING_TO_SPEAK:
+                return None
+            raise
         return Speech(self._host.models.get(TTS), sentences, voice, _SEED, self._host.workload.bulk)
 
     async def _pieces(self, speech: Speech, kind: SpeechFile) -> AsyncGenerator[bytes, None]:
@@ -110,6 +120,12 @@ class SpeechEndpoint:
                 if piece:
                     yield piece
             yield await asyncio.to_thread(writer.close)
+
+
+async def _silent(kind: SpeechFile) -> AsyncGenerator[bytes, None]:
+    """Yields the file of a short silence."""
+    writer = SpeechFileWriter(kind)
+    yield writer.write(np.zeros(round(_SILENCE_SECONDS * SPEECH_RATE_HZ), np.float32)) + writer.close()
 
 
 class _Streamed(StreamingResponse):

@@ -29,6 +29,16 @@ def pdf(pages: Sequence[Sequence[str]], *, title: str = "", bookmarks: Sequence[
     return bytes(made.output())
 
 
+def placed_pdf(*texts: tuple[float, float, str]) -> bytes:
+    """A PDF file of one page with texts at places: millimeters from the left and from the top."""
+    made = FPDF()
+    made.add_page()
+    made.set_font("Helvetica", size=11)
+    for left, top, text in texts:
+        made.text(left, top, text)
+    return bytes(made.output())
+
+
 def scan(pages: int) -> bytes:
     """A PDF file whose pages are pictures."""
     made = FPDF()

@@ -12,7 +12,7 @@ from pipelines.knowledge.reading import formats
 from pipelines.knowledge.reading import pdf as pdf_reading
 from pipelines.knowledge.reading.formats import is_readable, read
 from pipelines.knowledge.reading.parsed import Block, UnreadableDocumentError
-from tests.unit.pipelines.knowledge.documents import pdf, scan, word
+from tests.unit.pipelines.knowledge.documents import pdf, placed_pdf, scan, word
 
 
 def texts(name: str, data: bytes) -> list[str]:
@@ -119,6 +119,31 @@ class TestPdf:
     def test_headers_and_footers_are_left_out(self):
         pages = [["The Guide", f"Text number {word}.", f"Page {number}"] for number, word in enumerate("abcd", 1)]
         assert texts("a.pdf", pdf(pages)) == [f"Text number {word}." for word in "abcd"]
+
+    def test_rows_of_a_table_keep_their_cells(self) -> None:
+        rows = [("Boat", "Hour", "Day"), ("Canoe", "9 EUR", "30 EUR"), ("Sailing boat", "25 EUR", "90 EUR")]
+        cells = [(20 + 50 * x, 40 + 7 * y, text) for y, row in enumerate(rows) for x, text in enumerate(row)]
+        heading, table, after = texts(
+            "a.pdf", placed_pdf((20, 20, "Boats for hire"), *cells, (20, 80, "Ask at the pier."))
+        )
+        assert (heading, after) == ("Boats for hire", "Ask at the pier.")
+        assert table.split("\n") == [
+            "| Boat | Hour | Day |", "| Canoe | 9 EUR | 30 EUR |", "| Sailing boat | 25 EUR | 90 EUR |"
+        ]  # fmt: skip
+
+    @pytest.mark.parametrize("written", ["line by line", "column by column"])
+    def test_columns_are_read_one_after_another(self, written: str) -> None:
+        left = "The mill was built in the year/of the great flood, and burnt/down twice in May be-/fore it was mended."
+        right = "Its wheel is as high as a house/and turned by the little river/that comes from the hills in/spring."
+        columns = ((20, left.split("/")), (85, right.split("/")))
+        places = [(x, 30 + 6 * y, text) for x, lines in columns for y, text in enumerate(lines)]
+        if written == "line by line":
+            places.sort(key=lambda place: place[1])
+        (text,) = texts("a.pdf", placed_pdf(*places))
+        assert text == (
+            "The mill was built in the year of the great flood, and burnt down twice in May before it was mended. "
+            "Its wheel is as high as a house and turned by the little river that comes from the hills in spring."
+        )
 
     def test_scans_say_what_to_do(self):
         with pytest.raises(UnreadableDocumentError, match=r"2 of its 2 pages are pictures.*ocrmypdf") as caught:
