@@ -129,7 +129,7 @@ class LookBack:
                     utterance.end = end
             case Notice(code=NoticeCode.NO_SPEECH):
                 self._marks.remove(self._mark(event.request_id))
-            case Reply():
+            case Reply(completes=False):
                 self._answered(event)
 
     def placed(self, event: Event) -> Event:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -61,6 +62,10 @@ def reply_event(reply: reply_pb2.Reply) -> Reply:
         speech_text=reply.speech_text,
         dialog=dialog_of(reply.dialog) if reply.HasField("dialog") else None,
     )
+
+
+def _reply_completed(reply: reply_pb2.Reply) -> Reply:
+    return replace(reply_event(reply), completes=True)
 
 
 def _started(started: pb.Started) -> Started:
@@ -175,6 +180,7 @@ _EVENTS: Mapping[str, Callable[[Any], Event]] = {
     "speech_resumed": _speech_resumed,
     "speech_ended": _speech_ended,
     "reply": reply_event,
+    "reply_completed": _reply_completed,
     "notice": _notice,
     "going_away": _going_away,
     "reply_audio": _reply_audio,

@@ -73,7 +73,10 @@ def response_of(event: Event) -> pb.ConverseResponse:  # noqa: PLR0912 - one an 
         case SpeechEnded():
             response = pb.ConverseResponse(speech_ended=_ended(event))
         case Reply():
-            response = pb.ConverseResponse(reply=reply_of(event))
+            reply = reply_of(event)
+            response = (
+                pb.ConverseResponse(reply_completed=reply) if event.completes else pb.ConverseResponse(reply=reply)
+            )
         case Notice():
             code = _name("NOTICE_CODE_", event.code)
             notice = pb.Notice(code=code, message=event.message, turn=event.turn or 0, request_id=event.request_id)

@@ -281,7 +281,7 @@ class PhraseHints(_message.Message):
     def __init__(self, phrases: _Optional[_Iterable[str]] = ..., boost: _Optional[float] = ...) -> None: ...
 
 class ConverseResponse(_message.Message):
-    __slots__ = ("started", "speech_began", "transcript", "speech_ended", "reply", "notice", "going_away", "speech_paused", "speech_resumed", "reply_audio", "interrupted", "tool_call")
+    __slots__ = ("started", "speech_began", "transcript", "speech_ended", "reply", "notice", "going_away", "speech_paused", "speech_resumed", "reply_audio", "interrupted", "tool_call", "reply_completed")
     STARTED_FIELD_NUMBER: _ClassVar[int]
     SPEECH_BEGAN_FIELD_NUMBER: _ClassVar[int]
     TRANSCRIPT_FIELD_NUMBER: _ClassVar[int]
@@ -294,6 +294,7 @@ class ConverseResponse(_message.Message):
     REPLY_AUDIO_FIELD_NUMBER: _ClassVar[int]
     INTERRUPTED_FIELD_NUMBER: _ClassVar[int]
     TOOL_CALL_FIELD_NUMBER: _ClassVar[int]
+    REPLY_COMPLETED_FIELD_NUMBER: _ClassVar[int]
     started: Started
     speech_began: SpeechBegan
     transcript: Transcript
@@ -306,7 +307,8 @@ class ConverseResponse(_message.Message):
     reply_audio: ReplyAudio
     interrupted: Interrupted
     tool_call: ToolCall
-    def __init__(self, started: _Optional[_Union[Started, _Mapping]] = ..., speech_began: _Optional[_Union[SpeechBegan, _Mapping]] = ..., transcript: _Optional[_Union[Transcript, _Mapping]] = ..., speech_ended: _Optional[_Union[SpeechEnded, _Mapping]] = ..., reply: _Optional[_Union[_reply_pb2.Reply, _Mapping]] = ..., notice: _Optional[_Union[Notice, _Mapping]] = ..., going_away: _Optional[_Union[GoingAway, _Mapping]] = ..., speech_paused: _Optional[_Union[SpeechPaused, _Mapping]] = ..., speech_resumed: _Optional[_Union[SpeechResumed, _Mapping]] = ..., reply_audio: _Optional[_Union[ReplyAudio, _Mapping]] = ..., interrupted: _Optional[_Union[Interrupted, _Mapping]] = ..., tool_call: _Optional[_Union[ToolCall, _Mapping]] = ...) -> None: ...
+    reply_completed: _reply_pb2.Reply
+    def __init__(self, started: _Optional[_Union[Started, _Mapping]] = ..., speech_began: _Optional[_Union[SpeechBegan, _Mapping]] = ..., transcript: _Optional[_Union[Transcript, _Mapping]] = ..., speech_ended: _Optional[_Union[SpeechEnded, _Mapping]] = ..., reply: _Optional[_Union[_reply_pb2.Reply, _Mapping]] = ..., notice: _Optional[_Union[Notice, _Mapping]] = ..., going_away: _Optional[_Union[GoingAway, _Mapping]] = ..., speech_paused: _Optional[_Union[SpeechPaused, _Mapping]] = ..., speech_resumed: _Optional[_Union[SpeechResumed, _Mapping]] = ..., reply_audio: _Optional[_Union[ReplyAudio, _Mapping]] = ..., interrupted: _Optional[_Union[Interrupted, _Mapping]] = ..., tool_call: _Optional[_Union[ToolCall, _Mapping]] = ..., reply_completed: _Optional[_Union[_reply_pb2.Reply, _Mapping]] = ...) -> None: ...
 
 class Started(_message.Message):
     __slots__ = ("conversation_id", "greeting")

@@ -176,7 +176,8 @@ def to_response(message: messages.Message, now_seconds: float) -> pb.ConverseRes
         case messages.SpeechEnded():
             return pb.ConverseResponse(speech_ended=_ended(message))
         case messages.Reply():
-            return pb.ConverseResponse(reply=to_reply(message, now_seconds))
+            reply = to_reply(message, now_seconds)
+            return pb.ConverseResponse(reply_completed=reply) if message.completes else pb.ConverseResponse(reply=reply)
         case messages.Notice():
             code, request_id = _NOTICES[message.code], message.request_id
             notice = pb.Notice(code=code, message=message.message, turn=message.turn, request_id=request_id)

@@ -40,6 +40,7 @@ REPLY = {
     "turn": 1,
     "speculated": True,
     "overran": [],
+    "completes": False,
     "kind": None,
     "negated": False,
     "readings": [],

@@ -120,6 +120,7 @@ DICTS = [
             "turn_ms": 341.4,
             "speculated": True,
             "overran": ["NLU"],
+            "completes": False,
             "client_ms": 15.3,
             "request_id": "a",
             "kind": None,
