@@ -11,7 +11,7 @@ from pipelines.audio.decoding import AudioDecoder
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
 from pipelines.load.workload import Workload
-from pipelines.messages import AwayReason, GoingAway, Reply, SpeechBegan, Transcript
+from pipelines.messages import AwayReason, GoingAway, Reply, SpeechBegan, Status, Transcript
 from pipelines.recognition.phrase_hints import with_hints
 from pipelines.recognition.segments import Segments
 from pipelines.session.config import ConversationConfig
@@ -273,7 +273,8 @@ class Conversation:
 
     def _emit(self, message: Message) -> None:
         if isinstance(message, Reply):
-            self._timers.cancel(message.turn)
+            if message.status is not Status.PARTIAL:
+                self._timers.cancel(message.turn)
             message = self.dialog.as_told(message, self._models.versions(message.turn))
         elif isinstance(message, SpeechBegan):
             self._hearing.speech_began()
@@ -294,7 +295,14 @@ class Conversation:
         self._dispatch(event)
 
     def _run_stage(self, effect: effects.RunStage) -> None:
-        due = deadlines.stages_due(self._state, effect.turn, self._loop.time())
-        request = StageRequest(effect.text, self._config, effect.inputs, due, self._exchanges.latest)
+        now = self._loop.time()
+        request = StageRequest(
+            effect.text,
+            self._config,
+            effect.inputs,
+            due=deadlines.stages_due(self._state, effect.turn, now),
+            reply_due=deadlines.reply_due(self._state, effect.turn, now),
+            history=self._exchanges.latest,
+        )
         models = self._models.of(effect.turn)
         self._running.start(self._stages[effect.stage], effect.turn, effect.speculation, request, models)

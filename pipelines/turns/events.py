@@ -152,7 +152,7 @@ class Updated:
 
 @dataclass(frozen=True, slots=True)
 class DeadlinePassed:
-    """The budget of a turn's reply is used up."""
+    """The budget of a turn's reply is used up, or the time in which the reply may be completed."""
 
     turn: int
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.messages import Interrupted, InterruptionReason, Notice, NoticeCode, Reply
+from pipelines.messages import Interrupted, InterruptionReason, Notice, NoticeCode, Reply, Status
 from pipelines.stages.registry import SPEECH
 from pipelines.turns import events
 from pipelines.turns.effects import Emit
@@ -82,14 +82,47 @@ def begin(state: State, telling: tuple[Effect, ...]) -> Step:
         reply = effect.message if isinstance(effect, Emit) and isinstance(effect.message, Reply) else None
         if reply is None:
             effects.append(effect)
-        elif reply.turn in state.unspoken:
-            state = replace(state, unspoken=tuple(turn for turn in state.unspoken if turn != reply.turn))
+            continue
+        unspoken, is_begun = reply.turn in state.unspoken, reply.turn in state.spoken_early
+        if reply.status is not Status.PARTIAL:
+            state = _without_turn(state, reply.turn)
+        if unspoken and not is_begun:
             effects.append(Emit(without_speech(reply)))
-        else:
-            effects.append(effect)
-            state, more = _enqueue(state, reply) if reply.speech_text else (state, ())
+            continue
+        effects.append(effect)
+        if reply.speech_text and not is_begun:
+            state, more = _enqueue(state, reply.turn, reply.speech_text, reply.request_id)
             effects += more
+            if reply.status is Status.PARTIAL:
+                state = replace(state, spoken_early=(*state.spoken_early, reply.turn))
     return state, tuple(effects)
+
+
+def begin_early(state: State) -> Step:
+    """Begins to speak replies that are late and not whole, but have what is spoken of them.
+
+    An agent speaks with the whole reply: its turn happens then.
+    """
+    effects: tuple[Effect, ...] = ()
+    if state.settings.is_dialog:
+        return state, ()
+    for turn in state.ending:
+        is_open = turn.partial is not None and not turn.is_complete and turn.text_is_final and not turn.untold
+        text = _text(turn) if is_open and turn.number not in (*state.unspoken, *state.spoken_early) else ""
+        if text:
+            state = replace(state, spoken_early=(*state.spoken_early, turn.number))
+            state, more = _enqueue(state, turn.number, text, turn.request_id)
+            effects += more
+    return state, effects
+
+
+def _without_turn(state: State, number: int) -> State:
+    """Forgets how a turn is spoken whose whole reply is told."""
+    return replace(
+        state,
+        unspoken=tuple(turn for turn in state.unspoken if turn != number),
+        spoken_early=tuple(turn for turn in state.spoken_early if turn != number),
+    )
 
 
 def preparing(before: State, after: State) -> tuple[Effect, ...]:
@@ -110,11 +143,11 @@ def without_speech(reply: Reply) -> Reply:
     )
 
 
-def _enqueue(state: State, reply: Reply) -> Step:
+def _enqueue(state: State, turn: int, text: str, request_id: str) -> Step:
     if len(state.voicing) > MAX_WAITING:
         message = f"{SPEECH} failed: {MAX_WAITING} replies wait to be spoken: ask for less at a time"
-        return state, (Emit(Notice(NoticeCode.STAGE_FAILED, message, reply.turn, reply.request_id)),)
-    state = replace(state, voicing=(*state.voicing, Voicing(reply.turn, reply.speech_text)))
+        return state, (Emit(Notice(NoticeCode.STAGE_FAILED, message, turn, request_id)),)
+    state = replace(state, voicing=(*state.voicing, Voicing(turn, text)))
     state, effects = _next_in_line(state)
     state, more = _listen(state)
     return state, effects + more
@@ -207,7 +240,7 @@ def _prepared(state: State) -> dict[int, str]:
 
 
 def _text(turn: Turn) -> str:
-    if turn.replied:
+    if turn.is_complete:
         return next((told.speech_text for told in turn.untold if isinstance(told, Reply)), "")
     speculation = turn.speculation
     if speculation is None or SPEECH not in speculation.finished:
