@@ -65,7 +65,7 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             there is.
         settings: a settings file for the models; see :mod:`service.triton.settings`.
         speculation: whether replies are worked out during the trailing silence.
-        late_reply_seconds: time after the budget of a reply within which what is missing may follow; later it has failed.
+        late_reply_seconds: time after the budget of a reply within which what is missing may follow; then it fails.
         admin: whether the models can be managed, over a Unix socket.
         admin_socket: path of that socket; None for the one where ``vivavoce models`` looks.
         max_conversations: conversations at a time, or ``auto`` for as many as this machine answers in time.

@@ -396,7 +396,7 @@ def check_what_is_left(models: Models, workload: Workload) -> None:
     assert [timer for timer in loop._scheduled if not timer.cancelled()] == []
 
 
-def check_messages(caller: Caller, *, whole: bool) -> None:
+def check_messages(caller: Caller, *, whole: bool) -> None:  # noqa: PLR0912, PLR0915 - one branch a message
     """Checks the order of what was told; ``whole`` says that everything must have been."""
     began: dict[int, int] = {}
     ended: dict[int, int] = {}
