@@ -1,4 +1,4 @@
-"""Replies that are completed after their budget: nothing is dropped, whatever comes first, and nothing happens twice."""
+"""Replies that are completed after their budget: nothing is dropped, and nothing happens twice."""
 
 from __future__ import annotations
 

@@ -66,6 +66,41 @@ async def test_a_turn_is_heard_transcribed_and_answered_aloud_in_the_order_of_th
     assert by_type["conversation.item.added"]["previous_item_id"] == item_id
 
 
+@pytest.mark.parametrize("modality", ["audio", "text"])
+async def test_a_late_response_ends_when_it_is_whole(service: Openai, modality: str):
+    async with connected(service) as session:
+        await session.update(output_modalities=[modality], audio={"input": {"turn_detection": VAD}}, vivavoce=DOCUMENT)
+        session.forget()
+        service.models.words, service.models.answering_seconds = "how many bees live here?", 1.0
+        await session.say(1.0)
+        await session.say(1.0, 0.0)
+        await session.until("conversation.item.input_audio_transcription.completed")
+        await asyncio.sleep(0.5)
+        await session.send("response.create")
+        await session.until("error", code="conversation_already_has_active_response")
+        done = await session.until("response.done")
+    (item,) = done["response"]["output"]
+    (content,) = item["content"]
+    assert content.get("transcript", content.get("text")) == "Seven bees live here."
+    assert (done["response"]["status"], item["vivavoce"]["status"]) == ("completed", "REPLY_STATUS_COMPLETE")
+    assert session.types().count("response.created") == 1
+    assert ("response.output_audio.delta" in session.types()) == (modality == "audio")
+
+
+async def test_a_late_response_that_is_cancelled_is_not_made(service: Openai):
+    async with connected(service) as session:
+        await session.update(audio={"input": {"turn_detection": VAD}}, vivavoce=DOCUMENT)
+        service.models.words, service.models.answering_seconds = "how many bees live here?", 0.8
+        await session.say(1.0)
+        await session.say(1.0, 0.0)
+        await session.until("conversation.item.input_audio_transcription.completed")
+        await asyncio.sleep(0.4)
+        await session.send("response.cancel")
+        await asyncio.sleep(0.8)
+        await session.say(0.1, 0.0)
+        assert not any(kind.startswith("response.") for kind in session.types())
+
+
 async def test_a_reply_in_text_comes_without_audio(service: Openai):
     async with connected(service) as session:
         await session.update(output_modalities=["text"], audio={"input": {"turn_detection": VAD}}, vivavoce=DOCUMENT)
