@@ -226,7 +226,8 @@ export class Conversation {
       this.#begin(body);
       return;
     }
-    this.#tell({ type, ...DEFAULTS[type], ...fromWire(body) });
+    if (type === "replyCompleted") this.#tell({ type: "reply", ...DEFAULTS.reply, ...fromWire(body), completes: true });
+    else this.#tell({ type, ...DEFAULTS[type], ...fromWire(body) });
   }
 
   #heardAudio(audio) {
@@ -378,7 +379,16 @@ const DEFAULTS = {
   speechPaused: { text: "", probability: 0, start: 0, end: 0, silence: 0 },
   speechResumed: { start: 0 },
   speechEnded: { end: 0, silence: null, requestId: "" },
-  reply: { transcript: "", intent: null, slots: [], answer: null, values: [], speechText: "", requestId: "" },
+  reply: {
+    transcript: "",
+    intent: null,
+    slots: [],
+    answer: null,
+    values: [],
+    speechText: "",
+    requestId: "",
+    completes: false,
+  },
   replyAudio: { start: 0, last: false },
   interrupted: { heard: 0, heardText: "" },
   notice: { message: "", turn: 0, requestId: "" },
