@@ -186,7 +186,9 @@ async def serving(
         workload = Workload(observer=TurnObservers((utilization, *telemetry.turn_observers)))
         open_conversations = OpenConversations(workload)
         speakers = UNMEASURED_SPEAKERS if config.max_conversations == "auto" else config.max_conversations
-        capacity = CapacityWatch(open_conversations, workload, utilization, client.busy_seconds, speakers)
+        capacity = CapacityWatch(
+            open_conversations, workload, utilization, client.busy_seconds, speakers, models.recognizer_places
+        )
         admission, model_server = _admission(config, models, capacity, open_conversations, voice)
         cleanup.callback(lambda: telemetry.log.sum_up(admission.refused))
         host = SessionHost(
@@ -251,7 +253,7 @@ def _admission(
 ) -> tuple[Admission, ModelServer]:
     """Makes the admission, and the models as readiness waits for them: measured, where their number is not given."""
     if config.max_conversations != "auto":
-        return Admission(config.max_conversations, RecognizerRoom(rooms)), models.watchdog
+        return Admission(config.max_conversations, RecognizerRoom(rooms, models.recognizer_places)), models.watchdog
     measured = MeasuredModels(models.watchdog, lambda: measure(models.rollout.active, voice), capacity)
     return Admission(MAX_CONVERSATIONS, capacity), measured
 

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipelines.models.contracts import ASR
 from pipelines.models.triton import TritonClient
+from pipelines.models.triton.settings import ModelSettings
 from pipelines.models.versions.rollout import Rollout
+from service.admission.capacity_watch import RECOGNIZER_PLACES
 from service.triton.engine_code import ANY_CODE, EngineCode
 from service.triton.engine_store import EngineStore
 from service.triton.fixed_store import FixedStore
@@ -37,12 +40,14 @@ class ServedModels:
         rollout: has the versions of each model, and those that serve.
         client: of Triton.
         watchdog: finds models that answer no more.
+        recognizer_places: utterances that the recognizer has open at a time.
     """
 
     supervisor: TritonSupervisor | None
     rollout: Rollout
     client: TritonClient
     watchdog: Watchdog
+    recognizer_places: int = RECOGNIZER_PLACES
 
     @property
     def metrics_url(self) -> str | None:
@@ -76,22 +81,28 @@ def served_models(config: ServiceConfig, registry: EngineRegistry, cleanup: cont
         remote = RemoteModels(rollout, client, config.triton, registry)
         watchdog = Watchdog(remote, rollout, client, client.on_dead_model, loads=False, registry=registry)
         return ServedModels(None, rollout, client, watchdog)
-    supervisor, own_store = _own_triton(config, registry, cleanup)
+    settings = read_settings(config.settings) if config.settings else Settings()
+    supervisor, own_store = _own_triton(config, settings, registry, cleanup)
     client = _client(supervisor.address, cleanup)
     rollout = _rollout(client, own_store, registry)
     mender = Mender(supervisor, rollout.models_using, client)
     cleanup.push_async_callback(mender.close)
     client.on_dead_model = mender.mend
     watchdog = Watchdog(rollout, rollout, client, client.on_dead_model, loads=True, registry=registry)
-    return ServedModels(supervisor, rollout, client, watchdog)
+    return ServedModels(supervisor, rollout, client, watchdog, recognizer_places(settings))
+
+
+def recognizer_places(settings: Settings) -> int:
+    """Returns how many utterances the recognizer has open at a time with these settings."""
+    asr = settings.models.get(ASR, ModelSettings())
+    return (asr.max_sequences or RECOGNIZER_PLACES) * (asr.instances or 1)
 
 
 def _own_triton(
-    config: ServiceConfig, registry: EngineRegistry, cleanup: contextlib.AsyncExitStack
+    config: ServiceConfig, settings: Settings, registry: EngineRegistry, cleanup: contextlib.AsyncExitStack
 ) -> tuple[TritonSupervisor, EngineStore]:
     """Makes the supervisor of a Triton of our own, and the store of what it serves."""
     default = config.model_repository or DEFAULT_MODEL_REPOSITORY
-    settings = read_settings(config.settings) if config.settings else Settings()
     run_folder = RunFolder.open(
         confined=config.confine,
         model_memory_bytes=config.model_memory_mib * 2**20 if config.model_memory_mib else None,

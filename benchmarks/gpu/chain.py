@@ -11,6 +11,7 @@ import sys
 import sysconfig
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,7 +59,10 @@ def hold_conversations(plan: Plan, sheet: Sheet) -> None:
     with tempfile.TemporaryDirectory(prefix="vivavoce-chain-") as directory:
         began = time.monotonic()
         folder = Path(directory)
-        made = [_engine(folder / names[0], names, plan.device, sheet) for names in (NLU_MODELS, QA_MODELS)]
+        with ThreadPoolExecutor() as pool:  # Each recovers its networks in a process of its own.
+            made = list(
+                pool.map(lambda names: _engine(folder / names[0], names, plan.device, sheet), (NLU_MODELS, QA_MODELS))
+            )
         weights = "random" if not all(trained for _, trained in made) else "shipped"
         sheet.add(what="engines", weights=weights, seconds=round(time.monotonic() - began, 1))
         started = False

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from engines.gpu.attention import candidates, eager_attention
+from engines.gpu.graphs import collection_paused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,7 +80,7 @@ def _seconds(work: Callable[[], object], device: torch.device) -> float:
     if device.type != "cuda":
         return 0.0
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with collection_paused(), torch.cuda.graph(graph):
         for _ in range(_REPEATS):
             work()
     for _ in range(2):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import logging
 from typing import TYPE_CHECKING, TypeVar
 
 import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 logger = logging.getLogger(__name__)
 
@@ -38,10 +40,22 @@ def record(
     stream.synchronize()
     graph = torch.cuda.CUDAGraph()
     try:
-        with torch.cuda.graph(graph, pool=first.pool() if first else None, stream=stream):
+        with collection_paused(), torch.cuda.graph(graph, pool=first.pool() if first else None, stream=stream):
             results = work()
     except RuntimeError as error:
         logger.warning("%s could not be recorded as a CUDA graph, and is slower: %s", title, error)
         torch.cuda.synchronize(stream.device)
         return None, None
     return graph, results
+
+
+@contextlib.contextmanager
+def collection_paused() -> Iterator[None]:
+    """Keep the garbage collector away: a graph of an earlier network that it frees would end the capture."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

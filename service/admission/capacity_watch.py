@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 RECOGNIZER_PLACES = 64
-"""Utterances that the model ``asr`` recognizes at a time; of more, Triton would let some wait for ever."""
+"""Utterances that the model ``asr``, as shipped, has open at a time; of more, Triton would let some wait for ever."""
 
 UNMEASURED_SPEAKERS = 4
 """Speakers that any machine is trusted with."""
@@ -42,6 +42,7 @@ class CapacityWatch:
         utilization: how well it is answered.
         busy_seconds: returns for how long each model has computed so far, on average of its instances.
         speakers: what :attr:`limit` is until the machine is measured.
+        places: utterances that the recognizer has open at a time.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class CapacityWatch:
         utilization: Utilization,
         busy_seconds: Callable[[], Awaitable[Mapping[str, float]]],
         speakers: float = UNMEASURED_SPEAKERS,
+        places: int = RECOGNIZER_PLACES,
     ) -> None:
         self._open = open_conversations
         self._workload = workload
@@ -58,6 +60,7 @@ class CapacityWatch:
         self._busy_seconds = busy_seconds
         self._limit: AdaptiveLimit | None = None
         self._unmeasured = speakers
+        self._places = places
         self._shortage = Shortage()
         self._overloaded = False
         self._utilizations: collections.deque[tuple[float, float]] = collections.deque()
@@ -90,7 +93,7 @@ class CapacityWatch:
 
     def set_throughput(self, speakers: float, alone_seconds: float) -> None:
         """Takes in what the machine carries when nothing but throughput counts, and how long a single reply takes."""
-        self._limit = AdaptiveLimit(min(speakers, RECOGNIZER_PLACES), safe_part(alone_seconds))
+        self._limit = AdaptiveLimit(min(speakers, self._places), safe_part(alone_seconds))
         logger.info("capacity: %.1f speakers at most, of which %.1f are let in at first", speakers, self.limit)
 
     async def watch(self) -> None:
@@ -142,12 +145,12 @@ class RecognizerRoom:
 
     Args:
         open_conversations: what is said.
+        places: utterances that the recognizer has open at a time.
     """
 
-    limit = float(RECOGNIZER_PLACES)
-
-    def __init__(self, open_conversations: OpenConversations) -> None:
+    def __init__(self, open_conversations: OpenConversations, places: int = RECOGNIZER_PLACES) -> None:
         self._open = open_conversations
+        self.limit = float(places)
 
     def refusal(self, conversations: int, typed_turns: int, retry_seconds: float) -> ServiceError | None:  # noqa: ARG002 - what is typed needs no place
         """Returns why there is no place for each utterance of so many conversations, with the one at the door."""

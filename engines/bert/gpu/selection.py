@@ -57,12 +57,16 @@ def choose_ops(width: int, precision: Precision, device: torch.device) -> Ops:
             (fused.gelu(values, None)[0], plain.gelu(values, None)[0]),
         ]
         if precision.operand is not None:
-            rounded = fused.round(values, precision.operand)
-            pairs.append((rounded.values.float() * rounded.scales, values))
+            for rounded, expected in (
+                (fused.round(values, precision.operand), values),
+                (fused.gelu(values, precision.operand)[1], plain.gelu(values, None)[0]),
+            ):
+                assert rounded is not None
+                pairs.append((rounded.values.float() * rounded.scales, expected))
     except Exception as error:  # noqa: BLE001 - whatever the compiler says, plain PyTorch computes the same
         logger.warning("the fused kernels cannot be used here, and inference is slower: %s", error)
         return plain
-    limits = [LIMITS[precision.dtype]] * 2 + [ROUNDING_LIMIT]
+    limits = [LIMITS[precision.dtype]] * 2 + [ROUNDING_LIMIT] * 2
     for (got, expected), limit in zip(pairs, limits, strict=False):
         if (off := relative_error(got, expected)) > limit:
             logger.warning("the fused kernels are off by %.2g here and are not used: inference is slower", off)

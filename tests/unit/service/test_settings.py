@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,10 @@ from tritonclient.grpc import model_config_pb2
 
 from pipelines.errors import InvalidInputError
 from pipelines.models.triton import ModelSettings
+from service.admission.capacity_watch import RECOGNIZER_PLACES
 from service.app import run
 from service.config import ServiceConfig
+from service.served_models import recognizer_places
 from service.triton.engine_store import EngineStore
 from service.triton.repository import NoEngineError, composed
 from service.triton.settings import Settings, SettingsError, parse_settings, read_settings, to_toml
@@ -230,3 +233,15 @@ def test_serving_with_settings_that_are_not_in_order_fails_in_a_sentence(
     path.write_text("[asr]\nthreads = 0\n")
     assert run(ServiceConfig(port=0, settings=path)) == 1
     assert f"vivavoce serve: {path}, [asr] threads: 0 will not do" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("toml", "places"),
+    [
+        ("", RECOGNIZER_PLACES),
+        ("[asr]\nmax_sequences = 256", 256),
+        ("[asr]\ninstances = 4", 4 * RECOGNIZER_PLACES),
+    ],
+)
+def test_the_recognizer_has_the_places_that_its_settings_give_it(toml, places):
+    assert recognizer_places(parse_settings(tomllib.loads(toml), "settings.toml")) == places

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -102,10 +104,13 @@ def cuda(monkeypatch):
 
 
 def test_work_is_warmed_up_and_recorded(cuda):
-    calls = []
-    graph, results = graphs.record(lambda: calls.append(1) or len(calls), cuda, None, "work")
-    assert (graph, results) == ("a graph", len(calls))
-    assert len(calls) > 1
+    collecting = []
+    graph, results = graphs.record(lambda: collecting.append(gc.isenabled()) or len(collecting), cuda, None, "work")
+    assert (graph, results) == ("a graph", len(collecting))
+    # The collector could free another graph while this one is captured, which ends the capture.
+    assert collecting == [True] * (len(collecting) - 1) + [False]
+    assert len(collecting) > 1
+    assert gc.isenabled()
 
 
 def test_work_that_cannot_be_recorded_is_left_to_run_step_by_step(cuda, monkeypatch, caplog):
