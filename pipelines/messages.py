@@ -252,6 +252,32 @@ class ReplyAudio:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplyHeld:
+    """Somebody speaks over a spoken reply: it is not played any further for now.
+
+    Attributes:
+        turn: number of the turn whose reply is spoken.
+        position_seconds: how much of its audio was heard.
+    """
+
+    turn: int
+    position_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyResumed:
+    """A spoken reply that was held goes on.
+
+    Attributes:
+        turn: number of the turn whose reply is spoken.
+        position_seconds: where it goes on in its audio.
+    """
+
+    turn: int
+    position_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Interrupted:
     """A spoken reply was stopped.
 
@@ -290,4 +316,4 @@ class ToolCall:
 
 
 SpeechMessage = SpeechBegan | Transcript | SpeechPaused | SpeechResumed | SpeechEnded
-Message = SpeechMessage | Reply | ReplyAudio | Interrupted | ToolCall | Notice | GoingAway
+Message = SpeechMessage | Reply | ReplyAudio | ReplyHeld | ReplyResumed | Interrupted | ToolCall | Notice | GoingAway

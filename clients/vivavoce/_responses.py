@@ -22,7 +22,7 @@ from vivavoce._events import (
 )
 from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._reply import Answer, AnswerSource, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
-from vivavoce._spoken import Interrupted, InterruptionReason, ReplyAudio
+from vivavoce._spoken import Interrupted, InterruptionReason, ReplyAudio, ReplyHeld, ReplyResumed
 from vivavoce._tools import tool_call_of
 from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value, ValueKind
 from vivavoce.v1 import conversation_pb2 as pb
@@ -124,6 +124,14 @@ def _reply_audio(audio: pb.ReplyAudio) -> ReplyAudio:
     return ReplyAudio(audio.turn, audio.audio, _seconds(audio.start), audio.last)
 
 
+def _reply_held(held: pb.ReplyHeld) -> ReplyHeld:
+    return ReplyHeld(held.turn, _seconds(held.position))
+
+
+def _reply_resumed(resumed: pb.ReplyResumed) -> ReplyResumed:
+    return ReplyResumed(resumed.turn, _seconds(resumed.position))
+
+
 def _interrupted(interrupted: pb.Interrupted) -> Interrupted:
     reason = _enum(InterruptionReason, pb.InterruptionReason, interrupted.reason, "INTERRUPTION_REASON_")
     return Interrupted(interrupted.turn, _seconds(interrupted.heard), interrupted.heard_text, reason)
@@ -184,6 +192,8 @@ _EVENTS: Mapping[str, Callable[[Any], Event]] = {
     "notice": _notice,
     "going_away": _going_away,
     "reply_audio": _reply_audio,
+    "reply_held": _reply_held,
+    "reply_resumed": _reply_resumed,
     "interrupted": _interrupted,
     "tool_call": tool_call_of,
 }

@@ -134,6 +134,8 @@ export type ConversationEvent =
   | { type: "speechEnded"; turn: number; end: number; reason: string; silence: number | null; requestId: string }
   | ({ type: "reply" } & Reply)
   | { type: "replyAudio"; turn: number; start: number; last: boolean; audio: Uint8Array; sinceLastSoundMs?: number }
+  | { type: "replyHeld"; turn: number; position: number }
+  | { type: "replyResumed"; turn: number; position: number }
   | { type: "interrupted"; turn: number; heard: number; heardText: string; reason: string }
   | {
       type: "toolCall";

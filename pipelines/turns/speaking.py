@@ -2,8 +2,8 @@
 
 A text that may become the reply is synthesized in the pause already. When the reply has gone out, its audio follows;
 replies that come meanwhile wait behind it. Speech over it holds the audio from its first 0.1 s on, until it is known
-whether it is an interruption: see ``pipelines.turns.interruption``. The caller still has 0.7 s to play, so that a
-short backchannel leaves no gap. Whoever has half-closed can interrupt nothing, and gets the rest at once.
+whether it is an interruption: see ``pipelines.turns.interruption``. The caller is told, and stops playing meanwhile.
+A caller that has half-closed can interrupt nothing, and gets the rest at once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.messages import Interrupted, InterruptionReason, Notice, NoticeCode, Reply, Status
+from pipelines.messages import (
+    Interrupted,
+    InterruptionReason,
+    Notice,
+    NoticeCode,
+    Reply,
+    ReplyHeld,
+    ReplyResumed,
+    Status,
+)
 from pipelines.stages.registry import SPEECH
 from pipelines.turns import events
 from pipelines.turns.effects import Emit
@@ -29,6 +38,7 @@ from pipelines.turns.speech_effects import (
     StopSpeech,
 )
 from pipelines.turns.voicing import Voicing
+from pipelines.vad.voice_activity import WINDOW_SAMPLES
 
 if TYPE_CHECKING:
     from pipelines.turns.effects import Effect
@@ -36,6 +46,9 @@ if TYPE_CHECKING:
     from pipelines.turns.turn import Turn
 
     Step = tuple[State, tuple[Effect, ...]]
+
+RESTING_WINDOWS = 3
+"""Silence, about 0.1 s, after which a sound that is too short to interrupt is over: a cough leaves no long hole."""
 
 MAX_WAITING = 8
 """Replies that may wait to be spoken."""
@@ -179,10 +192,10 @@ def _listen(state: State, effects: tuple[Effect, ...] = ()) -> Step:
             state, more = _interrupt(state, InterruptionReason.SPEECH)
             return state, effects + more
         case Verdict.HOLD:
-            hold = () if voicing.is_held else (HoldSpeech(voicing.turn),)
+            hold = () if voicing.is_held else _hold(voicing)
             return _with_first(state, replace(voicing, is_held=True)), effects + hold
         case _:
-            resumed = (ResumeSpeech(voicing.turn),) if voicing.is_held else ()
+            resumed = _resume(voicing) if voicing.is_held else ()
             if found is Verdict.IGNORE:
                 if turn is not None and turn.number not in state.unspoken and awaits_reply(turn):
                     state = replace(state, unspoken=(*state.unspoken, turn.number))
@@ -190,10 +203,22 @@ def _listen(state: State, effects: tuple[Effect, ...] = ()) -> Step:
             return _with_first(state, replace(voicing, is_held=False)), effects + resumed
 
 
+def _hold(voicing: Voicing) -> tuple[Effect, ...]:
+    """Holds a reply; a caller that has none of its audio yet has nothing to stop."""
+    held = (Emit(ReplyHeld(voicing.turn, voicing.heard_seconds)),) if voicing.sent_seconds else ()
+    return (HoldSpeech(voicing.turn), *held)
+
+
+def _resume(voicing: Voicing) -> tuple[Effect, ...]:
+    resumed = (Emit(ReplyResumed(voicing.turn, voicing.heard_seconds)),) if voicing.sent_seconds else ()
+    return (ResumeSpeech(voicing.turn), *resumed)
+
+
 def _verdict(state: State, turn: Turn) -> Verdict:
+    rests = turn is state.speaking and state.heard_to - turn.speech_end >= RESTING_WINDOWS * WINDOW_SAMPLES
     pauses = turn is state.speaking and state.withholding and turn.decoded
     is_noise = turn.lacks_speech(state.settings.endpointing.speech_begins)
-    return verdict(state.settings.interruption, turn, pauses=pauses, is_noise=is_noise)
+    return verdict(state.settings.interruption, turn, rests=rests, pauses=pauses, is_noise=is_noise)
 
 
 def _interrupt(state: State, reason: InterruptionReason) -> Step:
