@@ -122,6 +122,12 @@ class ReplySpeech:
         self._check(turn, "cancel_reply", least=0)
         self._on_event(events.CancelRequested(turn, self._loop.time()))
 
+    def stop_at(self, turn: int, seconds: float) -> None:
+        """Stops the speech of a turn's reply, of which the caller has played so much."""
+        heard = max(seconds, self._reported.get(turn, 0.0))
+        self.report_playback(turn, heard, finished=False)
+        self.cancel(turn)
+
     def perform(self, effect: speech_effects.SpeechEffect) -> None:
         """Carries out what the machine decided."""
         match effect:

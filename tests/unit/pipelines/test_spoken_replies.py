@@ -77,9 +77,7 @@ def test_who_pauses_the_playback_gets_no_more_meanwhile() -> None:
     virtual_time.run(hold())
 
 
-@pytest.mark.parametrize(
-    ("spoken_seconds", "outcome", "within"), [(0.2, ReplyResumed, 0.21), (2.0, Interrupted, 1.7)]
-)
+@pytest.mark.parametrize(("spoken_seconds", "outcome", "within"), [(0.2, ReplyResumed, 0.21), (2.0, Interrupted, 1.7)])
 def test_speech_over_a_reply_holds_it_at_the_caller_until_it_is_judged(
     spoken_seconds: float, outcome: type, within: float
 ) -> None:

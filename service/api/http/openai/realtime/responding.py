@@ -177,6 +177,10 @@ class Responder:
             by_speech = interrupted.reason is InterruptionReason.SPEECH
             await self._close("cancelled", "turn_detected" if by_speech else "client_cancelled")
 
+    def turn_of(self, item: Item) -> int | None:
+        """Returns the turn whose reply an item is; None for one that is long over."""
+        return next((turn for turn, known in self._by_turn.items() if known is item), None)
+
     async def fail(self, turn: int, error: dict[str, Any]) -> None:
         """Ends the response of a turn whose speech failed."""
         response = self.active

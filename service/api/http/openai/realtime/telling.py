@@ -155,7 +155,7 @@ class Teller:
             raise InvalidInputError("response_id", "RESPONSE_CANCEL_NOT_ACTIVE", message)
         self.held().speech.cancel(active.reply.turn)
 
-    async def tell(self, _: int, message: messages.Message) -> None:  # noqa: PLR0912 - one a message
+    async def tell(self, _: int, message: messages.Message) -> None:
         """Tells what the conversation says."""
         listener, conversation = self.listener, self.held()
         match message:
@@ -164,7 +164,7 @@ class Teller:
                 if self.settings.replies and not self.settings.responds and self.settings.speaks:
                     # A response is made when it is asked for.
                     conversation.speech.cancel(message.turn)
-                await listener.began(message, is_held=self.responder.active is not None)
+                await listener.began(message)
             case messages.Transcript(is_final=False):
                 await listener.partial(message)
             case messages.SpeechPaused():
@@ -180,11 +180,8 @@ class Teller:
                 await self._begin_early(message.turn)
                 await self.responder.speak(message)
                 if message.is_last:
-                    await listener.announce_all()
                     self._start_idle_timer()
             case messages.Interrupted():
-                if message.reason is messages.InterruptionReason.SPEECH:
-                    await listener.announce_all()
                 await self.responder.interrupt(message)
             case messages.Notice():
                 await self._noticed(message)
