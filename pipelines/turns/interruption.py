@@ -1,4 +1,4 @@
-"""What interrupts a spoken reply: speech that lasts, and whose words are no backchannel. Arithmetic without a clock."""
+"""What interrupts a spoken reply: speech that lasts, whose words are no backchannel and no echo. Without a clock."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def verdict(config: InterruptionConfig, turn: Turn, *, rests: bool, pauses: bool
         return Verdict.INTERRUPT
     if is_over and not turn.recognized:
         return Verdict.HOLD
-    is_spared = is_backchannel(turn.text, config.backchannels)
+    is_spared = turn.is_echo or is_backchannel(turn.text, config.backchannels)
     if is_over or pauses:
         is_empty = is_noise or not _words(turn.text)
         return spared if not turn.asr_failed and (is_empty or is_spared) else Verdict.INTERRUPT

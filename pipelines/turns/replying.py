@@ -197,7 +197,10 @@ def _advance(state: State, turn: Turn) -> Step:
     if turn.ended_at is None:
         return _speculate(state, turn)
     if turn.recognized and not turn.text_is_final:
-        turn = turn.without_text() if turn.lacks_speech(state.settings.endpointing.speech_begins) else turn
+        if turn.is_echo:
+            state, turn = replace(state, hears_itself=True), turn.without_text()
+        elif turn.lacks_speech(state.settings.endpointing.speech_begins):
+            turn = turn.without_text()
         state, effects = pausing.correct(state, turn)
         final = turn.final_transcript(state.settings.alternatives)
         turn = replace(turn, text_is_final=True, untold=(*turn.untold, final))

@@ -25,6 +25,7 @@ from pipelines.messages import (
 )
 from pipelines.stages.registry import SPEECH
 from pipelines.turns import events
+from pipelines.turns.echo import words_around
 from pipelines.turns.effects import Emit
 from pipelines.turns.interruption import Verdict, verdict
 from pipelines.turns.speculating import awaits_reply
@@ -180,17 +181,24 @@ def _next_in_line(state: State) -> Step:
 
 def _listen(state: State, effects: tuple[Effect, ...] = ()) -> Step:
     """Judges what is said over the reply that is spoken."""
-    if not state.voicing or not state.settings.interruption.enabled:
+    if not state.voicing:
         return state, effects
     voicing = state.voicing[0]
     if not voicing.by and state.speaking is not None:
         voicing = replace(voicing, by=state.speaking.number)
+        said = words_around(voicing.text, len(voicing.heard_text().split()))
+        state = replace(state, speaking=replace(state.speaking, said_over=said))
+    if not state.settings.interruption.enabled:
+        return _with_first(state, voicing), effects
     turn = next((turn for turn in state.turns if turn.number == voicing.by), None)
     found = Verdict.IGNORE if turn is None else _verdict(state, turn)
     match found:
         case Verdict.INTERRUPT:
             state, more = _interrupt(state, InterruptionReason.SPEECH)
             return state, effects + more
+        case Verdict.HOLD if turn is not None and state.hears_itself and (turn.is_echo or not turn.text):
+            # Each echo would make a hole: whether it is one is known when there are words.
+            return _with_first(state, voicing), effects
         case Verdict.HOLD:
             hold = () if voicing.is_held else _hold(voicing)
             return _with_first(state, replace(voicing, is_held=True)), effects + hold

@@ -102,6 +102,7 @@ class State(Struct, frozen=True):
         voicing: the reply that is spoken, until it was played, and those that wait behind it.
         unspoken: turns without a whole reply yet that are not to be answered aloud.
         spoken_early: turns whose reply is spoken, or was, before all of it is there.
+        hears_itself: whether what was heard over a reply was the reply.
         awaits_agent: whether an agent has work under way of whose end it will tell.
     """
 
@@ -124,6 +125,7 @@ class State(Struct, frozen=True):
     voicing: tuple[Voicing, ...] = ()
     unspoken: tuple[int, ...] = ()
     spoken_early: tuple[int, ...] = ()
+    hears_itself: bool = False
     awaits_agent: bool = False
 
     @classmethod

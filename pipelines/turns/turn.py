@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from pipelines.messages import EndReason, Transcript
 from pipelines.turns.alternatives import join_alternatives
+from pipelines.turns.echo import is_echo
 
 if TYPE_CHECKING:
     from pipelines.messages import Message, Reply
@@ -178,6 +179,7 @@ class Turn(Struct, frozen=True):
         told_failures: the failures of stages that were told with it.
         is_complete: whether the whole reply is made.
         untold: the final transcript and replies, with their notices, as far as they wait for those of earlier turns.
+        said_over: words of the reply that was being said when it began; "" where none was.
         recovered_at: when a model was back that had been lost at work on the turn, in seconds; None if none was.
     """
 
@@ -198,6 +200,7 @@ class Turn(Struct, frozen=True):
     end_is_likely: bool = False
     pause: Pause | None = None
     text_is_final: bool = False
+    said_over: str = ""
     partial: Reply | None = None
     told_failures: tuple[tuple[str, str], ...] = ()
     is_complete: bool = False
@@ -256,6 +259,11 @@ class Turn(Struct, frozen=True):
         faint = self.speech_peak < min(MIN_SPEECH_PEAK, speech_begins + MIN_SPEECH_MARGIN)
         few = self.speech_windows < MIN_SPEECH_WINDOWS
         return (faint or few) and self.speech_mass < MIN_SPEECH_MASS and self.reason is not EndReason.REQUESTED
+
+    @property
+    def is_echo(self) -> bool:
+        """Whether what was recognized is what the service was saying."""
+        return bool(self.said_over) and is_echo(self.text, self.said_over)
 
     @property
     def recognized(self) -> bool:

@@ -99,6 +99,30 @@ def test_speech_over_a_reply_holds_it_at_the_caller_until_it_is_judged(
     virtual_time.run(hold())
 
 
+@pytest.mark.parametrize(
+    ("words", "is_echo"),
+    [
+        ("has been for many hundreds", True),
+        ("it has been for many hundred", True),
+        ("all of its islands", False),  # It is not yet said.
+        ("hundreds", False),
+        ("how many people live there", False),
+    ],
+)
+def test_what_repeats_the_words_that_are_being_said_is_no_turn(words: str, is_echo: bool) -> None:
+    async def hold() -> None:
+        models = SpeakingModels(sentence_seconds=7.0)
+        over = ((0.3, 0.0), (1.0, 0.9), (2.6, 0.0), (0.9, 0.9), (60.0, 0.0))
+        async with spoken_session(models, *over, document=LONG) as session:
+            await session.talk(3.0)
+            models.words = words
+            await session.talk(9.0)
+            (second,) = [reply for reply in session.of(Reply) if reply.turn == 2]
+            assert (second.transcript, bool(session.of(Interrupted))) == (("", False) if is_echo else (words, True))
+
+    virtual_time.run(hold())
+
+
 def test_a_speculation_that_is_dropped_is_never_heard() -> None:
     async def hold() -> None:
         models = SpeakingModels()
