@@ -209,12 +209,12 @@ class Conversation:
         for part in (self._running, self._pause_judge, self.speech, self.dialog, self._segments):
             await part.wait()
 
-    def _hear(self, probabilities: Sequence[float], at: float) -> int:
+    def _hear(self, windows: Sequence[tuple[float, bool]], at: float) -> int:
         """Lets the machine act on windows of audio until a pause has to be judged; returns how many it took."""
         todo: list[effects.Effect] = []
         taken = 0
-        for taken, probability in enumerate(probabilities, 1):  # noqa: B007 - how many there were
-            self._state, more = step(self._state, events.Heard(probability, at))
+        for taken, (probability, is_background) in enumerate(windows, 1):  # noqa: B007 - how many there were
+            self._state, more = step(self._state, events.Heard(probability, at, is_background))
             todo += more
             if self._state.awaits_judgement:
                 break

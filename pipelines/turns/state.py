@@ -89,6 +89,7 @@ class State(Struct, frozen=True):
         was_speech: whether the last window was speech.
         probabilities: those of speech in the last windows, as many as an utterance begins with.
         floor: audio before this sample belongs to an earlier utterance.
+        background: whether a voice in the background was heard since the last speech.
         speaking: the turn of the utterance under way.
         withholding: whether audio is held back because the speaker pauses.
         quiet: where to cut the open segment.
@@ -110,6 +111,7 @@ class State(Struct, frozen=True):
     endpointer: Endpointer
     heard_to: int = 0
     was_speech: bool = False
+    background: bool = False
     probabilities: tuple[float, ...] = ()
     floor: int = 0
     speaking: Turn | None = None
