@@ -137,6 +137,11 @@ image-check: setup ## carry the steps of the Dockerfile out without Docker and t
 serve: setup ## run the service on localhost:50051
 	$(BIN)/vivavoce serve
 
+.PHONY: bench-strangers
+bench-strangers: setup ## measure a conversation at the audio with another project's analyzer (about three minutes)
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint $(CONSTRAINTS) voicebench==0.2.0
+	$(BIN)/python -m benchmarks.strangers
+
 OUT ?= gpu-results
 
 .PHONY: bench-gpu

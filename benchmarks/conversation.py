@@ -82,7 +82,7 @@ async def _latency(address: str, *, push_to_talk: bool) -> dict[str, object]:
         events = client.converse(
             _paced(speak()), audio=PCM, interim_results=True, endpointing=endpointing, documents=documents
         )
-        replies = [event async for event in events if isinstance(event, vivavoce.Reply)]
+        replies = [event async for event in events if isinstance(event, vivavoce.Reply) and not event.completes]
     server = [reply.latency.total_seconds for reply in replies]
     client_side = [reply.client_latency_seconds for reply in replies if reply.client_latency_seconds is not None]
     return {

@@ -120,7 +120,7 @@ async def _converse(address: str, number: int, seconds: float) -> int:
         events = client.converse(
             speech(number, seconds), documents=documents, interim_results=True, reply_audio=vivavoce.ReplyVoice()
         )
-        return sum([isinstance(event, vivavoce.Reply) async for event in events])
+        return sum([isinstance(event, vivavoce.Reply) and not event.completes async for event in events])
 
 
 def _look(service: psutil.Process) -> Look:

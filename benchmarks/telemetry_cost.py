@@ -105,7 +105,7 @@ async def _converse(address: str, number: int, seconds: float) -> int:
     documents = ["The river museum opens at nine. Tram four stops in front of it."]
     async with vivavoce.connect(address) as client:
         events = client.converse(speech(number, seconds), documents=documents, interim_results=True)
-        return sum([isinstance(event, vivavoce.Reply) async for event in events])
+        return sum([isinstance(event, vivavoce.Reply) and not event.completes async for event in events])
 
 
 @contextlib.contextmanager

@@ -155,13 +155,14 @@ class Reply:
         transcript: what was said or typed.
         results: the results of the stages that have finished, by name.
         status: whether every stage finished.
-        overran: names of the stages that would have made the reply late.
+        overran: names of the stages that were not ready when the budget ended; those of a completion as well.
         timings: what each finished stage cost, by name.
         ended_at_seconds: when the utterance was over, on the conversation's clock.
         speculated: whether the work was done before the utterance was over.
         model_versions: the version of each engine that the turn has used.
         request_id: the caller's name for the typed turn, or for the request that ended the utterance; "" if none did.
         recovered: whether it waited for a model that was lost meanwhile.
+        completes: whether it is the whole reply, in place of an earlier one of the turn that was PARTIAL.
     """
 
     turn: int
@@ -175,6 +176,7 @@ class Reply:
     model_versions: Mapping[str, int] = field(default_factory=dict)
     request_id: str = ""
     recovered: bool = False
+    completes: bool = False
 
     @property
     def understanding(self) -> Understanding | None:
@@ -250,6 +252,32 @@ class ReplyAudio:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplyHeld:
+    """Somebody speaks over a spoken reply: it is not played any further for now.
+
+    Attributes:
+        turn: number of the turn whose reply is spoken.
+        position_seconds: how much of its audio was heard.
+    """
+
+    turn: int
+    position_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyResumed:
+    """A spoken reply that was held goes on.
+
+    Attributes:
+        turn: number of the turn whose reply is spoken.
+        position_seconds: where it goes on in its audio.
+    """
+
+    turn: int
+    position_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Interrupted:
     """A spoken reply was stopped.
 
@@ -288,4 +316,4 @@ class ToolCall:
 
 
 SpeechMessage = SpeechBegan | Transcript | SpeechPaused | SpeechResumed | SpeechEnded
-Message = SpeechMessage | Reply | ReplyAudio | Interrupted | ToolCall | Notice | GoingAway
+Message = SpeechMessage | Reply | ReplyAudio | ReplyHeld | ReplyResumed | Interrupted | ToolCall | Notice | GoingAway

@@ -202,6 +202,7 @@ async def serving(
             engines=lists.engines,
             knowledge=bases.names,
             speculates=config.speculation,
+            late_seconds=config.late_reply_seconds,
             typed_observer=TurnObservers(telemetry.turn_observers),
             dialogs=read_dialogs(config.agents, await sessions_of(config, cleanup), cleanup),
         )

@@ -128,6 +128,14 @@ def _restart_without_grpc_log() -> None:
     help="Work replies out while the silence after an utterance still runs.",
 )
 @click.option(
+    "--late-reply-seconds",
+    metavar="SECONDS",
+    type=click.FloatRange(1, 60),
+    default=10.0,
+    show_default=True,
+    help="Time after the budget of a reply within which what is missing may follow.",
+)
+@click.option(
     "--admin/--no-admin",
     default=True,
     show_default=True,

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from pipelines.knowledge.store.location import is_url
+from pipelines.turns.state import DEFAULT_LATE_SECONDS
 from service.addresses import LAST_PORT, is_address, is_local
 from service.security.principal import NO_LIMITS, PrincipalLimits
 from service.security.tls_files import TlsFiles
@@ -28,6 +29,7 @@ PREFIX = "VIVAVOCE_"
 _WEEK_MINUTES = 7 * 24 * 60
 _DAY_MINUTES = 24 * 60.0
 _MAX_DRAIN_SECONDS = 3600
+_MAX_LATE_SECONDS = 60
 
 _LEAST_MEMORY_MIB = 256
 """What the smallest of Triton's processes needs."""
@@ -63,6 +65,7 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             there is.
         settings: a settings file for the models; see :mod:`service.triton.settings`.
         speculation: whether replies are worked out during the trailing silence.
+        late_reply_seconds: time after the budget of a reply within which what is missing may follow; then it fails.
         admin: whether the models can be managed, over a Unix socket.
         admin_socket: path of that socket; None for the one where ``vivavoce models`` looks.
         max_conversations: conversations at a time, or ``auto`` for as many as this machine answers in time.
@@ -102,6 +105,7 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     model_memory_mib: Annotated[int, Meta(ge=_LEAST_MEMORY_MIB)] | None = None
     settings: Path | None = None
     speculation: bool = True
+    late_reply_seconds: Annotated[float, Meta(ge=1, le=_MAX_LATE_SECONDS)] = DEFAULT_LATE_SECONDS
     admin: bool = True
     admin_socket: Path | None = None
     max_conversations: Annotated[int, Meta(ge=1)] | Literal["auto"] = "auto"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from benchmarks.sla.report import Report
 
-_ROWS = ("turn", "voice_to_voice", "interruption", "reply", "chunk", "first_partial", "server", "refusal")
+_ROWS = ("turn", "voice_to_voice", "interruption", "reply", "completed", "chunk", "first_partial", "server", "refusal")
 
 
 @click.command()

@@ -174,6 +174,8 @@ class Partner:
                 self._open.add(event.turn)
             case vivavoce.Transcript() if event.is_final:
                 self._heard.transcripts.append(event.text)
+            case vivavoce.Reply(status=vivavoce.ReplyStatus.PARTIAL):
+                pass  # The whole follows.
             case vivavoce.Reply():
                 self._open.discard(event.turn)
                 self._heard.replies.append(event)

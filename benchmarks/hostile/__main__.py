@@ -149,7 +149,7 @@ async def _converse(address: str, felt: Felt) -> None:
                 async for event in client.converse(
                     vivavoce.pace(recording.chunks(), recording.sample_rate_hz), audio=recording.format
                 ):
-                    if isinstance(event, vivavoce.Reply):
+                    if isinstance(event, vivavoce.Reply) and not event.completes:
                         felt.replied_ms.append(1_000 * (event.client_latency_seconds or 0.0))
                         if event.status is not vivavoce.ReplyStatus.COMPLETE:
                             felt.failed.append(f"a reply is {event.status.name}")

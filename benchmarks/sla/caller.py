@@ -36,7 +36,8 @@ class Record:
         first_partial: beginning of speech to the first transcript.
         server: the server's own count of the reply latency.
         overhead: the part of it in which no model computed for the reply; see :func:`overhead_of`.
-        statuses: how many replies had which status.
+        statuses: how many replies had which status inside the budget.
+        completed: last speech sample to the whole reply, of replies that were completed after the budget.
         speculated: replies that were worked out during the trailing silence.
         answers: for every question the passage wanted and the one that came.
         utterances: how many were spoken.
@@ -58,6 +59,7 @@ class Record:
     server: list[float] = field(default_factory=list)
     overhead: list[float] = field(default_factory=list)
     statuses: dict[str, int] = field(default_factory=dict)
+    completed: list[float] = field(default_factory=list)
     speculated: int = 0
     answers: list[tuple[str, str]] = field(default_factory=list)
     utterances: int = 0
@@ -86,6 +88,7 @@ class Caller:
         self._turn_starts: dict[int, float] = {}
         self._partial_turns: set[int] = set()
         self._replies: list[tuple[float, float, str]] = []
+        self._late_answers: list[tuple[float, str]] = []
         self._first_audio: dict[int, float] = {}
         self._last_audio: dict[int, float] = {}
         self._texts: list[tuple[int, str]] = []
@@ -132,6 +135,8 @@ class Caller:
                 self._last_audio[event.turn] = now
             case vivavoce.Interrupted(reason=vivavoce.InterruptionReason.SPEECH):
                 self._note_interruption(event.turn, now)
+            case vivavoce.Reply(completes=True):
+                self._note_completion(event, now)
             case vivavoce.Reply():
                 self._note_reply(event, now)
             case _:
@@ -155,6 +160,16 @@ class Caller:
         answer = reply.answer.text if reply.answer else ""
         self._replies.append((self._turn_starts.get(reply.turn, 0.0), now, answer))
 
+    def _note_completion(self, reply: vivavoce.Reply, now: float) -> None:
+        """Notes how late a reply was whole, and the answer that came with it."""
+        if reply.status is not vivavoce.ReplyStatus.COMPLETE:
+            return
+        began = self._turn_starts.get(reply.turn, 0.0)
+        line = self._script.lines[max(0, self._line_at(began))]
+        self._record.completed.append(now - self._microphone.moment_of(line.speech_end / RATE_HZ))
+        if reply.answer is not None:
+            self._late_answers.append((began, reply.answer.text))
+
     def _finish(self) -> None:
         """Matches replies with the recordings during which their turns began."""
         self._record.late_sending = self._microphone.late_seconds
@@ -166,6 +181,9 @@ class Caller:
             line = self._line_at(began_seconds)
             got[line] = got.get(line) or answer
             replied[line] = now
+        for began_seconds, answer in self._late_answers:
+            line = self._line_at(began_seconds)
+            got[line] = got.get(line) or answer
         spoke = {self._line_at(self._turn_starts.get(turn, 0.0)): now for turn, now in self._first_audio.items()}
         self._note_turns(replied, spoke)
         starts = self._script.lines

@@ -34,9 +34,10 @@ def make_report(result: LoadResult[Record]) -> Report:
         ``replies``, ``lost`` (utterances of held conversations without a reply), ``cut`` (utterances that were taken
         for over before their last sound), ``errors`` by code, ``latency_ms`` with ``turn``, ``voice_to_voice``,
         ``interruption``, ``reply``, ``chunk``, ``first_partial``, ``server``, ``overhead`` and ``refusal``,
-        ``statuses``, ``speculated`` (share of replies), ``wer``, ``answer_f1`` (None where nothing was asked),
-        ``client_cpu`` (the busiest client process, in cores) and ``client_lag_ms`` (the longest that sending lagged
-        behind the pace of speech).
+        ``statuses`` (at the end of the budget), ``completed_late`` (replies that were whole after it; in ``latency_ms``
+        ``completed``, from the last sound), ``speculated`` (share of replies), ``wer``, ``answer_f1`` (None where
+        nothing was asked), ``client_cpu`` (the busiest client process, in cores) and ``client_lag_ms`` (the longest
+        that sending lagged behind the pace of speech).
     """
     records = result.records
     held = [record for record in records if record.error is None]
@@ -56,6 +57,7 @@ def make_report(result: LoadResult[Record]) -> Report:
             "voice_to_voice": percentiles(chain.from_iterable(record.voice_to_voice for record in records)),
             "interruption": percentiles(chain.from_iterable(record.interruption for record in records)),
             "reply": percentiles(chain.from_iterable(record.reply for record in records)),
+            "completed": percentiles(chain.from_iterable(record.completed for record in records)),
             "chunk": percentiles(chain.from_iterable(record.chunk for record in records)),
             "first_partial": percentiles(chain.from_iterable(record.first_partial for record in records)),
             "server": percentiles(chain.from_iterable(record.server for record in records)),
@@ -63,6 +65,7 @@ def make_report(result: LoadResult[Record]) -> Report:
             "refusal": percentiles(record.refusal for record in records if record.refusal is not None),
         },
         "statuses": dict(sum((Counter(record.statuses) for record in records), Counter())),
+        "completed_late": sum(len(record.completed) for record in records),
         "speculated": round(sum(record.speculated for record in records) / replies, 4) if replies else None,
         "wer": _wer(held),
         "answer_f1": _answer_f1(held),

@@ -76,7 +76,15 @@ from vivavoce._requests import AudioChunk, Utterable
 from vivavoce._security import Tls
 from vivavoce._speech import SpeechChunk, SpokenSentence
 from vivavoce._speech_types import SPEECH_AUDIO, Pronunciation
-from vivavoce._spoken import Interrupted, Interruption, InterruptionReason, ReplyAudio, ReplyVoice
+from vivavoce._spoken import (
+    Interrupted,
+    Interruption,
+    InterruptionReason,
+    ReplyAudio,
+    ReplyHeld,
+    ReplyResumed,
+    ReplyVoice,
+)
 from vivavoce._tools import Tool, ToolCall, ToolResult
 from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value, ValueKind
 from vivavoce._version import __version__
@@ -131,6 +139,8 @@ __all__ = [
     "Recording",
     "Reply",
     "ReplyAudio",
+    "ReplyHeld",
+    "ReplyResumed",
     "ReplyStatus",
     "ReplyVoice",
     "ResponseOverdue",

@@ -48,6 +48,8 @@ class DialogCause(Enum):
     """The caller has pressed keys."""
     FULFILMENT = "FULFILMENT"
     """What the server carries out is under way, is done, or has failed."""
+    LATE = "LATE"
+    """What the caller said is not understood yet: the agent asks to wait."""
     UNKNOWN = "UNKNOWN"
     """Something that this version does not know."""
 
@@ -174,6 +176,7 @@ def _cause(value: int) -> DialogCause:
         reply_pb2.DIALOG_CAUSE_NO_INPUT: DialogCause.NO_INPUT,
         reply_pb2.DIALOG_CAUSE_KEYS: DialogCause.KEYS,
         reply_pb2.DIALOG_CAUSE_FULFILMENT: DialogCause.FULFILMENT,
+        reply_pb2.DIALOG_CAUSE_LATE: DialogCause.LATE,
     }
     return names.get(value, DialogCause.UNKNOWN)
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._reply import Reply
-from vivavoce._spoken import Interrupted, ReplyAudio
+from vivavoce._spoken import Interrupted, ReplyAudio, ReplyHeld, ReplyResumed
 from vivavoce._tools import ToolCall
 
 
@@ -222,6 +222,8 @@ Event: TypeAlias = (
     | GoingAway
     | Reconnected
     | ReplyAudio
+    | ReplyHeld
+    | ReplyResumed
     | Interrupted
     | ToolCall
 )

@@ -16,7 +16,7 @@ from vivavoce._events import EndReason, Event, Notice, NoticeCode, Reconnected, 
 from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._reply import Reply
 from vivavoce._requests import MAX_AUDIO_MESSAGE_BYTES
-from vivavoce._spoken import Interrupted, ReplyAudio
+from vivavoce._spoken import Interrupted, ReplyAudio, ReplyHeld, ReplyResumed
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class LookBack:
                     utterance.end = end
             case Notice(code=NoticeCode.NO_SPEECH):
                 self._marks.remove(self._mark(event.request_id))
-            case Reply():
+            case Reply(completes=False):
                 self._answered(event)
 
     def placed(self, event: Event) -> Event:
@@ -141,7 +141,7 @@ class LookBack:
                     name: getattr(event, name) + seconds for name in _PLACES if hasattr(event, name)
                 }
                 return replace(event, turn=event.turn + turns, **places)
-            case Reply() | ReplyAudio() | Interrupted():
+            case Reply() | ReplyAudio() | ReplyHeld() | ReplyResumed() | Interrupted():
                 return replace(event, turn=event.turn + turns)
             case Notice(turn=int(turn)):
                 return replace(event, turn=turn + turns)

@@ -24,9 +24,11 @@ class ReplyStatus(Enum):
     UNKNOWN = "UNKNOWN"
     """Something that this version of the package does not know."""
     COMPLETE = "COMPLETE"
-    """Every stage finished inside the budget."""
+    """Every stage has finished."""
     PARTIAL = "PARTIAL"
-    """Something is missing: `Reply.overran` names the stages that would have made the reply late."""
+    """Something is missing: `Reply.overran` names the stages that would have made the reply late.
+
+    The whole follows in another `Reply` of the turn, which `completes` this one."""
     DEGRADED = "DEGRADED"
     """A stage failed; a `Notice` before the reply says which and why."""
 
@@ -152,15 +154,17 @@ class Reply:
     transcript: str
     """What was said, or the text of a typed turn."""
     intent: Intent | None
-    """What the speaker wants; None when the stage failed or did not finish inside the budget, or words are missing."""
+    """What the speaker wants; None when the stage failed or is not ready, or words are missing."""
     slots: tuple[Slot, ...]
     """The details of the intent, in the order in which they were said."""
     answer: Answer | None
-    """The answer, when the documents hold one and it was found inside the budget."""
+    """The answer, when the documents hold one and it is ready."""
     status: ReplyStatus
-    """Whether every stage finished inside the budget."""
+    """Whether the reply is whole."""
     overran: tuple[Stage, ...]
-    """The stages that did not finish inside the budget, as far as `Stage` lists them."""
+    """The stages that did not finish inside the budget, as far as `Stage` lists them.
+
+    What they find is missing where the status is PARTIAL; a reply that came late and whole names them as well."""
     latency: Latency
     """Where the time went, as the server measured it."""
     speculated: bool
@@ -179,10 +183,12 @@ class Reply:
     speech_text: str = ""
     """What is spoken of the reply, if `reply_audio` asked for speech, or what an agent says; "" where nothing is."""
     dialog: Dialog | None = None
-    """What the turn did to the dialog; None without an agent, and where it was not understood inside the budget."""
+    """What the turn did to the dialog; None without an agent, and while it is not understood."""
     turn_latency_seconds: float | None = None
     """From the moment in which this side sent the last sound of speech, or the typed turn, to the arrival of the reply:
     what a person waits. None where that moment is not known. Where speech ends is the server's finding."""
+    completes: bool = False
+    """Whether it is the whole reply, in place of the PARTIAL one of its turn that came before."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the reply as a line of the command's `--json` has it; times are in milliseconds."""
@@ -199,6 +205,7 @@ class Reply:
             "turn_ms": None if self.turn_latency_seconds is None else _milliseconds(self.turn_latency_seconds),
             "speculated": self.speculated,
             "overran": [stage.value for stage in self.overran],
+            "completes": self.completes,
         }
         if self.client_latency_seconds is not None:
             told["client_ms"] = _milliseconds(self.client_latency_seconds)

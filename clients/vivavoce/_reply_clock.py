@@ -18,6 +18,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from vivavoce._events import EndReason, Notice, NoticeCode, SpeechEnded
+from vivavoce._reply import ReplyStatus
 
 if TYPE_CHECKING:
     from vivavoce._reply import Reply
@@ -42,6 +43,7 @@ class ReplyClock:
         self._half_closed: float | None = None
         self._completed: dict[int, float | None] = {}
         self._last_sounds: dict[int, float | None] = {}
+        self._unvoiced: set[int] = set()
 
     def audio_sent(self, duration_seconds: float, moment: float) -> None:
         """Notes that another `duration_seconds` of audio went out."""
@@ -65,16 +67,21 @@ class ReplyClock:
 
     def speech_ended(self, ended: SpeechEnded) -> None:
         """Works out which moment completed the utterance."""
+        if len(self._completed) >= _MEMORY:
+            del self._completed[next(iter(self._completed))]
         self._completed[ended.turn] = self._completion(ended)
         self._note_last_sound(ended.turn, self._moment_of(ended.end_seconds))
 
     def latency_seconds(self, reply: Reply, moment: float) -> float | None:
         """Returns how long `reply`, which arrived at `moment`, took; None when that is not known."""
-        completed = self._completed.pop(reply.turn, None)
+        completed = self._completed.get(reply.turn)
         if reply.request_id:
-            completed = self._requests.pop(reply.request_id, None)
+            completed = self._requests.get(reply.request_id)
             if reply.turn not in self._last_sounds:  # It was typed.
                 self._note_last_sound(reply.turn, completed)
+        if reply.status is not ReplyStatus.PARTIAL:  # Otherwise the whole reply follows.
+            self._completed.pop(reply.turn, None)
+            self._requests.pop(reply.request_id, None)
         return moment - completed if completed is not None and completed <= moment else None
 
     def turn_seconds(self, reply: Reply, moment: float) -> float | None:
@@ -90,14 +97,20 @@ class ReplyClock:
 
         None of the pieces after the first, and where that is not known.
         """
-        sounded = self._last_sounds.pop(audio.turn, None)
+        if audio.turn not in self._unvoiced:
+            return None
+        self._unvoiced.discard(audio.turn)
+        sounded = self._last_sounds.get(audio.turn)
         return moment - sounded if sounded is not None and sounded <= moment else None
 
     def _note_last_sound(self, turn: int, moment: float | None) -> None:
         """Remembers the moment of a turn's last sound. Of too many turns the oldest is forgotten."""
         if len(self._last_sounds) >= _MEMORY:
-            del self._last_sounds[next(iter(self._last_sounds))]
+            oldest = next(iter(self._last_sounds))
+            del self._last_sounds[oldest]
+            self._unvoiced.discard(oldest)
         self._last_sounds[turn] = moment
+        self._unvoiced.add(turn)
 
     def _completion(self, ended: SpeechEnded) -> float | None:
         match ended.reason:

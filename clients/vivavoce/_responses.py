@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,7 +22,7 @@ from vivavoce._events import (
 )
 from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._reply import Answer, AnswerSource, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
-from vivavoce._spoken import Interrupted, InterruptionReason, ReplyAudio
+from vivavoce._spoken import Interrupted, InterruptionReason, ReplyAudio, ReplyHeld, ReplyResumed
 from vivavoce._tools import tool_call_of
 from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value, ValueKind
 from vivavoce.v1 import conversation_pb2 as pb
@@ -61,6 +62,10 @@ def reply_event(reply: reply_pb2.Reply) -> Reply:
         speech_text=reply.speech_text,
         dialog=dialog_of(reply.dialog) if reply.HasField("dialog") else None,
     )
+
+
+def _reply_completed(reply: reply_pb2.Reply) -> Reply:
+    return replace(reply_event(reply), completes=True)
 
 
 def _started(started: pb.Started) -> Started:
@@ -119,6 +124,14 @@ def _reply_audio(audio: pb.ReplyAudio) -> ReplyAudio:
     return ReplyAudio(audio.turn, audio.audio, _seconds(audio.start), audio.last)
 
 
+def _reply_held(held: pb.ReplyHeld) -> ReplyHeld:
+    return ReplyHeld(held.turn, _seconds(held.position))
+
+
+def _reply_resumed(resumed: pb.ReplyResumed) -> ReplyResumed:
+    return ReplyResumed(resumed.turn, _seconds(resumed.position))
+
+
 def _interrupted(interrupted: pb.Interrupted) -> Interrupted:
     reason = _enum(InterruptionReason, pb.InterruptionReason, interrupted.reason, "INTERRUPTION_REASON_")
     return Interrupted(interrupted.turn, _seconds(interrupted.heard), interrupted.heard_text, reason)
@@ -175,9 +188,12 @@ _EVENTS: Mapping[str, Callable[[Any], Event]] = {
     "speech_resumed": _speech_resumed,
     "speech_ended": _speech_ended,
     "reply": reply_event,
+    "reply_completed": _reply_completed,
     "notice": _notice,
     "going_away": _going_away,
     "reply_audio": _reply_audio,
+    "reply_held": _reply_held,
+    "reply_resumed": _reply_resumed,
     "interrupted": _interrupted,
     "tool_call": tool_call_of,
 }

@@ -29,6 +29,8 @@ class ReplyVoice:
     """The same seed, text and settings give the same audio."""
     lexicon: tuple[Pronunciation, ...] = ()
     """How words are pronounced, at most 200."""
+    lead_seconds: float | None = None
+    """How far the audio is sent ahead of its playback, 0.1 to 10; None leaves it to the server, 0.25."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,37 @@ class ReplyAudio:
         if self.first_audio_seconds is not None:
             told["first_audio_ms"] = round(self.first_audio_seconds * 1_000, 1)
         return told
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyHeld:
+    """Somebody speaks over a spoken reply: stop playing it at once, and keep what is not played.
+
+    `ReplyResumed` or `Interrupted` follows.
+    """
+
+    turn: int
+    """Number of the turn whose reply is spoken."""
+    position_seconds: float
+    """Up to where it was heard, as far as the server knows."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the event as a line of the command's `--json` has it."""
+        return {"event": "reply_held", "turn": self.turn, "position_s": round(self.position_seconds, 3)}
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyResumed:
+    """The speech over a reply was no interruption: go on playing where it stopped."""
+
+    turn: int
+    """Number of the turn whose reply is spoken."""
+    position_seconds: float
+    """Where it goes on, as far as the server knows."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the event as a line of the command's `--json` has it."""
+        return {"event": "reply_resumed", "turn": self.turn, "position_s": round(self.position_seconds, 3)}
 
 
 @dataclass(frozen=True, slots=True)

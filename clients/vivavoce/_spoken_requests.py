@@ -35,6 +35,8 @@ def add_reply_audio(config: pb.ConversationConfig, voice: ReplyVoice | None) -> 
         config.reply_audio.speed = voice.speed
         config.reply_audio.seed = voice.seed
         config.reply_audio.lexicon.extend(lexicon_entries(voice.lexicon))
+        if voice.lead_seconds is not None:
+            config.reply_audio.lead.CopyFrom(duration_of(voice.lead_seconds))
 
 
 def add_interruption(config: pb.ConversationConfig, interruption: Interruption | None) -> None:

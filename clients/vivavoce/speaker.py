@@ -20,7 +20,7 @@ import numpy as np
 
 from vivavoce._config import AudioFormat
 from vivavoce._errors import SpeakerUnavailable
-from vivavoce._spoken import Interrupted, ReplyAudio
+from vivavoce._spoken import Interrupted, ReplyAudio, ReplyHeld, ReplyResumed
 from vivavoce.microphone import load_portaudio
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ class Speaker:
         self._turn = 0
         self._played = 0
         self._finished = False
+        self._held: int | None = None
 
     @property
     def format(self) -> AudioFormat:
@@ -109,14 +110,21 @@ class Speaker:
         self._stream.close()
 
     def hear(self, event: Event) -> None:
-        """Plays a piece of a reply, and stops at an interruption; other events do nothing."""
+        """Plays a piece of a reply, waits while it is held, and drops what was interrupted; other events do nothing."""
         match event:
             case ReplyAudio():
                 samples = np.frombuffer(event.audio, "<i2").astype(np.int16)
                 with self._lock:
                     self._pieces.append(_Piece(event.turn, samples, event.is_last))
+            case ReplyHeld():
+                with self._lock:
+                    self._held = event.turn
+            case ReplyResumed():
+                with self._lock:
+                    self._held = None
             case Interrupted():
                 with self._lock:
+                    self._held = None
                     self._pieces = deque(piece for piece in self._pieces if piece.turn != event.turn)
 
     def playback(self) -> Playback | None:
@@ -136,7 +144,7 @@ class Speaker:
         """Runs on PortAudio's thread: fills the device's buffer with what is to be played, then with silence."""
         at = 0
         with self._lock:
-            while at < frames and self._pieces:
+            while at < frames and self._pieces and self._pieces[0].turn != self._held:
                 piece = self._pieces[0]
                 if piece.turn != self._turn:
                     self._turn, self._played, self._finished = piece.turn, 0, False

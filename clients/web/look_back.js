@@ -94,7 +94,7 @@ export class LookBack {
         if (event.code === "NO_SPEECH") this.#forget(event.requestId);
         break;
       case "reply":
-        this.#answered(event);
+        if (!event.completes) this.#answered(event);
     }
   }
 

@@ -35,7 +35,7 @@ export interface ConversationConfig {
   endpointing?: Endpointing;
   documents?: Document[];
   phraseHints?: PhraseHints[];
-  /** Seconds from the end of an utterance within which its reply is sent. */
+  /** Seconds from the end of an utterance within which its reply is sent; what is not ready then follows. */
   replyBudget?: number;
   maxAlternatives?: number;
   variants?: Record<string, string>;
@@ -97,11 +97,14 @@ export interface Reply {
   slots: { name: string; value: string; text: string; start?: number; end?: number; resolved?: Value }[];
   answer: { text: string; score: number; start?: number; end?: number; documentId?: string } | null;
   values: Value[];
+  /** PARTIAL: something is missing; the whole follows in another `reply` of the turn, which `completes` this one. */
   status: "COMPLETE" | "PARTIAL" | "DEGRADED";
   speechText: string;
   /** Only where an agent holds the dialog. */
   dialog?: Dialog;
   requestId: string;
+  /** Whether it is the whole reply, in place of the PARTIAL one of its turn that came before. */
+  completes: boolean;
   speculated?: boolean;
   latency?: { total: number; stages?: { name: string; queue?: number; compute?: number }[] };
   /** Milliseconds from the last sound to this reply, by the client's clock; missing for typed turns. */
@@ -131,6 +134,8 @@ export type ConversationEvent =
   | { type: "speechEnded"; turn: number; end: number; reason: string; silence: number | null; requestId: string }
   | ({ type: "reply" } & Reply)
   | { type: "replyAudio"; turn: number; start: number; last: boolean; audio: Uint8Array; sinceLastSoundMs?: number }
+  | { type: "replyHeld"; turn: number; position: number }
+  | { type: "replyResumed"; turn: number; position: number }
   | { type: "interrupted"; turn: number; heard: number; heardText: string; reason: string }
   | {
       type: "toolCall";

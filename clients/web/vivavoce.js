@@ -226,7 +226,8 @@ export class Conversation {
       this.#begin(body);
       return;
     }
-    this.#tell({ type, ...DEFAULTS[type], ...fromWire(body) });
+    if (type === "replyCompleted") this.#tell({ type: "reply", ...DEFAULTS.reply, ...fromWire(body), completes: true });
+    else this.#tell({ type, ...DEFAULTS[type], ...fromWire(body) });
   }
 
   #heardAudio(audio) {
@@ -350,7 +351,7 @@ function toBytes(audio) {
 const PREFIXES = { encoding: "AUDIO_ENCODING_", mode: "ENDPOINTING_MODE_", patience: "PATIENCE_" };
 /** Names that callers and agents choose: nothing in them is translated. */
 const CHOSEN = new Set(["parameters", "variants", "slots", "arguments"]);
-const SECONDS = new Set(["startWindow", "stopWindow", "shortestSilence", "longestSilence", "replyBudget", "shortestSpeech"]);
+const SECONDS = new Set(["startWindow", "stopWindow", "shortestSilence", "longestSilence", "replyBudget", "shortestSpeech", "lead"]);
 
 /** Writes a config: durations in seconds become protobuf's, short names of enumerations the whole ones. */
 function toWire(value, key = "") {
@@ -366,7 +367,7 @@ function toWire(value, key = "") {
   return value;
 }
 
-const DURATIONS = new Set(["start", "end", "silence", "heard", "grace", "total", "queue", "compute", "deadline"]);
+const DURATIONS = new Set(["start", "end", "silence", "heard", "grace", "total", "queue", "compute", "deadline", "position"]);
 const ENUMERATIONS = new Set(["code", "reason", "status", "kind", "stage", "overran", "cause"]);
 const ENUM_PREFIX = /^([A-Z]+_)*(REASON|CODE|STATUS|KIND|STAGE|CAUSE)_/;
 const DIALOG_END = "DIALOG_END_";
@@ -378,8 +379,19 @@ const DEFAULTS = {
   speechPaused: { text: "", probability: 0, start: 0, end: 0, silence: 0 },
   speechResumed: { start: 0 },
   speechEnded: { end: 0, silence: null, requestId: "" },
-  reply: { transcript: "", intent: null, slots: [], answer: null, values: [], speechText: "", requestId: "" },
+  reply: {
+    transcript: "",
+    intent: null,
+    slots: [],
+    answer: null,
+    values: [],
+    speechText: "",
+    requestId: "",
+    completes: false,
+  },
   replyAudio: { start: 0, last: false },
+  replyHeld: { position: 0 },
+  replyResumed: { position: 0 },
   interrupted: { heard: 0, heardText: "" },
   notice: { message: "", turn: 0, requestId: "" },
   toolCall: { arguments: {}, parameters: {} },

@@ -62,7 +62,8 @@ class ServedEngines:
             # What is judged is what the hints that are given here bring.
             ignore_engine_hints=True,
         )
-        return [_turn(_whole(event)) async for event in conversation if isinstance(event, vivavoce.Reply)]
+        replies = [event async for event in conversation if isinstance(event, vivavoce.Reply)]
+        return [_turn(_whole(reply)) for reply in replies if reply.status is not vivavoce.ReplyStatus.PARTIAL]
 
     async def follow(self, clip: Clip) -> list[Followed]:
         """Sends a recording at the pace of speech; returns its turns with all that was told of them."""

@@ -110,4 +110,13 @@ class FulfilmentFailed:
     say: str = ""
 
 
-Event = Began | Understood | Silence | Interrupted | Dtmf | ParametersSet | Progressed | Fulfilled | FulfilmentFailed
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A turn of the caller is over, and takes long to be understood."""
+
+    now: float
+
+
+Event = (
+    Began | Understood | Silence | Interrupted | Dtmf | ParametersSet | Progressed | Fulfilled | FulfilmentFailed | Late
+)

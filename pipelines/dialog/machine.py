@@ -51,6 +51,8 @@ def _dispatch(agent: Agent, state: State, event: events.Event) -> Step:  # noqa:
             return _progressed(agent, state, event)
         case events.Fulfilled() | events.FulfilmentFailed():
             return _fulfilled(agent, state, event)
+        case events.Late():
+            return state, speech(agent, state, agent.form.wait)
 
 
 def _begin(agent: Agent, state: State, event: events.Began) -> Step:

@@ -110,6 +110,12 @@ class DialogSession:
         """
         return self._turn(events.Understood(self.clock(), text, understanding, answer, passage))
 
+    def asks_to_wait(self) -> DialogTurn:
+        """Returns what the agent says while a turn is not understood yet. The dialog stays as it is."""
+        event = events.Late(self.clock())
+        _, actions = step(self.agent, self.state, event)
+        return DialogTurn(event, self.state, self.state, actions)
+
     async def run_ahead(self, turn: DialogTurn, seconds: float) -> None:
         """Carries out what a turn would ask for, as far as it changes nothing; another preview may have its result.
 

@@ -23,6 +23,7 @@ class Cause(enum.Enum):
     NO_INPUT = "no_input"
     KEYS = "keys"
     FULFILMENT = "fulfilment"
+    LATE = "late"
 
 
 _CAUSES = {
@@ -32,6 +33,7 @@ _CAUSES = {
     events.Progressed: Cause.FULFILMENT,
     events.Fulfilled: Cause.FULFILMENT,
     events.FulfilmentFailed: Cause.FULFILMENT,
+    events.Late: Cause.LATE,
 }
 
 

@@ -11,7 +11,7 @@ from pipelines.audio.decoding import AudioDecoder
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
 from pipelines.load.workload import Workload
-from pipelines.messages import AwayReason, GoingAway, Reply, SpeechBegan, Transcript
+from pipelines.messages import AwayReason, GoingAway, Reply, SpeechBegan, Status, Transcript
 from pipelines.recognition.phrase_hints import with_hints
 from pipelines.recognition.segments import Segments
 from pipelines.session.config import ConversationConfig
@@ -209,12 +209,12 @@ class Conversation:
         for part in (self._running, self._pause_judge, self.speech, self.dialog, self._segments):
             await part.wait()
 
-    def _hear(self, probabilities: Sequence[float], at: float) -> int:
+    def _hear(self, windows: Sequence[tuple[float, bool]], at: float) -> int:
         """Lets the machine act on windows of audio until a pause has to be judged; returns how many it took."""
         todo: list[effects.Effect] = []
         taken = 0
-        for taken, probability in enumerate(probabilities, 1):  # noqa: B007 - how many there were
-            self._state, more = step(self._state, events.Heard(probability, at))
+        for taken, (probability, is_background) in enumerate(windows, 1):  # noqa: B007 - how many there were
+            self._state, more = step(self._state, events.Heard(probability, at, is_background))
             todo += more
             if self._state.awaits_judgement:
                 break
@@ -273,7 +273,8 @@ class Conversation:
 
     def _emit(self, message: Message) -> None:
         if isinstance(message, Reply):
-            self._timers.cancel(message.turn)
+            if message.status is not Status.PARTIAL:
+                self._timers.cancel(message.turn)
             message = self.dialog.as_told(message, self._models.versions(message.turn))
         elif isinstance(message, SpeechBegan):
             self._hearing.speech_began()
@@ -294,7 +295,14 @@ class Conversation:
         self._dispatch(event)
 
     def _run_stage(self, effect: effects.RunStage) -> None:
-        due = deadlines.stages_due(self._state, effect.turn, self._loop.time())
-        request = StageRequest(effect.text, self._config, effect.inputs, due, self._exchanges.latest)
+        now = self._loop.time()
+        request = StageRequest(
+            effect.text,
+            self._config,
+            effect.inputs,
+            due=deadlines.stages_due(self._state, effect.turn, now),
+            reply_due=deadlines.reply_due(self._state, effect.turn, now),
+            history=self._exchanges.latest,
+        )
         models = self._models.of(effect.turn)
         self._running.start(self._stages[effect.stage], effect.turn, effect.speculation, request, models)

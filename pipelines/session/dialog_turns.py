@@ -17,6 +17,7 @@ from pipelines.errors import InvalidInputError
 from pipelines.messages import Interrupted, InterruptionReason, Notice, NoticeCode
 from pipelines.session.fulfilling import Fulfilments
 from pipelines.session.keypad import Keypad
+from pipelines.session.late_turns import LateTurns
 from pipelines.session.silence import SilenceTimer
 from pipelines.stages.registry import DIALOG, SPEECH
 from pipelines.stages.speaking import spoken_text
@@ -75,6 +76,8 @@ class DialogTurns:
         if self._dialog is not None:
             self._fulfilments = Fulfilments(self._dialog, self._happen, self._tell_if_awaited, observed.fulfilled)
         self._keypad = Keypad(self._press)
+        self._late = LateTurns(self._ask_to_wait)
+        self._state = state
         self._tones = DtmfDetector() if config.dialog is not None else None
         # A caller who types takes his time.
         self._silence = SilenceTimer(state, self._nothing_heard) if config.audio_format is not None else None
@@ -114,11 +117,16 @@ class DialogTurns:
         results = reply.results
         turn = reply.dialog
         if self._dialog is not None and turn is not None and turn.cause is Cause.TURN:
-            committed = self._dialog.commit(turn)
+            told = self._late.told(reply)
+            committed = self._dialog.commit(turn) if told is None else told
             if committed is not turn:
                 results = {**results, DIALOG: committed}
-            self._follow(committed)
-        return dataclasses.replace(reply, results=results, model_versions=versions)
+            if told is None:
+                self._follow(committed)
+        reply = dataclasses.replace(reply, results=results, model_versions=versions)
+        if self._dialog is not None:
+            self._late.note(reply)
+        return reply
 
     def without_tones(self, samples: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Takes keys that are heard in the audio, and returns the audio without their tones.
@@ -185,6 +193,7 @@ class DialogTurns:
     def abandon(self) -> None:
         """Waits for nothing more of the caller. Fulfilments under way go on, for they may have had their effect."""
         self._keypad.cancel()
+        self._late.cancel()
         self.half_closed()
         if self._dialog is not None and not self._fulfilments:
             self._dialog.give_up()
@@ -241,6 +250,13 @@ class DialogTurns:
 
     def _nothing_heard(self) -> None:
         self._happen(dialog_events.Silence(self._now()))
+
+    def _ask_to_wait(self) -> None:
+        """Lets the agent ask to wait for a turn, unless somebody speaks or it has asked for what it does already."""
+        assert self._dialog is not None
+        turn = self._dialog.asks_to_wait()
+        if turn.text and self._state().speaking is None and not turn.before.fulfilling:
+            self._tell(turn)
 
     def _tell_if_awaited(self) -> None:
         self._dispatch(events.AgentAwaited(bool(self._fulfilments)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipelines.messages import Reply
+from pipelines.messages import Reply, Status
 from pipelines.stages.follow_ups import MAX_EXCHANGES, Exchange
 from pipelines.stages.registry import QA
 
@@ -25,7 +25,7 @@ class Exchanges:
 
     def note(self, message: Message) -> None:
         """Takes note of what the caller is told."""
-        if isinstance(message, Reply) and message.transcript:
+        if isinstance(message, Reply) and message.transcript and message.status is not Status.PARTIAL:
             search: AnswerSearch | None = message.results.get(QA)  # type: ignore[assignment]
             if search is not None:
                 self.add(message.transcript, search)

@@ -34,8 +34,8 @@ class Hearing:
         intake: keeps the audio.
         workload: what the conversation shares with others.
         state: returns the state of the machine.
-        hear: lets the machine act on windows of audio, given their probabilities of speech and the time; returns how
-            many it took before it had to wait.
+        hear: lets the machine act on windows of audio, given what :meth:`Intake.judge` says of them and the time;
+            returns how many it took before it had to wait.
         backlog_samples: returns how many samples the recognizer has not answered for.
         on_stall: called when the audio of a speaker has stopped coming.
     """
@@ -45,7 +45,7 @@ class Hearing:
         intake: Intake,
         workload: Workload,
         state: Callable[[], State],
-        hear: Callable[[Sequence[float], float], int],
+        hear: Callable[[Sequence[tuple[float, bool]], float], int],
         backlog_samples: Callable[[], int],
         on_stall: Callable[[], None],
     ) -> None:
@@ -56,7 +56,7 @@ class Hearing:
         self._stall_watch = StallWatch(self._makes_wait, on_stall)
         self._real_time = RealTime()
         self._came_from = 0
-        self._unheard: Sequence[float] = ()
+        self._unheard: Sequence[tuple[float, bool]] = ()
         self._held_up = self._waits_as_if_live = False
 
     def hold_up(self, *, held_up: bool) -> None:

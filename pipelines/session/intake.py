@@ -11,6 +11,7 @@ from pipelines.audio.high_pass import BLOCK_SAMPLES, HighPass
 from pipelines.audio.resampling import NO_SAMPLES
 from pipelines.audio.timeline import Timeline
 from pipelines.load.pacing import Lead
+from pipelines.vad.foreground import Foreground
 from pipelines.vad.voice_activity import WINDOW_SAMPLES, WINDOW_SECONDS
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Intake:
     def __init__(self, voice: VoiceActivity | None) -> None:
         self.held_back = False
         self._voice = voice
+        self._foreground = Foreground()
         self._high_pass = HighPass()
         self._timeline = Timeline()
         # What is no whole block of the filter yet, as it came.
@@ -76,8 +78,12 @@ class Intake:
         begun = self._high_pass.peek(self._unfiltered)[max(0, start - filtered) : stop - filtered]
         return np.concatenate((self._timeline.get(min(start, filtered), filtered), begun))
 
-    def judge(self) -> list[float]:
-        """Returns how likely each of the next windows is speech, 0 to 1; none where none is whole yet."""
+    def judge(self) -> list[tuple[float, bool]]:
+        """Judges the next windows; returns nothing where none is whole yet.
+
+        Returns:
+            For each how likely it is speech, 0 to 1, and whether that is a voice in the background.
+        """
         assert self._voice is not None
         judged = self._judged_to // WINDOW_SAMPLES
         windows = min(self._timeline.end // WINDOW_SAMPLES - judged, WINDOWS_AT_A_TIME - judged % WINDOWS_AT_A_TIME)
@@ -85,7 +91,9 @@ class Intake:
             return []
         start, self._judged_to = self._judged_to, self._judged_to + windows * WINDOW_SAMPLES
         self._lead.add(windows * WINDOW_SECONDS)
-        return self._voice.probabilities(self._timeline.get(start, self._judged_to).reshape(windows, WINDOW_SAMPLES))
+        samples = self._timeline.get(start, self._judged_to).reshape(windows, WINDOW_SAMPLES)
+        probabilities = self._voice.probabilities(samples)
+        return list(zip(probabilities, self._foreground.follow(samples, probabilities), strict=True))
 
     async def give_way(self, workload: Workload) -> None:
         """Lets others have a turn now and then; who sends more than his share also waits while the machine is short.

@@ -28,7 +28,7 @@ class TurnObserver:
         """A speculation was made, or came to one of its ends."""
 
     def replied(self, conversation: str, reply: Reply, settings: TurnSettings, now_seconds: float) -> None:
-        """A reply goes out at ``now_seconds`` on the conversation's clock."""
+        """A reply goes out at ``now_seconds`` on the conversation's clock; its completion is only :meth:`told`."""
 
     def failed(self, conversation: str, turn: int, stage: str, error: ModelError) -> None:
         """A stage of a turn failed; turn 0 where it is not known."""
@@ -123,7 +123,7 @@ class ObservedConversation:
     def told(self, message: Message, settings: TurnSettings) -> None:
         """A message other than audio goes out."""
         now = self._clock()
-        if isinstance(message, Reply):
+        if isinstance(message, Reply) and not message.completes:
             self._observer.replied(self._name, message, settings, now)
         self._observer.told(self._name, message, now)
 

@@ -13,6 +13,7 @@ from pipelines.errors import InvalidInputError, ModelError
 from pipelines.messages import ReplyAudio
 from pipelines.models.contracts import TTS
 from pipelines.models.synthesis_port import SPEECH_RATE_HZ
+from pipelines.speech.reply_voice import DEFAULT_LEAD_SECONDS
 from pipelines.speech.script import sentences_of_text
 from pipelines.speech.synthesis import Mark, Speech, encode, parts
 from pipelines.stages.registry import SPEECH
@@ -35,13 +36,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MAX_LEAD_SECONDS = 0.7
-"""Audio that the caller has beyond what is played. It bridges what the network delays, and a backchannel."""
 
 _NOTHING_SECONDS = 1e-3
 """What remains of a wait after rounding, and is too short for a clock to tell."""
 
-_PIECE_SAMPLES = round(0.16 * SPEECH_RATE_HZ)
+_PIECE_SECONDS = 0.08
+_PIECE_SAMPLES = round(_PIECE_SECONDS * SPEECH_RATE_HZ)
 
 
 @dataclass(eq=False)
@@ -84,6 +84,7 @@ class ReplySpeech:
         on_failure: Callable[[int, str, ModelError, events.Event], None],
     ) -> None:
         self._voice, self._variant = config.reply_voice, config.variants.get(TTS)
+        self._lead_seconds = config.reply_voice.lead_seconds if config.reply_voice else DEFAULT_LEAD_SECONDS
         self._models, self._bulk, self._outbox = models, bulk, outbox
         self._state, self._on_event, self._on_failure = state, on_event, on_failure
         self.on_first_audio: Callable[[int, float], None] = lambda *_: None
@@ -120,6 +121,12 @@ class ReplySpeech:
         """
         self._check(turn, "cancel_reply", least=0)
         self._on_event(events.CancelRequested(turn, self._loop.time()))
+
+    def stop_at(self, turn: int, seconds: float) -> None:
+        """Stops the speech of a turn's reply, of which the caller has played so much."""
+        heard = max(seconds, self._reported.get(turn, 0.0))
+        self.report_playback(turn, heard, finished=False)
+        self.cancel(turn)
 
     def perform(self, effect: speech_effects.SpeechEffect) -> None:
         """Carries out what the machine decided."""
@@ -243,7 +250,7 @@ class ReplySpeech:
         """Waits until the reply is spoken and not held, what came before was read, and little enough is not played."""
         while True:
             await spoken.flowing.wait()
-            lead = self._buffered_until - self._loop.time() - MAX_LEAD_SECONDS
+            lead = self._buffered_until + _PIECE_SECONDS - self._loop.time() - self._lead_seconds
             if self._outbox.is_waiting:
                 await self._outbox.emptied()
             elif lead > _NOTHING_SECONDS and not self._hurried.is_set():

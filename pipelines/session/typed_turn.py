@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from typing import TYPE_CHECKING
 
 from pipelines.errors import ModelError
 from pipelines.load.workload import Workload
-from pipelines.messages import Reply
+from pipelines.messages import Reply, Status
 from pipelines.session.conversation import Conversation
 from pipelines.stages.shipped import SHIPPED_STAGES
 
@@ -25,24 +27,39 @@ async def answer_typed(
     bulk: BulkGate | None = None,
     stages: StageRegistry = SHIPPED_STAGES,
     observer: TurnObserver | None = None,
+    wait_seconds: float | None = None,
 ) -> Reply:
-    """Understands and answers ``text``, with what is ready inside the budget; bulk work behind ``bulk`` waits for it.
+    """Understands and answers ``text`` as a whole, however late; bulk work behind ``bulk`` waits for it.
 
-    An ``observer`` hears of it as of a turn of a conversation without a name.
+    Args:
+        config: how the turn is answered.
+        text: what was typed.
+        models: understanding, answering.
+        bulk: what is not urgent waits here.
+        stages: what is made of the text.
+        observer: hears of it as of a turn of a conversation without a name.
+        wait_seconds: time after which the reply is what there is, once the budget has ended; None: no limit but
+            ``TurnSettings.late_seconds``.
 
     Raises:
         ModelError: every stage failed.
     """
     conversation = Conversation(config, models, None, Workload(bulk, observer), stages)
+    reply: Reply | None = None
     try:
         await conversation.add_text(text)
         await conversation.half_close()
-        async for message in conversation.outbox:
-            if not isinstance(message, Reply):
-                continue
-            if conversation.last_failure is not None and not message.timings:
-                raise conversation.last_failure
-            return message
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None) as limit:
+                until = None if wait_seconds is None else asyncio.get_running_loop().time() + wait_seconds
+                async for message in conversation.outbox:
+                    if isinstance(message, Reply):
+                        reply = message
+                        limit.reschedule(until)
     finally:
         await conversation.close()
-    raise ModelError("the turn ended without a reply")
+    if reply is None:
+        raise ModelError("the turn ended without a reply")
+    if conversation.last_failure is not None and not reply.timings and reply.status is not Status.PARTIAL:
+        raise conversation.last_failure
+    return reply

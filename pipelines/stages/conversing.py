@@ -52,7 +52,7 @@ class Conversing:
         turn = dialog.preview(request.text, request.inputs[NLU], answer, passage)
         if turn.begun:
             now = asyncio.get_running_loop().time()
-            left = AHEAD_SECONDS if request.due is None else request.due - now - SPARE_SECONDS
+            left = AHEAD_SECONDS if request.reply_due is None else request.reply_due - now - SPARE_SECONDS
             await dialog.run_ahead(turn, min(AHEAD_SECONDS, left))
             turn = dialog.preview(request.text, request.inputs[NLU], answer, passage)
         yield turn

@@ -41,7 +41,8 @@ class StageRequest:
         text: text of the turn, never empty.
         config: config of the conversation.
         inputs: results of the stages in :attr:`Stage.after` and :attr:`Stage.behind`, by name.
-        due: deadline on the running loop's clock, in seconds; None: no deadline is known.
+        due: deadline on the running loop's clock, in seconds, after which the result is discarded; None: not known.
+        reply_due: when the reply is due, on the same clock; a later result follows it. None: not known.
         history: the latest questions that were replied to, the latest last.
     """
 
@@ -49,6 +50,7 @@ class StageRequest:
     config: ConversationConfig
     inputs: Mapping[str, Any] = field(default_factory=dict)
     due: float | None = None
+    reply_due: float | None = None
     history: tuple[Exchange, ...] = ()
 
 

@@ -77,7 +77,7 @@ class StageRunner:
                     self._on_event(events.StageLost(*key))
                     await recovery.wait(error)
                     self._on_event(events.StageResumed(*key, asyncio.get_running_loop().time()))
-                    request = replace(request, due=None)
+                    request = replace(request, due=None, reply_due=None)
         except ModelError as error:
             self._on_failure(error, events.StageFailed(*key, str(error)))
         else:

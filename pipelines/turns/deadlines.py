@@ -17,13 +17,22 @@ def speculation_seconds(settings: TurnSettings) -> float:
     return max(0.0, settings.endpointing.stop_window_seconds - SPECULATION_WINDOWS * WINDOW_SECONDS)
 
 
-def stages_due(state: State, number: int, now: float) -> float | None:
-    """Returns until when what is made of a turn's text is of use; None where nobody knows when its utterance ends."""
+def reply_due(state: State, number: int, now: float) -> float | None:
+    """Returns when the reply to a turn is due; None where nobody knows when its utterance ends."""
     return _due(state.settings, next((turn for turn in state.turns if turn.number == number), None), now)
 
 
+def stages_due(state: State, number: int, now: float) -> float | None:
+    """Returns until when what is made of a turn's text is of use; None as for :func:`reply_due`."""
+    due = reply_due(state, number, now)
+    return None if due is None else due + state.settings.late_seconds
+
+
 def text_due(state: State, segment: int, now: float) -> float | None:
-    """Returns until when the text of a segment is of use for a reply; None where none is wanted, or nobody knows."""
+    """Returns until when the text of a segment is in time for its reply; None where none is wanted, or nobody knows.
+
+    The recognizer orders texts by it; one that is late is recognized all the same.
+    """
     if not state.settings.replies:
         return None
     turn = next((turn for turn in state.turns if any(part.number == segment for part in turn.segments)), None)

@@ -85,7 +85,7 @@ class CancelJudgement:
 
 @dataclass(frozen=True, slots=True)
 class SetDeadline:
-    """Let DeadlinePassed happen at ``at``."""
+    """Let DeadlinePassed happen at ``at``, and no more at an earlier ``at`` of the turn."""
 
     turn: int
     at: float

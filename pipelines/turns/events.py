@@ -16,10 +16,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """The next window of audio was judged; ``probability`` is that of speech."""
+    """The next window of audio was judged.
+
+    Attributes:
+        probability: that of speech.
+        at: when it came.
+        is_background: whether the speech is a voice in the background: it ends an utterance as silence does.
+    """
 
     probability: float
     at: float
+    is_background: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +159,7 @@ class Updated:
 
 @dataclass(frozen=True, slots=True)
 class DeadlinePassed:
-    """The budget of a turn's reply is used up."""
+    """The budget of a turn's reply is used up, or the time in which the reply may be completed."""
 
     turn: int
 

@@ -1,4 +1,4 @@
-"""What interrupts a spoken reply: speech that lasts, and whose words are no backchannel. Arithmetic without a clock."""
+"""What interrupts a spoken reply: speech that lasts, whose words are no backchannel and no echo. Without a clock."""
 
 from __future__ import annotations
 
@@ -83,12 +83,13 @@ class Verdict(enum.Enum):
     INTERRUPT = "interrupt"
 
 
-def verdict(config: InterruptionConfig, turn: Turn, *, pauses: bool, is_noise: bool) -> Verdict:
+def verdict(config: InterruptionConfig, turn: Turn, *, rests: bool, pauses: bool, is_noise: bool) -> Verdict:
     """Returns what the speech of ``turn``, over a spoken reply, comes to.
 
     Args:
         config: what the caller chose.
         turn: the speech so far.
+        rests: whether nothing is heard for the moment, recognized or not.
         pauses: whether the speaker pauses, and all of the speech is recognized.
         is_noise: whether there is so little speech in it that it has none.
     """
@@ -96,12 +97,12 @@ def verdict(config: InterruptionConfig, turn: Turn, *, pauses: bool, is_noise: b
     is_over = turn.ended_at is not None
     spared = Verdict.IGNORE if is_over else Verdict.GO_ON if pauses else Verdict.HOLD
     if seconds < config.shortest_speech_seconds:
-        return spared
+        return Verdict.GO_ON if rests and not is_over else spared
     if not config.backchannels or seconds >= LONGEST_BACKCHANNEL_SECONDS:
         return Verdict.INTERRUPT
     if is_over and not turn.recognized:
         return Verdict.HOLD
-    is_spared = is_backchannel(turn.text, config.backchannels)
+    is_spared = turn.is_echo or is_backchannel(turn.text, config.backchannels)
     if is_over or pauses:
         is_empty = is_noise or not _words(turn.text)
         return spared if not turn.asr_failed and (is_empty or is_spared) else Verdict.INTERRUPT

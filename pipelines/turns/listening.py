@@ -56,6 +56,8 @@ def hear(state: State, event: Heard) -> Step:
     speech = is_speech(
         event.probability, was_speech=state.was_speech, begins=config.speech_begins, ends=config.speech_ends
     )
+    speech = speech and not event.is_background
+    state = replace(state, background=not speech and (state.background or event.is_background))
     endpointer, boundary = state.endpointer.push(speech=speech, stop_after=pausing.stop_after(state))
     if boundary is Boundary.STOP and _goes_on(state):
         endpointer, boundary = endpointer.begin(), None

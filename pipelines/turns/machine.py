@@ -20,10 +20,10 @@ def step(state: State, event: events.Event) -> tuple[State, tuple[Effect, ...]]:
     """Returns what the conversation has become through ``event``, and what has to be done about it, in order.
 
     Idle until speech begins, listening while it lasts, pausing while silence runs, finalizing until the text is
-    final, replying until understanding and answer are there or the budget is used up, and speaking while audio of a
-    reply is sent. Speech may begin again while earlier turns are finalized or replied to. When the caller has
-    half-closed and no reply is outstanding, spoken ones included, the last effect is ``Finish``; a finished
-    conversation ignores every event.
+    final, replying until understanding and answer are there, and speaking while audio of a reply is sent. When the
+    budget is used up before, the reply goes out with what is there, and the whole follows. Speech may begin again
+    while earlier turns are finalized or replied to. When the caller has half-closed and no reply is outstanding,
+    spoken ones included, the last effect is ``Finish``; a finished conversation ignores every event.
     """
     if state.finished:
         return state, ()
@@ -33,7 +33,8 @@ def step(state: State, event: events.Event) -> tuple[State, tuple[Effect, ...]]:
         state, attending = speaking.attend(state, event)
         state, telling = replying.tell_in_order(state)
         state, telling = speaking.begin(state, telling)
-        effects += (*attending, *telling, *speaking.preparing(before, state))
+        state, speaking_early = speaking.begin_early(state)
+        effects += (*attending, *telling, *speaking_early, *speaking.preparing(before, state))
     else:
         state, telling = replying.tell_in_order(state)
         effects += telling

@@ -44,6 +44,9 @@ def stop_after(state: State) -> int | None:
     turn, settings = state.speaking, state.settings
     if turn is None or not settings.judges:
         return None
+    if state.background:
+        # The model hears the background too, and takes it for a speaker who goes on.
+        return None
     return settings.endpointing.stop_after(turn.pause.probability if turn.pause else None)
 
 

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from pipelines.messages import Notice, NoticeCode
 from pipelines.stages.registry import ASR
-from pipelines.turns.effects import AbandonSegment, Emit, SetDeadline
-from pipelines.turns.replying import unfinished
+from pipelines.turns.effects import AbandonSegment, Emit
+from pipelines.turns.replying import deadline, unfinished
 from pipelines.turns.speculating import find_speculation
 
 if TYPE_CHECKING:
@@ -65,7 +65,4 @@ def _resume(state: State, turn: Turn, stage: str, at: float) -> Step:
         message = f"{stage} was lost and does its work again: nothing is missing, but the reply comes late"
         effects = (Emit(Notice(NoticeCode.MODEL_RECOVERED, message, turn.number, turn.request_id)),)
     turn = replace(turn, recovered_at=at)
-    due = turn.due(state.settings.budget_seconds)
-    if due is not None and state.settings.replies and not turn.awaits_recovery:
-        effects += (SetDeadline(turn.number, due),)
-    return state.with_turn(turn), effects
+    return state.with_turn(turn), effects + deadline(state, turn)

@@ -1,4 +1,4 @@
-"""Once there is text: taking in what recognition and stages bring, and replying inside the budget."""
+"""Once there is text: taking in what recognition and stages bring, replying inside the budget, and completing that."""
 
 from __future__ import annotations
 
@@ -8,15 +8,25 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pipelines.messages import Notice, NoticeCode, Reply, Status, Transcript
-from pipelines.stages.registry import ASR, PlannedStage
+from pipelines.stages.registry import ASR, SPEECH, PlannedStage
 from pipelines.turns import pausing
 from pipelines.turns.effects import Emit, SetDeadline, SpeculationFate
-from pipelines.turns.speculating import count_speculation, find_speculation, meant, start_stages, take_text
+from pipelines.turns.speculating import (
+    count_speculation,
+    find_speculation,
+    in_order_stages,
+    meant,
+    start_stages,
+    take_text,
+)
 from pipelines.turns.stability import told_text
 from pipelines.turns.turn import Segment, Speculation, Turn
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pipelines.models.ports import Timing
+    from pipelines.stages.registry import StageOutput
     from pipelines.turns.effects import Effect
     from pipelines.turns.events import (
         DeadlinePassed,
@@ -37,12 +47,9 @@ _FRAGMENT = "Words are missing, so that nothing is made of the others: say it ag
 
 def await_reply(state: State, turn: Turn) -> Step:
     """Takes over a turn whose utterance has just ended: sets its deadline and goes as far as is possible."""
-    due = turn.due(state.settings.budget_seconds)
-    assert due is not None
+    setting = deadline(state, turn)
     state, effects = _advance(state.with_ending(turn), turn)
-    if not state.settings.replies:
-        return state, effects
-    return state, (SetDeadline(turn.number, due), *effects)
+    return state, setting + effects
 
 
 def typed(state: State, event: Typed) -> Step:
@@ -177,11 +184,11 @@ def stage_failed(state: State, event: StageFailed) -> Step:
 
 
 def deadline_passed(state: State, event: DeadlinePassed) -> Step:
-    """Replies with what there is."""
+    """Replies with what there is; where that was done, gives up what is still missing."""
     turn = next((turn for turn in state.ending if turn.number == event.turn), None)
-    if turn is None or turn.replied or turn.awaits_recovery:
+    if turn is None or turn.is_complete or turn.awaits_recovery:
         return state, ()
-    return _reply(state, turn)
+    return _reply(state, turn) if turn.partial is None else _give_up(state, turn)
 
 
 def _advance(state: State, turn: Turn) -> Step:
@@ -190,7 +197,10 @@ def _advance(state: State, turn: Turn) -> Step:
     if turn.ended_at is None:
         return _speculate(state, turn)
     if turn.recognized and not turn.text_is_final:
-        turn = turn.without_text() if turn.lacks_speech(state.settings.endpointing.speech_begins) else turn
+        if turn.is_echo:
+            state, turn = replace(state, hears_itself=True), turn.without_text()
+        elif turn.lacks_speech(state.settings.endpointing.speech_begins):
+            turn = turn.without_text()
         state, effects = pausing.correct(state, turn)
         final = turn.final_transcript(state.settings.alternatives)
         turn = replace(turn, text_is_final=True, untold=(*turn.untold, final))
@@ -202,7 +212,7 @@ def _advance(state: State, turn: Turn) -> Step:
             state, more = take_text(state, replace(turn, is_speculative=False), turn.text)
             effects += more
             turn = state.turn(turn.number)
-    if turn.text_is_final and turn.speculation and not turn.speculation.missing and not turn.replied:
+    if turn.text_is_final and turn.speculation and not turn.speculation.missing and not turn.is_complete:
         state, more = _reply(state, turn)
         return state, effects + more
     return _forget_if_done(state, turn), effects
@@ -219,28 +229,71 @@ def _speculate(state: State, turn: Turn) -> Step:
 
 
 def _reply(state: State, turn: Turn) -> Step:
-    """Replies with what there is: all of it, or what was ready when the budget was used up."""
-    assert turn.ended_at is not None
+    """Replies with all there is, or with what is ready when the budget is used up; completes a reply of before."""
     speculation = meant(state, turn)
-    overran = speculation.missing if turn.text_is_final else (ASR, *speculation.missing)
+    results, missing = _ready(turn, speculation)
     failed = turn.asr_failed or speculation.failures
-    status = Status.PARTIAL if overran else Status.DEGRADED if failed else Status.COMPLETE
+    status = Status.PARTIAL if missing else Status.DEGRADED if failed else Status.COMPLETE
+    return _make_reply(state, turn, speculation, results, status, missing)
+
+
+def _give_up(state: State, turn: Turn) -> Step:
+    """Completes a reply without what is not ready long after the budget."""
+    speculation = meant(state, turn)
+    results, missing = _ready(turn, speculation)
+    reason = f"it was not ready {state.settings.late_seconds:g} s after the time for the reply: try again later"
+    failures = (*speculation.failures, *((stage, reason) for stage in missing))
+    return _make_reply(state, turn, replace(speculation, failures=failures), results, Status.DEGRADED)
+
+
+def _ready(turn: Turn, speculation: Speculation) -> tuple[dict[str, StageOutput], tuple[str, ...]]:
+    """Returns the results that can be told, and the names of what is missing.
+
+    While the text is not final, nothing is spoken, and nothing happens that later turns depend on.
+    """
+    if turn.text_is_final:
+        return speculation.results, speculation.missing
+    held_back = in_order_stages(speculation.stages) | {SPEECH}
+    results = {name: result for name, result in speculation.results.items() if name not in held_back}
+    failed = {stage for stage, _ in speculation.failures}
+    missing = speculation.missing
+    names = (it.name for it in speculation.stages if it.name in missing or it.name in held_back - failed)
+    return results, (ASR, *names)
+
+
+def _make_reply(
+    state: State,
+    turn: Turn,
+    speculation: Speculation,
+    results: dict[str, StageOutput],
+    status: Status,
+    missing: tuple[str, ...] = (),
+) -> Step:
+    """Makes a reply to be told in its order; a whole one takes the place of a PARTIAL one that was not told yet."""
+    assert turn.ended_at is not None
+    partial = turn.partial
     reply = Reply(
         turn=turn.number,
         transcript=speculation.text,
-        results=speculation.results,
+        results=results,
         status=status,
-        overran=overran,
+        overran=missing if partial is None else partial.overran,
         ended_at_seconds=turn.ended_at,
         speculated=turn.is_speculative,
-        timings=_timings(turn, speculation),
+        timings=_timings(turn, results),
         request_id=turn.request_id,
         recovered=turn.recovered_at is not None,
+        completes=partial is not None and partial not in turn.untold,
     )
-    turn = replace(turn, replied=True)
+    failures = tuple(failure for failure in speculation.failures if failure not in turn.told_failures)
     if state.settings.replies:
-        failures = (_failure(turn, stage, reason) for stage, reason in speculation.failures)
-        turn = replace(turn, untold=(*turn.untold, *failures, reply))
+        notices = (_failure(turn, stage, reason) for stage, reason in failures)
+        kept = (message for message in turn.untold if message is not partial)
+        turn = replace(turn, untold=(*kept, *notices, reply))
+    if status is Status.PARTIAL:
+        turn = replace(turn, partial=reply, told_failures=(*turn.told_failures, *failures))
+        return state.with_ending(turn), deadline(state, turn)
+    turn = replace(turn, is_complete=True)
     return _forget_if_done(state.with_ending(turn), turn), ()
 
 
@@ -266,15 +319,20 @@ def tell_in_order(state: State) -> Step:
 
 def _due_again(state: State, turn: Turn, *, waited: bool) -> tuple[Effect, ...]:
     """Sets the deadline again of a turn that waits for no lost model any more: it may have passed meanwhile."""
+    return deadline(state, turn) if waited else ()
+
+
+def deadline(state: State, turn: Turn) -> tuple[Effect, ...]:
+    """Sets the time at which a turn is replied to with what is there, or then that at which the rest is given up."""
     due = turn.due(state.settings.budget_seconds)
-    if not waited or turn.awaits_recovery or due is None or not state.settings.replies:
+    if due is None or turn.awaits_recovery or not state.settings.replies:
         return ()
-    return (SetDeadline(turn.number, due),)
+    return (SetDeadline(turn.number, due if turn.partial is None else due + state.settings.late_seconds),)
 
 
-def _timings(turn: Turn, speculation: Speculation) -> dict[str, Timing]:
+def _timings(turn: Turn, results: Mapping[str, StageOutput]) -> dict[str, Timing]:
     """What each stage that computed anything cost."""
-    timings = {ASR: turn.asr_timing, **{stage: result.timing for stage, result in speculation.results.items()}}
+    timings = {ASR: turn.asr_timing, **{stage: result.timing for stage, result in results.items()}}
     return {stage: timing for stage, timing in timings.items() if timing is not None}
 
 
@@ -283,7 +341,7 @@ def _failure(turn: Turn, stage: str, message: str) -> Notice:
 
 
 def _forget_if_done(state: State, turn: Turn) -> State:
-    if turn.untold or not (turn.replied and turn.text_is_final):
+    if turn.untold or not (turn.is_complete and turn.text_is_final):
         return state
     return replace(state, ending=tuple(other for other in state.ending if other.number != turn.number))
 

@@ -2,8 +2,8 @@
 
 A text that may become the reply is synthesized in the pause already. When the reply has gone out, its audio follows;
 replies that come meanwhile wait behind it. Speech over it holds the audio from its first 0.1 s on, until it is known
-whether it is an interruption: see ``pipelines.turns.interruption``. The caller still has 0.7 s to play, so that a
-short backchannel leaves no gap. Whoever has half-closed can interrupt nothing, and gets the rest at once.
+whether it is an interruption: see ``pipelines.turns.interruption``. The caller is told, and stops playing meanwhile.
+A caller that has half-closed can interrupt nothing, and gets the rest at once.
 """
 
 from __future__ import annotations
@@ -13,9 +13,19 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.messages import Interrupted, InterruptionReason, Notice, NoticeCode, Reply
+from pipelines.messages import (
+    Interrupted,
+    InterruptionReason,
+    Notice,
+    NoticeCode,
+    Reply,
+    ReplyHeld,
+    ReplyResumed,
+    Status,
+)
 from pipelines.stages.registry import SPEECH
 from pipelines.turns import events
+from pipelines.turns.echo import words_around
 from pipelines.turns.effects import Emit
 from pipelines.turns.interruption import Verdict, verdict
 from pipelines.turns.speculating import awaits_reply
@@ -29,6 +39,7 @@ from pipelines.turns.speech_effects import (
     StopSpeech,
 )
 from pipelines.turns.voicing import Voicing
+from pipelines.vad.voice_activity import WINDOW_SAMPLES
 
 if TYPE_CHECKING:
     from pipelines.turns.effects import Effect
@@ -36,6 +47,9 @@ if TYPE_CHECKING:
     from pipelines.turns.turn import Turn
 
     Step = tuple[State, tuple[Effect, ...]]
+
+RESTING_WINDOWS = 3
+"""Silence, about 0.1 s, after which a sound that is too short to interrupt is over: a cough leaves no long hole."""
 
 MAX_WAITING = 8
 """Replies that may wait to be spoken."""
@@ -82,14 +96,47 @@ def begin(state: State, telling: tuple[Effect, ...]) -> Step:
         reply = effect.message if isinstance(effect, Emit) and isinstance(effect.message, Reply) else None
         if reply is None:
             effects.append(effect)
-        elif reply.turn in state.unspoken:
-            state = replace(state, unspoken=tuple(turn for turn in state.unspoken if turn != reply.turn))
+            continue
+        unspoken, is_begun = reply.turn in state.unspoken, reply.turn in state.spoken_early
+        if reply.status is not Status.PARTIAL:
+            state = _without_turn(state, reply.turn)
+        if unspoken and not is_begun:
             effects.append(Emit(without_speech(reply)))
-        else:
-            effects.append(effect)
-            state, more = _enqueue(state, reply) if reply.speech_text else (state, ())
+            continue
+        effects.append(effect)
+        if reply.speech_text and not is_begun:
+            state, more = _enqueue(state, reply.turn, reply.speech_text, reply.request_id)
             effects += more
+            if reply.status is Status.PARTIAL:
+                state = replace(state, spoken_early=(*state.spoken_early, reply.turn))
     return state, tuple(effects)
+
+
+def begin_early(state: State) -> Step:
+    """Begins to speak replies that are late and not whole, but have what is spoken of them.
+
+    An agent speaks with the whole reply: its turn happens then.
+    """
+    effects: tuple[Effect, ...] = ()
+    if state.settings.is_dialog:
+        return state, ()
+    for turn in state.ending:
+        is_open = turn.partial is not None and not turn.is_complete and turn.text_is_final and not turn.untold
+        text = _text(turn) if is_open and turn.number not in (*state.unspoken, *state.spoken_early) else ""
+        if text:
+            state = replace(state, spoken_early=(*state.spoken_early, turn.number))
+            state, more = _enqueue(state, turn.number, text, turn.request_id)
+            effects += more
+    return state, effects
+
+
+def _without_turn(state: State, number: int) -> State:
+    """Forgets how a turn is spoken whose whole reply is told."""
+    return replace(
+        state,
+        unspoken=tuple(turn for turn in state.unspoken if turn != number),
+        spoken_early=tuple(turn for turn in state.spoken_early if turn != number),
+    )
 
 
 def preparing(before: State, after: State) -> tuple[Effect, ...]:
@@ -110,11 +157,11 @@ def without_speech(reply: Reply) -> Reply:
     )
 
 
-def _enqueue(state: State, reply: Reply) -> Step:
+def _enqueue(state: State, turn: int, text: str, request_id: str) -> Step:
     if len(state.voicing) > MAX_WAITING:
         message = f"{SPEECH} failed: {MAX_WAITING} replies wait to be spoken: ask for less at a time"
-        return state, (Emit(Notice(NoticeCode.STAGE_FAILED, message, reply.turn, reply.request_id)),)
-    state = replace(state, voicing=(*state.voicing, Voicing(reply.turn, reply.speech_text)))
+        return state, (Emit(Notice(NoticeCode.STAGE_FAILED, message, turn, request_id)),)
+    state = replace(state, voicing=(*state.voicing, Voicing(turn, text)))
     state, effects = _next_in_line(state)
     state, more = _listen(state)
     return state, effects + more
@@ -134,22 +181,29 @@ def _next_in_line(state: State) -> Step:
 
 def _listen(state: State, effects: tuple[Effect, ...] = ()) -> Step:
     """Judges what is said over the reply that is spoken."""
-    if not state.voicing or not state.settings.interruption.enabled:
+    if not state.voicing:
         return state, effects
     voicing = state.voicing[0]
     if not voicing.by and state.speaking is not None:
         voicing = replace(voicing, by=state.speaking.number)
+        said = words_around(voicing.text, len(voicing.heard_text().split()))
+        state = replace(state, speaking=replace(state.speaking, said_over=said))
+    if not state.settings.interruption.enabled:
+        return _with_first(state, voicing), effects
     turn = next((turn for turn in state.turns if turn.number == voicing.by), None)
     found = Verdict.IGNORE if turn is None else _verdict(state, turn)
     match found:
         case Verdict.INTERRUPT:
             state, more = _interrupt(state, InterruptionReason.SPEECH)
             return state, effects + more
+        case Verdict.HOLD if turn is not None and state.hears_itself and (turn.is_echo or not turn.text):
+            # Each echo would make a hole: whether it is one is known when there are words.
+            return _with_first(state, voicing), effects
         case Verdict.HOLD:
-            hold = () if voicing.is_held else (HoldSpeech(voicing.turn),)
+            hold = () if voicing.is_held else _hold(voicing)
             return _with_first(state, replace(voicing, is_held=True)), effects + hold
         case _:
-            resumed = (ResumeSpeech(voicing.turn),) if voicing.is_held else ()
+            resumed = _resume(voicing) if voicing.is_held else ()
             if found is Verdict.IGNORE:
                 if turn is not None and turn.number not in state.unspoken and awaits_reply(turn):
                     state = replace(state, unspoken=(*state.unspoken, turn.number))
@@ -157,10 +211,22 @@ def _listen(state: State, effects: tuple[Effect, ...] = ()) -> Step:
             return _with_first(state, replace(voicing, is_held=False)), effects + resumed
 
 
+def _hold(voicing: Voicing) -> tuple[Effect, ...]:
+    """Holds a reply; a caller that has none of its audio yet has nothing to stop."""
+    held = (Emit(ReplyHeld(voicing.turn, voicing.heard_seconds)),) if voicing.sent_seconds else ()
+    return (HoldSpeech(voicing.turn), *held)
+
+
+def _resume(voicing: Voicing) -> tuple[Effect, ...]:
+    resumed = (Emit(ReplyResumed(voicing.turn, voicing.heard_seconds)),) if voicing.sent_seconds else ()
+    return (ResumeSpeech(voicing.turn), *resumed)
+
+
 def _verdict(state: State, turn: Turn) -> Verdict:
+    rests = turn is state.speaking and state.heard_to - turn.speech_end >= RESTING_WINDOWS * WINDOW_SAMPLES
     pauses = turn is state.speaking and state.withholding and turn.decoded
     is_noise = turn.lacks_speech(state.settings.endpointing.speech_begins)
-    return verdict(state.settings.interruption, turn, pauses=pauses, is_noise=is_noise)
+    return verdict(state.settings.interruption, turn, rests=rests, pauses=pauses, is_noise=is_noise)
 
 
 def _interrupt(state: State, reason: InterruptionReason) -> Step:
@@ -207,7 +273,7 @@ def _prepared(state: State) -> dict[int, str]:
 
 
 def _text(turn: Turn) -> str:
-    if turn.replied:
+    if turn.is_complete:
         return next((told.speech_text for told in turn.untold if isinstance(told, Reply)), "")
     speculation = turn.speculation
     if speculation is None or SPEECH not in speculation.finished:

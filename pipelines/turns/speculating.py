@@ -28,7 +28,7 @@ def take_text(state: State, turn: Turn, text: str) -> Step:
     number = state.next_speculation
     speculation = Speculation(number, text, sent_to=turn.sent_to, is_fragment=turn.asr_failed)
     effects: tuple[Effect, ...] = ()
-    if not speculation.is_fragment and text and not turn.replied and state.settings.replies:
+    if not speculation.is_fragment and text and not turn.is_complete and state.settings.replies:
         speculation, effects = start_stages(state, turn, replace(speculation, stages=state.settings.stages))
     elif not speculation.is_fragment:
         speculation = replace(speculation, **_of_no_text(state.settings.stages))
@@ -67,7 +67,7 @@ def start_waiting(state: State) -> Step:
     """Starts the stages that have waited until earlier turns were replied to."""
     effects: tuple[Effect, ...] = ()
     for turn in state.turns:
-        if turn.speculation is None or turn.replied or not turn.speculation.runnable:
+        if turn.speculation is None or turn.is_complete or not turn.speculation.runnable:
             continue
         speculation, more = start_stages(state, turn, turn.speculation)
         if more:
@@ -80,7 +80,7 @@ def dialog_changed(state: State) -> Step:
     effects: tuple[Effect, ...] = ()
     for turn in state.turns:
         old = turn.speculation
-        if old is None or turn.replied or not any(it.in_order and it.name in old.started for it in old.stages):
+        if old is None or _has_happened(turn) or not any(it.in_order and it.name in old.started for it in old.stages):
             continue
         fresh = Speculation(state.next_speculation, old.text, old.stages, sent_to=old.sent_to)
         state = replace(state, next_speculation=fresh.number + 1)
@@ -90,13 +90,31 @@ def dialog_changed(state: State) -> Step:
 
 
 def awaits_reply(turn: Turn) -> bool:
-    """Whether the reply of a turn was not told yet."""
-    return not turn.replied or any(isinstance(told, Reply) for told in turn.untold)
+    """Whether the whole reply of a turn was not told yet."""
+    return not turn.is_complete or any(isinstance(told, Reply) for told in turn.untold)
+
+
+def in_order_stages(stages: tuple[PlannedStage, ...]) -> frozenset[str]:
+    """Returns the names of the stages that work on turns in order, and of those that need them."""
+    names: set[str] = set()
+    for stage in stages:
+        if stage.in_order or names.intersection(stage.after):
+            names.add(stage.name)
+    return frozenset(names)
 
 
 def _waits(state: State, turn: Turn) -> bool:
-    """Whether an earlier turn than this one is not replied to yet."""
-    return any(other.number < turn.number and awaits_reply(other) for other in state.ending)
+    """Whether an earlier turn than this one has not happened yet."""
+    return any(other.number < turn.number and not _has_happened(other) for other in state.ending)
+
+
+def _has_happened(turn: Turn) -> bool:
+    """Whether a turn was told with all that later ones depend on."""
+    if any(isinstance(told, Reply) for told in turn.untold):
+        return False
+    if turn.is_complete or turn.partial is None or turn.speculation is None:
+        return turn.is_complete
+    return all(it.name in turn.partial.results for it in turn.speculation.stages if it.in_order)
 
 
 def _of_no_text(stages: tuple[PlannedStage, ...]) -> dict[str, Any]:
@@ -107,8 +125,8 @@ def _of_no_text(stages: tuple[PlannedStage, ...]) -> dict[str, Any]:
 
 
 def find_speculation(state: State, turn: int, speculation: int) -> tuple[Turn, Speculation] | None:
-    """Finds a turn that still holds this speculation; None when it was dropped, or answered without it."""
-    candidates = (held for held in state.turns if held.number == turn and not held.replied)
+    """Finds a turn that still holds this speculation; None when it was dropped, or nobody waits for it."""
+    candidates = (held for held in state.turns if held.number == turn and not held.is_complete)
     return next(
         (
             (held, held.speculation)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from pipelines.turns.voicing import Voicing
 
 
+DEFAULT_LATE_SECONDS = 10.0
+
+
 @dataclass(frozen=True, slots=True)
 class TurnSettings:
     """What the caller chose for all turns of a conversation.
@@ -33,6 +36,7 @@ class TurnSettings:
         interim_results: whether transcripts that may change are wanted.
         stages: what is made of a turn's text, each stage behind those that it needs.
         budget_seconds: time from the end of an utterance within which its reply is due.
+        late_seconds: time after the budget within which what was missing in the reply may follow.
         speculates: whether replies are worked out during the trailing silence; without it nobody is told that an end
             is likely.
         replies: whether utterances are understood and answered; otherwise they are only recognized.
@@ -45,6 +49,7 @@ class TurnSettings:
     interim_results: bool = False
     stages: tuple[PlannedStage, ...] = ()
     budget_seconds: float = 0.3
+    late_seconds: float = DEFAULT_LATE_SECONDS
     speculates: bool = True
     replies: bool = True
     alternatives: int = 0
@@ -84,10 +89,11 @@ class State(Struct, frozen=True):
         was_speech: whether the last window was speech.
         probabilities: those of speech in the last windows, as many as an utterance begins with.
         floor: audio before this sample belongs to an earlier utterance.
+        background: whether a voice in the background was heard since the last speech.
         speaking: the turn of the utterance under way.
         withholding: whether audio is held back because the speaker pauses.
         quiet: where to cut the open segment.
-        ending: turns whose utterance is over and whose transcript or reply is outstanding, oldest first.
+        ending: turns whose utterance is over and whose transcript or whole reply is outstanding, oldest first.
         next_turn: number of the next turn.
         next_segment: number of the next segment.
         next_speculation: number of the next speculation.
@@ -95,7 +101,9 @@ class State(Struct, frozen=True):
         half_closed: whether the caller will send nothing more.
         finished: whether the conversation is over.
         voicing: the reply that is spoken, until it was played, and those that wait behind it.
-        unspoken: turns without a reply yet that are not to be answered aloud.
+        unspoken: turns without a whole reply yet that are not to be answered aloud.
+        spoken_early: turns whose reply is spoken, or was, before all of it is there.
+        hears_itself: whether what was heard over a reply was the reply.
         awaits_agent: whether an agent has work under way of whose end it will tell.
     """
 
@@ -103,6 +111,7 @@ class State(Struct, frozen=True):
     endpointer: Endpointer
     heard_to: int = 0
     was_speech: bool = False
+    background: bool = False
     probabilities: tuple[float, ...] = ()
     floor: int = 0
     speaking: Turn | None = None
@@ -117,6 +126,8 @@ class State(Struct, frozen=True):
     finished: bool = False
     voicing: tuple[Voicing, ...] = ()
     unspoken: tuple[int, ...] = ()
+    spoken_early: tuple[int, ...] = ()
+    hears_itself: bool = False
     awaits_agent: bool = False
 
     @classmethod
@@ -131,10 +142,10 @@ class State(Struct, frozen=True):
 
     @property
     def reply_is_due(self) -> bool:
-        """Whether a model is waited for, so that a reply comes in time."""
+        """Whether a model is waited for, so that a reply comes in time, or is completed."""
         if not self.settings.replies:
             return False
-        if any(not turn.replied for turn in self.ending):
+        if any(not turn.is_complete for turn in self.ending):
             return True
         turn = self.speaking
         if turn is None or not self.withholding or not self.settings.speculates or turn.asr_failed:
@@ -152,7 +163,7 @@ class State(Struct, frozen=True):
     @property
     def running_stages(self) -> list[tuple[int, int, str]]:
         """The stages that run and are waited for, as turn, speculation and name."""
-        waiting = ((turn.number, turn.speculation) for turn in self.turns if turn.speculation and not turn.replied)
+        waiting = ((turn.number, turn.speculation) for turn in self.turns if turn.speculation and not turn.is_complete)
         return [(turn, speculation.number, stage) for turn, speculation in waiting for stage in speculation.running]
 
     @property

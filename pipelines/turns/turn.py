@@ -14,9 +14,10 @@ from msgspec.structs import replace
 
 from pipelines.messages import EndReason, Transcript
 from pipelines.turns.alternatives import join_alternatives
+from pipelines.turns.echo import is_echo
 
 if TYPE_CHECKING:
-    from pipelines.messages import Message
+    from pipelines.messages import Message, Reply
     from pipelines.models.ports import Alternative, TimedWord, Timing
     from pipelines.stages.registry import PlannedStage, StageOutput
 
@@ -174,8 +175,11 @@ class Turn(Struct, frozen=True):
         end_is_likely: whether the end was found to be likely, and the caller was not told what was said until then.
         pause: the pause under way, or that the utterance ended in, where a model judges pauses.
         text_is_final: whether the text stays as it is, or was typed.
-        replied: whether the reply is made.
-        untold: the final transcript and the reply, with its notices, as far as they wait for those of earlier turns.
+        partial: the reply that was made of what was ready when the budget ended; None where none was, or all was ready.
+        told_failures: the failures of stages that were told with it.
+        is_complete: whether the whole reply is made.
+        untold: the final transcript and replies, with their notices, as far as they wait for those of earlier turns.
+        said_over: words of the reply that was being said when it began; "" where none was.
         recovered_at: when a model was back that had been lost at work on the turn, in seconds; None if none was.
     """
 
@@ -196,7 +200,10 @@ class Turn(Struct, frozen=True):
     end_is_likely: bool = False
     pause: Pause | None = None
     text_is_final: bool = False
-    replied: bool = False
+    said_over: str = ""
+    partial: Reply | None = None
+    told_failures: tuple[tuple[str, str], ...] = ()
+    is_complete: bool = False
     untold: tuple[Message, ...] = ()
     recovered_at: float | None = None
 
@@ -205,6 +212,11 @@ class Turn(Struct, frozen=True):
         """Whether a model that was lost is waited for."""
         stage_lost = self.speculation is not None and bool(self.speculation.lost)
         return stage_lost or any(segment.is_lost and not segment.final for segment in self.segments)
+
+    @property
+    def replied(self) -> bool:
+        """Whether a reply is made, whole or not."""
+        return self.is_complete or self.partial is not None
 
     def due(self, budget_seconds: float) -> float | None:
         """When the reply is due, in seconds; None while the utterance goes on."""
@@ -247,6 +259,11 @@ class Turn(Struct, frozen=True):
         faint = self.speech_peak < min(MIN_SPEECH_PEAK, speech_begins + MIN_SPEECH_MARGIN)
         few = self.speech_windows < MIN_SPEECH_WINDOWS
         return (faint or few) and self.speech_mass < MIN_SPEECH_MASS and self.reason is not EndReason.REQUESTED
+
+    @property
+    def is_echo(self) -> bool:
+        """Whether what was recognized is what the service was saying."""
+        return bool(self.said_over) and is_echo(self.text, self.said_over)
 
     @property
     def recognized(self) -> bool:

@@ -31,7 +31,7 @@ class Voicing(Struct, frozen=True):
         now: time of the last event.
         reported_seconds: position that the caller told last; None: none was told.
         reported_at: when that was.
-        is_held: whether nothing is sent, because somebody speaks.
+        is_held: whether it is neither sent nor played, because somebody speaks.
         by: number of the turn that is said over it, and of which it is not known whether it interrupts; 0: none.
     """
 
@@ -61,9 +61,11 @@ class Voicing(Struct, frozen=True):
         return is_played and not waits
 
     def at(self, now: float) -> Voicing:
-        """Returns what it has become at ``now``: audio is played as it comes."""
+        """Returns what it has become at ``now``: audio is played as it comes, unless it is held."""
         if now <= self.now:
             return self
+        if self.is_held:
+            return replace(self, now=now)
         return replace(self, now=now, played_seconds=min(self.sent_seconds, self.played_seconds + now - self.now))
 
     def sent(self, seconds: float, now: float, marks: tuple[Mark, ...], *, is_last: bool) -> Voicing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from pipelines.errors import InvalidInputError
 from pipelines.models.shipped import SHIPPED
 from pipelines.session.conversation import Conversation
 from pipelines.stages.shipped import SHIPPED_STAGES
+from pipelines.turns.state import DEFAULT_LATE_SECONDS
 from service.admission.admission import RecordingMemory
 from service.knowledge import check_bases
 from service.security.client_secrets import ClientSecrets
@@ -44,6 +46,7 @@ class SessionHost:
         engines: the engines that serve, of whose variants callers choose.
         knowledge: names of the knowledge bases that callers may choose.
         speculates: whether replies are worked out during the trailing silence.
+        late_seconds: time after the budget of a reply within which what is missing may follow.
         typed_observer: hears of typed turns outside of conversations.
         client_secrets: short-lived secrets that callers have made.
         dialogs: the agents, and the sessions of their dialogs.
@@ -59,6 +62,7 @@ class SessionHost:
     engines: EngineRegistry = SHIPPED
     knowledge: tuple[str, ...] = ()
     speculates: bool = True
+    late_seconds: float = DEFAULT_LATE_SECONDS
     typed_observer: TurnObserver | None = None
     client_secrets: ClientSecrets = field(default_factory=ClientSecrets)
     dialogs: Dialogs = field(default_factory=Dialogs)
@@ -111,4 +115,6 @@ class SessionHost:
             voice: judges its audio; None: a stream of :attr:`voice` of its own.
             name: its name, for those who observe it.
         """
+        turns = dataclasses.replace(config.turns, late_seconds=self.late_seconds)
+        config = dataclasses.replace(config, turns=turns)
         return Conversation(config, self.models, voice or self.voice.new_stream(), self.workload, self.stages, name)

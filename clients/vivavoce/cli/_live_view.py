@@ -17,6 +17,7 @@ from vivavoce import (
     Notice,
     Reconnected,
     Reply,
+    ReplyStatus,
     SpeechBegan,
     SpeechPaused,
     SpeechResumed,
@@ -45,6 +46,7 @@ class LiveView(AbstractContextManager["LiveView"]):
         self._last_partial = ""
         self._meter: Text | None = None
         self._replied = False
+        self._late: dict[int, Group] = {}
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -76,10 +78,7 @@ class LiveView(AbstractContextManager["LiveView"]):
                 self._clear_words()
                 self._console.print(Text.assemble(("> ", "green"), (printable(event.text), "bold")))
             case Reply():
-                self._replied = True
-                self._clear_words()
-                for row in reply_rows(event, self._budget_seconds):
-                    self._console.print(_row(row))
+                self._reply(event)
             case Notice():
                 self._console.print(Text(printable(event.message), style="yellow"))
             case GoingAway():
@@ -99,11 +98,28 @@ class LiveView(AbstractContextManager["LiveView"]):
 
     def end(self) -> None:
         """Says so when nothing was heard."""
+        for late in self._late.values():
+            self._console.print(late)
+        self._late.clear()
         self._clear_words()
         self._meter = None
         if not self._replied:
             self._console.print(Text("Nothing was said.", style="dim"))
         self._refresh()
+
+    def _reply(self, reply: Reply) -> None:
+        """Prints a reply; one that is not whole stays below what is printed until the whole takes its place."""
+        self._replied = True
+        rows = Group(*map(_row, reply_rows(reply, self._budget_seconds)))
+        if reply.status is ReplyStatus.PARTIAL:
+            self._late[reply.turn] = rows
+            self._clear_words()
+            return
+        was_late = self._late.pop(reply.turn, None) is not None
+        self._clear_words()
+        if was_late and self._late:
+            self._console.print(Text.assemble(("> ", "green"), (printable(reply.transcript), "bold")))
+        self._console.print(rows)
 
     def _firm_up(self, text: str) -> None:
         """Shows a partial transcript: words that were there before firmly, new ones dimly."""
@@ -127,7 +143,7 @@ class LiveView(AbstractContextManager["LiveView"]):
         self._live.update(self._region(), refresh=True)
 
     def _region(self) -> Group:
-        return Group(*(line for line in (self._words, self._meter) if line))
+        return Group(*self._late.values(), *(line for line in (self._words, self._meter) if line))
 
 
 def _firm_word_count(before: str, now: str) -> int:

@@ -72,6 +72,8 @@ class PlainView(AbstractContextManager["PlainView"]):
 
     def _reply(self, reply: Reply) -> None:
         self._replied = True
+        if reply.completes:
+            self._write(f"> {printable(reply.transcript)}")
         for row in reply_rows(reply, self._budget_seconds):
             indent = "    " if row.is_detail else "  "
             self._write(f"{indent}{row.label:<8}{row.text}")

@@ -55,7 +55,7 @@ def reply_rows(reply: Reply, budget_seconds: float) -> Iterator[Row]:
         yield Row("answer", "none in the documents")
     if reply.speech_text:
         yield Row("says", printable(reply.speech_text))
-    if reply.status is not ReplyStatus.COMPLETE:
+    if reply.status is not ReplyStatus.COMPLETE or reply.overran:
         yield Row("status", _status(reply), is_warning=True)
     yield Row("time", _time(reply, budget_seconds), is_warning=reply.latency.total_seconds > budget_seconds)
     for stage in _STAGES:
@@ -88,7 +88,8 @@ def milliseconds(seconds: float) -> str:
 
 def _intent_row(reply: Reply, intent: Intent | None) -> Row:
     if intent is None:
-        return Row("intent", "not known in time" if Stage.NLU in reply.overran else "not known", is_warning=True)
+        is_open = reply.status is ReplyStatus.PARTIAL and Stage.NLU in reply.overran
+        return Row("intent", "not known yet" if is_open else "not known", is_warning=True)
     kind = (
         "" if intent.kind is UtteranceKind.UNSPECIFIED else f", {'negated ' if intent.negated else ''}{_kind(intent)}"
     )
@@ -112,11 +113,13 @@ def _place(source: AnswerSource) -> str:
 
 
 def _status(reply: Reply) -> str:
+    late = " and ".join(stage.value.lower() for stage in reply.overran) or "a stage"
     if reply.status is ReplyStatus.PARTIAL:
-        late = " and ".join(stage.value.lower() for stage in reply.overran) or "a stage"
-        return f"partial: {late} did not finish inside the budget"
+        return f"partial: {late} did not finish inside the budget and follows"
     if reply.status is ReplyStatus.DEGRADED:
         return "degraded: a stage failed"
+    if reply.status is ReplyStatus.COMPLETE:
+        return f"completed late: {late} did not finish inside the budget"
     return str(reply.status.value).lower()
 
 

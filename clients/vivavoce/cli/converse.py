@@ -168,15 +168,16 @@ async def show_conversation(
         on_event: Is told every event before it is shown.
 
     Returns:
-        The replies.
+        The replies; a whole one in the place of the PARTIAL one that it completes.
     """
-    replies = []
+    replies: list[vivavoce.Reply] = []
     view.begin(name)
     async for event in conversation:
         if on_event is not None:
             on_event(event)
         view.show(event)
         if isinstance(event, vivavoce.Reply):
+            replies = [reply for reply in replies if not event.completes or reply.turn != event.turn]
             replies.append(event)
     view.end()
     return replies

@@ -144,8 +144,15 @@ def mic(
 async def _show_and_play(conversation: vivavoce.Conversation, view: View, speaker: Speaker) -> None:
     """Holds a conversation, shows it and plays its replies, to their end."""
     reporting = asyncio.create_task(_report_playback(conversation, speaker))
+
+    def hear(event: vivavoce.Event) -> None:
+        speaker.hear(event)
+        played = speaker.playback()
+        if isinstance(event, vivavoce.ReplyHeld) and played is not None:
+            conversation.send_playback(played.turn, played.position_seconds, finished=played.finished)
+
     try:
-        await show_conversation(conversation, view, on_event=speaker.hear)
+        await show_conversation(conversation, view, on_event=hear)
         while not speaker.silent:  # noqa: ASYNC110 - another thread plays
             await asyncio.sleep(_REPORT_SECONDS)
     finally:

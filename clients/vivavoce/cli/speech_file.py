@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vivavoce import AudioFormat, Event, Interrupted, ReplyAudio
+from vivavoce import AudioFormat, Event, Interrupted, ReplyAudio, ReplyHeld, ReplyResumed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -45,6 +45,7 @@ class SpeechFile:
         self._began: float | None = None
         self._said: list[NDArray[np.int16]] = []
         self._heard: list[_Piece] = []
+        self._held_at: int | None = None
 
     @property
     def format(self) -> AudioFormat:
@@ -64,9 +65,26 @@ class SpeechFile:
             case ReplyAudio(audio=audio) if audio:
                 end = self._heard[-1].start + len(self._heard[-1].samples) if self._heard else 0
                 self._heard.append(_Piece(max(end, self._now()), np.frombuffer(audio, "<i2").astype(np.int16)))
+            case ReplyHeld():
+                self._held_at = self._now()
+            case ReplyResumed() if self._held_at is not None:
+                self._delay(self._held_at, self._now() - self._held_at)
+                self._held_at = None
             case Interrupted():
-                now = self._now()
+                now = self._now() if self._held_at is None else self._held_at
+                self._held_at = None
                 self._heard = [_Piece(piece.start, piece.samples[: max(0, now - piece.start)]) for piece in self._heard]
+
+    def _delay(self, at: int, samples: int) -> None:
+        """Moves what was to be heard from the sample `at` on."""
+        pieces: list[_Piece] = []
+        for piece in self._heard:
+            heard = min(len(piece.samples), max(0, at - piece.start))
+            if heard:
+                pieces.append(_Piece(piece.start, piece.samples[:heard]))
+            if heard < len(piece.samples):
+                pieces.append(_Piece(piece.start + heard + samples, piece.samples[heard:]))
+        self._heard = pieces
 
     def write(self) -> None:
         """Writes the file. One that was there is replaced when all is written."""

@@ -25,7 +25,7 @@ from vivavoce._errors import (
 from vivavoce._events import GoingAway, Notice, SpeechBegan, SpeechEnded, Started, Transcript
 from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._reply import Reply
-from vivavoce._spoken import Interrupted, ReplyAudio
+from vivavoce._spoken import Interrupted, ReplyAudio, ReplyHeld, ReplyResumed
 from vivavoce._status import ERROR_DOMAIN
 from vivavoce._tools import ToolCall
 from vivavoce.v1 import conversation_pb2 as pb
@@ -73,7 +73,10 @@ def response_of(event: Event) -> pb.ConverseResponse:  # noqa: PLR0912 - one an 
         case SpeechEnded():
             response = pb.ConverseResponse(speech_ended=_ended(event))
         case Reply():
-            response = pb.ConverseResponse(reply=reply_of(event))
+            reply = reply_of(event)
+            response = (
+                pb.ConverseResponse(reply_completed=reply) if event.completes else pb.ConverseResponse(reply=reply)
+            )
         case Notice():
             code = _name("NOTICE_CODE_", event.code)
             notice = pb.Notice(code=code, message=event.message, turn=event.turn or 0, request_id=event.request_id)
@@ -85,6 +88,12 @@ def response_of(event: Event) -> pb.ConverseResponse:  # noqa: PLR0912 - one an 
             start = duration_of(event.start_seconds)
             piece = pb.ReplyAudio(turn=event.turn, audio=event.audio, start=start, last=event.is_last)
             response = pb.ConverseResponse(reply_audio=piece)
+        case ReplyHeld():
+            held = pb.ReplyHeld(turn=event.turn, position=duration_of(event.position_seconds))
+            response = pb.ConverseResponse(reply_held=held)
+        case ReplyResumed():
+            goes_on = pb.ReplyResumed(turn=event.turn, position=duration_of(event.position_seconds))
+            response = pb.ConverseResponse(reply_resumed=goes_on)
         case Interrupted():
             reason = _name("INTERRUPTION_REASON_", event.reason)
             heard, text = duration_of(event.heard_seconds), event.heard_text

@@ -281,7 +281,7 @@ class PhraseHints(_message.Message):
     def __init__(self, phrases: _Optional[_Iterable[str]] = ..., boost: _Optional[float] = ...) -> None: ...
 
 class ConverseResponse(_message.Message):
-    __slots__ = ("started", "speech_began", "transcript", "speech_ended", "reply", "notice", "going_away", "speech_paused", "speech_resumed", "reply_audio", "interrupted", "tool_call")
+    __slots__ = ("started", "speech_began", "transcript", "speech_ended", "reply", "notice", "going_away", "speech_paused", "speech_resumed", "reply_audio", "interrupted", "tool_call", "reply_completed", "reply_held", "reply_resumed")
     STARTED_FIELD_NUMBER: _ClassVar[int]
     SPEECH_BEGAN_FIELD_NUMBER: _ClassVar[int]
     TRANSCRIPT_FIELD_NUMBER: _ClassVar[int]
@@ -294,6 +294,9 @@ class ConverseResponse(_message.Message):
     REPLY_AUDIO_FIELD_NUMBER: _ClassVar[int]
     INTERRUPTED_FIELD_NUMBER: _ClassVar[int]
     TOOL_CALL_FIELD_NUMBER: _ClassVar[int]
+    REPLY_COMPLETED_FIELD_NUMBER: _ClassVar[int]
+    REPLY_HELD_FIELD_NUMBER: _ClassVar[int]
+    REPLY_RESUMED_FIELD_NUMBER: _ClassVar[int]
     started: Started
     speech_began: SpeechBegan
     transcript: Transcript
@@ -306,7 +309,10 @@ class ConverseResponse(_message.Message):
     reply_audio: ReplyAudio
     interrupted: Interrupted
     tool_call: ToolCall
-    def __init__(self, started: _Optional[_Union[Started, _Mapping]] = ..., speech_began: _Optional[_Union[SpeechBegan, _Mapping]] = ..., transcript: _Optional[_Union[Transcript, _Mapping]] = ..., speech_ended: _Optional[_Union[SpeechEnded, _Mapping]] = ..., reply: _Optional[_Union[_reply_pb2.Reply, _Mapping]] = ..., notice: _Optional[_Union[Notice, _Mapping]] = ..., going_away: _Optional[_Union[GoingAway, _Mapping]] = ..., speech_paused: _Optional[_Union[SpeechPaused, _Mapping]] = ..., speech_resumed: _Optional[_Union[SpeechResumed, _Mapping]] = ..., reply_audio: _Optional[_Union[ReplyAudio, _Mapping]] = ..., interrupted: _Optional[_Union[Interrupted, _Mapping]] = ..., tool_call: _Optional[_Union[ToolCall, _Mapping]] = ...) -> None: ...
+    reply_completed: _reply_pb2.Reply
+    reply_held: ReplyHeld
+    reply_resumed: ReplyResumed
+    def __init__(self, started: _Optional[_Union[Started, _Mapping]] = ..., speech_began: _Optional[_Union[SpeechBegan, _Mapping]] = ..., transcript: _Optional[_Union[Transcript, _Mapping]] = ..., speech_ended: _Optional[_Union[SpeechEnded, _Mapping]] = ..., reply: _Optional[_Union[_reply_pb2.Reply, _Mapping]] = ..., notice: _Optional[_Union[Notice, _Mapping]] = ..., going_away: _Optional[_Union[GoingAway, _Mapping]] = ..., speech_paused: _Optional[_Union[SpeechPaused, _Mapping]] = ..., speech_resumed: _Optional[_Union[SpeechResumed, _Mapping]] = ..., reply_audio: _Optional[_Union[ReplyAudio, _Mapping]] = ..., interrupted: _Optional[_Union[Interrupted, _Mapping]] = ..., tool_call: _Optional[_Union[ToolCall, _Mapping]] = ..., reply_completed: _Optional[_Union[_reply_pb2.Reply, _Mapping]] = ..., reply_held: _Optional[_Union[ReplyHeld, _Mapping]] = ..., reply_resumed: _Optional[_Union[ReplyResumed, _Mapping]] = ...) -> None: ...
 
 class Started(_message.Message):
     __slots__ = ("conversation_id", "greeting")
@@ -494,20 +500,22 @@ class SentenceMark(_message.Message):
     def __init__(self, text: _Optional[str] = ..., start: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class ReplyAudioConfig(_message.Message):
-    __slots__ = ("encoding", "sample_rate_hz", "voice", "speed", "seed", "lexicon")
+    __slots__ = ("encoding", "sample_rate_hz", "voice", "speed", "seed", "lexicon", "lead")
     ENCODING_FIELD_NUMBER: _ClassVar[int]
     SAMPLE_RATE_HZ_FIELD_NUMBER: _ClassVar[int]
     VOICE_FIELD_NUMBER: _ClassVar[int]
     SPEED_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
     LEXICON_FIELD_NUMBER: _ClassVar[int]
+    LEAD_FIELD_NUMBER: _ClassVar[int]
     encoding: AudioEncoding
     sample_rate_hz: int
     voice: str
     speed: float
     seed: int
     lexicon: _containers.RepeatedCompositeFieldContainer[LexiconEntry]
-    def __init__(self, encoding: _Optional[_Union[AudioEncoding, str]] = ..., sample_rate_hz: _Optional[int] = ..., voice: _Optional[str] = ..., speed: _Optional[float] = ..., seed: _Optional[int] = ..., lexicon: _Optional[_Iterable[_Union[LexiconEntry, _Mapping]]] = ...) -> None: ...
+    lead: _duration_pb2.Duration
+    def __init__(self, encoding: _Optional[_Union[AudioEncoding, str]] = ..., sample_rate_hz: _Optional[int] = ..., voice: _Optional[str] = ..., speed: _Optional[float] = ..., seed: _Optional[int] = ..., lexicon: _Optional[_Iterable[_Union[LexiconEntry, _Mapping]]] = ..., lead: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class InterruptionConfig(_message.Message):
     __slots__ = ("disabled", "shortest_speech", "ignore_backchannels", "backchannels")
@@ -606,6 +614,22 @@ class ToolResult(_message.Message):
     failed: bool
     parameters: _containers.ScalarMap[str, str]
     def __init__(self, id: _Optional[str] = ..., slots: _Optional[_Mapping[str, str]] = ..., say: _Optional[str] = ..., failed: _Optional[bool] = ..., parameters: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
+class ReplyHeld(_message.Message):
+    __slots__ = ("turn", "position")
+    TURN_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    turn: int
+    position: _duration_pb2.Duration
+    def __init__(self, turn: _Optional[int] = ..., position: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class ReplyResumed(_message.Message):
+    __slots__ = ("turn", "position")
+    TURN_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    turn: int
+    position: _duration_pb2.Duration
+    def __init__(self, turn: _Optional[int] = ..., position: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class Interrupted(_message.Message):
     __slots__ = ("turn", "heard", "heard_text", "reason")

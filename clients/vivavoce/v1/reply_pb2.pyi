@@ -18,6 +18,7 @@ class DialogCause(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DIALOG_CAUSE_NO_INPUT: _ClassVar[DialogCause]
     DIALOG_CAUSE_KEYS: _ClassVar[DialogCause]
     DIALOG_CAUSE_FULFILMENT: _ClassVar[DialogCause]
+    DIALOG_CAUSE_LATE: _ClassVar[DialogCause]
 
 class DialogEnd(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -66,6 +67,7 @@ DIALOG_CAUSE_BEGIN: DialogCause
 DIALOG_CAUSE_NO_INPUT: DialogCause
 DIALOG_CAUSE_KEYS: DialogCause
 DIALOG_CAUSE_FULFILMENT: DialogCause
+DIALOG_CAUSE_LATE: DialogCause
 DIALOG_END_UNSPECIFIED: DialogEnd
 DIALOG_END_DONE: DialogEnd
 DIALOG_END_HAND_OVER: DialogEnd

@@ -24,7 +24,7 @@ def recognized(reply: vivavoce.Reply, context: dict[str, Any] | None) -> Intent 
         context: The client's own context, handed back.
 
     Raises:
-        RefusedError: The intent did not come in time.
+        RefusedError: The intent did not come at all.
     """
     answer = None if reply.answer is None else reply.answer.text
     if reply.intent is None:
@@ -43,7 +43,7 @@ def handled(reply: vivavoce.Reply, context: dict[str, Any] | None) -> Handled | 
         context: The client's own context, handed back.
 
     Raises:
-        RefusedError: Nothing that could be said came in time.
+        RefusedError: Nothing that could be said came at all.
     """
     if reply.answer is not None:
         return Handled(text=reply.answer.text, context=context)
@@ -65,5 +65,5 @@ def _spoken(name: str) -> str:
 
 def _late() -> RefusedError:
     return RefusedError(
-        "late", "The service did not get ready within its time budget; try again, or raise --budget-ms."
+        "late", "The service has not understood it, however long it was waited for; its log says why. Try again."
     )

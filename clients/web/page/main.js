@@ -77,6 +77,10 @@ function tell(event) {
       }
       heardFirst.add(event.turn);
       return player.play(event);
+    case "replyHeld":
+      return player.hold();
+    case "replyResumed":
+      return player.resume();
     case "interrupted":
       player.stop();
       return view.interrupted(event);

@@ -1,4 +1,4 @@
-/** Plays spoken replies as they come, and tells how far they were heard. */
+/** Plays spoken replies as they come, holds them while somebody speaks, and tells how far they were heard. */
 
 const RATE_HZ = 24_000;
 const LEAD_SECONDS = 0.02;
@@ -11,6 +11,7 @@ export class Player {
   #until = 0;
   #length = 0;
   #nodes = new Set();
+  #isHeld = false;
   #hasLast = false;
   #timer = null;
   #tell;
@@ -25,7 +26,21 @@ export class Player {
   /** Browsers allow sound only after the person has done something: call it from a click. */
   wake() {
     this.#context ??= new AudioContext({ sampleRate: RATE_HZ });
-    this.#context.resume();
+    if (!this.#isHeld) this.#context.resume();
+  }
+
+  /** Stops at once; what is not played is kept. The clock of the context stands still too. */
+  hold() {
+    if (!this.#turn) return;
+    this.#isHeld = true;
+    this.#context.suspend();
+    this.#progress();
+  }
+
+  /** Goes on where it stopped. */
+  resume() {
+    this.#isHeld = false;
+    this.#context?.resume();
   }
 
   play({ turn, audio, last }) {
@@ -65,6 +80,7 @@ export class Player {
     this.#timer = null;
     for (const node of this.#nodes) node.stop();
     this.#nodes.clear();
+    if (this.#isHeld) this.resume();
     if (this.#turn) this.#onSpeaking(this.#turn, false);
     this.#turn = 0;
   }

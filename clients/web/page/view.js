@@ -69,8 +69,8 @@ export class View {
     card.replaceChildren(...this.#understood(reply));
     card.hidden = false;
     find("spoken").textContent = reply.speechText || reply.answer?.text || "";
-    if (reply.turnMs !== undefined) this.#latency("turn-ms", reply.turnMs);
-    if (reply.turnMs !== undefined) this.#chart(reply.turnMs);
+    if (reply.turnMs !== undefined && !reply.completes) this.#latency("turn-ms", reply.turnMs);
+    if (reply.turnMs !== undefined && !reply.completes) this.#chart(reply.turnMs);
     this.#follow();
   }
 
@@ -155,7 +155,9 @@ export class View {
     parts.push(element("p", "figures", `${turn}server ${server} ms`));
     for (const one of reply.dialog?.fulfilments ?? []) parts.push(element("p", "note", `to be carried out: ${one.name}`));
     if (reply.dialog?.end) parts.push(element("p", "note", "the dialog is over"));
-    if (reply.status !== "COMPLETE") parts.push(element("p", "note", `the reply is ${reply.status.toLowerCase()}`));
+    if (reply.status === "PARTIAL") parts.push(element("p", "note", "the rest follows …"));
+    else if (reply.status !== "COMPLETE") parts.push(element("p", "note", `the reply is ${reply.status.toLowerCase()}`));
+    else if (reply.completes) parts.push(element("p", "note", "completed late"));
     return parts;
   }
 

@@ -65,6 +65,19 @@ test("messages become events with seconds and short names", async () => {
   assert.ok(audio.sinceLastSoundMs >= reply.turnMs);
 });
 
+test("a reply that was partial is completed", async () => {
+  const { conversation, events, socket } = begin({}, { reconnectSeconds: 10 });
+  socket.start();
+  const requestId = conversation.sendText("when?");
+  socket.say({ reply: { turn: 1, status: "REPLY_STATUS_PARTIAL", overran: ["STAGE_QA"], requestId } });
+  socket.say({ replyCompleted: { turn: 1, status: "REPLY_STATUS_COMPLETE", answer: { text: "nine" }, requestId } });
+  await until(() => events.at(-1)?.completes);
+  const [, partial, whole] = events;
+  assert.deepEqual([partial.type, partial.status, partial.completes], ["reply", "PARTIAL", false]);
+  assert.deepEqual([whole.type, whole.status, whole.answer.text, whole.turn], ["reply", "COMPLETE", "nine", 1]);
+  conversation.close();
+});
+
 test("turn latency counts from when the last sound was sent", async () => {
   const { conversation, events, socket } = begin();
   socket.start();

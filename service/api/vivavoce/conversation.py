@@ -41,4 +41,4 @@ class ConversationServicer:
         """Answers one typed turn; see the contract."""
         async with reported_to(context):
             refuse_malformed(request)
-            return await answer(self._host, request)
+            return await answer(self._host, request, context.time_remaining())

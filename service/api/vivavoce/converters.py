@@ -17,7 +17,14 @@ from pipelines.turns.state import TurnSettings
 from service.api.vivavoce.encodings import to_encoding
 from service.api.vivavoce.endpointing import seconds, to_endpointing
 from service.api.vivavoce.replies import to_duration, to_reply
-from service.api.vivavoce.spoken_replies import to_interrupted, to_interruption, to_reply_audio, to_reply_voice
+from service.api.vivavoce.spoken_replies import (
+    to_interrupted,
+    to_interruption,
+    to_reply_audio,
+    to_reply_held,
+    to_reply_resumed,
+    to_reply_voice,
+)
 from service.api.vivavoce.tools import to_tool_call
 from service.api.vivavoce.understood import to_understanding_options
 from vivavoce.v1 import conversation_pb2 as pb
@@ -160,7 +167,7 @@ def to_budget(holder: pb.ConversationConfig | pb.AskRequest, field: str) -> floa
     return budget
 
 
-def to_response(message: messages.Message, now_seconds: float) -> pb.ConverseResponse:  # noqa: PLR0911 - one a message
+def to_response(message: messages.Message, now_seconds: float) -> pb.ConverseResponse:  # noqa: PLR0911, PLR0912 - one a message
     """Writes what a conversation says; ``now_seconds`` is its clock, from which a reply's latency is told."""
     match message:
         case messages.SpeechBegan():
@@ -176,7 +183,8 @@ def to_response(message: messages.Message, now_seconds: float) -> pb.ConverseRes
         case messages.SpeechEnded():
             return pb.ConverseResponse(speech_ended=_ended(message))
         case messages.Reply():
-            return pb.ConverseResponse(reply=to_reply(message, now_seconds))
+            reply = to_reply(message, now_seconds)
+            return pb.ConverseResponse(reply_completed=reply) if message.completes else pb.ConverseResponse(reply=reply)
         case messages.Notice():
             code, request_id = _NOTICES[message.code], message.request_id
             notice = pb.Notice(code=code, message=message.message, turn=message.turn, request_id=request_id)
@@ -186,6 +194,10 @@ def to_response(message: messages.Message, now_seconds: float) -> pb.ConverseRes
             return pb.ConverseResponse(going_away=away)
         case messages.ReplyAudio():
             return to_reply_audio(message)
+        case messages.ReplyHeld():
+            return to_reply_held(message)
+        case messages.ReplyResumed():
+            return to_reply_resumed(message)
         case messages.Interrupted():
             return to_interrupted(message)
         case messages.ToolCall():

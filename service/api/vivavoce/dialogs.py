@@ -26,6 +26,7 @@ _CAUSES = {
     Cause.NO_INPUT: reply_pb2.DIALOG_CAUSE_NO_INPUT,
     Cause.KEYS: reply_pb2.DIALOG_CAUSE_KEYS,
     Cause.FULFILMENT: reply_pb2.DIALOG_CAUSE_FULFILMENT,
+    Cause.LATE: reply_pb2.DIALOG_CAUSE_LATE,
 }
 
 KEYS = re.compile(r"[0-9*#A-D]{1,32}")

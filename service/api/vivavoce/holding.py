@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     Write = Callable[[pb.ConverseResponse], Awaitable[None]]
 
 MAX_REQUEST_ID_CHARACTERS = 64
+CALL_MARGIN_SECONDS = 0.1
+"""So long before the deadline of a call its reply goes out with what is there, to be at the caller in time."""
 
 _REFUSED = frozenset((AwayReason.SHUTDOWN, AwayReason.AGE))
 """A conversation in which nothing was sent for too long has nothing that could be lost: it ends with OK."""
@@ -145,8 +147,13 @@ def _check_request_id(request_id: str) -> str:
     return request_id
 
 
-async def answer(host: SessionHost, request: pb.AskRequest) -> pb.AskResponse:
+async def answer(host: SessionHost, request: pb.AskRequest, seconds_left: float | None = None) -> pb.AskResponse:
     """Answers one typed turn; see the contract.
+
+    Args:
+        host: holds it.
+        request: what was typed.
+        seconds_left: time until the deadline of the call; None: it has none.
 
     Raises:
         ReportedError: it cannot be answered.
@@ -154,8 +161,11 @@ async def answer(host: SessionHost, request: pb.AskRequest) -> pb.AskResponse:
     host.admission.check()
     variants = host.check_variants(request.variants, "variants")
     bases = check_bases(request.knowledge, host.knowledge, "knowledge")
-    config = dataclasses.replace(converters.to_ask_config(request), variants=variants, knowledge=bases)
+    config = converters.to_ask_config(request)
+    turns = dataclasses.replace(config.turns, late_seconds=host.late_seconds)
+    config = dataclasses.replace(config, variants=variants, knowledge=bases, turns=turns)
+    wait_seconds = None if seconds_left is None else seconds_left - CALL_MARGIN_SECONDS
     async with host.admission.typed_turn():
         bulk, observer = host.workload.bulk, host.typed_observer
-        reply = await answer_typed(config, request.text, host.models, bulk, host.stages, observer)
+        reply = await answer_typed(config, request.text, host.models, bulk, host.stages, observer, wait_seconds)
     return pb.AskResponse(reply=to_reply(reply, asyncio.get_running_loop().time()))

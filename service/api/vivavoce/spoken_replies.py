@@ -8,7 +8,7 @@ from google.protobuf import duration_pb2
 
 from pipelines import messages
 from pipelines.errors import InvalidInputError
-from pipelines.speech.reply_voice import ReplyVoice
+from pipelines.speech.reply_voice import DEFAULT_LEAD_SECONDS, ReplyVoice
 from pipelines.speech.script import check_speed
 from pipelines.speech.synthesis import check_voice
 from pipelines.turns.interruption import BACKCHANNELS, DEFAULT_SHORTEST_SPEECH_SECONDS, InterruptionConfig
@@ -41,6 +41,7 @@ def to_reply_voice(config: pb.ConversationConfig) -> ReplyVoice | None:
         speed=check_speed(audio.speed, f"{_FIELD}.speed"),
         seed=check_seed(audio.seed, f"{_FIELD}.seed"),
         lexicon=to_lexicon(audio.lexicon, f"{_FIELD}.lexicon"),
+        lead_seconds=_seconds(audio.lead) if audio.HasField("lead") else DEFAULT_LEAD_SECONDS,
     )
 
 
@@ -62,7 +63,7 @@ def to_interruption(config: pb.InterruptionConfig) -> InterruptionConfig:
         raise InvalidInputError("config.interruption.backchannels", "BACKCHANNELS_NOT_IGNORED", message)
     shortest = DEFAULT_SHORTEST_SPEECH_SECONDS
     if config.HasField("shortest_speech"):
-        shortest = config.shortest_speech.seconds + config.shortest_speech.nanos / 1e9
+        shortest = _seconds(config.shortest_speech)
     return InterruptionConfig(
         shortest_speech_seconds=shortest,
         backchannels=(tuple(config.backchannels) or BACKCHANNELS) if ignores else (),
@@ -75,8 +76,7 @@ def report_playback(conversation: Conversation, playback: pb.Playback) -> None:
     Raises:
         InvalidInputError: it cannot be; the error names the field.
     """
-    seconds = playback.position.seconds + playback.position.nanos / 1e9
-    conversation.speech.report_playback(playback.turn, seconds, finished=playback.finished)
+    conversation.speech.report_playback(playback.turn, _seconds(playback.position), finished=playback.finished)
 
 
 def to_reply_audio(audio: messages.ReplyAudio) -> pb.ConverseResponse:
@@ -84,6 +84,18 @@ def to_reply_audio(audio: messages.ReplyAudio) -> pb.ConverseResponse:
     start = _duration(audio.start_seconds)
     piece = pb.ReplyAudio(turn=audio.turn, audio=audio.audio, start=start, last=audio.is_last)
     return pb.ConverseResponse(reply_audio=piece)
+
+
+def to_reply_held(held: messages.ReplyHeld) -> pb.ConverseResponse:
+    """Writes that a spoken reply is held."""
+    position = _duration(held.position_seconds)
+    return pb.ConverseResponse(reply_held=pb.ReplyHeld(turn=held.turn, position=position))
+
+
+def to_reply_resumed(resumed: messages.ReplyResumed) -> pb.ConverseResponse:
+    """Writes that a spoken reply goes on."""
+    position = _duration(resumed.position_seconds)
+    return pb.ConverseResponse(reply_resumed=pb.ReplyResumed(turn=resumed.turn, position=position))
 
 
 def to_interrupted(interrupted: messages.Interrupted) -> pb.ConverseResponse:
@@ -96,6 +108,10 @@ def to_interrupted(interrupted: messages.Interrupted) -> pb.ConverseResponse:
             reason=_REASONS[interrupted.reason],
         )
     )
+
+
+def _seconds(duration: duration_pb2.Duration) -> float:
+    return duration.seconds + duration.nanos / 1e9
 
 
 def _duration(seconds: float) -> duration_pb2.Duration:

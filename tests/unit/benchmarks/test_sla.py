@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -170,6 +171,18 @@ async def test_an_utterance_cut_in_two_counts_once(monkeypatch):
 
 
 @pytest.mark.usefixtures("_instant")
+async def test_a_completion_counts_beside_the_replies(monkeypatch):
+    partial = replace(make_reply(1), status=ReplyStatus.PARTIAL)
+    failed = replace(make_reply(2), status=ReplyStatus.DEGRADED, completes=True)
+    whole = replace(make_reply(1, "the queen"), completes=True)
+    events = [SpeechBegan(1, 0.4), partial, SpeechBegan(2, 1.4), replace(partial, turn=2), whole, failed]
+    record = await call(monkeypatch, spoken(0), events)
+    assert record.statuses == {"PARTIAL": 2}
+    assert len(record.completed) == 1
+    assert [got for _, got in record.answers] == ["the queen"]
+
+
+@pytest.mark.usefixtures("_instant")
 async def test_a_text_that_comes_late_stands_where_it_was_said(monkeypatch):
     said = [(1, "one"), (3, "three"), (2, "two"), (3, "and a half")]
     events = [Transcript(turn, text, is_final=True, start_seconds=0.0, end_seconds=1.0) for turn, text in said]
@@ -283,6 +296,14 @@ def test_a_report_says_what_was_late_and_what_was_wrong():
     assert report["latency_ms"]["reply"]["p50"] == 150.0
     assert report["latency_ms"]["refusal"]["max"] == 10.0
     assert not within_budget(report, 300)
+
+
+def test_a_report_tells_what_was_completed_late_beside_what_was_in_time():
+    late = Record(reply=[0.3, 0.3], utterances=2, statuses={"PARTIAL": 2}, completed=[0.4])
+    report = make_report(result(late))
+    assert (report["replies"], report["statuses"], report["completed_late"]) == (2, {"PARTIAL": 2}, 1)
+    assert report["latency_ms"]["completed"]["max"] == 400.0
+    assert not within_budget(report, 300), "what comes late is not in time"
 
 
 def test_of_a_conversation_that_was_cut_off_as_many_utterances_count_as_were_replied_to():

@@ -40,6 +40,7 @@ REPLY = {
     "turn": 1,
     "speculated": True,
     "overran": [],
+    "completes": False,
     "kind": None,
     "negated": False,
     "readings": [],
@@ -226,9 +227,16 @@ def test_ask_for_people_says_what_is_missing(service: FakeService, capsys: Captu
     lines = capsys.readouterr().out.splitlines()
     assert lines[:3] == [
         "== hello",
-        "  intent  not known in time",
-        "  status  partial: nlu did not finish inside the budget",
+        "  intent  not known yet",
+        "  status  partial: nlu did not finish inside the budget and follows",
     ]
+
+
+def test_ask_for_people_says_what_came_late(service: FakeService, capsys: Capture) -> None:
+    service.answer = lambda *_: make_reply(overran=[reply_pb2.STAGE_NLU])
+
+    assert run(["ask", "hello", "--server", service.address]) == 0
+    assert "  status  completed late: nlu did not finish inside the budget" in capsys.readouterr().out.splitlines()
 
 
 def test_hints_and_alternatives_are_asked_for(

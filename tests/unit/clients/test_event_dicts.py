@@ -56,6 +56,8 @@ DICTS = [
         vivavoce.ReplyAudio(1, b"", 0.32, True),
         {"event": "reply_audio", "turn": 1, "bytes": 0, "start_s": 0.32, "is_last": True},
     ),
+    (vivavoce.ReplyHeld(1, 1.2345), {"event": "reply_held", "turn": 1, "position_s": 1.234}),
+    (vivavoce.ReplyResumed(1, 1.2345), {"event": "reply_resumed", "turn": 1, "position_s": 1.234}),
     (
         vivavoce.Interrupted(1, 1.2345, "It opens", vivavoce.InterruptionReason.SPEECH),
         {"event": "interrupted", "turn": 1, "heard_s": 1.234, "heard_text": "It opens", "reason": "SPEECH"},
@@ -120,6 +122,7 @@ DICTS = [
             "turn_ms": 341.4,
             "speculated": True,
             "overran": ["NLU"],
+            "completes": False,
             "client_ms": 15.3,
             "request_id": "a",
             "kind": None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -35,6 +36,25 @@ def _transcript(text: str, *, is_final: bool = False) -> vivavoce.Transcript:
 )
 def test_words_that_stay_are_firm(before: str, now: str, count: int) -> None:
     assert _firm_word_count(before, now) == count
+
+
+@pytest.mark.parametrize("is_completed", [True, False])
+def test_what_is_missing_in_a_reply_comes_in_its_place(is_completed: bool) -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=100, highlight=False, color_system="standard")
+    late = {"overran": (vivavoce.Stage.NLU,)}
+    with LiveView(console, budget_seconds=0.3) as view:
+        view.begin("a.wav")
+        view.show(replace(REPLY, intent=None, status=vivavoce.ReplyStatus.PARTIAL, **late))
+        assert "not known yet" in screen.getvalue()
+        if is_completed:
+            view.show(replace(REPLY, completes=True, **late))
+        before = len(screen.getvalue())
+        view.end()
+
+    after = screen.getvalue()[before:]
+    assert ("completed late: nlu" in screen.getvalue()) == is_completed
+    assert ("not known yet" in after) == (not is_completed), "what was never completed stays"
 
 
 def test_words_firm_up_in_place_and_the_reply_stays() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import vivavoce
@@ -90,6 +92,15 @@ def test_of_an_answered_turn_nothing_is_left_but_the_silence_after_it() -> None:
     reconnected, requests = look_back.begin_anew()
     assert b"".join(request.audio for request in requests) == second(2)[:16_000] + second(3)
     assert reconnected == vivavoce.Reconnected(lost_seconds=0.0, replayed_seconds=1.5)
+
+
+def test_what_completes_a_reply_answers_nothing_more() -> None:
+    look_back = LookBack(FORMAT)
+    say(look_back, "one")
+    hear(look_back, replace(reply(1, "one"), status=vivavoce.ReplyStatus.PARTIAL))
+    say(look_back, "two")
+    hear(look_back, replace(reply(1, "one"), completes=True))
+    assert again(look_back) == ["two"]
 
 
 def test_an_utterance_that_is_over_but_not_answered_is_said_again() -> None:

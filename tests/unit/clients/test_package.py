@@ -21,7 +21,7 @@ EXPORTS = {
     "InvalidRequest", "Latency", "MicrophoneUnavailable", "ModelAdmin",
     "ModelState", "ModelVersion", "NotAudio", "Notice", "NoticeCode",
     "Overloaded", "PhraseHints", "Reading", "Reconnected", "Recording", "Reply",
-    "ReplyAudio",
+    "ReplyAudio", "ReplyHeld", "ReplyResumed",
     "ReplyStatus",
     "ReplyVoice", "ResponseOverdue", "ServerError",
     "ServerFailed", "ServerUnavailable", "Slot",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -45,6 +46,19 @@ def test_a_turn_counts_from_the_last_sound() -> None:
 
     assert clock.turn_seconds(_reply(1), moment=1.35) == pytest.approx(0.25)
     assert clock.turn_seconds(_reply(2), moment=1.35) is None
+
+
+def test_what_completes_a_reply_counts_from_the_same_moments() -> None:
+    clock = _clock_after(20)
+    clock.speech_ended(SpeechEnded(1, 1.024, EndReason.SILENCE, silence_seconds=0.224))
+    clock.requested("typed", moment=1.0)
+    for turn, request_id, sent in ((1, "", 1.3), (2, "typed", 1.0)):
+        partial = replace(_reply(turn, request_id), status=ReplyStatus.PARTIAL)
+        assert clock.latency_seconds(partial, moment=1.6) == pytest.approx(1.6 - sent)
+        whole = replace(_reply(turn, request_id), completes=True)
+        assert clock.latency_seconds(whole, moment=2.6) == pytest.approx(2.6 - sent)
+        assert clock.turn_seconds(whole, moment=2.6) == pytest.approx(2.6 - (1.1 if turn == 1 else 1.0))
+        assert clock.latency_seconds(whole, moment=2.6) is None, "nothing is kept of what is whole"
 
 
 def test_an_end_on_the_border_of_a_chunk_belongs_to_that_chunk() -> None:

@@ -85,6 +85,26 @@ def test_an_interruption_stops_it_at_once(device: FakeDevices) -> None:
         assert device.play_out(2) == [0, 0]
 
 
+@pytest.mark.parametrize(
+    ("after", "heard"),
+    [
+        (vivavoce.ReplyResumed(1, 0.0), [2, 3]),
+        (vivavoce.Interrupted(1, 0.0, "", vivavoce.InterruptionReason.SPEECH), [0, 0]),
+    ],
+)
+def test_a_reply_that_is_held_is_kept_until_it_is_judged(
+    device: FakeDevices, after: vivavoce.Event, heard: list[int]
+) -> None:
+    with Speaker() as speaker:
+        speaker.hear(piece(1, 1, 2, 3))
+        assert device.play_out(1) == [1]
+        speaker.hear(vivavoce.ReplyHeld(1, 0.0))
+        assert device.play_out(2) == [0, 0]
+        assert speaker.playback() == Playback(1, 1 / 24_000, finished=False)
+        speaker.hear(after)
+        assert device.play_out(2) == heard
+
+
 def test_a_last_piece_without_audio_ends_it(device: FakeDevices) -> None:
     with Speaker() as speaker:
         speaker.hear(piece(1, 1))

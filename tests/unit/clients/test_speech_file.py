@@ -83,6 +83,39 @@ def test_a_gap_stays_a_gap(tmp_path: Path) -> None:
     assert right[RATE:].all()
 
 
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_a_reply_that_is_held_is_silent_meanwhile(tmp_path: Path, goes_on: bool) -> None:
+    clock = Clock(0.0)
+    file = SpeechFile(tmp_path / "talk.wav", RATE, clock)
+
+    async def nothing() -> AsyncIterator[np.ndarray]:
+        return
+        yield
+
+    async def talk() -> None:
+        async for _ in file.saying(nothing()):
+            pass
+        file.hear(audio(1.0))
+        clock.seconds = 0.4
+        file.hear(vivavoce.ReplyHeld(1, 0.4))
+        clock.seconds = 0.9
+        heard_on = vivavoce.ReplyResumed(1, 0.4)
+        stopped = vivavoce.Interrupted(1, 0.4, "It", vivavoce.InterruptionReason.SPEECH)
+        file.hear(heard_on if goes_on else stopped)
+
+    asyncio.run(talk())
+    file.write()
+    right = soundfile.read(tmp_path / "talk.wav", dtype="int16")[0][:, 1]
+    at = round(0.4 * RATE)
+    assert right[:at].all()
+    if goes_on:
+        assert not right[at : round(0.9 * RATE)].any()
+        assert right[round(0.9 * RATE) :].all()
+        assert len(right) == round(1.5 * RATE)
+    else:
+        assert not right[at:].any()
+
+
 def test_a_conversation_is_written_as_it_was_heard(service: FakeService, recording: Path, tmp_path: Path) -> None:
     service.script = scripted(Turn("when does it open", speech_text="It opens at nine."))
     out = tmp_path / "talk.wav"

@@ -104,10 +104,12 @@ def test_a_slow_stage_makes_the_reply_partial_but_not_late():
             ended = asyncio.get_running_loop().time()
             held.conversation.end_utterance()
             await asyncio.sleep(5)
-        (reply,), (replied_at,) = held.of(Reply), held.when(Reply)
+        (reply, whole), (replied_at, completed_at) = held.of(Reply), held.when(Reply)
         assert reply.status is Status.PARTIAL
         assert reply.understanding.intent == "count"
         assert replied_at - ended <= 0.3
+        assert (whole.status, whole.completes, whole.answer.text) == (Status.COMPLETE, True, "Paris")
+        assert completed_at - ended == pytest.approx(3, abs=0.1)
 
     virtual_time.run(main())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipelines.turns import events
-from pipelines.turns.deadlines import speculation_seconds, stages_due, text_due
+from pipelines.turns.deadlines import reply_due, speculation_seconds, stages_due, text_due
 from pipelines.turns.state import TurnSettings
 from pipelines.vad.endpointing import EndpointingConfig
 from tests.unit.pipelines.driver import Driver
@@ -16,7 +16,8 @@ def test_a_speculation_is_of_use_until_the_silence_and_the_budget_are_over():
     driver.speak(1)
     driver.pause(0.2)
     assert text_due(driver.state, driver.segment, 5.0) == pytest.approx(5.0 + 0.6 - 0.16 + 0.25, abs=0.01)
-    assert stages_due(driver.state, 1, 5.0) == text_due(driver.state, driver.segment, 5.0)
+    assert reply_due(driver.state, 1, 5.0) == text_due(driver.state, driver.segment, 5.0)
+    assert stages_due(driver.state, 1, 5.0) == pytest.approx(reply_due(driver.state, 1, 5.0) + 10)
 
 
 def test_when_the_utterance_is_over_the_budget_counts_from_there():
@@ -24,7 +25,8 @@ def test_when_the_utterance_is_over_the_budget_counts_from_there():
     driver.speak(1)
     driver(events.EndRequested(driver.state.heard_to, 7.0))
     assert text_due(driver.state, driver.segment, 7.1) == 7.25
-    assert stages_due(driver.state, 1, 7.1) == 7.25
+    assert reply_due(driver.state, 1, 7.1) == 7.25
+    assert stages_due(driver.state, 1, 7.1) == 17.25, "what comes late completes the reply"
 
 
 def test_nobody_knows_when_somebody_lets_go_of_the_key():

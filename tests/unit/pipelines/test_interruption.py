@@ -69,22 +69,29 @@ def test_what_means_more_is_none(text: str) -> None:
     ],
 )
 def test_speech_is_judged_by_its_length_and_its_words(turn: Turn, pauses: bool, expected: Verdict) -> None:
-    assert verdict(DEFAULT, turn, pauses=pauses, is_noise=False) is expected
+    assert verdict(DEFAULT, turn, rests=pauses, pauses=pauses, is_noise=False) is expected
 
 
 def test_the_words_of_speech_that_is_over_are_waited_for() -> None:
     open_end = Turn(2, speech_windows=15, segments=(Segment(1, 0, 100, closing=True),), ended_at=1.0)
-    assert verdict(DEFAULT, open_end, pauses=False, is_noise=False) is Verdict.HOLD
+    assert verdict(DEFAULT, open_end, rests=False, pauses=False, is_noise=False) is Verdict.HOLD
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(0.15, Verdict.GO_ON), (0.3, Verdict.HOLD)])
+def test_a_sound_too_short_to_interrupt_is_not_waited_for_until_it_is_recognized(
+    seconds: float, expected: Verdict
+) -> None:
+    assert verdict(DEFAULT, speech(seconds), rests=True, pauses=False, is_noise=False) is expected
 
 
 def test_noise_does_not_interrupt() -> None:
-    assert verdict(DEFAULT, speech(0.4, "Thank you."), pauses=True, is_noise=True) is Verdict.GO_ON
+    assert verdict(DEFAULT, speech(0.4, "Thank you."), rests=True, pauses=True, is_noise=True) is Verdict.GO_ON
 
 
 def test_without_backchannels_all_speech_that_is_long_enough_interrupts() -> None:
     config = InterruptionConfig(shortest_speech_seconds=0.3, backchannels=())
-    assert verdict(config, speech(0.25, "yeah"), pauses=False, is_noise=False) is Verdict.HOLD
-    assert verdict(config, speech(0.32, "yeah"), pauses=False, is_noise=False) is Verdict.INTERRUPT
+    assert verdict(config, speech(0.25, "yeah"), rests=False, pauses=False, is_noise=False) is Verdict.HOLD
+    assert verdict(config, speech(0.32, "yeah"), rests=False, pauses=False, is_noise=False) is Verdict.INTERRUPT
 
 
 @pytest.mark.parametrize(

@@ -154,6 +154,7 @@ plans = st.builds(
         endpointing=st.sampled_from((EndpointingConfig(), EndpointingConfig(enabled=False), MODEL, MODEL)),
         interim_results=st.booleans(),
         budget_seconds=st.sampled_from((0.02, 0.3, 5.0)),
+        late_seconds=st.sampled_from((1.0, 10.0)),
         speculates=st.booleans(),
         replies=st.sampled_from((True, True, True, False)),
     ),
@@ -395,7 +396,7 @@ def check_what_is_left(models: Models, workload: Workload) -> None:
     assert [timer for timer in loop._scheduled if not timer.cancelled()] == []
 
 
-def check_messages(caller: Caller, *, whole: bool) -> None:
+def check_messages(caller: Caller, *, whole: bool) -> None:  # noqa: PLR0912, PLR0915 - one branch a message
     """Checks the order of what was told; ``whole`` says that everything must have been."""
     began: dict[int, int] = {}
     ended: dict[int, int] = {}
@@ -403,6 +404,7 @@ def check_messages(caller: Caller, *, whole: bool) -> None:
     replies: dict[int, int] = {}
     paused: dict[int, str] = {}
     broken = set()
+    partial: dict[int, Reply] = {}
     for at, message in enumerate(caller.came):
         match message:
             case SpeechBegan(turn):
@@ -427,11 +429,17 @@ def check_messages(caller: Caller, *, whole: bool) -> None:
                     finals[turn] = at
                     assert paused.get(turn, message.text) == message.text
             case Notice(NoticeCode.STAGE_FAILED, text, turn):
-                assert turn not in replies or ASR in text
+                assert turn not in replies or ASR in text or turn in partial
                 if text.startswith(ASR):
                     broken.add(turn)
+            case Reply(turn, completes=True):
+                assert message.status is not Status.PARTIAL
+                assert message.overran == partial.pop(turn).overran
+                assert turn not in broken or (message.understanding, message.answer) == (None, None)
             case Reply(turn):
                 assert turn not in replies
+                if message.status is Status.PARTIAL:
+                    partial[turn] = message
                 assert turn not in began or turn in ended
                 replies[turn] = at
                 # Its final transcript comes first, unless it waits for one of a turn that ended before.
@@ -439,6 +447,7 @@ def check_messages(caller: Caller, *, whole: bool) -> None:
                 has_text = turn in finals or turn not in began or text_waits
                 check_reply(message, is_broken=turn in broken, has_text=has_text)
     if whole:
+        assert partial == {}, "replies that are never completed"
         assert ended.keys() == began.keys() == finals.keys()
         if caller.plan.turns.replies:
             assert sorted(replies) == list(range(1, len(replies) + 1))
@@ -458,7 +467,7 @@ def check_reply(reply: Reply, *, is_broken: bool, has_text: bool) -> None:
         assert not is_broken
         assert has_text
         assert reply.understanding is not None
-    assert bool(reply.overran) == (reply.status is Status.PARTIAL)
+    assert bool(reply.overran) or reply.status is not Status.PARTIAL
     if is_broken:
         assert reply.understanding is None, "an intent of a fragment"
         assert reply.answer is None, "an answer to a fragment"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.messages import Interrupted, Notice, NoticeCode, Reply
+from pipelines.messages import Interrupted, Notice, NoticeCode, Reply, Status
 from pipelines.models.ports import Hypothesis
 from pipelines.session.config import ConversationConfig
 from pipelines.speech.reply_voice import ReplyVoice
@@ -60,6 +60,7 @@ class World:
     started: set[int] = field(default_factory=set)
     over: set[int] = field(default_factory=set)
     replies: dict[int, str] = field(default_factory=dict)
+    whole: set[int] = field(default_factory=set)
     is_over: bool = False
 
     def __call__(self, event: events.Event) -> None:
@@ -67,7 +68,8 @@ class World:
         for effect in todo:
             self.perform(effect)
         assert len(self.state.voicing) <= MAX_WAITING + 1
-        assert len(self.state.unspoken) <= len(self.state.turns), "turns that are over are remembered"
+        open_turns = {turn.number for turn in self.state.turns}
+        assert {*self.state.unspoken, *self.state.spoken_early} <= open_turns, "turns that are over are remembered"
         if self.state.voicing and not self.state.finished:
             assert self.state.voicing[0].is_sent or self.state.voicing[0].turn == self.speaking
             assert self.state.voicing[0].is_sent or self.held == self.state.voicing[0].is_held
@@ -88,8 +90,10 @@ class World:
                 assert not self.is_over
                 self.is_over = True
             case effects.Emit(Reply() as reply):
-                assert reply.turn not in self.replies
-                self.replies[reply.turn] = reply.speech_text
+                assert (reply.turn in self.replies) == reply.completes
+                assert reply.turn not in self.whole
+                self.whole |= set() if reply.status is Status.PARTIAL else {reply.turn}
+                self.replies[reply.turn] = reply.speech_text or self.replies.get(reply.turn, "")
             case effects.Emit(Interrupted(turn, heard)):
                 assert turn not in self.over
                 assert heard >= 0.0

@@ -103,8 +103,9 @@ def test_a_model_that_has_just_come_back_has_more_time_than_the_budget(slow_seco
             models.answering_seconds = slow_seconds
             models.bring_back()
             await asyncio.sleep(slow_seconds + 1)
-            (reply,) = held.of(Reply)
+            reply, *completed = held.of(Reply)
         assert reply.status is status
+        assert [one.status for one in completed] == ([Status.COMPLETE] if status is Status.PARTIAL else [])
 
     virtual_time.run(main())
 

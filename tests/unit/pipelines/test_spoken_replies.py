@@ -7,9 +7,8 @@ import pytest
 from pipelines.audio.encoding import SpeechFormat
 from pipelines.audio.formats import Encoding
 from pipelines.errors import InvalidInputError
-from pipelines.messages import Interrupted, InterruptionReason, Notice, Reply, ReplyAudio
-from pipelines.session.reply_speech import MAX_LEAD_SECONDS
-from pipelines.speech.reply_voice import ReplyVoice
+from pipelines.messages import Interrupted, InterruptionReason, Notice, Reply, ReplyAudio, ReplyHeld, ReplyResumed
+from pipelines.speech.reply_voice import DEFAULT_LEAD_SECONDS, ReplyVoice
 from pipelines.speech.synthesis import MAX_PIECE_BYTES
 from pipelines.turns.interruption import InterruptionConfig
 from tests import virtual_time
@@ -50,14 +49,18 @@ def test_the_first_sentence_is_made_in_the_pause_and_goes_out_with_the_reply() -
     virtual_time.run(hold())
 
 
-def test_audio_is_sent_no_further_ahead_than_is_of_use() -> None:
+@pytest.mark.parametrize("lead", [0.1, DEFAULT_LEAD_SECONDS, 2.0])
+def test_audio_is_sent_no_further_ahead_than_the_caller_needs(lead: float) -> None:
     async def hold() -> None:
-        async with spoken_session(SpeakingModels(sentence_seconds=10.0), *ONE_TURN) as session:
+        voice = ReplyVoice(lead_seconds=lead)
+        async with spoken_session(SpeakingModels(sentence_seconds=10.0), *ONE_TURN, voice=voice) as session:
             await session.talk(14.0)
-            first = session.audio()[0][0]
-            ahead = [piece.start_seconds - (at - first) for at, piece in session.audio()]
-            assert max(ahead) <= MAX_LEAD_SECONDS + 0.01
-            assert min(ahead[10:-1]) > 0.5, "the caller runs dry"
+            pieces = [(at, piece) for at, piece in session.audio() if piece.audio]
+            first = pieces[0][0]
+            ends = [piece.start_seconds + len(piece.audio) / 48_000 - (at - first) for at, piece in pieces]
+            assert max(ends) <= lead + 0.01
+            starts = [piece.start_seconds - (at - first) for at, piece in pieces]
+            assert min(starts[1:]) > min(0.02, lead - 0.09), "the caller runs dry"
 
     virtual_time.run(hold())
 
@@ -69,7 +72,53 @@ def test_who_pauses_the_playback_gets_no_more_meanwhile() -> None:
             for _ in range(20):
                 session.conversation.speech.report_playback(1, 0.5, finished=False)
                 await session.talk(0.1)
-            assert session.heard() <= 0.5 + MAX_LEAD_SECONDS + 0.2
+            assert session.heard() <= 0.5 + DEFAULT_LEAD_SECONDS + 0.1
+
+    virtual_time.run(hold())
+
+
+@pytest.mark.parametrize(("spoken_seconds", "outcome", "within"), [(0.2, ReplyResumed, 0.21), (2.0, Interrupted, 1.7)])
+def test_speech_over_a_reply_holds_it_at_the_caller_until_it_is_judged(
+    spoken_seconds: float, outcome: type, within: float
+) -> None:
+    async def hold() -> None:
+        cough = ((0.3, 0.0), (1.0, 0.9), (1.5, 0.0), (spoken_seconds, 0.9), (60.0, 0.0))
+        async with spoken_session(SpeakingModels(sentence_seconds=10.0), *cough) as session:
+            began = asyncio.get_running_loop().time() + 2.8
+            await session.talk(6.0)
+            (held,), (held_at,), (judged_at,) = session.of(ReplyHeld), session.when(ReplyHeld), session.when(outcome)
+            assert held.turn == 1
+            assert held_at - began <= 0.25
+            assert judged_at - held_at <= within
+            assert not [at for at, _ in session.audio() if held_at < at < judged_at]
+            (judged,) = session.of(outcome)
+            heard = judged.heard_seconds if outcome is Interrupted else judged.position_seconds
+            assert heard == pytest.approx(held.position_seconds)
+            assert bool([at for at, _ in session.audio() if at > judged_at]) is (outcome is ReplyResumed)
+
+    virtual_time.run(hold())
+
+
+@pytest.mark.parametrize(
+    ("words", "is_echo"),
+    [
+        ("has been for many hundreds", True),
+        ("it has been for many hundred", True),
+        ("all of its islands", False),  # It is not yet said.
+        ("hundreds", False),
+        ("how many people live there", False),
+    ],
+)
+def test_what_repeats_the_words_that_are_being_said_is_no_turn(words: str, is_echo: bool) -> None:
+    async def hold() -> None:
+        models = SpeakingModels(sentence_seconds=7.0)
+        over = ((0.3, 0.0), (1.0, 0.9), (2.6, 0.0), (0.9, 0.9), (60.0, 0.0))
+        async with spoken_session(models, *over, document=LONG) as session:
+            await session.talk(3.0)
+            models.words = words
+            await session.talk(9.0)
+            (second,) = [reply for reply in session.of(Reply) if reply.turn == 2]
+            assert (second.transcript, bool(session.of(Interrupted))) == (("", False) if is_echo else (words, True))
 
     virtual_time.run(hold())
 
@@ -225,6 +274,13 @@ def test_a_reply_is_cancelled_while_it_is_spoken_and_before() -> None:
             assert len(session.of(Interrupted)) == 2
 
     virtual_time.run(hold())
+
+
+@pytest.mark.parametrize("lead", [0.0, 0.09, 10.5, float("nan")])
+def test_a_lead_that_cannot_be_is_refused(lead: float) -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        ReplyVoice(lead_seconds=lead)
+    assert (refused.value.field, refused.value.reason) == ("config.reply_audio.lead", "LEAD_OUT_OF_RANGE")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pipelines.messages import Reply, Status
+from pipelines.messages import Notice, Reply, Status
 from pipelines.session.config import ConversationConfig
 from pipelines.stages.answering import Document
 from pipelines.stages.registry import PlannedStage, StageRegistry
@@ -102,7 +102,7 @@ def test_a_stage_that_fails_takes_those_that_need_it_with_it_and_nobody_waits():
     assert (reply.status, reply.overran, reply.results) == (Status.DEGRADED, (), {})
 
 
-def test_what_runs_at_the_deadline_is_cancelled_and_told():
+def test_what_runs_at_the_deadline_goes_on_and_is_cancelled_when_it_is_given_up():
     driver = Driver(stages=CHAIN)
     typed(driver)
     run = driver.of(effects.RunStage)[-1]
@@ -110,6 +110,12 @@ def test_what_runs_at_the_deadline_is_cancelled_and_told():
     fresh = driver(events.DeadlinePassed(1))
     (reply,) = emitted(fresh, Reply)
     assert (reply.status, reply.overran) == (Status.PARTIAL, ("second", "third"))
+    assert effects.SetDeadline(1, pytest.approx(reply.ended_at_seconds + 0.3 + 10)) in fresh
+    assert not any(isinstance(effect, effects.CancelStage) for effect in fresh)
+    fresh = driver(events.DeadlinePassed(1))
+    (given_up,) = emitted(fresh, Reply)
+    assert (given_up.status, given_up.completes, given_up.overran) == (Status.DEGRADED, True, reply.overran)
+    assert [notice.message.split(" failed")[0] for notice in emitted(fresh, Notice)] == ["second", "third"]
     assert [effect for effect in fresh if isinstance(effect, effects.CancelStage)] == [
         effects.CancelStage(1, run.speculation, "second")
     ]

@@ -59,11 +59,15 @@ def test_what_is_not_ready_at_the_deadline_is_left_out(ready: dict, overran: tup
     (reply,) = driver.said(Reply)
     assert (reply.status, reply.overran) == (Status.PARTIAL, overran)
     assert reply.transcript == "what is the capital"
+    assert driver.of(effects.CancelStage) == []
     driver.understand()
-    assert len(driver.said(Reply)) == 1
+    _, whole = driver.said(Reply)
+    assert (whole.status, whole.completes, whole.overran, whole.turn) == (Status.COMPLETE, True, overran, 1)
+    assert whole.results.keys() == {NLU, QA}
+    assert driver.state.phase == "idle"
 
 
-def test_recognition_that_overruns_replies_with_the_partial_text_and_still_finishes_the_transcript():
+def test_recognition_that_overruns_replies_with_the_partial_text_and_then_with_the_whole():
     driver = Driver()
     driver.speak(1)
     driver.recognize("what is")
@@ -74,8 +78,11 @@ def test_recognition_that_overruns_replies_with_the_partial_text_and_still_finis
     assert reply.transcript == "what is"
     fresh = driver.recognize("what is the capital", final=True)
     assert emitted(fresh, Transcript)[0].text == "what is the capital"
+    fresh = driver.understand()
+    (whole,) = emitted(fresh, Reply)
+    assert (whole.transcript, whole.completes) == ("what is the capital", True)
+    assert (whole.status, whole.overran[0]) == (Status.COMPLETE, ASR)
     assert driver.state.phase == "idle"
-    assert len(driver.of(effects.RunStage)) == 0
 
 
 @pytest.mark.parametrize(("stages", "overran"), [(BOTH, (ASR, NLU, QA)), (NLU_ALONE, (ASR, NLU))])

@@ -66,6 +66,41 @@ async def test_a_turn_is_heard_transcribed_and_answered_aloud_in_the_order_of_th
     assert by_type["conversation.item.added"]["previous_item_id"] == item_id
 
 
+@pytest.mark.parametrize("modality", ["audio", "text"])
+async def test_a_late_response_ends_when_it_is_whole(service: Openai, modality: str):
+    async with connected(service) as session:
+        await session.update(output_modalities=[modality], audio={"input": {"turn_detection": VAD}}, vivavoce=DOCUMENT)
+        session.forget()
+        service.models.words, service.models.answering_seconds = "how many bees live here?", 1.0
+        await session.say(1.0)
+        await session.say(1.0, 0.0)
+        await session.until("conversation.item.input_audio_transcription.completed")
+        await asyncio.sleep(0.5)
+        await session.send("response.create")
+        await session.until("error", code="conversation_already_has_active_response")
+        done = await session.until("response.done")
+    (item,) = done["response"]["output"]
+    (content,) = item["content"]
+    assert content.get("transcript", content.get("text")) == "Seven bees live here."
+    assert (done["response"]["status"], item["vivavoce"]["status"]) == ("completed", "REPLY_STATUS_COMPLETE")
+    assert session.types().count("response.created") == 1
+    assert ("response.output_audio.delta" in session.types()) == (modality == "audio")
+
+
+async def test_a_late_response_that_is_cancelled_is_not_made(service: Openai):
+    async with connected(service) as session:
+        await session.update(audio={"input": {"turn_detection": VAD}}, vivavoce=DOCUMENT)
+        service.models.words, service.models.answering_seconds = "how many bees live here?", 0.8
+        await session.say(1.0)
+        await session.say(1.0, 0.0)
+        await session.until("conversation.item.input_audio_transcription.completed")
+        await asyncio.sleep(0.4)
+        await session.send("response.cancel")
+        await asyncio.sleep(0.8)
+        await session.say(0.1, 0.0)
+        assert not any(kind.startswith("response.") for kind in session.types())
+
+
 async def test_a_reply_in_text_comes_without_audio(service: Openai):
     async with connected(service) as session:
         await session.update(output_modalities=["text"], audio={"input": {"turn_detection": VAD}}, vivavoce=DOCUMENT)
@@ -153,12 +188,36 @@ async def test_speech_over_a_reply_cancels_its_response(service: Openai):
         await session.until("response.output_audio.delta")
         session.forget()
         service.models.words = "stop that and tell me more"
-        await session.say(2.0)
+        await session.say(0.3)
+        # Clients stop playing at it: it does not wait for what the speech turns out to be.
+        await session.until("input_audio_buffer.speech_started")
+        await session.say(1.7)
         done = await session.until("response.done")
         assert done["response"]["status"] == "cancelled"
         assert done["response"]["status_details"] == {"type": "cancelled", "reason": "turn_detected"}
-        assert session.types().index("input_audio_buffer.speech_started") < session.types().index("response.done")
         assert done["response"]["output"][0]["status"] == "incomplete"
+
+
+async def test_what_the_client_has_played_of_a_response_reaches_the_conversation(service: Openai):
+    document = {"documents": [{"text": "Seven " + "and many more " * 9 + "bees live here."}]}
+    service.models.synthesizer.part_seconds = 4.0
+    async with connected(service) as session:
+        await session.update(audio={"input": {"turn_detection": VAD}}, vivavoce=document)
+        service.models.words = "how many bees live here?"
+        await session.say(1.0)
+        await session.say(1.0, 0.0)
+        item_id = (await session.until("response.output_audio.delta"))["item_id"]
+        await session.say(2.0, 0.0)
+        await session.send("conversation.item.truncate", item_id=item_id, content_index=0, audio_end_ms=1_000)
+        done = await session.until("response.done")
+        assert done["response"]["status"] == "cancelled"
+        (item,) = done["response"]["output"]
+        heard = item["content"][0]["transcript"]
+        assert heard.startswith("Seven")
+        assert 0 < len(heard.split()) < len(document["documents"][0]["text"].split()) / 2
+        session.forget()
+        await session.say(1.0, 0.0)
+        assert "response.output_audio.delta" not in session.types()
 
 
 async def test_a_response_is_cancelled_and_truncated_by_the_client(service: Openai):

@@ -30,7 +30,7 @@ class _Utterance:
         before: words of the last transcript that may still change.
         told: words that were told.
         is_committed: whether the item was added.
-        is_announced: whether it was told that speech started.
+        is_told: whether it was told that speech started.
     """
 
     start: int
@@ -38,7 +38,7 @@ class _Utterance:
     before: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     is_committed: bool = False
-    is_announced: bool = False
+    is_told: bool = False
 
 
 class Listener:
@@ -71,34 +71,15 @@ class Listener:
         """Forgets all utterances: another conversation begins, whose turns are counted anew."""
         self._utterances.clear()
 
-    async def began(self, began: SpeechBegan, *, is_held: bool) -> None:
-        """Tells that speech starts.
-
-        Args:
-            began: when.
-            is_held: whether a response is spoken; then it is told when the speech turns out to be more than a
-                backchannel.
-        """
-        self._utterances[began.turn] = _Utterance(began.start)
-        if not is_held:
-            await self.announce(began.turn)
-
-    async def announce(self, turn: int) -> None:
-        """Tells that speech has started, once."""
-        utterance = self._utterances.get(turn)
-        if utterance is None or utterance.is_announced or not self.detects:
-            return
-        utterance.is_announced = True
-        await self._sender.send(
-            "input_audio_buffer.speech_started",
-            audio_start_ms=self._milliseconds(utterance.start),
-            item_id=utterance.item.id,
-        )
-
-    async def announce_all(self) -> None:
-        """Tells of all speech that started and was not told of."""
-        for turn in tuple(self._utterances):
-            await self.announce(turn)
+    async def began(self, began: SpeechBegan) -> None:
+        """Tells that speech starts, also over a response: clients then stop playing it."""
+        utterance = self._utterances[began.turn] = _Utterance(began.start, is_told=self.detects)
+        if utterance.is_told:
+            await self._sender.send(
+                "input_audio_buffer.speech_started",
+                audio_start_ms=self._milliseconds(utterance.start),
+                item_id=utterance.item.id,
+            )
 
     async def partial(self, transcript: Transcript) -> None:
         """Tells words that two transcripts in a row agree upon: what was told is not taken back."""
@@ -119,7 +100,7 @@ class Listener:
         if ended.request_id == CLEARED:
             del self._utterances[ended.turn]
             return
-        if utterance.is_announced and ended.reason is EndReason.SILENCE:
+        if utterance.is_told and ended.reason is EndReason.SILENCE:
             await self._sender.send(
                 "input_audio_buffer.speech_stopped",
                 audio_end_ms=self._milliseconds(ended.end),

@@ -55,6 +55,8 @@ class Response:
         reply: what it tells; None while it is waited for.
         item: the item that it adds; None before.
         is_call: whether it asks for a tool, and has no reply.
+        is_whole: whether nothing of the reply is to follow but audio.
+        is_spoken: whether all of its audio was told.
     """
 
     id: str = field(default_factory=lambda: new_id("resp"))
@@ -63,6 +65,8 @@ class Response:
     reply: Reply | None = None
     item: Item | None = None
     is_call: bool = False
+    is_whole: bool = True
+    is_spoken: bool = False
 
 
 class Responder:
@@ -96,20 +100,47 @@ class Responder:
         self.active: Response | None = None
         self.audio_ends_at = 0.0
 
-    async def begin(self, response: Response, reply: Reply, config: ConversationConfig) -> None:
-        """Tells a reply, or lets it wait for the one that is spoken."""
-        response.reply = reply
-        is_spoken = response.modality == "audio" and bool(reply.speech_text)
+    async def begin(
+        self, response: Response, reply: Reply, config: ConversationConfig, *, is_whole: bool = True
+    ) -> None:
+        """Tells a reply, or lets it wait for the one that is spoken.
+
+        Args:
+            response: tells it.
+            reply: to be told.
+            config: of the conversation.
+            is_whole: whether it is; otherwise it is spoken already, and :meth:`complete` follows.
+        """
+        response.reply, response.is_whole = reply, is_whole
+        is_spoken = response.modality == "audio" and (bool(reply.speech_text) or not is_whole)
         text = reply.speech_text
         if response.modality == "text" and not text:
             text = answer_in_words(StageRequest(reply.transcript, config, reply.results, None))
         kind = "output_audio" if is_spoken else "output_text"
-        extension = MessageToDict(to_reply(reply, self._now()), preserving_proto_field_name=True)
-        response.item = Item(new_id("item"), "assistant", kind, text, "in_progress", extension)
+        response.item = Item(new_id("item"), "assistant", kind, text, "in_progress", self._extension(reply))
         if self.active is not None:
             self._waiting.append(response)
             return
         await self._open(response)
+
+    async def complete(self, response: Response, reply: Reply) -> None:
+        """Takes the whole of a reply that is spoken already; the response ends once all audio is told."""
+        item = response.item
+        assert item is not None
+        response.reply, response.is_whole = reply, True
+        item.extension = self._extension(reply)
+        if item.text or item.status != "in_progress":
+            fresh = ""
+        else:
+            fresh = item.text = reply.speech_text
+        if response is self.active:
+            if fresh:
+                await self._tell_part("response.output_audio_transcript.delta", delta=fresh)
+            if response.is_spoken:
+                await self._close("completed")
+
+    def _extension(self, reply: Reply) -> dict[str, Any]:
+        return MessageToDict(to_reply(reply, self._now()), preserving_proto_field_name=True)
 
     async def begin_call(self, call: ToolCall) -> None:
         """Asks for a tool as a response with a function call, after the response that is told."""
@@ -128,7 +159,8 @@ class Responder:
         if audio.audio:
             await self._tell_part("response.output_audio.delta", delta=base64.b64encode(audio.audio).decode())
         response.item.audio_seconds = audio.start_seconds
-        if audio.is_last:
+        response.is_spoken = audio.is_last
+        if audio.is_last and response.is_whole:
             await self._close("completed")
 
     async def interrupt(self, interrupted: Interrupted) -> None:
@@ -144,6 +176,10 @@ class Responder:
         if response is not None and response.reply is not None and response.reply.turn == interrupted.turn:
             by_speech = interrupted.reason is InterruptionReason.SPEECH
             await self._close("cancelled", "turn_detected" if by_speech else "client_cancelled")
+
+    def turn_of(self, item: Item) -> int | None:
+        """Returns the turn whose reply an item is; None for one that is long over."""
+        return next((turn for turn, known in self._by_turn.items() if known is item), None)
 
     async def fail(self, turn: int, error: dict[str, Any]) -> None:
         """Ends the response of a turn whose speech failed."""
@@ -177,10 +213,11 @@ class Responder:
         await send("conversation.item.added", previous_item_id=before, item=opened)
         if response.is_call:
             await self._tell_call(response, item)
-        elif item.text:
+        elif item.text or self._is_spoken:
             await self._tell_part("response.content_part.added", part=self._part(""))
             name = "response.output_audio_transcript" if self._is_spoken else "response.output_text"
-            await self._tell_part(f"{name}.delta", delta=item.text)
+            if item.text:
+                await self._tell_part(f"{name}.delta", delta=item.text)
         if not self._is_spoken:
             await self._close("completed")
 

@@ -259,6 +259,9 @@ class RealtimeSession:
             message = "audio_end_ms and content_index are 0 or more, and there is one content: send 0 for its index"
             raise InvalidInputError("audio_end_ms", "INVALID_VALUE", message)
         item.cut(event.audio_end_ms / 1000)
+        turn, held = self._teller.responder.turn_of(item), self._teller.conversation
+        if turn is not None and held is not None and self._settings.speaks:
+            held.speech.stop_at(turn, event.audio_end_ms / 1000)
         await self._sender.send(
             "conversation.item.truncated",
             item_id=item.id,

@@ -10,6 +10,7 @@ from pipelines import messages
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.dialog.turn import Cause
 from pipelines.errors import InvalidInputError, ModelError
+from pipelines.stages.registry import SPEECH
 from service.api.http.openai.realtime import client_events as events
 from service.api.http.openai.realtime.client_requests import ResponseRequest, to_response_request
 from service.api.http.openai.realtime.hearing import CLEARED, Listener
@@ -59,6 +60,7 @@ class Teller:
         self.uncommitted = self.commits = 0
         self._asked: ResponseRequest | None = None
         self._requested: dict[str, Response] = {}
+        self._late: dict[int, Response] = {}
         self._idle_timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self.change(settings)
@@ -86,6 +88,7 @@ class Teller:
         self.commits = 0
         self._asked = None
         self._requested.clear()
+        self._late.clear()
         self.listener.offset += round(seconds * MODEL_RATE_HZ)
         self.listener.forget()
         await self.responder.end_all()
@@ -99,7 +102,7 @@ class Teller:
         if not self.settings.replies:
             message = "a transcription session makes no responses: update it to a realtime session"
             raise InvalidInputError("type", "NO_RESPONSES", message)
-        if self.responder.active is not None or self._asked is not None or self._requested:
+        if self.responder.active is not None or self._asked is not None or self._requested or self._late:
             message = "a response is under way: wait for response.done, or cancel it"
             raise InvalidInputError("response", "CONVERSATION_ALREADY_HAS_ACTIVE_RESPONSE", message)
         request = to_response_request(event, speaks=self.settings.speaks)
@@ -142,13 +145,17 @@ class Teller:
         active = self.responder.active
         self._asked = None
         if active is None or active.reply is None:
-            if isinstance(event, events.ClearOutput):
+            late = self._late if self.settings.speaks else ()
+            for turn in late:
+                self.held().speech.cancel(turn)
+            was_late, self._late = bool(self._late), {}
+            if was_late or isinstance(event, events.ClearOutput):
                 return
             message = "no response is under way: there is nothing to cancel"
             raise InvalidInputError("response_id", "RESPONSE_CANCEL_NOT_ACTIVE", message)
         self.held().speech.cancel(active.reply.turn)
 
-    async def tell(self, _: int, message: messages.Message) -> None:  # noqa: PLR0912 - one a message
+    async def tell(self, _: int, message: messages.Message) -> None:
         """Tells what the conversation says."""
         listener, conversation = self.listener, self.held()
         match message:
@@ -157,7 +164,7 @@ class Teller:
                 if self.settings.replies and not self.settings.responds and self.settings.speaks:
                     # A response is made when it is asked for.
                     conversation.speech.cancel(message.turn)
-                await listener.began(message, is_held=self.responder.active is not None)
+                await listener.began(message)
             case messages.Transcript(is_final=False):
                 await listener.partial(message)
             case messages.SpeechPaused():
@@ -170,13 +177,11 @@ class Teller:
             case messages.Reply():
                 await self._replied(message)
             case messages.ReplyAudio():
+                await self._begin_early(message.turn)
                 await self.responder.speak(message)
                 if message.is_last:
-                    await listener.announce_all()
                     self._start_idle_timer()
             case messages.Interrupted():
-                if message.reason is messages.InterruptionReason.SPEECH:
-                    await listener.announce_all()
                 await self.responder.interrupt(message)
             case messages.Notice():
                 await self._noticed(message)
@@ -202,22 +207,42 @@ class Teller:
         await self._sender.error(InvalidInputError("response", "NOTHING_TO_ANSWER", message), request.event_id)
 
     async def _replied(self, reply: messages.Reply) -> None:
+        response = self._late.pop(reply.turn, None) if reply.completes else self._response_to(reply)
         by_itself = reply.dialog is not None and reply.dialog.cause is not Cause.TURN
-        if not (reply.speech_text if by_itself else reply.transcript) or reply.request_id == CLEARED:
+        is_whole = reply.status is not messages.Status.PARTIAL
+        if response is None or (is_whole and not (reply.speech_text if by_itself else reply.transcript)):
             return
+        if not is_whole:
+            self._late[reply.turn], response.reply = response, reply
+        if response.item is not None:
+            await self.responder.complete(response, reply)
+        elif is_whole or reply.speech_text:
+            await self.responder.begin(response, reply, self.settings.config, is_whole=is_whole)
+        if self.responder.active is None and is_whole:
+            self._start_idle_timer()
+
+    def _response_to(self, reply: messages.Reply) -> Response | None:
+        """Returns the response that a reply is told with; None where it is not told."""
+        by_itself = reply.dialog is not None and reply.dialog.cause is not Cause.TURN
+        if reply.request_id == CLEARED:
+            return None
         response = self._requested.pop(reply.request_id, None)
         if response is None:
             if not self.settings.responds and not by_itself:
-                return
+                return None
             item = None if by_itself else self.items.unanswered
             if item is not None:
                 item.is_answered = True
             response = Response(modality="audio" if self.settings.speaks else "text")
         elif response.modality == "text" and self.settings.speaks:
             self.held().speech.cancel(reply.turn)
-        await self.responder.begin(response, reply, self.settings.config)
-        if self.responder.active is None:
-            self._start_idle_timer()
+        return response
+
+    async def _begin_early(self, turn: int) -> None:
+        """Begins the response of a reply that is spoken before all of it is there."""
+        response = self._late.get(turn)
+        if response is not None and response.item is None and response.reply is not None:
+            await self.responder.begin(response, response.reply, self.settings.config, is_whole=False)
 
     async def _noticed(self, notice: messages.Notice) -> None:
         if notice.code is messages.NoticeCode.NO_SPEECH:
@@ -233,7 +258,8 @@ class Teller:
             told = problem_of(error).openai_error()
             await self.listener.failed(notice.turn, told)
             await self._sender.error(error)
-            await self.responder.fail(notice.turn, told)
+            if notice.message.startswith(f"{SPEECH} "):
+                await self.responder.fail(notice.turn, told)
 
     async def tell_last(self) -> None:
         """Tells NVIDIA's client that nothing follows, with all that was said."""

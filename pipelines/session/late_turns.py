@@ -1,0 +1,60 @@
+"""Turns of a dialog whose reply was not whole: the agent may ask to wait for them, and what was told is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from typing import TYPE_CHECKING
+
+from pipelines.messages import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pipelines.dialog.turn import DialogTurn
+    from pipelines.messages import Reply
+
+WAIT_SECONDS = 1.5
+"""Time after the end of a turn from which on the agent asks to wait for it."""
+
+
+class LateTurns:
+    """The turns of a dialog that are late.
+
+    Args:
+        on_wait: called when the agent may ask to wait for a turn that has not happened yet.
+    """
+
+    def __init__(self, on_wait: Callable[[], None]) -> None:
+        self._on_wait = on_wait
+        self._loop = asyncio.get_running_loop()
+        self._happened: dict[int, DialogTurn] = {}
+        self._awaited: set[int] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def told(self, reply: Reply) -> DialogTurn | None:
+        """Returns what has happened with an earlier reply of the turn, which its completion tells again; None: nothing.
+
+        The completion asks for no fulfilment a second time.
+        """
+        turn = self._happened.pop(reply.turn, None)
+        return dataclasses.replace(turn, done=(*turn.done, *turn.fulfilled)) if turn is not None else None
+
+    def note(self, reply: Reply) -> None:
+        """Takes note of what the caller is told of a turn."""
+        if reply.status is not Status.PARTIAL:
+            self._awaited.discard(reply.turn)
+            if not self._awaited:
+                self.cancel()
+        elif reply.dialog is not None:
+            self._happened[reply.turn] = reply.dialog
+        else:
+            self._awaited.add(reply.turn)
+            if self._timer is None:
+                self._timer = self._loop.call_at(reply.ended_at_seconds + WAIT_SECONDS, self._on_wait)
+
+    def cancel(self) -> None:
+        """Lets the agent ask for no more time."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
