@@ -16,6 +16,7 @@ from grpc_health.v1 import health
 from pipelines.dialog.agent.problems import AgentError
 from pipelines.knowledge.store.port import KnowledgeStoreError
 from pipelines.load.calibration import measure
+from pipelines.load.first_turns import hold_first_turns
 from pipelines.load.utilization import Utilization
 from pipelines.load.workload import Workload
 from pipelines.models.shipped import SHIPPED
@@ -40,6 +41,7 @@ from service.security.tls import server_credentials
 from service.security.watched_file import UnusableFileError
 from service.served_models import served_models
 from service.sessions.dialogs import read_dialogs
+from service.sessions.first_turns import RehearsedModels
 from service.sessions.host import SessionHost
 from service.sessions.keeping import SessionsError, sessions_of
 from service.sessions.lifetime import Limits
@@ -189,7 +191,11 @@ async def serving(
         capacity = CapacityWatch(
             open_conversations, workload, utilization, client.busy_seconds, speakers, models.recognizer_places
         )
-        admission, model_server = _admission(config, models, capacity, open_conversations, voice)
+        styles = tasks.create_task(prepare(), name="transcript styles")
+        rehearsed = RehearsedModels(
+            watchdog, lambda: asyncio.shield(styles), lambda: hold_first_turns(rollout.active, voice)
+        )
+        admission, model_server = _admission(config, models, rehearsed, capacity, open_conversations, voice)
         cleanup.callback(lambda: telemetry.log.sum_up(admission.refused))
         host = SessionHost(
             rollout.active,
@@ -215,7 +221,7 @@ async def serving(
             )
             _until_exit(cleanup, tasks.create_task(watching, name="triton"))
         cleanup.push_async_callback(rollout.close)
-        _until_exit(cleanup, tasks.create_task(prepare(), name="transcript styles"))
+        _until_exit(cleanup, styles)
 
         def read() -> Figures:
             return Figures(
@@ -249,12 +255,17 @@ async def serving(
 
 
 def _admission(
-    config: ServiceConfig, models: ServedModels, capacity: CapacityWatch, rooms: OpenConversations, voice: SileroModel
+    config: ServiceConfig,
+    models: ServedModels,
+    rehearsed: RehearsedModels,
+    capacity: CapacityWatch,
+    rooms: OpenConversations,
+    voice: SileroModel,
 ) -> tuple[Admission, ModelServer]:
     """Makes the admission, and the models as readiness waits for them: measured, where their number is not given."""
     if config.max_conversations != "auto":
-        return Admission(config.max_conversations, RecognizerRoom(rooms, models.recognizer_places)), models.watchdog
-    measured = MeasuredModels(models.watchdog, lambda: measure(models.rollout.active, voice), capacity)
+        return Admission(config.max_conversations, RecognizerRoom(rooms, models.recognizer_places)), rehearsed
+    measured = MeasuredModels(rehearsed, lambda: measure(models.rollout.active, voice), capacity)
     return Admission(MAX_CONVERSATIONS, capacity), measured
 
 

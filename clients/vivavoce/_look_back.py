@@ -14,7 +14,7 @@ from vivavoce._dialog import DialogCause
 from vivavoce._errors import Incompatible, InvalidRequest
 from vivavoce._events import EndReason, Event, Notice, NoticeCode, Reconnected, SpeechBegan, SpeechEnded, Transcript
 from vivavoce._pauses import SpeechPaused, SpeechResumed
-from vivavoce._reply import Reply
+from vivavoce._reply import Reply, ReplyStatus
 from vivavoce._requests import MAX_AUDIO_MESSAGE_BYTES
 from vivavoce._spoken import Interrupted, ReplyAudio, ReplyHeld, ReplyResumed
 from vivavoce.v1 import conversation_pb2 as pb
@@ -75,6 +75,7 @@ class LookBack:
         self._marks: list[_Mark] = []
         self._update = pb.ConversationUpdate()
         self._utterances: list[_Utterance] = []
+        self._partial: dict[int, Reply] = {}
         self._last_answered = 0
         self._earlier_bytes = 0
         self._earlier_turns = 0
@@ -129,8 +130,10 @@ class LookBack:
                     utterance.end = end
             case Notice(code=NoticeCode.NO_SPEECH):
                 self._marks.remove(self._mark(event.request_id))
-            case Reply(completes=False):
-                self._answered(event)
+            case Reply(status=ReplyStatus.PARTIAL, dialog=None):
+                self._partial[event.turn] = event
+            case Reply():
+                self._whole(event)
 
     def placed(self, event: Event) -> Event:
         """Returns `event` of the present stream with its position and its turn in the whole conversation."""
@@ -162,6 +165,7 @@ class LookBack:
         self._earlier_turns += self._last_answered
         self._kept_from = self._last_answered = 0
         self._utterances.clear()
+        self._partial.clear()
         return told, requests
 
     @property
@@ -194,12 +198,18 @@ class LookBack:
             code="UNIMPLEMENTED",
         )
 
+    def _whole(self, reply: Reply) -> None:
+        """Takes a turn for answered, and those before it: an older server completes no reply."""
+        for turn in sorted(turn for turn in self._partial if turn <= reply.turn and not _is_prompt(reply)):
+            self._answered(self._partial.pop(turn))
+        if not reply.completes:
+            self._answered(reply)
+
     def _answered(self, reply: Reply) -> None:
         turn = reply.turn
         self._last_answered = max(self._last_answered, turn)
-        by_itself = reply.dialog is not None and reply.dialog.cause is not DialogCause.TURN
         # Without an utterance it was typed, unless an agent says something by itself.
-        if reply.request_id or not (by_itself or self._utterances_of(turn)):
+        if reply.request_id or not (_is_prompt(reply) or self._utterances_of(turn)):
             self._marks.remove(self._mark(reply.request_id))
         for utterance in self._utterances_of(turn):
             utterance.answered = True
@@ -247,6 +257,11 @@ class LookBack:
     def _audio_requests(self, start: int, end: int) -> Iterator[pb.ConverseRequest]:
         for offset in range(start, end, MAX_AUDIO_MESSAGE_BYTES):
             yield pb.ConverseRequest(audio=bytes(self._audio[offset : min(offset + MAX_AUDIO_MESSAGE_BYTES, end)]))
+
+
+def _is_prompt(reply: Reply) -> bool:
+    """Returns whether an agent says it by itself."""
+    return reply.dialog is not None and reply.dialog.cause is not DialogCause.TURN
 
 
 def _layout(audio: AudioFormat | None) -> tuple[int, int, bytes]:

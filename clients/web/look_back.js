@@ -22,6 +22,7 @@ export class LookBack {
   #marks = [];
   #utterances = [];
   #update = {};
+  #partial = new Map();
   #lastAnswered = 0;
   #earlierSeconds = 0;
   #earlierTurns = 0;
@@ -94,7 +95,8 @@ export class LookBack {
         if (event.code === "NO_SPEECH") this.#forget(event.requestId);
         break;
       case "reply":
-        if (!event.completes) this.#answered(event);
+        if (event.status === "PARTIAL" && !event.dialog) this.#partial.set(event.turn, event);
+        else this.#whole(event);
     }
   }
 
@@ -122,6 +124,7 @@ export class LookBack {
     this.#earlierTurns += this.#lastAnswered;
     this.#keptFrom = this.#lastAnswered = 0;
     this.#utterances = [];
+    this.#partial.clear();
     return { lostSeconds: this.#seconds(lost), replayedSeconds: this.#seconds(this.#length), droppedBytes, requests };
   }
 
@@ -144,6 +147,16 @@ export class LookBack {
 
   #forget(requestId) {
     this.#marks = this.#marks.filter(({ request }) => request.requestId !== requestId);
+  }
+
+  /** Takes a turn for answered, and those before it: an older server completes no reply. */
+  #whole(reply) {
+    for (const turn of [...this.#partial.keys()].sort((one, other) => one - other)) {
+      if (turn > reply.turn || (reply.dialog?.cause ?? "TURN") !== "TURN") continue;
+      this.#answered(this.#partial.get(turn));
+      this.#partial.delete(turn);
+    }
+    if (!reply.completes) this.#answered(reply);
   }
 
   #answered(reply) {

@@ -30,8 +30,8 @@ MEASURED_SECONDS = 1.5
 UTTERANCE_SECONDS = 3.0
 """What people say to a machine at a time, about."""
 
-_BUDGET_SECONDS = 30.0
-_DOCUMENT = Document(
+BUDGET_SECONDS = 30.0
+DOCUMENT = Document(
     "ferry",
     "The ferry to the island leaves from the old harbour at eight in the morning and at two in the afternoon. In "
     "winter there is only the later one. A ticket costs nine euros, children under six travel free, and bicycles are "
@@ -58,7 +58,7 @@ async def measure_alone(models: Models, voice: SileroModel) -> float:
     took = []
     for audio in recorded_utterances()[:3]:
         began = loop.time()
-        await _hold(models, voice, audio, (_DOCUMENT,))
+        await _hold(models, voice, audio, (DOCUMENT,))
         took.append(loop.time() - began)
     return statistics.median(took)
 
@@ -86,7 +86,7 @@ async def measure_throughput(models: Models, voice: SileroModel, seconds: float 
         said, turn = 0.0, speaker
         while loop.time() < began + seconds:
             audio = utterances[turn % len(utterances)]
-            await _hold(models, voice, audio, (_DOCUMENT,) if turn % 2 else ())
+            await _hold(models, voice, audio, (DOCUMENT,) if turn % 2 else ())
             said += len(audio) / MODEL_RATE_HZ
             turn += SPEAKERS + 1
         # By each speaker's own time, so that the last utterance of one does not count against the others.
@@ -98,8 +98,24 @@ async def measure_throughput(models: Models, voice: SileroModel, seconds: float 
 async def _hold(
     models: Models, voice: SileroModel, audio: npt.NDArray[np.float32], documents: tuple[Document, ...]
 ) -> None:
-    """Holds a conversation of one utterance."""
-    config = ConversationConfig(turns=TurnSettings(budget_seconds=_BUDGET_SECONDS), documents=documents)
+    config = ConversationConfig(turns=TurnSettings(budget_seconds=BUDGET_SECONDS), documents=documents)
+    await hold_utterance(config, models, voice, audio)
+
+
+async def hold_utterance(
+    config: ConversationConfig, models: Models, voice: SileroModel, audio: npt.NDArray[np.float32]
+) -> None:
+    """Holds a conversation of one utterance, whose audio comes at once.
+
+    Args:
+        config: how it is held.
+        models: answer it.
+        voice: judges the audio.
+        audio: float32 ``[samples]`` at 16 kHz.
+
+    Raises:
+        ModelError: a model failed.
+    """
     conversation = Conversation(config, models, voice.new_stream())
     try:
         await conversation.add_samples(audio)

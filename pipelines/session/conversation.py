@@ -305,4 +305,6 @@ class Conversation:
             history=self._exchanges.latest,
         )
         models = self._models.of(effect.turn)
-        self._running.start(self._stages[effect.stage], effect.turn, effect.speculation, request, models)
+        # Where time is short the pause is judged first: without a judgement the turn ends only after long silence.
+        give_way = self._pause_judge.give_way if self._workload.short else None
+        self._running.start(self._stages[effect.stage], effect.turn, effect.speculation, request, models, give_way)

@@ -26,6 +26,10 @@ MAX_JUDGING_SECONDS = 0.4
 """Time within which a judgement is of use: with that which comes before it, the silence rule's stop window is full."""
 
 
+MAX_AHEAD_SECONDS = 0.15
+"""Time for which a judgement has the cores to itself where they are short."""
+
+
 class PauseJudge:
     """Asks the model of the end of a turn, one pause at a time.
 
@@ -56,6 +60,11 @@ class PauseJudge:
         for task in self._tasks:
             if task is not asyncio.current_task():
                 task.cancel()
+
+    async def give_way(self) -> None:
+        """Waits for the judgement that runs, for a short time at most."""
+        if self._tasks:
+            await asyncio.wait(tuple(self._tasks), timeout=MAX_AHEAD_SECONDS)
 
     async def wait(self) -> None:
         """Waits until nothing runs."""

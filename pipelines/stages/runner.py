@@ -14,7 +14,7 @@ from pipelines.turns import events
 from pipelines.unexpected_errors import MISTAKE, log_mistake
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from pipelines.models.ports import Timing, TurnModels
     from pipelines.stages.registry import Stage, StageOutput, StageRequest
@@ -40,10 +40,19 @@ class StageRunner:
         self._on_event, self._on_failure, self._observe = on_event, on_failure, observe
         self._tasks: dict[tuple[int, int, str], asyncio.Task[None]] = {}
 
-    def start(self, stage: Stage, turn: int, speculation: int, request: StageRequest, models: TurnModels) -> None:
-        """Starts a stage for a speculation of a turn's text."""
+    def start(
+        self,
+        stage: Stage,
+        turn: int,
+        speculation: int,
+        request: StageRequest,
+        models: TurnModels,
+        give_way: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """Starts a stage for a speculation of a turn's text, behind what it gives way to."""
         key = (turn, speculation, stage.name)
-        task = asyncio.create_task(self._run(stage, turn, speculation, request, models), name=f"{stage.name}-{turn}")
+        running = self._run(stage, turn, speculation, request, models, give_way)
+        task = asyncio.create_task(running, name=f"{stage.name}-{turn}")
         self._tasks[key] = task
         task.add_done_callback(partial(self._forget, key))
 
@@ -63,7 +72,17 @@ class StageRunner:
         if self._tasks:
             await asyncio.wait(tuple(self._tasks.values()))
 
-    async def _run(self, stage: Stage, turn: int, speculation: int, request: StageRequest, models: TurnModels) -> None:
+    async def _run(
+        self,
+        stage: Stage,
+        turn: int,
+        speculation: int,
+        request: StageRequest,
+        models: TurnModels,
+        give_way: Callable[[], Awaitable[None]] | None,
+    ) -> None:
+        if give_way is not None:
+            await give_way()
         key = (turn, speculation, stage.name)
         recovery = Recovery()
         output: StageOutput | None = None

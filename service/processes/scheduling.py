@@ -5,18 +5,20 @@ All of this is Linux's; elsewhere nothing is changed.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import struct
 import sys
-from pathlib import Path
 
 TURN_SECONDS = 1e-4
 """The shortest turn at a core that Linux gives; its own are one to three milliseconds."""
 
 _BEHIND = 5
-"""Niceness: processes of this get a third of what those of 0 get, where both want all of a core."""
+"""Niceness: processes of this get a third of what those of 0 get, where both want all of a core.
+
+Where Linux shares the cores among sessions first (sched(7), "The autogroup feature"), niceness counts inside a session
+alone. The session itself stays as others are: with a niceness of its own the models would get a third of what each
+other program gets, and replies were late beside two or three of them (issue 51)."""
 _ATTRIBUTES = struct.Struct("=IIQiIQQQ")
 """``struct sched_attr`` of sched_setattr(2): size, policy, flags, niceness, priority, runtime, deadline, period."""
 _SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}
@@ -73,9 +75,6 @@ def run_behind() -> None:
     if sys.platform == "linux" and os.sched_getscheduler(0) in _REAL_TIME:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     os.nice(_BEHIND)
-    # Where Linux shares the cores among sessions first (sched(7), "The autogroup feature"), only this counts.
-    with contextlib.suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(_BEHIND), encoding="ascii")
     run_as_usual()
 
 

@@ -17,14 +17,23 @@ from prometheus_client import (
 )
 
 from pipelines.audio.formats import MODEL_RATE_HZ
-from pipelines.messages import EndReason, Interrupted, InterruptionReason, Notice, SpeechBegan, SpeechEnded, Status
+from pipelines.messages import (
+    EndReason,
+    Interrupted,
+    InterruptionReason,
+    Notice,
+    Reply,
+    SpeechBegan,
+    SpeechEnded,
+    Status,
+)
 from pipelines.session.observer import TurnObserver
 from pipelines.turns.effects import SpeculationFate
 from service.telemetry.call_observer import CallObserver
 
 if TYPE_CHECKING:
     from pipelines.errors import ModelError
-    from pipelines.messages import Message, Reply
+    from pipelines.messages import Message
     from pipelines.models.ports import Timing
     from pipelines.turns.state import TurnSettings
     from service.telemetry.call_observer import Refusal
@@ -79,6 +88,7 @@ class Metrics(TurnObserver, CallObserver):
         self._compute = histogram("stage_compute", "Computing of a stage.", "stage", buckets=STAGE_BUCKETS)
         self._judging = histogram("pause_judgement", "Judging a pause, with its waiting.", buckets=STAGE_BUCKETS)
         self._replies = counter("replies", "Replies, by whether they are whole.", "status", "source")
+        self._completions = counter("completed_replies", "Replies that were completed after their budget.", "status")
         self._ended = counter("utterances", "Utterances, by what ended them.", "ended_by")
         self._speculations = counter("speculations", "Speculations, by what became of them.", "fate")
         self._judged = counter("pauses_judged", "Pauses, by whether the model answered in time.", "outcome")
@@ -100,6 +110,8 @@ class Metrics(TurnObserver, CallObserver):
             self._reply.labels(source)
             for status in Status:
                 self._replies.labels(status.value, source)
+        for status in (Status.COMPLETE, Status.DEGRADED):
+            self._completions.labels(status.value)
         for fate in SpeculationFate:
             self._speculations.labels(fate.value)
         for reason in EndReason:
@@ -147,6 +159,8 @@ class Metrics(TurnObserver, CallObserver):
                 self._ended.labels(reason.value).inc()
                 if known := self._open.get((conversation, message.turn)):
                     known.spoken_until = now_seconds - message.silence / MODEL_RATE_HZ
+            case Reply(completes=True, status=status):
+                self._completions.labels(status.value).inc()
             case Interrupted(reason=cause):
                 self._interruptions.labels(cause.value.lower()).inc()
             case Notice(code=code):

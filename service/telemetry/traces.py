@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from pipelines.messages import SpeechBegan, SpeechEnded
+from pipelines.messages import Reply, SpeechBegan, SpeechEnded
 from pipelines.models.trace_context import traced_by
 from pipelines.session.observer import TurnObserver
 from pipelines.stages.registry import ASR
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer
 
     from pipelines.errors import ModelError
-    from pipelines.messages import Message, Reply
+    from pipelines.messages import Message
     from pipelines.models.ports import Timing
     from pipelines.turns.state import TurnSettings
     from service.telemetry.call_observer import Refusal
@@ -133,6 +133,8 @@ class Traces(TurnObserver, CallObserver):
                 self._turn(conversation, message.turn).began = now_seconds
             case SpeechEnded():
                 self._turn(conversation, message.turn).ended_by = message.reason.value
+            case Reply(completes=True):
+                self._finish(conversation, message, now_seconds)
 
     def ran(self, conversation: str, turn: int, stage: str, timing: Timing | None, now_seconds: float) -> None:
         """See :class:`TurnObserver`."""
@@ -148,6 +150,10 @@ class Traces(TurnObserver, CallObserver):
 
     def replied(self, conversation: str, reply: Reply, settings: TurnSettings, now_seconds: float) -> None:  # noqa: ARG002
         """See :class:`TurnObserver`."""
+        self._finish(conversation, reply, now_seconds)
+
+    def _finish(self, conversation: str, reply: Reply, now_seconds: float) -> None:
+        """Makes the spans of a turn that was replied to; its completion makes those of what came late."""
         call = trace.get_current_span()
         turns = self._turns_of(call)
         if turns is None:
@@ -164,6 +170,7 @@ class Traces(TurnObserver, CallObserver):
             "vivavoce.turn": reply.turn,
             "vivavoce.status": reply.status.value,
             "vivavoce.speculated": reply.speculated,
+            "vivavoce.completes": reply.completes,
             "vivavoce.reply_seconds": now_seconds - reply.ended_at_seconds,
             "vivavoce.ended_by": turn.ended_by or "typed",
             "vivavoce.failed": turn.failures,

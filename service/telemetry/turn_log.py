@@ -6,11 +6,12 @@ import collections
 import logging
 from typing import TYPE_CHECKING
 
+from pipelines.messages import Reply
 from pipelines.session.observer import TurnObserver
 from pipelines.turns.effects import SpeculationFate
 
 if TYPE_CHECKING:
-    from pipelines.messages import Reply
+    from pipelines.messages import Message
     from pipelines.turns.state import TurnSettings
 
 logger = logging.getLogger(__name__)
@@ -37,14 +38,23 @@ class TurnLog(TurnObserver):
 
     def replied(self, conversation: str, reply: Reply, settings: TurnSettings, now_seconds: float) -> None:  # noqa: ARG002
         """See :class:`TurnObserver`."""
+        self._log(conversation, reply, now_seconds)
+
+    def told(self, conversation: str, message: Message, now_seconds: float) -> None:
+        """See :class:`TurnObserver`."""
+        if isinstance(message, Reply) and message.completes:
+            self._log(conversation, message, now_seconds)
+
+    def _log(self, conversation: str, reply: Reply, now_seconds: float) -> None:
         if conversation:
             logger.info(
-                "conversation %s turn %d: %s in %.0f ms%s",
+                "conversation %s turn %d: %s in %.0f ms%s%s",
                 conversation,
                 reply.turn,
                 reply.status.value,
                 1000 * (now_seconds - reply.ended_at_seconds),
                 " (speculated)" if reply.speculated else "",
+                " (completed late)" if reply.completes else "",
                 extra={
                     "fields": {
                         "conversation": conversation,
@@ -52,6 +62,7 @@ class TurnLog(TurnObserver):
                         "status": reply.status.value,
                         "reply_ms": round(1000 * (now_seconds - reply.ended_at_seconds)),
                         "speculated": reply.speculated,
+                        "completes": reply.completes,
                     }
                 },
             )

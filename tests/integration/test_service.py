@@ -209,11 +209,12 @@ async def test_noise_gets_an_empty_or_a_short_reply_and_the_service_goes_on(serv
     await until_no_sequence_is_open(triton)
 
 
-async def test_a_reply_within_a_tiny_budget_says_what_is_missing(server_address: str):
+async def test_a_typed_question_is_answered_however_small_the_budget_is(server_address: str):
     document = " ".join(f"Room {number} holds {number * 7} paintings." for number in range(400))
     async with vivavoce.connect(server_address) as client:
         reply = await client.ask("How many paintings are in room 12?", documents=[document], reply_budget_seconds=0.02)
-    assert reply.status is vivavoce.ReplyStatus.PARTIAL
+    assert reply.status is vivavoce.ReplyStatus.COMPLETE
+    assert reply.answer is not None
     assert vivavoce.Stage.QA in reply.overran
 
 

@@ -63,6 +63,31 @@ def of(events: list[vivavoce.Event], kind: type) -> list:
     return [event for event in events if isinstance(event, kind)]
 
 
+async def test_questions_are_answered_aloud_however_small_the_budget_is(client: vivavoce.Client) -> None:
+    count = 10
+    answered: asyncio.Queue[None] = asyncio.Queue()
+
+    async def said() -> AsyncIterator[vivavoce.Utterable]:
+        for number in range(count):
+            yield vivavoce.TypedTurn(f"{QUESTION} Question {number}")
+            await answered.get()
+
+    events = []
+    conversation = client.converse(
+        said(), documents=[DOCUMENT], reply_audio=vivavoce.ReplyVoice(), reply_budget_seconds=0.02
+    )
+    async with asyncio.timeout(120):
+        async for event in conversation:
+            events.append(event)
+            if isinstance(event, vivavoce.ReplyAudio) and event.is_last:
+                answered.put_nowait(None)
+    whole = [reply for reply in of(events, vivavoce.Reply) if reply.status is not vivavoce.ReplyStatus.PARTIAL]
+    assert [(reply.turn, reply.status.value) for reply in whole] == [(turn, "COMPLETE") for turn in range(1, count + 1)]
+    assert all(reply.speech_text and reply.answer for reply in whole)
+    assert any(reply.completes for reply in whole), "nothing was late"
+    assert {piece.turn for piece in of(events, vivavoce.ReplyAudio)} == set(range(1, count + 1))
+
+
 async def test_a_question_is_answered_aloud_and_the_answer_is_understood(client: vivavoce.Client) -> None:
     museum = next(one for one in utterances() if "museum_family" in one.file)
     recording = vivavoce.read_audio(museum.path)

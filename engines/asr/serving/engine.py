@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engines.asr.errors import AsrError
-from engines.asr.serving.partial_scheduling import PartialTexts, Wish
+from engines.asr.serving.partial_scheduling import PartialTexts, Wish, core_wait_seconds
 from engines.asr.serving.recognizer import HINTS_SECONDS, check_alternatives
 from engines.asr.serving.requests import AsrRequest, AsrResult, AsrSettings
 from engines.asr.serving.sequences import SequenceStore
@@ -208,11 +208,12 @@ class AsrEngine:
             same = [job for job in jobs if job.utterance.searched == searched]
             if not same:
                 continue
-            started = time.perf_counter()
+            started, waited = time.perf_counter(), core_wait_seconds()
             self._decode_batch([job.utterance for job in same], searched=searched, thorough=thorough)
-            seconds = time.perf_counter() - started
-            if not thorough:
-                with self._lock:
+            seconds, waited = time.perf_counter() - started, core_wait_seconds() - waited
+            with self._lock:
+                self.partials.note_wait(waited, seconds)
+                if not thorough:
                     self.partials.learn(seconds, [job.seconds for job in same], searched=searched)
             yield from ((job, 1000 * seconds) for job in same)
 

@@ -3,14 +3,16 @@
 A final text is waited for; a partial one is looked at in passing, and will be replaced. So when the model is short of
 time, partial texts give way: their interval grows with the share of time that the model was busy, and what one batch
 spends on them is bounded, because whoever asks for a final text meanwhile waits for that batch; where final texts are
-worked out in it or beside it, it has none of the others. Among these nobody's turn is skipped for ever: who has waited
-longest comes first (round robin, Nagle, "On Packet Switches with Infinite Storage", RFC 970, 1985).
+worked out in it or beside it, it has none of the others. So they do where other programs take the cores. Among these
+nobody's turn is skipped for ever: who has waited longest comes first (round robin, Nagle, "On Packet Switches with
+Infinite Storage", RFC 970, 1985).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -33,6 +35,19 @@ of the first words will stay."""
 _MEMORY_SECONDS = 2.0
 _WALL_SLACK = 0.9
 _LEARNING = 0.2
+
+TAKEN = 1 / 3
+"""Share of its time that a worker may wait for a core before partial texts become fewer."""
+_TAKEN_LEARNING = 0.5
+
+
+def core_wait_seconds() -> float:
+    """Returns how long the calling thread has waited for a core so far; 0 where the system does not tell."""
+    try:
+        # Time on a core and time in a run queue, in nanoseconds (Linux, Documentation/scheduler/sched-stats.rst).
+        return int(Path("/proc/thread-self/schedstat").read_text(encoding="ascii").split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 class BusyShare:
@@ -111,12 +126,14 @@ class PartialTexts:
         self._interval = interval_seconds
         # Seconds of work a second of audio, without and with a search: learned from what was measured.
         self._cost = {False: 0.0, True: 0.0}
+        self._taken = 0.0
 
     @property
     def stretch(self) -> float:
         """How many times its interval a sequence waits for its next text, 1 to ``MAX_STRETCH``."""
         position = (self.load.share - EASY) / (BUSY - EASY)
-        return 1 + (MAX_STRETCH - 1) * min(1.0, max(0.0, position))
+        slowed = 1 / (1 - self._taken) if self._taken > TAKEN else 1.0
+        return max(1 + (MAX_STRETCH - 1) * min(1.0, max(0.0, position)), min(slowed, MAX_STRETCH))
 
     def choose(self, wishes: Sequence[Wish], *, beside: bool = False) -> list[int]:
         """Returns the indices of the wishes that come true, those that have waited longest first.
@@ -146,6 +163,14 @@ class PartialTexts:
         """Takes in that partial texts of sequences of these lengths (seconds) took so many seconds together."""
         cost, known = seconds / max(sum(lengths), 1e-9), self._cost[searched]
         self._cost[searched] = known + _LEARNING * (cost - known) if known else cost
+
+    def note_wait(self, waited_seconds: float, seconds: float) -> None:
+        """Takes in how long a worker waited for a core while it worked for so many seconds.
+
+        Where others take the cores, one speaker's texts become slow although most workers have nothing to do.
+        """
+        share = min(waited_seconds / max(seconds, 1e-9), 1 - 1 / MAX_STRETCH)
+        self._taken += _TAKEN_LEARNING * (share - self._taken)
 
     def _due(self, wish: Wish) -> bool:
         """Whether enough is new. On a busy model audio that came faster than it was spoken makes nobody due sooner."""

@@ -94,13 +94,30 @@ def test_of_an_answered_turn_nothing_is_left_but_the_silence_after_it() -> None:
     assert reconnected == vivavoce.Reconnected(lost_seconds=0.0, replayed_seconds=1.5)
 
 
-def test_what_completes_a_reply_answers_nothing_more() -> None:
+@pytest.mark.parametrize(
+    ("then", "left"),
+    [
+        ([], ["one", "two"]),
+        ([replace(reply(1, "one"), completes=True)], ["two"]),
+        ([reply(2, "two")], []),
+        ([replace(reply(2), dialog=vivavoce.Dialog(cause=vivavoce.DialogCause.LATE))], ["one", "two"]),
+    ],
+    ids=["lost before it is completed", "completed", "never completed by an older server", "asked to wait for"],
+)
+def test_a_turn_is_answered_when_its_reply_is_whole(then: list[vivavoce.Event], left: list[str]) -> None:
     look_back = LookBack(FORMAT)
     say(look_back, "one")
     hear(look_back, replace(reply(1, "one"), status=vivavoce.ReplyStatus.PARTIAL))
     say(look_back, "two")
-    hear(look_back, replace(reply(1, "one"), completes=True))
-    assert again(look_back) == ["two"]
+    hear(look_back, *then)
+    assert again(look_back) == left
+
+
+def test_a_turn_that_has_happened_in_a_dialog_is_not_said_again() -> None:
+    look_back = LookBack(FORMAT)
+    say(look_back, "one")
+    hear(look_back, replace(reply(1, "one"), status=vivavoce.ReplyStatus.PARTIAL, dialog=vivavoce.Dialog("order")))
+    assert look_back.empty
 
 
 def test_an_utterance_that_is_over_but_not_answered_is_said_again() -> None:

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engines.asr.serving.partial_scheduling import BATCH_SECONDS, MAX_STRETCH, BusyShare, PartialTexts, Wish
+from engines.asr.serving.partial_scheduling import (
+    BATCH_SECONDS,
+    MAX_STRETCH,
+    BusyShare,
+    PartialTexts,
+    Wish,
+    core_wait_seconds,
+)
 
 if TYPE_CHECKING:
     from tests.virtual_time import Clock
@@ -73,6 +80,23 @@ def test_the_interval_grows_with_the_load_and_goes_back(partials: PartialTexts, 
     work(partials.load, clock, 0.2, 20)
     assert partials.stretch == 1
     assert partials.choose([wish(0.4)]) == [0]
+
+
+def test_partial_texts_become_fewer_while_others_take_the_cores(partials: PartialTexts):
+    for waited, stretch in ((0.3, 1.0), (0.75, 4.0), (1.0, MAX_STRETCH)):
+        for _ in range(20):
+            partials.note_wait(0.1 * waited, 0.1)
+        assert partials.stretch == pytest.approx(stretch, rel=0.05)
+    assert partials.choose([wish(3.0)]) == []
+    for _ in range(4):
+        partials.note_wait(0.0, 0.1)
+    assert partials.choose([wish(0.4)]) == [0], "it goes back as soon as the cores are free"
+
+
+def test_waiting_for_a_core_is_told_by_the_system():
+    began = core_wait_seconds()
+    assert began >= 0
+    assert core_wait_seconds() >= began
 
 
 def test_a_busy_model_works_nothing_out_beside_texts_that_are_waited_for(partials: PartialTexts, clock: Clock):

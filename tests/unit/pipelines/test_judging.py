@@ -10,7 +10,8 @@ from pipelines.audio.formats import AudioFormat, Encoding
 from pipelines.errors import InvalidInputError
 from pipelines.load.workload import Workload
 from pipelines.messages import Message, Notice, Reply, SpeechEnded, SpeechPaused, SpeechResumed
-from pipelines.models.ports import PhraseHint
+from pipelines.models.ports import IntentPrediction, PhraseHint
+from pipelines.models.turn_end_port import TurnEnd
 from pipelines.session.config import ConversationConfig, ConversationUpdate
 from pipelines.session.conversation import Conversation
 from pipelines.session.observer import TurnObserver
@@ -41,12 +42,15 @@ async def hold(
     chunk_seconds: float = 0.1,
     endpointing: EndpointingConfig = MODEL,
     observer: TurnObserver | None = None,
+    short: bool = False,
 ) -> list[tuple[float, Message]]:
     """Sends audio in which the script is heard, at so many times its duration; returns what came, and when."""
     came: list[tuple[float, Message]] = []
     loop = asyncio.get_running_loop()
     config = ConversationConfig(PCM, TurnSettings(endpointing=endpointing), GUIDE)
-    conversation = Conversation(config, models, ScriptedVoice(*script), Workload(observer=observer))
+    workload = Workload(observer=observer)
+    workload.short = short
+    conversation = Conversation(config, models, ScriptedVoice(*script), workload)
 
     async def listen() -> None:
         came.extend([(loop.time(), message) async for message in conversation.outbox])
@@ -69,6 +73,28 @@ def of(kind: type, came: list[tuple[float, Message]]) -> list:
 
 COMMAND = ((0.32, 0.0), (1.28, 1.0), (2.0, 0.0))
 HESITATION = ((0.32, 0.0), (1.28, 1.0), (0.992, 0.0), (1.28, 1.0), (2.0, 0.0))
+
+
+class Timed(FakeModels):
+    """Notes when it is asked what, beside judging."""
+
+    async def judge(self, *asked: object) -> TurnEnd:
+        self.judging_from = asyncio.get_running_loop().time()
+        return await super().judge(*asked)
+
+    async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
+        self.understanding_from = asyncio.get_running_loop().time()
+        return await super().predict(text, due)
+
+
+@pytest.mark.parametrize(
+    ("short", "judging_seconds", "behind"), [(False, 0.1, 0.0), (True, 0.1, 0.1), (True, 0.3, 0.15)]
+)
+def test_a_pause_is_judged_first_where_time_is_short(short: bool, judging_seconds: float, behind: float) -> None:
+    models = Timed(judgements=[0.99], judging_seconds=judging_seconds)
+    came = virtual_time.run(hold(models, *COMMAND, short=short))
+    assert models.understanding_from - models.judging_from == pytest.approx(behind, abs=0.005)
+    assert len(of(Reply, came)) == 1
 
 
 def test_a_sure_end_is_told_long_before_the_silence_rule_would_tell_it() -> None:

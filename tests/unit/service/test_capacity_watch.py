@@ -164,7 +164,7 @@ def test_who_wants_replies_sooner_than_the_models_compute_shuts_nobody_out():
                     await asyncio.sleep(1)
                 await impatient.half_close()
                 statuses = [one.status async for one in impatient.outbox if isinstance(one, Reply)]
-                assert statuses == [Status.PARTIAL] * 8
+                assert statuses == [Status.PARTIAL, Status.COMPLETE] * 8
                 assert service.watch.refusal(2, 0, 2.0) is None
                 assert service.watch.limit == 10
                 assert not service.workload.short

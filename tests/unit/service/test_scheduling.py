@@ -8,6 +8,7 @@ import platform
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -95,3 +96,14 @@ def test_real_time_is_for_the_service_and_all_its_threads_and_not_for_triton():
     assert found["thread"]["policy"] == os.SCHED_RR
     assert found["child"]["policy"] == os.SCHED_OTHER
     assert found["child"]["niceness"] == min(19, found["before"]["niceness"] + 5)
+
+
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this kernel does not share cores among sessions")
+def test_the_session_of_the_models_has_as_much_of_the_cores_as_those_of_other_programs():
+    code = (
+        "from service.processes import scheduling; scheduling.run_behind(); print(open('/proc/self/autogroup').read())"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, start_new_session=True
+    )
+    assert told.stdout.split()[-2:] == ["nice", "0"]

@@ -38,6 +38,9 @@ class Context:
         self.written: list[tuple[float, Message]] = []
         self.code = grpc.StatusCode.OK
 
+    def time_remaining(self) -> float | None:
+        return None
+
     async def send_initial_metadata(self, metadata: tuple[()]) -> None:
         assert not self.written
 

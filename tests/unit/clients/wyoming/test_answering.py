@@ -132,7 +132,7 @@ async def test_a_late_reply_is_an_error_and_ends_the_connection(
 
     error = await hear(home, Error)
     assert error.code == "late"
-    assert "--budget-ms" in error.text
+    assert "Try again" in error.text
     assert [event.type for event in await hear_rest(home)] == rest
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import aiohttp
@@ -83,6 +84,17 @@ def test_turn_latency_counts_from_the_last_speech_and_reply_latency_from_the_end
     metrics.spoke("c", 1, 11.7)
     assert value(metrics, "voice_to_voice_latency_seconds_sum") == pytest.approx(0.7)
     assert value(metrics, "spoken_replies_total") == 1
+
+
+def test_a_completion_counts_beside_the_replies():
+    metrics = Metrics()
+    metrics.replied("c", reply(1, 5.0, Status.PARTIAL), TurnSettings(), 5.3)
+    metrics.told("c", reply(1, 5.0, Status.PARTIAL), 5.3)
+    metrics.told("c", replace(reply(1, 5.0), completes=True), 6.0)
+    assert value(metrics, "replies_total", status="PARTIAL", source="typed") == 1
+    assert value(metrics, "replies_total", status="COMPLETE", source="typed") == 0
+    assert value(metrics, "completed_replies_total", status="COMPLETE") == 1
+    assert value(metrics, "reply_latency_seconds_sum", source="typed") == pytest.approx(0.3)
 
 
 def test_a_typed_turn_has_no_turn_latency():
