@@ -139,7 +139,6 @@ serve: setup ## run the service on localhost:50051
 
 .PHONY: bench-strangers
 bench-strangers: setup ## measure a conversation at the audio with another project's analyzer (about three minutes)
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint $(CONSTRAINTS) voicebench==0.2.0
 	$(BIN)/python -m benchmarks.strangers
 
 OUT ?= gpu-results

@@ -114,7 +114,8 @@ def cough_like() -> np.ndarray[Any, np.dtype[np.float32]]:
     count = round(_COUGH_SECONDS * RATE_HZ)
     noise = np.random.default_rng(1).standard_normal(count)
     shape = np.exp(-np.arange(count) / (0.3 * count)) * np.minimum(1, np.arange(count) / (0.05 * count))
-    return (0.2 * noise * shape).astype(np.float32)
+    cough: np.ndarray[Any, np.dtype[np.float32]] = (0.2 * noise * shape).astype(np.float32)
+    return cough
 
 
 @contextlib.contextmanager
