@@ -113,8 +113,8 @@ class MessageTooLargeError(ServiceError):
     kind = ErrorKind.EXHAUSTED
     reason = "MESSAGE_TOO_LARGE"
 
-    def __init__(self, length: int, limit: int) -> None:
-        super().__init__(f"a request has {length:,} bytes: send at most {limit:,}")
+    def __init__(self, length: int, limit: int, of: str = "") -> None:
+        super().__init__(f"a request has {length:,} bytes{of and f' {of}'}: send at most {limit:,}")
 
 
 class NotReadyError(ServiceError):

@@ -53,21 +53,36 @@ class JwtVerifier:
             key = self._key_of(token)
             if key is None:
                 return None, "the JWT is signed with a key that is unknown here"
-            claims: dict[str, Any] = jwt.decode(
-                token,
-                key.key,
-                algorithms=[key.algorithm_name] if key.algorithm_name in ALGORITHMS else [],
-                audience=self._audience,
-                issuer=self._issuer,
-                leeway=LEEWAY_SECONDS,
-                options={"require": ["exp", "sub", "aud", "iss"]},
-            )
+            claims = self._claims(token, key)
         except jwt.MissingRequiredClaimError as error:
             return None, f"the JWT lacks the claim {error.claim!r}"
         except jwt.PyJWTError as error:
             known = (reason for kind, reason in _REASONS.items() if isinstance(error, kind))
             return None, next(known, "the JWT cannot be read")
-        return Principal(str(claims["sub"]), "jwt", self._limits), ""
+        if not str(claims["sub"]).strip():
+            return None, "the claim 'sub' of the JWT is empty"
+        expires = float(claims["exp"]) + LEEWAY_SECONDS
+        return Principal(str(claims["sub"]), "jwt", self._limits, lambda: self._holds(token), expires), ""
+
+    def _holds(self, token: str) -> bool:
+        """Whether the key of a JWT is still there; one that expires in the middle of a call does not end it."""
+        try:
+            key = self._key_of(token)
+            return key is not None and bool(self._claims(token, key, expires=False))
+        except jwt.PyJWTError:
+            return False
+
+    def _claims(self, token: str, key: jwt.PyJWK, *, expires: bool = True) -> dict[str, Any]:
+        claims: dict[str, Any] = jwt.decode(
+            token,
+            key.key,
+            algorithms=[key.algorithm_name] if key.algorithm_name in ALGORITHMS else [],
+            audience=self._audience,
+            issuer=self._issuer,
+            leeway=LEEWAY_SECONDS,
+            options={"require": ["exp", "sub", "aud", "iss"], "verify_exp": expires},
+        )
+        return claims
 
     def _key_of(self, token: str) -> jwt.PyJWK | None:
         keys = self._keys.get()

@@ -76,12 +76,20 @@ class TokenFile:
 
     def find(self, token: str) -> tuple[Principal | None, str]:
         """Returns whose token it is; None and why it is not good otherwise."""
-        entry = self._files.get().get(hash_of(token))
+        hashed = hash_of(token)
+        entry = self._files.get().get(hashed)
         if entry is None:
             return None, "the token is unknown, or was withdrawn"
-        if entry.expires is not None and self._now() >= _with_zone(entry.expires):
+        if self._has_expired(entry):
             return None, "the token has expired"
-        return Principal(entry.name, "token", entry.limits or self._limits), ""
+        return Principal(entry.name, "token", entry.limits or self._limits, lambda: self._holds(hashed)), ""
+
+    def _holds(self, hashed: str) -> bool:
+        entry = self._files.get().get(hashed)
+        return entry is not None and not self._has_expired(entry)
+
+    def _has_expired(self, entry: TokenEntry) -> bool:
+        return entry.expires is not None and self._now() >= _with_zone(entry.expires)
 
 
 def read_tokens(path: Path) -> dict[str, TokenEntry]:

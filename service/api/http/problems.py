@@ -54,6 +54,16 @@ _BY_REASON = {
     "FOREIGN_ORIGIN": HTTPStatus.FORBIDDEN,
 }
 
+_CLOSE_CODES = {
+    HTTPStatus.TOO_MANY_REQUESTS: 1013,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: 1009,
+    HTTPStatus.SERVICE_UNAVAILABLE: 1012,
+    HTTPStatus.INTERNAL_SERVER_ERROR: 1011,
+}
+"""How a WebSocket is closed after an error (RFC 6455, section 7.4; 1012 and 1013 by IANA's registry)."""
+_POLICY_VIOLATION = 1008
+_NORMAL_CLOSURE = 1000
+
 _OPENAI_TYPES = {
     HTTPStatus.UNAUTHORIZED: "authentication_error",
     HTTPStatus.FORBIDDEN: "permission_error",
@@ -111,6 +121,11 @@ class Problem:
     def openai_type(self) -> str:
         """OpenAI's word for the kind of the error."""
         return _OPENAI_TYPES.get(self.status, "invalid_request_error")
+
+    @property
+    def close_code(self) -> int:
+        """Status with which a WebSocket is closed."""
+        return _NORMAL_CLOSURE if self.reason == "IDLE" else _CLOSE_CODES.get(self.status, _POLICY_VIOLATION)
 
     def openai_error(self) -> dict[str, Any]:
         """Returns the error as OpenAI's clients read it."""

@@ -7,8 +7,10 @@ import logging
 from typing import TYPE_CHECKING
 
 import aiohttp
+import pytest
+from starlette.routing import WebSocketRoute
 
-from service.api.http import caller_check, connections
+from service.api.http import caller_check, connection_shares, connections
 from service.security.authentication import Authenticator
 from tests.unit.service.http.port import ROUTES, OneToken
 from tests.unit.service.http.running import client, running
@@ -16,7 +18,7 @@ from tests.unit.service.http.running import client, running
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    import pytest
+    from starlette.websockets import WebSocket
 
     from service.api.http.server import HttpServer
 
@@ -80,18 +82,124 @@ async def test_headers_have_a_bound():
         assert b" 400 " in await raw(server, b"\x16\x03\x01\x02\x00 no HTTP\r\n\r\n")
 
 
-async def test_so_many_connections_and_no_more(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("service.api.http.server.MAX_CONNECTIONS", 2)
-    async with running(ROUTES) as server:
-        held = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(2)]
-        for _, writer in held:
+async def test_a_newcomer_takes_the_place_of_the_connection_that_has_waited_longest(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("service.api.http.server.MAX_CONNECTIONS", 4)
+    async with running(ROUTES) as server, client(server) as session:
+        slow = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(2)]
+        for _, writer in slow:
             writer.write(b"G")
         await asyncio.sleep(0.05)
-        assert await raw(server, b"GET /whoami HTTP/1.1\r\nHost: x\r\n\r\n") == b""
-        for _, writer in held:
+        async with session.ws_connect("/echo"):
+            assert await slow[0][0].read() == b""
+            assert b"200 OK" in await raw(server, b"GET /whoami HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            assert await slow[1][0].read() == b""
+            async with session.ws_connect("/echo"):
+                # Nobody who is served is sent away.
+                assert await raw(server, b"GET /whoami HTTP/1.1\r\nHost: x\r\n\r\n") == b""
+        for _, writer in slow:
             writer.close()
+
+
+class Transport:
+    """A connection of a peer, as far as its share goes."""
+
+    def __init__(self, *peer: object) -> None:
+        self.peer, self.aborted = peer, False
+
+    def get_extra_info(self, _: str) -> tuple[object, ...]:
+        return self.peer
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+@pytest.mark.parametrize(
+    ("peers", "others"),
+    [
+        (["10.0.0.1"], "10.0.0.2"),
+        (["::ffff:10.0.0.1", "10.0.0.1"], "::ffff:10.0.0.2"),
+        ([f"2001:db8::{number}" for number in range(1, 9)], "2001:db8:0:1::1"),
+    ],
+)
+@pytest.mark.parametrize("served", [False, True])
+def test_a_peer_has_half_of_the_connections_and_silent_ones_make_room(peers: list[str], others: str, served: bool):
+    shares = connection_shares.ConnectionShares(8, waiting_of_peer=3)
+    taken = [Transport(peers[at % len(peers)], 1_000 + at) for at in range(20)]
+    admitted = []
+    for transport in taken:
+        admitted.append(shares.admit(transport))
+        if served:
+            shares.serve(transport)
+    assert sum(admitted) == (4 if served else 20)
+    assert sum(transport.aborted for transport in taken) == (0 if served else 17)
+    assert shares.admit(Transport(others, 1))
+    for transport in taken:
+        shares.leave(transport)
+    assert all(shares.admit(Transport(peers[0], at)) for at in range(4))
+
+
+HANDSHAKE = (
+    b"GET /echo HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+)
+
+
+@pytest.mark.parametrize("path", [b"/echo", b"/nothing"])
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"X-A: " + b"a" * 9_000,
+        b"Content-Length: 5",
+        b"Content-Length: x",
+        b"Transfer-Encoding: chunked",
+        b"\r\n".join(b"X-%d: a" % number for number in range(200)),
+        b"X-A: " + b"a" * 60_000,
+    ],
+)
+async def test_a_handshake_that_cannot_be_read_is_answered_and_closed(path: bytes, header: bytes):
+    async with running(ROUTES) as server:
+        data = HANDSHAKE.replace(b"/echo", path).replace(b"\r\n\r\n", b"\r\n" + header + b"\r\n\r\n")
+        answer = await raw(server, data)
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert not server._state.connections
+
+
+async def test_a_websocket_that_is_never_opened_is_closed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(connections, "HEADER_SECONDS", 0.1)
+
+    async def ponder(websocket: WebSocket) -> None:
+        await websocket.receive()
+        await websocket.receive()
+
+    async with running([WebSocketRoute("/echo", ponder)]) as server:
+        assert await raw(server, HANDSHAKE) == b""
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        b"X: " + b"x" * 60_000,
+        b"\r\n".join(b"X-%d: %s" % (number, b"x" * 1_000) for number in range(60)),
+        b"Content-Length: 5\r\nTransfer-Encoding: chunked",
+    ],
+)
+async def test_headers_that_are_too_long_or_tell_two_lengths_are_refused(headers: bytes):
+    async with running(ROUTES) as server:
+        answer = await raw(server, b"POST /count HTTP/1.1\r\nHost: x\r\n" + headers + b"\r\n\r\n0\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 400 ")
+
+
+async def test_what_is_still_written_to_a_websocket_that_ends_is_no_mistake(caplog: pytest.LogCaptureFixture):
+    async def talk(websocket: WebSocket) -> None:
+        await websocket.accept()
+        while True:
+            await websocket.send_text("still here")
+            await asyncio.sleep(0)
+
+    async with running([WebSocketRoute("/echo", talk)]) as server:
+        assert b" 101 " in await raw(server, HANDSHAKE, then=b"\xff" * 100)
         await asyncio.sleep(0.05)
-        assert b"200 OK" in await raw(server, b"GET /whoami HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    assert not caplog.records
 
 
 async def test_a_storm_of_pings_ends_the_websocket_and_hurts_nobody_else():
@@ -131,16 +239,12 @@ async def test_garbage_in_place_of_frames_ends_the_websocket(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(connections, "LINGER_SECONDS", 0.1)
-    handshake = (
-        b"GET /echo HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-        b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
-    )
     with caplog.at_level(logging.DEBUG):
         async with running(ROUTES) as server:
-            assert b" 101 " in await raw(server, handshake, then=b"\xff" * 100)
+            assert b" 101 " in await raw(server, HANDSHAKE, then=b"\xff" * 100)
             # Text that is no UTF-8, masked with noughts.
-            assert b" 101 " in await raw(server, handshake, then=b"\x81\x82\x00\x00\x00\x00\xff\xfe")
-            assert b" 405 " in await raw(server, handshake.replace(b"GET", b"POST"))
+            assert b" 101 " in await raw(server, HANDSHAKE, then=b"\x81\x82\x00\x00\x00\x00\xff\xfe")
+            assert b" 405 " in await raw(server, HANDSHAKE.replace(b"GET", b"POST"))
     assert "Traceback" not in caplog.text
 
 
