@@ -30,6 +30,7 @@ _CAUSES = {
     events.Silence: Cause.NO_INPUT,
     events.Dtmf: Cause.KEYS,
     events.Progressed: Cause.FULFILMENT,
+    events.Resumed: Cause.FULFILMENT,
     events.Fulfilled: Cause.FULFILMENT,
     events.FulfilmentFailed: Cause.FULFILMENT,
 }

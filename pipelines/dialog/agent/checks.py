@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 CHOICES = "choices"
 """Placeholder of a prompt for the values of the slot that is asked for."""
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_TEXTS = ("begin", "end", "help", "cancelled", "change", "wait", "failed", "hand_over")
+_TEXTS = ("begin", "end", "help", "cancelled", "change", "wait", "failed", "unsure", "hand_over")
 
 
 def check_whole(agent: Agent, file: YamlFile) -> list[Problem]:

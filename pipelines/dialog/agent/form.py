@@ -180,6 +180,7 @@ class AgentForm(_Form):
         change: said where the caller denies the confirmation and says no more.
         wait: said where the caller speaks while a fulfilment runs.
         failed: said where a fulfilment fails.
+        unsure: said where a fulfilment was cut off by a failure of the service, and may have been carried out.
         hand_over: said before the caller is handed over to a person.
         return_: said before the agent returns to what was interrupted; in the file ``return``.
         parameters: session parameters with their defaults.
@@ -200,6 +201,7 @@ class AgentForm(_Form):
     change: Text = "What shall I change?"
     wait: Text = "One moment, please."
     failed: Text = "Sorry, that did not work."
+    unsure: Text = "I was interrupted, and do not know whether that was done. Please check before you ask again."
     hand_over: Text = "I will hand you over to a colleague."
     return_: Text = Field(default="Back to where we were.", alias="return")
     parameters: dict[Name, str] = Field(default_factory=dict, max_length=MAX_SLOTS)

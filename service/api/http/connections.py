@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from uvicorn._types import ASGISendEvent
     from uvicorn.config import Config
-
-    from service.api.http.connection_shares import ConnectionShares
     from uvicorn.server import ServerState
     from websockets.frames import Frame
+
+    from service.api.http.connection_shares import ConnectionShares
 
 HEADER_SECONDS = 10.0
 """A connection on which no request comes, or not to the end of its headers, is closed after so long; so is a WebSocket
@@ -45,7 +45,7 @@ _TOO_BIG = 1009
 class _StrictConnection(h11.Connection):
     """Refuses requests whose headers are too long together, or tell the length of the body in two ways."""
 
-    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+    def next_event(self) -> type[h11.NEED_DATA | h11.PAUSED] | h11.Event:
         """See h11."""
         event = super().next_event()
         if isinstance(event, h11.Request):

@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 
 MAX_VALUES = 10_000
 """Values and names of one message."""
-MAX_BESIDE_BYTES = 32 << 10
-"""Bytes of one message, or of what a session keeps of it, beside audio and the texts of documents."""
+MAX_BESIDE_BYTES = 64 << 10
+"""Bytes of one message, or of what a session keeps of it, beside audio and the texts of documents: phrase hints alone
+may have 60,000 characters."""
 BESIDE = "beside audio and the texts of documents"
+_INLINE_BYTES = 32 << 10
+"""A longer message is read on a thread."""
 MAX_DEPTH = 64
 """Of objects in objects."""
 
@@ -57,7 +60,7 @@ async def read_json(data: bytes | str, read: Callable[[bytes], _T], max_bytes: i
     """
     if len(data) > max_bytes:
         raise MessageTooLargeError(len(data), max_bytes)
-    if len(data) <= MAX_BESIDE_BYTES:
+    if len(data) <= _INLINE_BYTES:
         return _checked(data, read, max_bytes)
     return await asyncio.to_thread(_checked, data, read, max_bytes)
 

@@ -13,7 +13,6 @@ from service.api.http.problems import report
 from service.api.vivavoce.holding import answer, hold_conversation
 from service.api.vivavoce.web_messages import to_ask_request, to_frames, to_json, to_request
 from service.grpc_server.deserializers import MAX_MESSAGE_BYTES
-from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from starlette.websockets import WebSocket
 
     from service.sessions.host import SessionHost
+    from vivavoce.v1 import conversation_pb2 as pb
 
 SUBPROTOCOL = "vivavoce.v1"
 
