@@ -31,7 +31,7 @@ def read_regular(path: Path, max_bytes: int, within: Path | None = None) -> byte
         raise UnfitFileError("it is a link that leads out of the folder: put a copy of the file in its place")
     # A pipe is opened without waiting for somebody to write; a link that was put here since is not followed.
     descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
-    with open(descriptor, "rb") as file:
+    with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise UnfitFileError("it is no file but a pipe, a device or a folder: take it away")
         return file.read(max_bytes + 1)

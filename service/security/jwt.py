@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import jwt
 
 from service.security.principal import Principal, PrincipalLimits
-from service.security.watched_file import UnusableFileError, WatchedFiles
+from service.security.watched_file import UnusableFileError, WatchedFiles, warn_if_writable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,6 +18,7 @@ ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 LEEWAY_SECONDS = 30
 """By how much the clocks of issuer and service may differ."""
 
+_MAX_TIME = 1 << 40
 _REASONS: dict[type[Exception], str] = {
     jwt.ExpiredSignatureError: "the JWT has expired",
     jwt.ImmatureSignatureError: "the JWT is not good yet",
@@ -61,7 +62,7 @@ class JwtVerifier:
             return None, next(known, "the JWT cannot be read")
         if not str(claims["sub"]).strip():
             return None, "the claim 'sub' of the JWT is empty"
-        expires = float(claims["exp"]) + LEEWAY_SECONDS
+        expires = float(min(int(claims["exp"]), _MAX_TIME)) + LEEWAY_SECONDS
         return Principal(str(claims["sub"]), "jwt", self._limits, lambda: self._holds(token), expires), ""
 
     def _holds(self, token: str) -> bool:
@@ -104,6 +105,7 @@ def _read_keys(path: Path) -> list[jwt.PyJWK]:
         UnusableFileError: there is none.
     """
     try:
+        warn_if_writable(path)
         found = jwt.PyJWKSet.from_json(path.read_text(encoding="utf-8")).keys
     except (jwt.PyJWTError, ValueError, AttributeError, TypeError) as error:
         raise UnusableFileError(f"{path} is no JWKS file: {error}") from error

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from service.security.principal import NO_LIMITS, Principal, PrincipalLimits
-from service.security.watched_file import UnusableFileError, WatchedFiles
+from service.security.watched_file import UnusableFileError, WatchedFiles, warn_if_writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,6 +99,7 @@ def read_tokens(path: Path) -> dict[str, TokenEntry]:
         OSError: it cannot be read.
         UnusableFileError: it is no list of tokens.
     """
+    warn_if_writable(path)
     try:
         found = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _TokenList)
     except (msgspec.ValidationError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

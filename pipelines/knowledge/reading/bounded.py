@@ -76,7 +76,7 @@ class BoundedReader:
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None:
             limits = (str(self._memory_bytes), str(self._seconds))
-            self._process = subprocess.Popen(
+            self._process = subprocess.Popen(  # noqa: S603 - our own module
                 (sys.executable, "-P", "-m", "pipelines.knowledge.reading.worker", *limits),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -83,6 +83,7 @@ class CallerCheck:
                 if scope["path"] in self._open_paths and scope["type"] == "http":
                     await self._app(scope, call.receive, call.send)
                     return
+                self._origins.check_host(headers)
                 principal = self._authenticate(scope["path"], headers, scope.get("state", {}).get("certificate_name"))
             except Exception as error:  # noqa: BLE001 - each becomes a problem
                 await call.refuse(error)

@@ -52,6 +52,7 @@ _BY_REASON = {
     "NOT_FOUND": HTTPStatus.NOT_FOUND,
     "METHOD_NOT_ALLOWED": HTTPStatus.METHOD_NOT_ALLOWED,
     "FOREIGN_ORIGIN": HTTPStatus.FORBIDDEN,
+    "FOREIGN_HOST": HTTPStatus.FORBIDDEN,
 }
 
 _CLOSE_CODES = {
@@ -82,6 +83,19 @@ class ForeignOriginError(ServiceError):
     def __init__(self) -> None:
         super().__init__(
             "pages of this origin may not call the service: have its operator name the origin with --http-origin"
+        )
+
+
+class ForeignHostError(ServiceError):
+    """A call names a host that this service is not."""
+
+    kind = ErrorKind.REFUSED
+    reason = "FOREIGN_HOST"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this service is reached as localhost or by its address: call it so, or have its operator name the host "
+            "with --http-origin"
         )
 
 
