@@ -72,8 +72,8 @@ async def form_parts(headers: Mapping[str, str], receive: Receive) -> AsyncItera
     if media != b"multipart/form-data" or not boundary:
         raise UnsupportedMediaTypeError("the body is no form with a file: send multipart/form-data with its boundary")
     if len(boundary) > MAX_BOUNDARY_BYTES:
-        message = f"the boundary of the form has over {MAX_BOUNDARY_BYTES} bytes: choose a shorter one"
-        raise InvalidInputError("body", "MALFORMED_FORM", message)
+        complaint = f"the boundary of the form has over {MAX_BOUNDARY_BYTES} bytes: choose a shorter one"
+        raise InvalidInputError("body", "MALFORMED_FORM", complaint)
     length = headers.get("content-length", "")
     if length.isdigit() and int(length) > MAX_UPLOAD_BYTES:
         raise UploadTooLargeError

@@ -29,8 +29,10 @@ def flate_bomb(times: int) -> bytes:
     objects = [
         b"<</Type/Catalog/Pages 2 0 R>>",
         b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
-        (b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Resources<</Font<</F1 <</Type/Font/Subtype/Type1"
-        b"/BaseFont/Helvetica>>>>>>/Contents 4 0 R>>"),
+        (
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Resources<</Font<</F1 <</Type/Font/Subtype/Type1"
+            b"/BaseFont/Helvetica>>>>>>/Contents 4 0 R>>"
+        ),
         b"<</Length %d/Filter/FlateDecode>>stream\n" % len(packed) + packed + b"\nendstream",
     ]
     out, offsets = b"%PDF-1.7\n", []
