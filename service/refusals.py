@@ -117,6 +117,16 @@ class MessageTooLargeError(ServiceError):
         super().__init__(f"a request has {length:,} bytes{of and f' {of}'}: send at most {limit:,}")
 
 
+class TooMuchMemoryError(ServiceError):
+    """Callers make the service hold as much as it may."""
+
+    kind = ErrorKind.EXHAUSTED
+    reason = "TOO_MUCH_MEMORY"
+
+    def __init__(self) -> None:
+        super().__init__("many large requests are on their way: send this one in 2 s, and whole", 2.0)
+
+
 class NotReadyError(ServiceError):
     """The models are not ready, or the server shuts down."""
 

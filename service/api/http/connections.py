@@ -9,6 +9,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from service.admission.memory_shares import PENDING
+from service.refusals import TooMuchMemoryError
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -40,6 +43,7 @@ _BAD_HANDSHAKE = (
 )
 _POLICY_VIOLATION = 1008
 _TOO_BIG = 1009
+_TRY_AGAIN = 1013
 
 
 class _StrictConnection(h11.Connection):
@@ -161,6 +165,7 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
             self._opening.cancel()
         if self._shares is not None:
             self._shares.leave(self.transport)
+        PENDING.release(self)
         super().connection_lost(exc)
 
     def _end_opening(self) -> None:
@@ -195,8 +200,14 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
 
     def data_received(self, data: bytes) -> None:
         """See asyncio."""
-        if not self._lingers:
-            super().data_received(data)
+        if self._lingers:
+            return
+        super().data_received(data)
+        pending = len(self.conn.reader.buffer) + sum(map(len, self.frames))
+        try:
+            PENDING.hold(self, self.client[0] if self.client else "", pending)
+        except TooMuchMemoryError as error:
+            self._end(_TRY_AGAIN, error.reason)
 
     def handle_parser_exception(self) -> None:
         """See uvicorn; of a handshake that cannot be read there is nothing to be answered."""

@@ -10,6 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pipelines.errors import InvalidInputError
+from service.admission.memory_shares import PENDING
 from service.grpc_server.deserializers import MAX_MESSAGE_BYTES
 from service.refusals import MessageTooLargeError
 
@@ -37,12 +38,18 @@ async def whole_body(request: Request, max_bytes: int) -> bytes:
 
     Raises:
         MessageTooLargeError: it is too long.
+        TooMuchMemoryError: others have not sent theirs whole, and there is no memory for this one.
     """
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > max_bytes:
-            raise MessageTooLargeError(len(body), max_bytes)
+    body, key = bytearray(), object()
+    peer = request.client.host if request.client else ""
+    try:
+        async for piece in request.stream():
+            body += piece
+            if len(body) > max_bytes:
+                raise MessageTooLargeError(len(body), max_bytes)
+            PENDING.hold(key, peer, len(body))
+    finally:
+        PENDING.release(key)
     return bytes(body)
 
 

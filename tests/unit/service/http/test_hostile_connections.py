@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import logging
 from typing import TYPE_CHECKING
 
 import aiohttp
 import pytest
-from starlette.routing import WebSocketRoute
+from starlette.responses import JSONResponse
+from starlette.routing import Route, WebSocketRoute
 
-from service.api.http import caller_check, connection_shares, connections
+from service.admission.memory_shares import FREE_BYTES, MemoryShares
+from service.api.http import caller_check, connection_shares, connections, json_reading
+from service.refusals import TooMuchMemoryError
 from service.security.authentication import Authenticator
 from tests.unit.service.http.port import ROUTES, OneToken
 from tests.unit.service.http.running import client, running
@@ -18,6 +22,8 @@ from tests.unit.service.http.running import client, running
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from starlette.requests import Request
+    from starlette.responses import Response
     from starlette.websockets import WebSocket
 
     from service.api.http.server import HttpServer
@@ -142,6 +148,60 @@ HANDSHAKE = (
     b"GET /echo HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
 )
+
+
+@pytest.mark.parametrize("sizes", [[20_000] * 100, [90_000] * 20, [5_000_000], [16_384] * 1_000])
+def test_what_has_come_in_part_is_bounded_and_small_requests_are_free(sizes: list[int]):
+    pending = MemoryShares(200_000)
+    refused = 0
+    for key, size in enumerate(sizes):
+        for part in (size // 2, size):
+            try:
+                pending.hold(key, "10.0.0.1", part)
+            except TooMuchMemoryError:
+                refused += 1
+                break
+    assert (refused > 0) == (sizes[0] > FREE_BYTES)
+    assert pending._total <= 100_000
+    pending.hold("other", "10.0.0.2", FREE_BYTES + 100_000)
+    pending.release("other")
+    for key in range(len(sizes)):
+        pending.release(key)
+    assert (pending._total, pending._held, pending._of_callers) == (0, {}, {})
+
+
+async def test_messages_that_are_never_whole_take_a_bounded_memory(monkeypatch: pytest.MonkeyPatch):
+    pending = MemoryShares(1 << 20)
+    monkeypatch.setattr(connections, "PENDING", pending)
+    monkeypatch.setattr(json_reading, "PENDING", pending)
+
+    async def ask(request: Request) -> Response:
+        return JSONResponse(len(await json_reading.whole_body(request, 4 << 20)))
+
+    async with running([*ROUTES, Route("/ask", ask, methods=["POST"])]) as server, client(server) as session:
+        held = []
+        for _ in range(5):
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(HANDSHAKE)
+            await reader.readuntil(b"\r\n\r\n")
+            # A frame of 4 MB, of which a part comes.
+            writer.write(b"\x81\xff" + (4_000_000).to_bytes(8, "big") + bytes(4) + b"x" * 200_000)
+            held.append((reader, writer))
+        await asyncio.sleep(0.1)
+        assert 2 <= sum(not reader.at_eof() and not reader._buffer for reader, _ in held) < 5
+        body = io.BytesIO(b"x" * 600_000)
+        async with session.post("/ask", data=body) as response:
+            assert response.status == 429
+            assert (await response.json(content_type=None))["reason"] == "TOO_MUCH_MEMORY"
+        async with session.post("/ask", data=b"x" * 10_000) as response:
+            assert await response.json() == 10_000
+        for _, writer in held:
+            writer.close()
+        await asyncio.sleep(0.1)
+        body = io.BytesIO(b"x" * 500_000)
+        async with session.post("/ask", data=body) as response:
+            assert await response.json() == 500_000
+    assert pending._total == 0
 
 
 @pytest.mark.parametrize("path", [b"/echo", b"/nothing"])

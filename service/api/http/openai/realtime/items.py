@@ -10,7 +10,10 @@ import msgspec
 from msgspec import Struct
 
 from pipelines.errors import InvalidInputError
+from service.admission.memory_shares import CONVERSATION_ITEMS
 from service.api.http.openai.realtime.sending import new_id
+from service.refusals import TooMuchMemoryError
+from service.security.principal import current_principal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +28,7 @@ MAX_CALL_ID_CHARACTERS = 256
 """Of ids of ours, which hold the id of a dialog's session, and of those of other programs."""
 MAX_NAME_CHARACTERS = 64
 """Of a function, as OpenAI has it."""
-_ITEM_BYTES = 512
+_ITEM_BYTES, _EXTENSION_BYTES = 512, 2_048
 _TEXTS = frozenset(("input_text", "text", "output_text"))
 
 
@@ -98,7 +101,8 @@ class Item:
     def bytes(self) -> int:
         """About how much memory it takes, or will take once it is recognized."""
         texts = (self.text or "", *(value for value in (self.raw or {}).values() if isinstance(value, str)))
-        return _ITEM_BYTES + sum(map(sys.getsizeof, texts))
+        told = 0 if self.extension is None else _EXTENSION_BYTES
+        return _ITEM_BYTES + told + sum(map(sys.getsizeof, texts))
 
     def content(self) -> dict[str, Any]:
         """Returns its content."""
@@ -112,6 +116,13 @@ class Items:
     def __init__(self) -> None:
         self._items: list[Item] = []
         self._sizes: dict[str, int] = {}
+        self._owner = current_principal().key
+
+    def close(self) -> None:
+        """Forgets all items: the session is over."""
+        CONVERSATION_ITEMS.release(self)
+        self._items.clear()
+        self._sizes.clear()
 
     @property
     def last_id(self) -> str | None:
@@ -147,10 +158,20 @@ class Items:
         self._items.insert(at, item)
         before = self._items[at - 1].id if at else None
         self._sizes[item.id] = item.bytes
-        size = sum(self._sizes.values())
-        while len(self._items) > 1 and (len(self._items) > MAX_ITEMS or size > MAX_ITEMS_BYTES):
-            size -= self._sizes.pop(self._items.pop(0).id)
+        while len(self._items) > 1 and not self._fits():
+            del self._sizes[self._items.pop(0).id]
         return before
+
+    def _fits(self) -> bool:
+        """Whether the session, and its principal with all of his sessions, have no more than they may."""
+        size = sum(self._sizes.values())
+        if len(self._items) > MAX_ITEMS or size > MAX_ITEMS_BYTES:
+            return False
+        try:
+            CONVERSATION_ITEMS.hold(self, self._owner, size)
+        except TooMuchMemoryError:
+            return False
+        return True
 
     def get(self, identifier: str, field_name: str = "item_id") -> Item:
         """Returns an item.
