@@ -166,6 +166,9 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         if self._shares is not None:
             self._shares.leave(self.transport)
         PENDING.release(self)
+        # The connection refers to itself, so that Python may keep it for a while: not with what has come in part.
+        self.frames.clear()
+        self.conn.reader.buffer.clear()
         super().connection_lost(exc)
 
     def _end_opening(self) -> None:
