@@ -10,6 +10,7 @@ from service.security.principal import Principal, PrincipalLimits
 from service.security.watched_file import UnusableFileError, WatchedFiles, warn_if_writable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
@@ -63,10 +64,25 @@ class JwtVerifier:
         if not str(claims["sub"]).strip():
             return None, "the claim 'sub' of the JWT is empty"
         expires = float(min(int(claims["exp"]), _MAX_TIME)) + LEEWAY_SECONDS
-        return Principal(str(claims["sub"]), "jwt", self._limits, lambda: self._holds(token), expires), ""
+        return Principal(str(claims["sub"]), "jwt", self._limits, self._watch(token), expires), ""
+
+    def _watch(self, token: str) -> Callable[[], bool]:
+        """Returns what tells whether the key of a JWT is still there.
+
+        One that expires in the middle of a call does not end it. It is verified again when the keys have changed:
+        each time would take too long for thousands of secrets.
+        """
+        seen, good = self._keys.get(), True
+
+        def holds() -> bool:
+            nonlocal seen, good
+            if (keys := self._keys.get()) is not seen:
+                seen, good = keys, self._holds(token)
+            return good
+
+        return holds
 
     def _holds(self, token: str) -> bool:
-        """Whether the key of a JWT is still there; one that expires in the middle of a call does not end it."""
         try:
             key = self._key_of(token)
             return key is not None and bool(self._claims(token, key, expires=False))

@@ -109,7 +109,7 @@ def test_a_caller_who_leaves_does_not_stop_what_was_begun():
     virtual_time.run(hold())
 
 
-def test_a_fulfilment_without_end_is_given_up():
+def test_a_fulfilment_without_end_is_given_up_and_not_told_to_have_failed():
     async def hold():
         session = session_of(BAR, {"order": Baker(10 * MAX_ENDING_SECONDS)})
         conversation = conversation_with(session)
@@ -118,7 +118,9 @@ def test_a_fulfilment_without_end_is_given_up():
         await conversation.add_text("yes")
         await asyncio.sleep(0.1)
         await conversation.close()
-        assert (session.state.fulfilling, session.state.contexts) == (0, ())
+        assert (session.state.fulfilling, session.state.contexts) == (1, ())
+        session.resume()
+        assert (session.state.fulfilling, session.greeting) == (0, UNSURE)
 
     virtual_time.run(hold())
 
