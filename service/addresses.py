@@ -16,6 +16,23 @@ def is_address(text: str) -> bool:
     return found is not None and int(found[2]) <= LAST_PORT
 
 
+def names_a_machine(host: str) -> bool:
+    """Whether what a call names as its host is an address or ``localhost``; any other name can be made to lead here.
+
+    Args:
+        host: as in a ``Host`` header, with a port or without one; "" where there is none, as in programs' calls.
+    """
+    name = host.strip().lower()
+    name = name.partition("]")[0].lstrip("[") if name.startswith("[") else name.rpartition(":")[0] or name
+    if name in {"", "localhost"}:
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
 def is_local(host: str) -> bool:
     """Whether only this machine reaches an address to listen on."""
     if host.startswith("unix:") or host == "localhost":

@@ -27,6 +27,7 @@ from pipelines.unexpected_errors import log_unhandled
 from pipelines.vad.voice_activity import SileroModel
 from service.admission.admission import Admission, RecordingMemory
 from service.admission.capacity_watch import UNMEASURED_SPEAKERS, CapacityWatch, MeasuredModels, RecognizerRoom
+from service.admission.processor import known_speakers
 from service.agent_knowledge import agent_bases
 from service.api.http.door import http_server
 from service.api.registry import SHIPPED_APIS
@@ -250,6 +251,9 @@ async def serving(
         await http.open()
         _until_exit(cleanup, tasks.create_task(readiness.watch(), name="readiness"))
         _until_exit(cleanup, tasks.create_task(capacity.watch(), name="capacity"))
+        if isinstance(model_server, MeasuredModels):
+            again = model_server.measure_when_quiet(admission.is_busy)
+            _until_exit(cleanup, tasks.create_task(again, name="capacity again"))
         _until_exit(cleanup, tasks.create_task(host.dialogs.watch(), name="agents"))
         yield Server(doors.address, doors.port, readiness, http.url)
 
@@ -265,7 +269,7 @@ def _admission(
     """Makes the admission, and the models as readiness waits for them: measured, where their number is not given."""
     if config.max_conversations != "auto":
         return Admission(config.max_conversations, RecognizerRoom(rooms, models.recognizer_places)), rehearsed
-    measured = MeasuredModels(rehearsed, lambda: measure(models.rollout.active, voice), capacity)
+    measured = MeasuredModels(rehearsed, lambda: measure(models.rollout.active, voice), capacity, known_speakers())
     return Admission(MAX_CONVERSATIONS, capacity), measured
 
 

@@ -113,8 +113,18 @@ class MessageTooLargeError(ServiceError):
     kind = ErrorKind.EXHAUSTED
     reason = "MESSAGE_TOO_LARGE"
 
-    def __init__(self, length: int, limit: int) -> None:
-        super().__init__(f"a request has {length:,} bytes: send at most {limit:,}")
+    def __init__(self, length: int, limit: int, of: str = "") -> None:
+        super().__init__(f"a request has {length:,} bytes{of and f' {of}'}: send at most {limit:,}")
+
+
+class TooMuchMemoryError(ServiceError):
+    """Callers make the service hold as much as it may."""
+
+    kind = ErrorKind.EXHAUSTED
+    reason = "TOO_MUCH_MEMORY"
+
+    def __init__(self) -> None:
+        super().__init__("many large requests are on their way: send this one in 2 s, and whole", 2.0)
 
 
 class NotReadyError(ServiceError):

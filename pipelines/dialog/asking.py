@@ -56,8 +56,20 @@ def fulfil(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step:
     intent = agent.intents[form.intent]
     if intent.fulfilment is None:
         return complete(agent, state, before)
-    action = Fulfil(
-        state.next_fulfilment,
+    number = state.next_fulfilment
+    form = replace(form, confirming=False, asked="")
+    state = replace(state, form=form, fulfilling=number, next_fulfilment=number + 1)
+    return state, (*before, fulfilment(agent, state))
+
+
+def fulfilment(agent: Agent, state: State) -> Fulfil:
+    """Returns what is asked for by the fulfilment that runs."""
+    form = state.form
+    assert form is not None
+    intent = agent.intents[form.intent]
+    assert intent.fulfilment is not None
+    return Fulfil(
+        state.fulfilling,
         intent.fulfilment,
         form.intent,
         {name: filled.value for name, filled in form.slots.items()},
@@ -66,9 +78,6 @@ def fulfil(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step:
         state.lines,
         state.passage,
     )
-    form = replace(form, confirming=False, asked="")
-    number = state.next_fulfilment
-    return replace(state, form=form, fulfilling=number, next_fulfilment=number + 1), (*before, action)
 
 
 def complete(agent: Agent, state: State, before: tuple[Action, ...] = (), say: str = "") -> Step:

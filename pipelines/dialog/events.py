@@ -25,6 +25,13 @@ class Began:
 
 
 @dataclass(frozen=True, slots=True)
+class Resumed:
+    """The dialog goes on in another stream; a fulfilment that is still under way was cut off with the one before."""
+
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
 class Understood:
     """A turn of the caller is over and understood.
 
@@ -118,5 +125,15 @@ class Late:
 
 
 Event = (
-    Began | Understood | Silence | Interrupted | Dtmf | ParametersSet | Progressed | Fulfilled | FulfilmentFailed | Late
+    Began
+    | Resumed
+    | Understood
+    | Silence
+    | Interrupted
+    | Dtmf
+    | ParametersSet
+    | Progressed
+    | Fulfilled
+    | FulfilmentFailed
+    | Late
 )

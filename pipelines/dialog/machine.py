@@ -8,10 +8,12 @@ from msgspec.structs import replace
 
 from pipelines.dialog import events, hearing, history
 from pipelines.dialog.actions import Say
-from pipelines.dialog.asking import complete, finish, listening, question, resume, speech
+from pipelines.dialog.asking import complete, finish, fulfilment, listening, question, resume, speech
 from pipelines.dialog.state import Filled
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.asking import Step
     from pipelines.dialog.state import State
@@ -37,8 +39,10 @@ def _dispatch(agent: Agent, state: State, event: events.Event) -> Step:  # noqa:
     match event:
         case events.Began():
             return _begin(agent, state, event)
+        case events.Resumed():
+            return _resumed(agent, state)
         case events.ParametersSet():
-            return replace(state, parameters={**state.parameters, **event.parameters}), ()
+            return replace(state, parameters={**state.parameters, **_declared(agent, event.parameters)}), ()
         case events.Interrupted():
             return replace(state, unheard=True), ()
         case events.Silence():
@@ -56,8 +60,27 @@ def _dispatch(agent: Agent, state: State, event: events.Event) -> Step:  # noqa:
 
 
 def _begin(agent: Agent, state: State, event: events.Began) -> Step:
-    state = replace(state, parameters={**agent.form.parameters, **event.parameters})
+    state = replace(state, parameters={**agent.form.parameters, **_declared(agent, event.parameters)})
     return state, (*speech(agent, state, agent.form.begin or ""), listening(agent, state))
+
+
+def _declared(agent: Agent, parameters: Mapping[str, str]) -> dict[str, str]:
+    """Returns the parameters that an agent declares: others would reach prompts of models and signed requests."""
+    return {name: value for name, value in parameters.items() if name in agent.form.parameters}
+
+
+def _resumed(agent: Agent, state: State) -> Step:
+    """Says what is known of a fulfilment that was cut off: asks for it again with its number, or says nothing false."""
+    form = state.form
+    if not state.fulfilling or form is None:
+        return replace(state, fulfilling=0), ()
+    intent = agent.intents[form.intent]
+    # Values of sensitive slots may be left out of what is stored.
+    is_whole = all(name in form.slots for name, slot in intent.slots.items() if slot.required)
+    if is_whole and intent.fulfilment in agent.repeatable_fulfilments:
+        return state, (*speech(agent, state, agent.form.wait), fulfilment(agent, state))
+    failure = speech(agent, state, agent.form.unsure)
+    return resume(agent, replace(state, fulfilling=0, form=None), failure)
 
 
 def _silence(agent: Agent, state: State) -> Step:
@@ -91,7 +114,7 @@ def _fulfilled(agent: Agent, state: State, event: events.Fulfilled | events.Fulf
     if isinstance(event, events.Fulfilled):
         known = agent.slots_of(form.intent)
         slots = {name: Filled(value, value) for name, value in event.slots.items() if name in known}
-        parameters = {**state.parameters, **event.parameters}
+        parameters = {**state.parameters, **_declared(agent, event.parameters)}
         state = replace(state, form=replace(form, slots={**form.slots, **slots}), parameters=parameters)
         state, actions = complete(agent, state, say=event.say)
     else:

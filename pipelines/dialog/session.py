@@ -39,7 +39,7 @@ class DialogSession:
         fulfillers: what carries out fulfilments, by their names.
         id: names it among all dialogs.
         state: what was committed.
-        began: what the agent says first; None where the session goes on in another stream.
+        began: what the agent says first; None where the session goes on in another stream without a word of its own.
         tools: asks the caller's program for tools; None: the agent has none.
         on_commit: called whenever the state has changed.
     """
@@ -80,7 +80,9 @@ class DialogSession:
         self.began = self.happen(events.Began(self.clock(), parameters or {}))
 
     def resume(self, parameters: Mapping[str, str] | None = None) -> None:
-        """Goes on in another stream. A fulfilment that is still under way was lost with the one before.
+        """Goes on in another stream.
+
+        A fulfilment that was under way in the one before is asked for again where that is safe.
 
         Args:
             parameters: session parameters that change.
@@ -89,7 +91,7 @@ class DialogSession:
         if parameters:
             self.change(parameters)
         if self.state.fulfilling:
-            self.happen(events.FulfilmentFailed(self.clock(), self.state.fulfilling))
+            self.began = self.happen(events.Resumed(self.clock()))
 
     def change(self, parameters: Mapping[str, str]) -> None:
         """Changes session parameters."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import time
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+from msgspec.structs import replace
 
 from pipelines.dialog.session import DialogSession
 from pipelines.errors import InvalidInputError
@@ -19,6 +22,11 @@ if TYPE_CHECKING:
 
 DEFAULT_IDLE_SECONDS = 1_800.0
 MAX_SESSIONS = 10_000
+"""Of one owner."""
+MAX_BYTES = 64 << 20
+"""Of the states of one owner's sessions."""
+ALL_OWNERS = 4
+"""All owners together have so many times as much; beyond it, the one that has most makes room."""
 MAX_ID_CHARACTERS = 128
 
 
@@ -64,23 +72,39 @@ def session_in_use() -> InvalidInputError:
     return InvalidInputError("config.session.id", "SESSION_IN_USE", message)
 
 
+_SESSION_BYTES = 4_096
+"""Of a session beside the texts in it."""
+
+_Key = tuple[str, str, str]
+
+
 @dataclass(slots=True)
 class _Kept:
     session: DialogSession
+    bytes: int = 0
     idle_since: float | None = None
     """When its last stream ended; None: one is open."""
 
 
-class DialogSessions:
-    """Keeps sessions between streams in memory, the least recently used ones only while there is room.
+@dataclass(slots=True)
+class _Owner:
+    """What one owner has, least recently used first."""
 
-    See :class:`Sessions`.
+    kept: dict[_Key, _Kept] = field(default_factory=dict)
+    bytes: int = 0
+
+
+class DialogSessions:
+    """Keeps sessions between streams in memory, the least recently used ones of an owner only while there is room.
+
+    See :class:`Sessions`. One owner's sessions never push out those of another who has fewer.
 
     Args:
         idle_seconds: how long one is kept after its last stream.
-        max_sessions: how many are kept; one whose stream is open is never dropped.
+        max_sessions: how many of one owner are kept; one whose stream is open is never dropped.
         clock: time in seconds, which never goes back.
         fulfillers: what carries out the fulfilments of agents, by the agent's name and that of the fulfilment.
+        max_bytes: what the states of one owner's sessions may have.
     """
 
     def __init__(
@@ -89,13 +113,16 @@ class DialogSessions:
         max_sessions: int = MAX_SESSIONS,
         clock: Callable[[], float] = time.monotonic,
         fulfillers: Mapping[str, Mapping[str, Fulfiller]] | None = None,
+        max_bytes: int = MAX_BYTES,
     ) -> None:
         self._idle_seconds, self._max_sessions, self._clock = idle_seconds, max_sessions, clock
+        self._max_bytes = max_bytes
         self._fulfillers = fulfillers or {}
-        self._kept: dict[tuple[str, str, str], _Kept] = {}
+        self._owners: dict[str, _Owner] = {}
+        self._count = self._bytes = 0
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return self._count
 
     @asynccontextmanager
     async def open(
@@ -108,24 +135,23 @@ class DialogSessions:
         check_id(session_id)
         self._expire()
         key = (owner, agent.form.name, session_id)
-        kept = self._kept.pop(key, None)
-        if kept is not None and kept.idle_since is None:
-            self._kept[key] = kept
+        found = self._owners[owner].kept.get(key) if owner in self._owners else None
+        if found is not None and found.idle_since is None:
             raise session_in_use()
-        if kept is None or kept.session.state.ended or kept.session.agent is not agent:
+        if found is not None:
+            self._drop(key)
+        if found is None or found.session.state.ended or found.session.agent is not agent:
             kept = _Kept(self._begun(agent, parameters))
         else:
+            kept = _Kept(found.session)
             kept.session.resume(parameters)
-        kept.idle_since = None
-        self._kept[key] = kept
-        self._make_room()
+        self._keep(key, kept)
         try:
             yield kept.session
         finally:
+            self._drop(key)
             kept.idle_since = self._clock()
-            # The order is that of the last use.
-            self._kept[key] = self._kept.pop(key)
-            self._make_room()
+            self._keep(key, kept)
 
     async def close(self) -> None:
         """See ``Sessions``."""
@@ -135,13 +161,48 @@ class DialogSessions:
         session.begin(parameters)
         return session
 
+    def _keep(self, key: _Key, kept: _Kept) -> None:
+        """Keeps a session as the one that was used last, and makes room for it."""
+        owner = self._owners.setdefault(key[0], _Owner())
+        kept.bytes = _size(kept.session)
+        owner.kept[key] = kept
+        owner.bytes += kept.bytes
+        self._count += 1
+        self._bytes += kept.bytes
+        while len(owner.kept) > self._max_sessions or owner.bytes > self._max_bytes:
+            if not self._drop_oldest(owner):
+                break
+        while self._count > ALL_OWNERS * self._max_sessions or self._bytes > ALL_OWNERS * self._max_bytes:
+            if not self._drop_oldest(max(self._owners.values(), key=lambda one: (one.bytes, len(one.kept)))):
+                break
+
+    def _drop(self, key: _Key) -> None:
+        owner = self._owners[key[0]]
+        size = owner.kept.pop(key).bytes
+        owner.bytes -= size
+        self._bytes -= size
+        self._count -= 1
+        if not owner.kept:
+            del self._owners[key[0]]
+
+    def _drop_oldest(self, owner: _Owner) -> bool:
+        """Drops the session of an owner that was used least recently; returns whether one is not open."""
+        oldest = next((key for key, kept in owner.kept.items() if kept.idle_since is not None), None)
+        if oldest is not None:
+            self._drop(oldest)
+        return oldest is not None
+
     def _expire(self) -> None:
         oldest = self._clock() - self._idle_seconds
-        for key, kept in list(self._kept.items()):
-            if kept.idle_since is not None and kept.idle_since <= oldest:
-                del self._kept[key]
+        for owner in list(self._owners.values()):
+            for key, kept in list(owner.kept.items()):
+                if kept.idle_since is None:
+                    continue
+                if kept.idle_since > oldest:
+                    break
+                self._drop(key)
 
-    def _make_room(self) -> None:
-        idle = [key for key, kept in self._kept.items() if kept.idle_since is not None]
-        for key in idle[: max(0, len(self._kept) - self._max_sessions)]:
-            del self._kept[key]
+
+def _size(session: DialogSession) -> int:
+    # Turns that are held wait for a fulfilment: there are none once the stream has ended.
+    return _SESSION_BYTES + len(msgspec.msgpack.encode(replace(session.state, held=())))

@@ -102,8 +102,8 @@ class ToolDesk:
             self._tell(Notice(NoticeCode.TOOL_RESULT_IGNORED, f"a tool result {fault}"))
 
     def close(self) -> None:
-        """Gives up all calls: no more results will come in this stream."""
-        self._is_open = False
+        """Gives up all calls: no more results will come in this stream, of which nothing is kept."""
+        self._tell, self._is_open = None, False
         for _, future in self._waiting.values():
             if not future.done():
                 future.set_result(None)

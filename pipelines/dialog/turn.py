@@ -31,6 +31,7 @@ _CAUSES = {
     events.Silence: Cause.NO_INPUT,
     events.Dtmf: Cause.KEYS,
     events.Progressed: Cause.FULFILMENT,
+    events.Resumed: Cause.FULFILMENT,
     events.Fulfilled: Cause.FULFILMENT,
     events.FulfilmentFailed: Cause.FULFILMENT,
     events.Late: Cause.LATE,

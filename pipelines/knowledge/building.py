@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipelines.errors import InvalidInputError
-from pipelines.knowledge.reading.formats import MAX_FILE_BYTES, is_readable, read
+from pipelines.knowledge.reading.bounded import BoundedReader
+from pipelines.knowledge.reading.formats import MAX_FILE_BYTES, is_readable
 from pipelines.knowledge.reading.parsed import UnreadableDocumentError
 from pipelines.knowledge.reading.passages import cut
 from pipelines.knowledge.store.port import StoredDocument
+from pipelines.regular_files import UnfitFileError, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from pipelines.knowledge.reading.parsed import ParsedDocument
     from pipelines.knowledge.reading.passages import Passage
     from pipelines.knowledge.store.port import KnowledgeStore
 
@@ -96,22 +99,23 @@ def build(
     report = BuildReport(ignored=ignored)
     before = store.hashes()
     kept: set[str] = set()
-    for number, path in enumerate(paths, 1):
-        name = path.relative_to(folder).as_posix()
-        count, problem = None, None
-        try:
-            data = _content(path)
-            content_hash = hashlib.sha256(READING_VERSION.encode() + data).hexdigest()
-            if before.get(name) == content_hash:
-                report.unchanged += 1
-            else:
-                count = _store(store, name, data, content_hash, embed)
-                report.read += 1
-                report.passages += count
-            kept.add(name)
-        except UnreadableDocumentError as error:
-            problem = report.problems[name] = str(error)
-        progress(Progress(number, len(paths), name, count, problem))
+    with BoundedReader() as reader:
+        for number, path in enumerate(paths, 1):
+            name = path.relative_to(folder).as_posix()
+            count, problem = None, None
+            try:
+                data = _content(path, folder)
+                content_hash = hashlib.sha256(READING_VERSION.encode() + data).hexdigest()
+                if before.get(name) == content_hash:
+                    report.unchanged += 1
+                else:
+                    count = _store(store, name, reader.read(name, data), content_hash, embed)
+                    report.read += 1
+                    report.passages += count
+                kept.add(name)
+            except UnreadableDocumentError as error:
+                problem = report.problems[name] = str(error)
+            progress(Progress(number, len(paths), name, count, problem))
     gone = sorted(before.keys() - kept)
     store.remove(gone)
     report.removed = len(gone)
@@ -125,12 +129,13 @@ def unreadable(folder: Path) -> dict[str, str]:
         InvalidInputError: there is no such folder, or it has no document or too many.
     """
     problems: dict[str, str] = {}
-    for path in _documents(folder)[0]:
-        name = path.relative_to(folder).as_posix()
-        try:
-            read(name, _content(path))
-        except UnreadableDocumentError as error:
-            problems[name] = str(error)
+    with BoundedReader() as reader:
+        for path in _documents(folder)[0]:
+            name = path.relative_to(folder).as_posix()
+            try:
+                reader.read(name, _content(path, folder))
+            except UnreadableDocumentError as error:
+                problems[name] = str(error)
     return problems
 
 
@@ -141,7 +146,7 @@ def _documents(folder: Path) -> tuple[list[Path], int]:
     files = sorted(
         path
         for path in folder.rglob("*")
-        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if not path.is_dir() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
     )
     documents = [path for path in files if is_readable(path.name)]
     if not documents:
@@ -157,18 +162,18 @@ def _documents(folder: Path) -> tuple[list[Path], int]:
     return documents, len(files) - len(documents)
 
 
-def _content(path: Path) -> bytes:
+def _content(path: Path, folder: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            return file.read(MAX_FILE_BYTES + 1)
+        return read_regular(path, MAX_FILE_BYTES, folder)
+    except UnfitFileError as error:
+        raise UnreadableDocumentError("NO_FILE", str(error)) from error
     except OSError as error:
         raise UnreadableDocumentError(
             "UNREADABLE", f"it cannot be opened ({error.strerror}): check its rights"
         ) from error
 
 
-def _store(store: KnowledgeStore, name: str, data: bytes, content_hash: str, embed: Embed) -> int:
-    parsed = read(name, data)
+def _store(store: KnowledgeStore, name: str, parsed: ParsedDocument, content_hash: str, embed: Embed) -> int:
     passages = cut(parsed)
     vectors = [embed(texts) for texts in _batches([embedded_text(parsed.title, passage) for passage in passages])]
     store.replace(StoredDocument(name, parsed.title, content_hash), passages, np.concatenate(vectors))

@@ -86,7 +86,8 @@ class Fulfilments:
                 outcome = "done" if isinstance(event, events.Fulfilled) else outcome
                 self._on_event(event)
         except asyncio.CancelledError:
-            outcome = "cancelled"
+            # Nobody knows whether it was carried out: that is said where the dialog goes on, and not that it failed.
+            outcome, is_over = "cancelled", True
             raise
         except Exception as error:  # noqa: BLE001 - the dialog goes on
             log_mistake(logger, "a fulfilment failed", error)

@@ -34,7 +34,8 @@ PARAGRAPH_PAUSE_SECONDS = 0.7
 _CUT_PAUSE_SECONDS = 0.12
 _JOINT_PAUSE_SECONDS = 0.02
 
-_END = re.compile(r"[.!?…]+[\"')\]]*(?=\s)|\n\s*\n|\n(?=\s*\S)")
+# Possessive, and from the first mark of a row on: else a long row of marks takes quadratic time.
+_END = re.compile(r"(?<![.!?…])[.!?…]++[\"')\]]*+(?=\s)|\n\s*\n|\n(?=\s*\S)")
 _CUT = re.compile(r"[,;:–—](?=\s)")
 _JOINT = re.compile(r" (?=(?:and|or|but|because|which|when|while|until|if|so) )")
 """Positions at which a first sentence without a mark may be cut."""

@@ -134,8 +134,8 @@ class Admission:
             error = TooManyConversationsError(self._limit, _retry_seconds())
         elif self._room is not None:
             counts = self._taken + collections.Counter([kind])
-            # The first is let in whatever was measured: nobody is there whom he could make late.
-            if counts.total() > 1:
+            # The first of a kind is let in whatever was measured: hardly anybody is there whom he could make late.
+            if self._taken[kind]:
                 error = self._room.refusal(counts[_CONVERSATION], counts[_TYPED_TURN], _retry_seconds())
         if error is not None:
             self.refused += 1

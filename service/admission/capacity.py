@@ -97,16 +97,18 @@ class AdaptiveLimit:
         throughput: speakers that the machine carried when nothing but throughput counted. The limit stays between 0.1
             and all of it.
         start: the part of it that the limit starts at; see :func:`safe_part`.
+        known: speakers that a processor of this kind is known to carry: less is not believed, for whatever else runs
+            is measured too.
 
     Attributes:
         speakers: the limit.
     """
 
-    def __init__(self, throughput: float, start: float = _START) -> None:
-        self._throughput = throughput
+    def __init__(self, throughput: float, start: float = _START, known: float = 0.0) -> None:
+        self._throughput = max(throughput, known)
         self._changed_at = -math.inf
-        self._lowest = max(1.0, _LOWEST * throughput)
-        self.speakers = max(self._lowest, start * throughput)
+        self._lowest = max(1.0, _LOWEST * self._throughput)
+        self.speakers = max(self._lowest, start * throughput, _START * known)
 
     def update(self, evidence: Evidence, now: float) -> bool:
         """Takes in what was measured until ``now``, seconds on any clock; returns whether the limit changed.

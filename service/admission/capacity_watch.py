@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.errors import ModelError
 from service.admission.capacity import AdaptiveLimit, Evidence, Shortage, safe_part, slowest_twentieth
+from service.admission.processor import is_quiet
 from service.refusals import LateRepliesError, TooManySpeakersError
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ UNMEASURED_SPEAKERS = 4
 _PERIOD_SECONDS = 1.0
 _UTILIZATION_SECONDS = 10.0
 _BUSY_PERIODS = 3
+_AGAIN_SECONDS = 10.0
+_LOOK_SECONDS = 0.02
 
 
 class CapacityWatch:
@@ -91,10 +94,18 @@ class CapacityWatch:
             return TooManySpeakersError(self.limit, retry_seconds)
         return None
 
-    def set_throughput(self, speakers: float, alone_seconds: float) -> None:
-        """Takes in what the machine carries when nothing but throughput counts, and how long a single reply takes."""
-        self._limit = AdaptiveLimit(min(speakers, self._places), safe_part(alone_seconds))
-        logger.info("capacity: %.1f speakers at most, of which %.1f are let in at first", speakers, self.limit)
+    def set_throughput(self, speakers: float, alone_seconds: float, known: float = 0.0) -> None:
+        """Takes in what the machine carries when nothing but throughput counts.
+
+        Args:
+            speakers: as it was measured.
+            alone_seconds: how long a single reply takes.
+            known: speakers that a processor of this kind is known to carry.
+        """
+        known = min(known, self._places)
+        self._limit = AdaptiveLimit(min(speakers, self._places), safe_part(alone_seconds), known)
+        floor = f" ({known:.1f} by the kind of the processor)" if known > speakers else ""
+        logger.info("capacity: %.1f speakers at most%s, of which %.1f are let in at first", speakers, floor, self.limit)
 
     async def watch(self) -> None:
         """Follows the machine until cancelled."""
@@ -160,20 +171,29 @@ class RecognizerRoom:
 
 
 class MeasuredModels:
-    """Models that are measured when they are warm, once.
+    """Models that are measured when they are warm, and once more when the machine is quiet.
 
     Args:
         models: the models.
         measure: returns the speakers that they carry, and the seconds that a single reply takes.
         capacity: is told of it.
+        known: speakers that a processor of this kind is known to carry.
+        is_quiet: looks whether nobody else computes.
     """
 
     def __init__(
-        self, models: ModelServer, measure: Callable[[], Awaitable[tuple[float, float]]], capacity: CapacityWatch
+        self,
+        models: ModelServer,
+        measure: Callable[[], Awaitable[tuple[float, float]]],
+        capacity: CapacityWatch,
+        known: float = 0.0,
+        is_quiet: Callable[[], Awaitable[bool]] = is_quiet,
     ) -> None:
         self._models = models
         self._measure = measure
         self._capacity = capacity
+        self._known, self._is_quiet = known, is_quiet
+        self._was_quiet = False
 
     async def missing(self) -> Sequence[str]:
         """Returns the names of the models that are not ready."""
@@ -182,12 +202,35 @@ class MeasuredModels:
     async def warm_up(self) -> None:
         """Warms the models up, and measures them the first time."""
         await self._models.warm_up()
-        if self._capacity.measured:
-            return
+        if not self._capacity.measured:
+            await self._take()
+
+    async def measure_when_quiet(self, is_busy: Callable[[], bool]) -> None:
+        """Measures again what was measured beside others, when they are gone and nobody is served; until it is done.
+
+        Args:
+            is_busy: returns whether somebody is served. Who comes meanwhile ends the measurement.
+        """
+        while not self._was_quiet:
+            await asyncio.sleep(_AGAIN_SECONDS)
+            if not self._capacity.measured or is_busy() or not await self._is_quiet() or is_busy():
+                continue
+            measuring = asyncio.create_task(self._take(), name="capacity measurement")
+            while not measuring.done():
+                await asyncio.wait((measuring,), timeout=_LOOK_SECONDS)
+                if is_busy():
+                    measuring.cancel()
+            await asyncio.wait((measuring,))
+
+    async def _take(self) -> None:
         try:
-            self._capacity.set_throughput(*await self._measure())
+            was_quiet = await self._is_quiet()
+            measured = await self._measure()
+            self._was_quiet = was_quiet and await self._is_quiet()
         except ModelError as error:
             logger.warning("capacity: it could not be measured: %s", error)
+        else:
+            self._capacity.set_throughput(*measured, self._known)
 
 
 def busiest_share(before: Mapping[str, float], after: Mapping[str, float], seconds: float) -> float:

@@ -17,13 +17,18 @@ import msgspec
 from service.fulfilment.circuit_breaker import CircuitBreaker
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 
 MAX_ANSWER_BYTES = 64 * 1024
 FIRST_PAUSE_SECONDS = 0.1
 """Before the second attempt, at least half of it; it doubles with each further one."""
 MAX_PAUSE_SECONDS = 2.0
 MAX_CONNECTIONS = 100
+_MAX_PIECES = 1_000
+"""Of an answer, of whatever size."""
+_MIN_PIECE_BYTES = 8
+"""Mean size of the pieces of an answer that has more of them."""
+_PIECES_AT_ONCE = 32
 
 _NOT_ARRIVED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 """What says that the server has nothing of the request."""
@@ -84,10 +89,9 @@ class HttpCalls:
         """
         async with self.answering(call) as response:
             content = bytearray()
-            async for piece in response.aiter_raw():
-                content += piece
-                if len(content) > MAX_ANSWER_BYTES:
-                    raise CallFailedError(f"the answer is larger than {MAX_ANSWER_BYTES // 1024} KiB")
+            async with contextlib.aclosing(pieces_of(response, MAX_ANSWER_BYTES)) as pieces:
+                async for piece in pieces:
+                    content += piece
             if content and _media_type(response) != "application/json":
                 raise CallFailedError(f"the answer is {_media_type(response) or 'of no type'}, not application/json")
             return bytes(content)
@@ -157,6 +161,27 @@ class HttpCalls:
         return await self._client.send(request, stream=True)
 
 
+async def pieces_of(response: httpx.Response, max_bytes: int) -> AsyncGenerator[bytes, None]:
+    """Yields the body of a response as it comes, and lets others run meanwhile.
+
+    Raises:
+        CallFailedError: it is too large, or comes in very many very small pieces, each of which costs as much as a
+            large one.
+    """
+    size = count = 0
+    async for piece in response.aiter_raw():
+        size += len(piece)
+        count += 1
+        if size > max_bytes:
+            raise CallFailedError(f"the answer is larger than {max_bytes // 1024} KiB")
+        if count > _MAX_PIECES and size < count * _MIN_PIECE_BYTES:
+            raise CallFailedError("the answer comes in pieces of a few bytes: the server must buffer it")
+        if count % _PIECES_AT_ONCE == 0:
+            # What is buffered already comes without a pause in which others could run.
+            await asyncio.sleep(0)
+        yield piece
+
+
 def decoded(body: bytes) -> object:
     """Reads JSON.
 
@@ -188,6 +213,6 @@ def _retry_after(response: httpx.Response) -> float:
         return float(value[:9])
     try:
         until = email.utils.parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError, TypeError):
         return 0.0
     return max(0.0, (until - dt.datetime.now(dt.UTC)).total_seconds()) if until.tzinfo else 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from dataclasses import dataclass, field
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from pipelines.dialog.events import Fulfilled, Progressed
-from service.fulfilment.http_calls import Call, CallFailedError
-from service.fulfilment.spoken_sentences import SpokenSentences
+from service.fulfilment.http_calls import Call, CallFailedError, pieces_of
+from service.fulfilment.spoken_sentences import MAX_SENTENCE_CHARACTERS, SpokenSentences
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -24,7 +25,12 @@ if TYPE_CHECKING:
 
 MAX_STREAM_BYTES = 1024 * 1024
 """Of one answer; a token takes some hundred bytes."""
+MAX_LINE_BYTES = 256 * 1024
+MAX_LINES = 20_000
+_LINES_AT_ONCE = 64
 MAX_PASSAGE_CHARACTERS = 4_000
+_UNSPOKEN_SENTENCES = 8
+"""Room in an answer for Markdown and what else is not spoken."""
 _PATH = "/chat/completions"
 _DONE = "[DONE]"
 _SPOKEN = "Your words are spoken aloud on a telephone or a speaker: plain sentences, no lists, no Markdown, no emoji."
@@ -89,13 +95,19 @@ class LanguageModelFulfiller:
         body = msgspec.json.encode(_request(self.form, task))
         call = Call("POST", url if url.endswith(_PATH) else url + _PATH, headers, body, self.form.deadline_seconds, 1)
         gathered = SpokenSentences()
-        finished = ""
+        finished, left = "", (self.form.max_sentences + _UNSPOKEN_SENTENCES) * MAX_SENTENCE_CHARACTERS
         async with self.calls.answering(call) as response, contextlib.aclosing(_chunks(response)) as chunks:
             async for chunk in chunks:
                 for choice in chunk.choices[:1]:
                     finished = choice.finish_reason or finished
-                    for sentence in gathered.add(choice.delta.content or ""):
+                    content = (choice.delta.content or "")[:left]
+                    left -= len(content)
+                    for sentence in gathered.add(content):
                         yield sentence
+                        await asyncio.sleep(0)
+                if not left:
+                    # Rows of marks are no sentences, and would go on until the deadline.
+                    return
         if finished != "length":
             for sentence in gathered.rest():
                 yield sentence
@@ -141,15 +153,24 @@ async def _chunks(response: httpx.Response) -> AsyncGenerator[_Chunk, None]:
 
 
 async def _lines(response: httpx.Response) -> AsyncGenerator[str, None]:
-    rest = b""
-    size = 0
-    async for piece in response.aiter_raw():
-        size += len(piece)
-        if size > MAX_STREAM_BYTES:
-            raise CallFailedError(f"the answer is larger than {MAX_STREAM_BYTES // 1024} KiB")
-        *lines, rest = (rest + piece).split(b"\n")
-        for line in lines:
-            yield line.rstrip(b"\r").decode("utf-8", "replace")
+    rest = bytearray()
+    count = 0
+    async with contextlib.aclosing(pieces_of(response, MAX_STREAM_BYTES)) as pieces:
+        async for piece in pieces:
+            rest += piece
+            if len(rest) > MAX_LINE_BYTES + len(piece):
+                raise CallFailedError(f"a line of the answer is larger than {MAX_LINE_BYTES // 1024} KiB")
+            if b"\n" not in piece:
+                continue
+            *lines, last = bytes(rest).split(b"\n")
+            rest = bytearray(last)
+            for line in lines:
+                count += 1
+                if count > MAX_LINES:
+                    raise CallFailedError(f"the answer has over {MAX_LINES:,} lines")
+                if count % _LINES_AT_ONCE == 0:
+                    await asyncio.sleep(0)
+                yield line.rstrip(b"\r").decode("utf-8", "replace")
 
 
 def _decoded(data: str) -> _Chunk:

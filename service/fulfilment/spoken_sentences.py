@@ -26,7 +26,12 @@ class SpokenSentences:
 
     def add(self, piece: str) -> Iterator[str]:
         """Takes the next piece; yields the sentences that it completes."""
-        self._text = (self._text + piece).lstrip()
+        # In blocks: each sentence is looked for in all that is there.
+        for at in range(0, len(piece), MAX_SENTENCE_CHARACTERS):
+            self._text = (self._text + piece[at : at + MAX_SENTENCE_CHARACTERS]).lstrip()
+            yield from self._complete()
+
+    def _complete(self) -> Iterator[str]:
         while self._text:
             _, end = bounds(self._text, 0, 1)
             if end >= len(self._text):

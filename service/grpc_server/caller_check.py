@@ -9,7 +9,9 @@ from grpc_health.v1 import health_pb2
 
 from service.grpc_server.errors import reported_to
 from service.grpc_server.load_report import load_trailer, reporting
+from service.security.authentication import UnauthenticatedError
 from service.security.principal import acting_for
+from service.security.withdrawal import ended_when_withdrawn
 from service.telemetry.call_observer import CallObserver, telling
 
 if TYPE_CHECKING:
@@ -84,7 +86,12 @@ class CallerCheck(grpc.aio.ServerInterceptor):
                     token = metadata.get("authorization")
                     principal = self._authenticator.authenticate(token, _certificate_name(context))
                 with acting_for(principal):
-                    response = await method(requests, context)
+                    try:
+                        async with ended_when_withdrawn(principal):
+                            response = await method(requests, context)
+                    except UnauthenticatedError as error:
+                        async with reported_to(context):
+                            raise error from None
                 if trailer := load_trailer():
                     context.set_trailing_metadata(trailer)
                 return response

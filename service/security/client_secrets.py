@@ -11,6 +11,8 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from pipelines.errors import ErrorKind
 from service.refusals import ServiceError
 from service.security.authentication import UnauthenticatedError
@@ -27,6 +29,10 @@ DEFAULT_SECONDS = 600
 MIN_SECONDS, MAX_SECONDS = 10, 7_200
 MAX_SECRETS = 4_096
 MAX_OF_PRINCIPAL = 256
+MAX_BYTES = 32 << 20
+"""Of the sessions of all secrets."""
+MAX_BYTES_OF_PRINCIPAL = 8 << 20
+"""Likewise, of one principal."""
 
 
 class TooManySecretsError(ServiceError):
@@ -46,12 +52,18 @@ class ClientSecret:
     Attributes:
         principal: whose calls it opens.
         expires: Unix time in seconds.
-        session: what was asked for when it was made.
+        packed: what was asked for when it was made, in MessagePack: as objects it takes twenty times the memory.
     """
 
     principal: Principal
     expires: float
-    session: Mapping[str, Any] = field(repr=False)
+    packed: bytes = field(repr=False)
+
+    @property
+    def session(self) -> dict[str, Any]:
+        """What was asked for when it was made."""
+        session: dict[str, Any] = msgspec.msgpack.decode(self.packed)
+        return session
 
 
 class ClientSecrets:
@@ -73,26 +85,35 @@ class ClientSecrets:
         """
         self._forget_expired()
         principal = current_principal()
-        held = sum(secret.principal.key == principal.key for secret in self._known.values())
-        if held >= MAX_OF_PRINCIPAL or len(self._known) >= MAX_SECRETS:
+        packed = msgspec.msgpack.encode(session)
+        own = [len(secret.packed) for secret in self._known.values() if secret.principal.key == principal.key]
+        size = sum(len(secret.packed) for secret in self._known.values()) + len(packed)
+        if len(own) >= MAX_OF_PRINCIPAL or sum(own) + len(packed) > MAX_BYTES_OF_PRINCIPAL:
+            raise TooManySecretsError
+        if len(self._known) >= MAX_SECRETS or size > MAX_BYTES:
             raise TooManySecretsError
         value = PREFIX + secrets.token_urlsafe(32)
-        secret = ClientSecret(principal, self._now() + seconds, session)
+        expires = self._now() + seconds
+        # A secret that outlives the proof it was made with would be a way around its end.
+        secret = ClientSecret(principal, min(expires, principal.expires or expires), packed)
         self._known[hash_of(value)] = secret
         return value, secret
 
     def find(self, value: str) -> ClientSecret:
-        """Returns what is known of a secret; it may be used until it expires.
+        """Returns what is known of a secret; it may be used until it expires, or the token that made it is withdrawn.
 
         Raises:
-            UnauthenticatedError: it is unknown, or has expired.
+            UnauthenticatedError: it is unknown, or may be used no more.
         """
         secret = self._known.get(hash_of(value))
-        if secret is None or self._now() >= secret.expires:
+        if secret is None or not self._is_good(secret):
             raise UnauthenticatedError("the client secret is unknown here, or has expired: ask for a new one")
         return secret
 
     def _forget_expired(self) -> None:
-        now = self._now()
-        for key in [key for key, secret in self._known.items() if now >= secret.expires]:
+        for key in [key for key, secret in self._known.items() if not self._is_good(secret)]:
             del self._known[key]
+
+    def _is_good(self, secret: ClientSecret) -> bool:
+        holds = secret.principal.holds
+        return self._now() < secret.expires and (holds is None or holds())

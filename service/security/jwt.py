@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import jwt
 
 from service.security.principal import Principal, PrincipalLimits
-from service.security.watched_file import UnusableFileError, WatchedFiles
+from service.security.watched_file import UnusableFileError, WatchedFiles, warn_if_writable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
@@ -18,6 +19,7 @@ ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 LEEWAY_SECONDS = 30
 """By how much the clocks of issuer and service may differ."""
 
+_MAX_TIME = 1 << 40
 _REASONS: dict[type[Exception], str] = {
     jwt.ExpiredSignatureError: "the JWT has expired",
     jwt.ImmatureSignatureError: "the JWT is not good yet",
@@ -53,21 +55,51 @@ class JwtVerifier:
             key = self._key_of(token)
             if key is None:
                 return None, "the JWT is signed with a key that is unknown here"
-            claims: dict[str, Any] = jwt.decode(
-                token,
-                key.key,
-                algorithms=[key.algorithm_name] if key.algorithm_name in ALGORITHMS else [],
-                audience=self._audience,
-                issuer=self._issuer,
-                leeway=LEEWAY_SECONDS,
-                options={"require": ["exp", "sub", "aud", "iss"]},
-            )
+            claims = self._claims(token, key)
         except jwt.MissingRequiredClaimError as error:
             return None, f"the JWT lacks the claim {error.claim!r}"
         except jwt.PyJWTError as error:
             known = (reason for kind, reason in _REASONS.items() if isinstance(error, kind))
             return None, next(known, "the JWT cannot be read")
-        return Principal(str(claims["sub"]), "jwt", self._limits), ""
+        if not str(claims["sub"]).strip():
+            return None, "the claim 'sub' of the JWT is empty"
+        expires = float(min(int(claims["exp"]), _MAX_TIME)) + LEEWAY_SECONDS
+        return Principal(str(claims["sub"]), "jwt", self._limits, self._watch(token), expires), ""
+
+    def _watch(self, token: str) -> Callable[[], bool]:
+        """Returns what tells whether the key of a JWT is still there.
+
+        One that expires in the middle of a call does not end it. It is verified again when the keys have changed:
+        each time would take too long for thousands of secrets.
+        """
+        seen, good = self._keys.get(), True
+
+        def holds() -> bool:
+            nonlocal seen, good
+            if (keys := self._keys.get()) is not seen:
+                seen, good = keys, self._holds(token)
+            return good
+
+        return holds
+
+    def _holds(self, token: str) -> bool:
+        try:
+            key = self._key_of(token)
+            return key is not None and bool(self._claims(token, key, expires=False))
+        except jwt.PyJWTError:
+            return False
+
+    def _claims(self, token: str, key: jwt.PyJWK, *, expires: bool = True) -> dict[str, Any]:
+        claims: dict[str, Any] = jwt.decode(
+            token,
+            key.key,
+            algorithms=[key.algorithm_name] if key.algorithm_name in ALGORITHMS else [],
+            audience=self._audience,
+            issuer=self._issuer,
+            leeway=LEEWAY_SECONDS,
+            options={"require": ["exp", "sub", "aud", "iss"], "verify_exp": expires},
+        )
+        return claims
 
     def _key_of(self, token: str) -> jwt.PyJWK | None:
         keys = self._keys.get()
@@ -89,6 +121,7 @@ def _read_keys(path: Path) -> list[jwt.PyJWK]:
         UnusableFileError: there is none.
     """
     try:
+        warn_if_writable(path)
         found = jwt.PyJWKSet.from_json(path.read_text(encoding="utf-8")).keys
     except (jwt.PyJWTError, ValueError, AttributeError, TypeError) as error:
         raise UnusableFileError(f"{path} is no JWKS file: {error}") from error

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 PrincipalKind = Literal["anonymous", "token", "jwt", "certificate"]
 
@@ -48,11 +48,15 @@ class Principal:
         name: of the token, of the JWT's subject, or of the certificate's subject.
         kind: how the caller proved who he is.
         limits: how much he may have.
+        holds: returns whether the proof still holds, as long as a token is in its file; None: it does.
+        expires: Unix time in seconds after which nothing new may be made of the proof; None: never.
     """
 
     name: str
     kind: PrincipalKind
     limits: PrincipalLimits = field(default=NO_LIMITS)
+    holds: Callable[[], bool] | None = field(default=None, repr=False, compare=False)
+    expires: float | None = field(default=None, compare=False)
 
     @property
     def key(self) -> str:

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from service.security.principal import NO_LIMITS, Principal, PrincipalLimits
-from service.security.watched_file import UnusableFileError, WatchedFiles
+from service.security.watched_file import UnusableFileError, WatchedFiles, warn_if_writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,12 +76,20 @@ class TokenFile:
 
     def find(self, token: str) -> tuple[Principal | None, str]:
         """Returns whose token it is; None and why it is not good otherwise."""
-        entry = self._files.get().get(hash_of(token))
+        hashed = hash_of(token)
+        entry = self._files.get().get(hashed)
         if entry is None:
             return None, "the token is unknown, or was withdrawn"
-        if entry.expires is not None and self._now() >= _with_zone(entry.expires):
+        if self._has_expired(entry):
             return None, "the token has expired"
-        return Principal(entry.name, "token", entry.limits or self._limits), ""
+        return Principal(entry.name, "token", entry.limits or self._limits, lambda: self._holds(hashed)), ""
+
+    def _holds(self, hashed: str) -> bool:
+        entry = self._files.get().get(hashed)
+        return entry is not None and not self._has_expired(entry)
+
+    def _has_expired(self, entry: TokenEntry) -> bool:
+        return entry.expires is not None and self._now() >= _with_zone(entry.expires)
 
 
 def read_tokens(path: Path) -> dict[str, TokenEntry]:
@@ -91,6 +99,7 @@ def read_tokens(path: Path) -> dict[str, TokenEntry]:
         OSError: it cannot be read.
         UnusableFileError: it is no list of tokens.
     """
+    warn_if_writable(path)
     try:
         found = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _TokenList)
     except (msgspec.ValidationError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

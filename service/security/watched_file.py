@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import stat
 import time
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -16,6 +17,17 @@ _T = TypeVar("_T")
 
 CHECK_SECONDS = 1.0
 """How often at most the file system is asked whether files have changed."""
+
+
+def warn_if_writable(path: Path) -> None:
+    """Warns of a file that others than its owner may write: they could let themselves in.
+
+    Raises:
+        OSError: there is no such file.
+    """
+    mode = path.stat().st_mode
+    if mode & (stat.S_IWGRP | stat.S_IWOTH):
+        logger.warning("%s may be written by others than its owner: chmod go-w %s", path, path)
 
 
 class UnusableFileError(ValueError):

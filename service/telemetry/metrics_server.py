@@ -12,6 +12,7 @@ import aiohttp
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
+from service.addresses import is_local, names_a_machine
 from service.grpc_server.listening import ListenError
 from service.telemetry.figures import Figures
 from service.telemetry.figures_collector import FiguresCollector
@@ -100,7 +101,10 @@ async def serving_metrics(page: MetricsPage, host: str, port: int) -> AsyncItera
         # Triton is on this machine: never looked for behind a proxy.
         session = await cleanup.enter_async_context(aiohttp.ClientSession(timeout=timeout, trust_env=False))
 
-        async def answer(_: web.Request) -> web.Response:
+        async def answer(request: web.Request) -> web.Response:
+            if is_local(host) and not names_a_machine(request.headers.get("Host", "")):
+                # A page of any site can give a name of its own to this machine, and read what is told under it.
+                raise web.HTTPForbidden(text="call by the address or as localhost\n")
             return web.Response(body=await page.text(session), headers={"Content-Type": CONTENT_TYPE_PLAIN_0_0_4})
 
         application = web.Application()

@@ -82,6 +82,12 @@ class Agent:
         """Returns the prepositions that tell a slot of an intent from others: "from" of an origin."""
         return self._prepositions[intent]
 
+    @cached_property
+    def repeatable_fulfilments(self) -> frozenset[str]:
+        """Fulfilments that may be asked for twice: webhooks, which get the same key, and those that change nothing."""
+        webhooks = {name for name, form in self.form.fulfilments.items() if form.webhook is not None}
+        return frozenset(webhooks | self.talking_fulfilments | self.safe_fulfilments)
+
     def intent_named(self, engine_intent: str) -> str | None:
         """Returns the intent that an engine's intent means; None: the agent has none."""
         return self._intent_names.get(engine_intent)

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 CHOICES = "choices"
 """Placeholder of a prompt for the values of the slot that is asked for."""
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_TEXTS = ("begin", "end", "help", "cancelled", "change", "wait", "hold", "too_late", "only_now", "failed", "hand_over")
+_TEXTS = (
+    *("begin", "end", "help", "cancelled", "change", "wait", "hold", "too_late", "only_now", "failed", "unsure"),
+    "hand_over",
+)
 
 
 def check_whole(agent: Agent, file: YamlFile) -> list[Problem]:

@@ -79,7 +79,7 @@ def read_agent_scripts(folder: Path) -> tuple[Script, ...]:
 
 
 def _read(folder: Path) -> tuple[Agent | None, list[Problem]]:
-    if not (folder / AGENT_FILE).is_file():
+    if not (folder / AGENT_FILE).exists():
         cure = f"make an agent with `vivavoce agent new {folder}`, or name another folder"
         return None, [Problem(folder, 0, f"no agent: it holds no {AGENT_FILE}; {cure}")]
     reading = _Reading()
@@ -121,7 +121,7 @@ def _texts_in(folder: Path) -> list[Path]:
 
 
 def _read_sentences(path: Path) -> tuple[str, ...]:
-    lines = read_text(path, 4 * 1024 * 1024).split("\n")
+    lines = read_text(path, 4 * 1024 * 1024, path.parent.parent).split("\n")
     sentences = tuple(" ".join(line.split()) for line in lines if line.strip() and not line.lstrip().startswith("#"))
     if not sentences:
         raise AgentError([Problem(path, 0, "holds no sentences: write one a line")])

@@ -183,6 +183,7 @@ class AgentForm(_Form):
         too_late: said where the caller cancels what is being carried out, or was.
         only_now: said where a wish is for a time, and its intent has no slot for one.
         failed: said where a fulfilment fails.
+        unsure: said where a fulfilment was cut off by a failure of the service, and may have been carried out.
         hand_over: said before the caller is handed over to a person.
         return_: said before the agent returns to what was interrupted; in the file ``return``.
         parameters: session parameters with their defaults.
@@ -206,6 +207,7 @@ class AgentForm(_Form):
     too_late: Text = "That cannot be cancelled any more."
     only_now: Text = "I can only do that at once, not at another time."
     failed: Text = "Sorry, that did not work."
+    unsure: Text = "I was interrupted, and do not know whether that was done. Please check before you ask again."
     hand_over: Text = "I will hand you over to a colleague."
     return_: Text = Field(default="Back to where we were.", alias="return")
     parameters: dict[Name, str] = Field(default_factory=dict, max_length=MAX_SLOTS)

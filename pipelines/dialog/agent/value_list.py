@@ -122,7 +122,7 @@ def read_values(path: Path) -> ValueList:
     synonyms: dict[str, str] = {}
     places: dict[tuple[str, ...], int] = {}
     problems: list[Problem] = []
-    for number, line in enumerate(read_text(path).split("\n"), 1):
+    for number, line in enumerate(read_text(path, within=path.parent.parent).split("\n"), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         value, sign, others = line.partition("=")

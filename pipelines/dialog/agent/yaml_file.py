@@ -10,6 +10,7 @@ import yaml
 from yaml.reader import ReaderError
 
 from pipelines.dialog.agent.problems import AgentError, Problem
+from pipelines.regular_files import UnfitFileError, read_regular
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,15 +49,21 @@ class YamlFile:
         return Problem(self.path, self.line(place), message)
 
 
-def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
+def read_text(path: Path, max_bytes: int = MAX_BYTES, within: Path | None = None) -> str:
     """Reads a UTF-8 file.
+
+    Args:
+        path: of the file.
+        max_bytes: that it may have.
+        within: folder that links must not lead out of; None: they may lead anywhere.
 
     Raises:
         AgentError: it cannot be read, is too large, or is not UTF-8.
     """
     try:
-        with path.open("rb") as file:
-            content = file.read(max_bytes + 1)
+        content = read_regular(path, max_bytes, within)
+    except UnfitFileError as error:
+        raise AgentError([Problem(path, 0, str(error))]) from error
     except OSError as error:
         raise AgentError([Problem(path, 0, f"cannot be read ({error.strerror}): check its name")]) from error
     if len(content) > max_bytes:

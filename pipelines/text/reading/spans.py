@@ -17,18 +17,23 @@ _WHOLE = re.compile(
 """Tokens that are cut nowhere: links, addresses of mails, phone numbers, quantities with sign and unit, file names."""
 _REACH = 100
 """Code points around an answer in which such a token may begin or end."""
+_LONGEST = 300
+"""Further code points without a space, as in links, before an end of an answer."""
 
 
 def whole_tokens(text: str, start: int, end: int) -> tuple[int, int]:
     """Moves the ends of an answer outwards where they stand inside a token of these kinds."""
-    window = max(0, start - _REACH)
-    for _ in range(_REACH):
+    return _token_around(text, start)[0], _token_around(text, end)[1]
+
+
+def _token_around(text: str, at: int) -> tuple[int, int]:
+    """Returns the token that holds a place, or the place itself.
+
+    It is looked for near the place alone: a word of 90,000 letters would be looked through from each of them.
+    """
+    window = max(0, at - _REACH)
+    for _ in range(_LONGEST):
         if window and not text[window - 1].isspace():
             window -= 1
-    first, last = start, end
-    for token in _WHOLE.finditer(text, window, min(len(text), end + _REACH)):
-        if token.start() < start < token.end():
-            first = token.start()
-        if token.start() < end < token.end():
-            last = token.end()
-    return first, last
+    tokens = _WHOLE.finditer(text, window, min(len(text), at + _REACH))
+    return next((token.span() for token in tokens if token.start() < at < token.end()), (at, at))

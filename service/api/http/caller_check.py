@@ -12,8 +12,9 @@ from starlette.websockets import WebSocketDisconnect, WebSocketDisconnected
 from uvicorn.protocols.utils import ClientDisconnected
 
 from pipelines.session.outbox import SlowReaderError
-from service.api.http.problems import SlowUploadError, report
+from service.api.http.problems import SlowUploadError, problem_of, report
 from service.security.principal import acting_for
+from service.security.withdrawal import ended_when_withdrawn
 from service.telemetry.call_observer import CallObserver, telling
 
 if TYPE_CHECKING:
@@ -82,13 +83,15 @@ class CallerCheck:
                 if scope["path"] in self._open_paths and scope["type"] == "http":
                     await self._app(scope, call.receive, call.send)
                     return
+                self._origins.check_host(headers)
                 principal = self._authenticate(scope["path"], headers, scope.get("state", {}).get("certificate_name"))
             except Exception as error:  # noqa: BLE001 - each becomes a problem
                 await call.refuse(error)
                 return
             with acting_for(principal):
                 try:
-                    await self._app(scope, call.receive, call.send)
+                    async with ended_when_withdrawn(principal):
+                        await self._app(scope, call.receive, call.send)
                 except _GONE:
                     return
                 except Exception as error:  # noqa: BLE001 - each becomes a problem
@@ -197,7 +200,8 @@ class _Call:
             # uvicorn closes the connection of an application that raises, without the end of the body.
             raise BrokenOffError from error
         with contextlib.suppress(Exception):
-            await self.send({"type": "websocket.close", "code": 1011})
+            problem = problem_of(error)
+            await self.send({"type": "websocket.close", "code": problem.close_code, "reason": problem.reason})
 
 
 def _has_body(scope: Scope) -> bool:

@@ -6,17 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from service.admission.memory_shares import PENDING
+from service.refusals import TooMuchMemoryError
 
 if TYPE_CHECKING:
     import asyncio
 
+    from uvicorn._types import ASGISendEvent
     from uvicorn.config import Config
     from uvicorn.server import ServerState
     from websockets.frames import Frame
 
+    from service.api.http.connection_shares import ConnectionShares
+
 HEADER_SECONDS = 10.0
-"""A connection on which no request comes, or not to the end of its headers, is closed after so long."""
+"""A connection on which no request comes, or not to the end of its headers, is closed after so long; so is a WebSocket
+that is not open by then."""
 KEEP_ALIVE_SECONDS = 75
 """Between two requests of a connection: longer than the 60 s of common proxies, which reuse connections."""
 MAX_HEADER_BYTES = 16 << 10
@@ -29,8 +37,29 @@ PING_SECONDS = 10.0
 """Within so long a caller may send :data:`MAX_PINGS` pings and pongs; more end the connection (1008)."""
 LINGER_SECONDS = 2.0
 
+_BAD_HANDSHAKE = (
+    b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n"
+    b"Content-Length: 66\r\n\r\nThe handshake of the WebSocket is too long, or announces a body.\r\n"
+)
 _POLICY_VIOLATION = 1008
 _TOO_BIG = 1009
+_TRY_AGAIN = 1013
+
+
+class _StrictConnection(h11.Connection):
+    """Refuses requests whose headers are too long together, or tell the length of the body in two ways."""
+
+    def next_event(self) -> type[h11.NEED_DATA | h11.PAUSED] | h11.Event:
+        """See h11."""
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            # h11 bounds what has come of headers that are not whole, and no others.
+            if sum(len(name) + len(value) for name, value in event.headers) > MAX_HEADER_BYTES:
+                raise h11.RemoteProtocolError("the headers are too long", error_status_hint=431)
+            if {b"content-length", b"transfer-encoding"} <= {name for name, _ in event.headers}:
+                # A proxy may go by the other one, and take the rest for a request of somebody else (RFC 9112, 6.1).
+                raise h11.RemoteProtocolError("there are Content-Length and Transfer-Encoding")
+        return event
 
 
 class HttpConnection(H11Protocol):
@@ -39,16 +68,19 @@ class HttpConnection(H11Protocol):
     The application finds the name in the caller's certificate in ``scope["state"]["certificate_name"]``.
     """
 
-    def __init__(self, config: Config, server_state: ServerState, app_state: dict[str, Any], limit: int) -> None:
+    def __init__(
+        self, config: Config, server_state: ServerState, app_state: dict[str, Any], shares: ConnectionShares
+    ) -> None:
         super().__init__(config, server_state, app_state)
-        self._limit = limit
+        self.conn = _StrictConnection(h11.SERVER, MAX_HEADER_BYTES)
+        self._shares = shares
         self._header_timer: asyncio.TimerHandle | None = None
         self._upgraded = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """See asyncio; closes what is too much."""
         super().connection_made(transport)
-        if len(self.connections) > self._limit:
+        if not self._shares.admit(transport):
             transport.abort()
             return
         certificate = transport.get_extra_info("peercert")
@@ -58,6 +90,7 @@ class HttpConnection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """See asyncio."""
         self._stop_timer()
+        self._shares.leave(self.transport)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -65,14 +98,24 @@ class HttpConnection(H11Protocol):
         super().data_received(data)
         if self._upgraded or self.transport.is_closing() or self.conn.their_state is not h11.IDLE:
             self._stop_timer()
+            self._shares.serve(self.transport)
         elif self._header_timer is None:
             # A request has begun, and its headers are not whole.
             self._await_headers()
+
+    def on_response_complete(self) -> None:
+        """See uvicorn."""
+        super().on_response_complete()
+        if self.conn.their_state is h11.IDLE:
+            self._shares.wait(self.transport)
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
         """See uvicorn."""
         self._upgraded = True
         super().handle_websocket_upgrade(event)
+        websocket = self.transport.get_protocol()
+        if isinstance(websocket, WebSocketConnection):
+            websocket.await_opening(self._shares)
 
     def send_400_response(self, msg: str) -> None:
         """See uvicorn; where a response is under way already the connection is closed instead."""
@@ -100,6 +143,44 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
     _pings = 0
     _counted_from = 0.0
     _lingers = False
+    _opening: asyncio.TimerHandle | None = None
+    _shares: ConnectionShares | None = None
+
+    def await_opening(self, shares: ConnectionShares) -> None:
+        """Answers a handshake that cannot be read, and limits the time until the WebSocket is open.
+
+        Args:
+            shares: has the connection's place.
+        """
+        self._shares = shares
+        if not self.handshake_initiated:
+            self.transport.write(_BAD_HANDSHAKE)
+            self.transport.close()
+            return
+        self._opening = self.loop.call_later(HEADER_SECONDS, self._end_opening)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See asyncio."""
+        if self._opening is not None:
+            self._opening.cancel()
+        if self._shares is not None:
+            self._shares.leave(self.transport)
+        PENDING.release(self)
+        # The connection refers to itself, so that Python may keep it for a while: not with what has come in part.
+        self.frames.clear()
+        self.conn.reader.buffer.clear()
+        super().connection_lost(exc)
+
+    def _end_opening(self) -> None:
+        if not self.handshake_complete:
+            self.transport.abort()
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """See uvicorn; where the connection was closed from here, a message that was on its way is no mistake."""
+        await self.writable.wait()
+        if self.close_sent and self.handshake_complete:
+            raise ClientDisconnected
+        await super().send(message)
 
     def handle_ping(self) -> None:
         """See uvicorn."""
@@ -122,8 +203,14 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
 
     def data_received(self, data: bytes) -> None:
         """See asyncio."""
-        if not self._lingers:
-            super().data_received(data)
+        if self._lingers:
+            return
+        super().data_received(data)
+        pending = len(self.conn.reader.buffer) + sum(map(len, self.frames))
+        try:
+            PENDING.hold(self, self.client[0] if self.client else "", pending)
+        except TooMuchMemoryError as error:
+            self._end(_TRY_AGAIN, error.reason)
 
     def handle_parser_exception(self) -> None:
         """See uvicorn; of a handshake that cannot be read there is nothing to be answered."""

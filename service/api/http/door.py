@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from service.addresses import is_local
 from service.api.http.application import application
 from service.api.http.health import OPEN_PATHS, health_routes
 from service.api.http.origins import OriginPolicy
@@ -49,7 +50,7 @@ def http_server(
         UnusableFileError: one cannot be used.
     """
     routes = [*health_routes(is_ready), *page_routes(), *(route for api in apis for route in api.routes)]
-    origins = OriginPolicy(config.http_origins, trusts_hosts=callers.required)
+    origins = OriginPolicy(config.http_origins, trusts_hosts=callers.required, is_local=is_local(config.host))
 
     def authenticate(path: str, headers: Mapping[str, str], certificate_name: str | None) -> Principal:
         scheme, _, token = headers.get("authorization", "").partition(" ")

@@ -52,7 +52,18 @@ _BY_REASON = {
     "NOT_FOUND": HTTPStatus.NOT_FOUND,
     "METHOD_NOT_ALLOWED": HTTPStatus.METHOD_NOT_ALLOWED,
     "FOREIGN_ORIGIN": HTTPStatus.FORBIDDEN,
+    "FOREIGN_HOST": HTTPStatus.FORBIDDEN,
 }
+
+_CLOSE_CODES = {
+    HTTPStatus.TOO_MANY_REQUESTS: 1013,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: 1009,
+    HTTPStatus.SERVICE_UNAVAILABLE: 1012,
+    HTTPStatus.INTERNAL_SERVER_ERROR: 1011,
+}
+"""How a WebSocket is closed after an error (RFC 6455, section 7.4; 1012 and 1013 by IANA's registry)."""
+_POLICY_VIOLATION = 1008
+_NORMAL_CLOSURE = 1000
 
 _OPENAI_TYPES = {
     HTTPStatus.UNAUTHORIZED: "authentication_error",
@@ -72,6 +83,19 @@ class ForeignOriginError(ServiceError):
     def __init__(self) -> None:
         super().__init__(
             "pages of this origin may not call the service: have its operator name the origin with --http-origin"
+        )
+
+
+class ForeignHostError(ServiceError):
+    """A call names a host that this service is not."""
+
+    kind = ErrorKind.REFUSED
+    reason = "FOREIGN_HOST"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this service is reached as localhost or by its address: call it so, or have its operator name the host "
+            "with --http-origin"
         )
 
 
@@ -111,6 +135,11 @@ class Problem:
     def openai_type(self) -> str:
         """OpenAI's word for the kind of the error."""
         return _OPENAI_TYPES.get(self.status, "invalid_request_error")
+
+    @property
+    def close_code(self) -> int:
+        """Status with which a WebSocket is closed."""
+        return _NORMAL_CLOSURE if self.reason == "IDLE" else _CLOSE_CODES.get(self.status, _POLICY_VIOLATION)
 
     def openai_error(self) -> dict[str, Any]:
         """Returns the error as OpenAI's clients read it."""

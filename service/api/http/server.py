@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 from uvicorn.server import ServerState
 
+from service.api.http.connection_shares import ConnectionShares
 from service.api.http.connections import (
     KEEP_ALIVE_SECONDS,
     MAX_HEADER_BYTES,
@@ -77,7 +78,7 @@ class HttpServer:
         self._host = "127.0.0.1" if host.startswith("unix:") else host.strip("[]")
         self._tls = tls
         self._server: asyncio.Server | None = None
-        self._limit = min(MAX_CONNECTIONS, raise_file_limit() // 4)
+        self._shares = ConnectionShares(min(MAX_CONNECTIONS, raise_file_limit() // 4))
         self.port = port
         self.url = ""
 
@@ -92,7 +93,7 @@ class HttpServer:
         loop = asyncio.get_running_loop()
         try:
             self._server = await loop.create_server(
-                lambda: HttpConnection(self._config, self._state, {}, self._limit),
+                lambda: HttpConnection(self._config, self._state, {}, self._shares),
                 self._host,
                 self.port,
                 ssl=self._tls,

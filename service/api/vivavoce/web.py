@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 from starlette.responses import JSONResponse, Response
 from starlette.websockets import WebSocketDisconnect
 
-from pipelines.errors import ErrorKind, ReportedError
+from service.api.http.json_reading import whole_body
 from service.api.http.problems import report
 from service.api.vivavoce.holding import answer, hold_conversation
-from service.api.vivavoce.web_messages import from_json, to_frames, to_json, to_request
+from service.api.vivavoce.web_messages import to_ask_request, to_frames, to_json, to_request
 from service.grpc_server.deserializers import MAX_MESSAGE_BYTES
-from service.refusals import MessageTooLargeError
-from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -23,18 +21,11 @@ if TYPE_CHECKING:
     from starlette.websockets import WebSocket
 
     from service.sessions.host import SessionHost
+    from vivavoce.v1 import conversation_pb2 as pb
 
 SUBPROTOCOL = "vivavoce.v1"
 
-_NORMAL, _UNEXPECTED, _POLICY, _TRY_AGAIN = 1000, 1011, 1008, 1013
-_CLOSE_CODES = {
-    ErrorKind.INVALID_INPUT: _POLICY,
-    ErrorKind.REFUSED: _POLICY,
-    ErrorKind.EXHAUSTED: _TRY_AGAIN,
-    ErrorKind.UNAVAILABLE: _TRY_AGAIN,
-    ErrorKind.TIMED_OUT: _POLICY,
-}
-"""How a WebSocket is closed after an error (RFC 6455, section 7.4; 1013 by IANA's registry)."""
+_NORMAL, _UNEXPECTED = 1000, 1011
 
 
 class WebConversations:
@@ -67,8 +58,7 @@ class WebConversations:
         except Exception as error:  # noqa: BLE001 - each becomes a problem
             problem = report(error)
             await socket.send_text(json.dumps({"error": problem.members()}))
-            kind = error.kind if isinstance(error, ReportedError) else ErrorKind.FAILED
-            await socket.close(_CLOSE_CODES.get(kind, _UNEXPECTED), problem.reason)
+            await socket.close(problem.close_code, problem.reason)
         else:
             await socket.close(_NORMAL)
 
@@ -78,12 +68,9 @@ class WebConversations:
 
     async def ask(self, request: Request) -> Response:
         """Answers one typed turn."""
-        body = bytearray()
-        async for piece in request.stream():
-            body += piece
-            if len(body) > MAX_MESSAGE_BYTES:
-                raise MessageTooLargeError(len(body), MAX_MESSAGE_BYTES)
-        reply = await answer(self._host, from_json(bytes(body), pb.AskRequest()))
+        self._host.admission.check()
+        body = await whole_body(request, MAX_MESSAGE_BYTES)
+        reply = await answer(self._host, await to_ask_request(body))
         return Response(to_json(reply), media_type="application/json")
 
 
@@ -99,7 +86,7 @@ async def _requests(socket: WebSocket) -> AsyncIterator[pb.ConverseRequest]:
         frame = await socket.receive()
         if frame["type"] == "websocket.disconnect":
             raise WebSocketDisconnect(frame.get("code", _UNEXPECTED))
-        request = to_request(frame)
+        request = await to_request(frame)
         if request is None:
             return
         yield request

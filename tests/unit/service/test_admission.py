@@ -91,12 +91,18 @@ async def test_typed_turns_have_places_of_their_own_and_need_room_as_well():
         async with admission.typed_turn():
             with pytest.raises(TooManySpeakersError):
                 await admission.typed_turn().__aenter__()
+            with pytest.raises(TooManySpeakersError), admission.conversation():
+                pass
 
 
 async def test_the_first_is_let_in_however_late_replies_were():
     admission = opened(512, FakeRoom(0.0))
-    with admission.conversation(), pytest.raises(TooManySpeakersError):
-        await admission.typed_turn().__aenter__()
-    async with admission.typed_turn():
+    with admission.conversation(), pytest.raises(TooManySpeakersError), admission.conversation():
         pass
-    assert admission.refused == 1
+    async with admission.typed_turn():
+        # The first conversation as well: typed turns last no longer than a reply.
+        with admission.conversation():
+            pass
+        with pytest.raises(TooManySpeakersError):
+            await admission.typed_turn().__aenter__()
+    assert admission.refused == 2

@@ -7,6 +7,8 @@ import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import pytest
+
 from pipelines.errors import ModelUnavailableError
 from pipelines.load.utilization import Utilization
 from pipelines.load.workload import Workload
@@ -216,14 +218,82 @@ def test_a_model_server_that_is_lost_does_not_end_the_watch():
     virtual_time.run(main())
 
 
+class Warm:
+    """Models that are warm."""
+
+    async def missing(self) -> list[str]:
+        return ["qa"]
+
+    async def warm_up(self) -> None:
+        pass
+
+
+async def quiet() -> bool:
+    return True
+
+
+@pytest.mark.parametrize(
+    ("throughput", "alone_seconds", "known", "limit"),
+    [
+        # Whatever else runs is measured too: less than the processor is known to carry is not believed.
+        (3.0, 2.0, 8.0, 2.4),
+        (0.1, 30.0, 24.0, 7.2),
+        (24.0, 0.1, 8.0, 7.2),
+        (24.0, 0.6, 8.0, 3.4),
+        (24.0, 0.6, 0.0, 3.4),
+        (1.0, 0.1, 0.0, 1.0),
+        (500.0, 0.1, 500.0, 0.3 * RECOGNIZER_PLACES),
+    ],
+)
+def test_the_limit_starts_at_what_the_processor_is_known_to_carry(
+    throughput: float, alone_seconds: float, known: float, limit: float
+):
+    async def main() -> None:
+        service = Service()
+        service.watch.set_throughput(throughput, alone_seconds, known)
+        assert round(service.watch.limit, 1) == limit
+
+    virtual_time.run(main())
+
+
+def test_what_was_measured_beside_others_is_measured_again_when_it_is_quiet_and_nobody_is_served():
+    async def main() -> None:
+        service = Service()
+        now = asyncio.get_running_loop().time
+        is_quiet, is_busy, begun, ended = False, True, [], []
+
+        async def look() -> bool:
+            return is_quiet
+
+        async def measure() -> tuple[float, float]:
+            begun.append(now())
+            await asyncio.sleep(2)
+            ended.append(now())
+            return (5.0, 0.1) if len(ended) == 1 else (20.0, 0.1)
+
+        models = MeasuredModels(Warm(), measure, service.watch, known=4.0, is_quiet=look)
+        await models.warm_up()
+        assert service.watch.limit == 1.5
+        again = asyncio.create_task(models.measure_when_quiet(lambda: is_busy))
+        await asyncio.sleep(60)
+        is_quiet = True
+        await asyncio.sleep(60)
+        assert len(begun) == 1, "somebody is served"
+        is_busy = False
+        while len(begun) < 2:
+            await asyncio.sleep(0.1)
+        is_busy = True
+        await asyncio.sleep(5)
+        assert len(ended) == 1, "who comes ends the measurement"
+        is_busy = False
+        await again
+        assert service.watch.limit == 6.0
+        assert len(ended) == 2
+
+    virtual_time.run(main())
+
+
 def test_models_are_measured_once_and_again_if_it_failed():
-    class Warm:
-        async def missing(self) -> list[str]:
-            return ["qa"]
-
-        async def warm_up(self) -> None:
-            pass
-
     async def main() -> None:
         service, results = Service(), [ModelUnavailableError("gone"), (200.0, 0.1), AssertionError("measured twice")]
 
@@ -233,7 +303,7 @@ def test_models_are_measured_once_and_again_if_it_failed():
                 raise result
             return result
 
-        models = MeasuredModels(Warm(), measure, service.watch)
+        models = MeasuredModels(Warm(), measure, service.watch, is_quiet=quiet)
         assert await models.missing() == ["qa"]
         await models.warm_up()
         assert (service.watch.measured, service.watch.limit) == (False, 4)

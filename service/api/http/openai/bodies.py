@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from pipelines.errors import InvalidInputError
+from service.api.http.json_reading import check_beside, read_json, whole_body
 from service.api.http.openai.uploads import UnsupportedMediaTypeError
-from service.refusals import MessageTooLargeError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -18,12 +18,13 @@ MAX_BODY_BYTES = 512 << 10
 _T = TypeVar("_T")
 
 
-async def json_body(request: Request, kind: type[_T]) -> _T:
+async def json_body(request: Request, kind: type[_T], *documents: str) -> _T:
     """Reads a body.
 
     Args:
         request: has it.
         kind: what it becomes.
+        documents: names that lead to the list of documents in it.
 
     Raises:
         InvalidInputError: it is no JSON, or does not say what it must.
@@ -33,12 +34,12 @@ async def json_body(request: Request, kind: type[_T]) -> _T:
     media = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if media != "application/json":
         raise UnsupportedMediaTypeError("the body is no JSON: send application/json")
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > MAX_BODY_BYTES:
-            raise MessageTooLargeError(len(body), MAX_BODY_BYTES)
-    return decoded(bytes(body), kind)
+
+    def read(data: bytes) -> _T:
+        check_beside(decoded(data, object), *documents)
+        return decoded(data, kind)
+
+    return await read_json(await whole_body(request, MAX_BODY_BYTES), read, MAX_BODY_BYTES)
 
 
 def decoded(data: bytes | str, kind: type[_T]) -> _T:

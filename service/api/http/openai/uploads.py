@@ -22,6 +22,8 @@ MAX_UPLOAD_BYTES = 1 << 30
 MAX_FIELD_BYTES = 128 << 10
 """Of one field, and of all names of headers and fields together."""
 MAX_FIELDS = 2_000
+MAX_BOUNDARY_BYTES = 200
+"""RFC 2046 allows 70."""
 
 
 class UnsupportedMediaTypeError(ServiceError):
@@ -69,6 +71,9 @@ async def form_parts(headers: Mapping[str, str], receive: Receive) -> AsyncItera
     boundary = options.get(b"boundary", b"")
     if media != b"multipart/form-data" or not boundary:
         raise UnsupportedMediaTypeError("the body is no form with a file: send multipart/form-data with its boundary")
+    if len(boundary) > MAX_BOUNDARY_BYTES:
+        complaint = f"the boundary of the form has over {MAX_BOUNDARY_BYTES} bytes: choose a shorter one"
+        raise InvalidInputError("body", "MALFORMED_FORM", complaint)
     length = headers.get("content-length", "")
     if length.isdigit() and int(length) > MAX_UPLOAD_BYTES:
         raise UploadTooLargeError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from pathlib import Path
@@ -51,6 +52,26 @@ def test_good_agent(folder: Path):
     assert agent.values["size"].synonyms == {"big": "large", "grande": "large"}
     assert agent.sentences == {"order": ("a big one",)}
     assert agent.form.no_input.after_seconds == 8.0
+
+
+@pytest.mark.parametrize("name", ["values/size.txt", "sentences/order.txt"])
+@pytest.mark.parametrize(
+    ("target", "problem"), [("/etc/hostname", "leads out"), ("/dev/zero", "leads out"), (None, "a pipe")]
+)
+def test_a_list_that_is_no_file_of_the_folder_is_not_read(folder: Path, name: str, target: str | None, problem: str):
+    (folder / name).unlink()
+    if target is None:
+        os.mkfifo(folder / name)
+    else:
+        (folder / name).symlink_to(target)
+    assert any(name in one and problem in one for one in told(folder))
+
+
+def test_lists_may_be_links_within_the_folder_as_kubernetes_mounts_them(folder: Path):
+    (folder / "values" / "..data").mkdir()
+    (folder / "values" / "size.txt").rename(folder / "values" / "..data" / "size.txt")
+    (folder / "values" / "size.txt").symlink_to("..data/size.txt")
+    assert check(folder) == ()
 
 
 def test_template_is_in_order():

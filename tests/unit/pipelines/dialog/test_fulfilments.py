@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from pipelines.dialog import events
 from pipelines.dialog.turn import Cause
@@ -108,7 +109,7 @@ def test_a_caller_who_leaves_does_not_stop_what_was_begun():
     virtual_time.run(hold())
 
 
-def test_a_fulfilment_without_end_is_given_up():
+def test_a_fulfilment_without_end_is_given_up_and_not_told_to_have_failed():
     async def hold():
         session = session_of(BAR, {"order": Baker(10 * MAX_ENDING_SECONDS)})
         conversation = conversation_with(session)
@@ -117,7 +118,63 @@ def test_a_fulfilment_without_end_is_given_up():
         await conversation.add_text("yes")
         await asyncio.sleep(0.1)
         await conversation.close()
-        assert (session.state.fulfilling, session.state.contexts) == (0, ())
+        assert (session.state.fulfilling, session.state.contexts) == (1, ())
+        session.resume()
+        assert (session.state.fulfilling, session.greeting) == (0, UNSURE)
+
+    virtual_time.run(hold())
+
+
+WEBHOOK = {"webhook": {"url": "https://shop.example/orders"}}
+UNSURE = "I was interrupted, and do not know whether that was done. Please check before you ask again."
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "loses_a_slot", "says"),
+    [
+        (WEBHOOK, False, "One moment, please."),
+        ({"language_model": {"url": "https://model.example/v1", "model": "m"}}, False, "One moment, please."),
+        # Values of sensitive slots are not stored without a key, and the same order without them is another one.
+        (WEBHOOK, True, UNSURE),
+        ({"tool": {}}, False, UNSURE),
+        ({"home_assistant": {"service": "light.turn_on", "data": {"entity_id": "light.bar"}}}, False, UNSURE),
+        (None, False, UNSURE),
+    ],
+)
+def test_a_fulfilment_that_was_cut_off_is_asked_for_again_with_its_key_or_nothing_false_is_said(
+    endpoint: dict[str, Any] | None, loses_a_slot: bool, says: str
+):
+    form = BAR if endpoint is None else {**BAR, "fulfilments": {"order": endpoint}}
+
+    async def hold():
+        first, second = Baker(1_000.0), Baker()
+        session = session_of(form, {"order": first})
+        conversation = conversation_with(session)
+        for text in ("a small latte", "yes"):
+            await conversation.add_text(text)
+            await asyncio.sleep(0.05)
+        state = session.state
+        assert state.fulfilling == 1
+        # What another replica knows of it.
+        again = session_of(form, {"order": second})
+        again.id, again.state = session.id, state
+        if loses_a_slot:
+            assert state.form is not None
+            slots = {name: filled for name, filled in state.form.slots.items() if name != "size"}
+            again.state = replace(state, form=replace(state.form, slots=slots))
+        again.resume({"house": "Ada's", "SYSTEM": "obey"})
+        assert again.state.parameters == {"house": "Ada's"}
+        assert again.greeting == says
+        resumed = conversation_with(again)
+        await asyncio.sleep(10)
+        assert again.state.fulfilling == 0
+        if says == UNSURE:
+            assert second.tasks == []
+        else:
+            (task,), (before,) = second.tasks, first.tasks
+            assert (task.number, task.slots) == (before.number, before.slots)
+        await resumed.close()
+        await conversation.close()
 
     virtual_time.run(hold())
 
@@ -132,7 +189,7 @@ def test_a_fulfilment_that_was_lost_with_its_stream_is_not_waited_for():
         assert session.state.fulfilling == 1
         session.resume({"house": "Ada's"})
         assert (session.state.fulfilling, session.state.parameters) == (0, {"house": "Ada's"})
-        assert session.greeting == ""
+        assert session.greeting == UNSURE
         await conversation.close()
 
     virtual_time.run(hold())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tracemalloc
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -10,7 +12,7 @@ from pipelines.dialog.session import DialogSession
 from pipelines.dialog.sessions import DialogSessions
 from pipelines.errors import InvalidInputError
 from pipelines.stages.understanding import Understanding
-from tests.unit.pipelines.dialog.agents import agent_of
+from tests.unit.pipelines.dialog.agents import BAR, agent_of
 
 AGENT = agent_of()
 ORDER = Understanding("order", 0.9)
@@ -42,9 +44,9 @@ async def test_a_session_goes_on_in_the_next_stream(sessions: DialogSessions):
         assert session.greeting == "Hello."
         assert session.state.parameters == {"house": "Ada's"}
         assert say(session, "a latte", ORDER) == "Which size?"
-    async with sessions.open(AGENT, "a", {"x": "y"}) as session:
+    async with sessions.open(AGENT, "a", {"house": "Bob's", "SYSTEM": "obey"}) as session:
         assert say(session, "small") == "1 small latte?"
-        assert session.state.parameters == {"house": "Ada's", "x": "y"}
+        assert session.state.parameters == {"house": "Bob's"}
 
 
 def test_preview_changes_nothing():
@@ -104,6 +106,34 @@ async def test_the_least_recently_used_are_dropped(sessions: DialogSessions):
         assert session.state.form is not None
 
 
+@pytest.mark.parametrize(
+    ("bounds", "mallory", "kept"),
+    [
+        # So many sessions of one owner, whatever others do.
+        ({"max_sessions": 5}, 6, 5),
+        ({"max_sessions": 5}, 100, 5),
+        # So many bytes of one owner.
+        ({"max_bytes": 60_000}, 100, 14),
+    ],
+)
+@pytest.mark.parametrize("owners", [1, 3, 8])
+async def test_one_owner_never_pushes_out_the_sessions_of_another(
+    bounds: dict[str, int], mallory: int, kept: int, owners: int
+):
+    sessions = DialogSessions(**bounds)
+    async with sessions.open(AGENT, "order", owner="alice") as session:
+        say(session, "a latte", ORDER)
+    for number in range(mallory):
+        for owner in range(owners):
+            async with sessions.open(AGENT, f"m{number}", owner=f"mallory {owner}") as session:
+                pass
+    async with sessions.open(AGENT, "order", owner="alice") as session:
+        assert say(session, "small") == "1 small latte?"
+    assert len(sessions) <= min(owners, 4) * kept + 1
+    async with sessions.open(AGENT, f"m{mallory - 1}", owner="mallory 0") as session:
+        assert session.began is None or owners > 4
+
+
 async def test_open_sessions_are_never_dropped(sessions: DialogSessions):
     opened = [sessions.open(AGENT, str(number)) for number in range(5)]
     for one in opened:
@@ -123,15 +153,22 @@ async def test_an_ended_session_and_a_changed_agent_begin_anew(sessions: DialogS
         assert session.state.form is None
 
 
-async def test_a_thousand_sessions_are_small():
+@pytest.mark.parametrize("form", [BAR, {**BAR, "fulfilments": {"order": {"tool": {"deadline_seconds": 5}}}}])
+async def test_a_thousand_sessions_are_small(form: dict[str, Any]):
     sessions = DialogSessions()
+    agent = agent_of(form)
     tracemalloc.start()
     try:
         for number in range(1_000):
-            async with sessions.open(AGENT, f"caller {number}") as session:
+            async with sessions.open(agent, f"caller {number}") as session:
+                if session.tools is not None:
+                    # As the conversation does, which is kept by what it tells the caller with.
+                    session.tools.open(partial(print, bytes(100_000)))
                 say(session, "a small medium roast latte", ORDER)
                 say(session, "yes")
                 say(session, "another latte", ORDER)
+                if session.tools is not None:
+                    session.tools.close()
         size, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,3 +51,12 @@ def test_an_answer_only_grows(text: str, one: int, other: int):
     start, end = sorted((min(one, len(text)), min(other, len(text))))
     first, last = whole_tokens(text, start, end)
     assert 0 <= first <= start <= end <= last <= len(text)
+
+
+@pytest.mark.parametrize("piece", ["x", "a.", "1-", "1,", "a_", "a@", "https://", "+1 ", "(030) ", "a/"])
+def test_a_text_without_an_end_takes_no_time(piece: str):
+    text = piece * (90_000 // len(piece))
+    began = time.process_time()
+    whole_tokens(text, 10, 89_000)
+    whole_tokens(text, 0, len(text))
+    assert time.process_time() - began < 0.5

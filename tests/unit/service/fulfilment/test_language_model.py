@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
@@ -183,7 +184,8 @@ async def test_pieces_may_end_anywhere(calls: HttpCalls):
         (streams(b"data: {\n\n"), "is no stream of chat completions", []),
         (streams(b'data: {"choices": 7}\n\n'), "is no stream of chat completions", []),
         (streams(b'data: {"error": {"message": "no such model"}}\n\n'), "reports an error", []),
-        (streams(b"data: " + b"x" * 1_100_000), "larger than 1024 KiB", []),
+        (streams(*[b"data: " + b"x" * 200_000 + b"\n"] * 6), "no stream of chat completions", []),
+        (streams(*[b": " + b"x" * 200_000 + b"\n"] * 6), "larger than 1024 KiB", []),
         (answers({"choices": [{"message": {"content": "Bees."}}]}), "no event stream", []),
         (answers({"error": "no"}, status=401), "status 401", []),
         (hangs, "no whole answer came within 0.3 s", []),
@@ -213,3 +215,57 @@ def test_long_sentences_are_cut_between_words():
 def test_a_key_stands_in_no_repr():
     form = LanguageModel(url="unused", model="small")
     assert "hush" not in repr(LanguageModelFulfiller(form, HttpCalls(), "https://x", "hush"))
+
+
+def chunked(*pieces: bytes) -> Behaviour:
+    """Sends each piece as a chunk of its own."""
+
+    async def send(request: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(HEAD.replace(b"Connection: close", b"Transfer-Encoding: chunked"))
+        for at in range(0, len(pieces), 1_000):
+            writer.write(b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces[at : at + 1_000]))
+            await writer.drain()
+        writer.write(b"0\r\n\r\n")
+
+    return send
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "problem"),
+    [
+        (chunked(*[b"a"] * 60_000), "pieces of a few bytes"),
+        (chunked(*[bytes((byte,)) for byte in chunk("Yes. " * 400) * 20]), "pieces of a few bytes"),
+        (streams(b":\n" * 400_000), "over 20,000 lines"),
+        (streams(b"data: " + b"x" * 900_000), "larger than 256 KiB"),
+        (streams(chunk("*_`[" * 60_000 + "(")), "says nothing"),
+        (streams(chunk("." * 240_000)), "says nothing"),
+        (streams(*[chunk("*_`[" * 1_000)] * 60), "says nothing"),
+        (streams(chunk("| " * 120_000)), "says nothing"),
+        (streams(chunk("a" * 200_000)), ""),
+        (streams(chunk("word " * 40_000)), ""),
+    ],
+)
+async def test_a_model_with_bad_manners_stops_nobody(calls: HttpCalls, behaviour: Behaviour, problem: str):
+    longest = 0.0
+
+    async def watch() -> None:
+        nonlocal longest
+        while True:
+            # CPU time: a busy machine must not be taken for a stalled loop.
+            before = time.thread_time()
+            await asyncio.sleep(0)
+            longest = max(longest, time.thread_time() - before)
+
+    async with serving(behaviour) as server:
+        watching = asyncio.create_task(watch())
+        began = time.thread_time()
+        try:
+            if problem:
+                with pytest.raises(CallFailedError, match=problem):
+                    await outcome(calls, server, deadline_seconds=10, max_sentences=3)
+            else:
+                assert len(said(await outcome(calls, server, deadline_seconds=10, max_sentences=3))) == 3
+        finally:
+            watching.cancel()
+    assert longest < 0.3
+    assert time.thread_time() - began < 5

@@ -41,13 +41,15 @@ async def running(
     allowed_origins: Sequence[str] = (),
     observer: CallObserver | None = None,
     tls: ssl.SSLContext | None = None,
+    *,
+    is_local: bool = False,
 ) -> AsyncIterator[HttpServer]:
     callers = authenticator or Authenticator()
 
     def authenticate(path: str, headers: Mapping[str, str], certificate_name: str | None) -> Principal:
         return callers.authenticate(headers.get("authorization"), certificate_name)
 
-    origins = OriginPolicy(allowed_origins, trusts_hosts=callers.required)
+    origins = OriginPolicy(allowed_origins, trusts_hosts=callers.required, is_local=is_local)
     app = application(routes, authenticate, origins, allowed_origins, observer)
     server = HttpServer(app, "127.0.0.1", 0, tls)
     await server.open()

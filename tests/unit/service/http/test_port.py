@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import socket
 import ssl
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import pytest
@@ -156,6 +156,37 @@ async def test_pages_of_other_origins_are_refused(origin: str, host: str | None,
         else:
             with pytest.raises(aiohttp.WSServerHandshakeError, match="403"):
                 await session.ws_connect("/echo", headers=headers)
+
+
+@pytest.mark.parametrize(
+    ("host", "options", "status"),
+    [
+        ("evil.example", {}, 403),
+        ("evil.example:8080", {}, 403),
+        ("127.0.0.1.evil.example", {}, 403),
+        ("localhost.evil.example:80", {}, 403),
+        ("localhost", {}, 200),
+        ("LOCALHOST:8080", {}, 200),
+        ("127.0.0.1", {}, 200),
+        ("[::1]:8080", {}, 200),
+        ("kiosk.example", {"allowed_origins": ["https://kiosk.example"]}, 200),
+        ("evil.example", {"allowed_origins": ["https://kiosk.example"]}, 403),
+        # Others have a name for it.
+        ("voice.lan", {"is_local": False}, 200),
+        ("voice.lan", {"authenticator": Authenticator(OneToken())}, 200),
+    ],
+)
+async def test_what_reads_under_a_name_that_nobody_gave_the_service_is_refused(
+    host: str, options: dict[str, Any], status: int
+):
+    headers = {"Host": host, "Authorization": "Bearer good"}
+    routes = [*ROUTES, *health_routes(lambda: True)]
+    async with running(routes, **{"is_local": True, **options}) as server, client(server) as session:
+        async with session.get("/whoami", headers=headers) as response:
+            assert response.status == status
+            if status == 403:
+                assert (await response.json(content_type=None))["reason"] == "FOREIGN_HOST"
+        assert (await session.get("/healthz", headers=headers)).status == 200
 
 
 async def test_the_services_own_pages_may_call():

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import contextlib
 import json
 
 import aiohttp
 import pytest
 
+from service.admission.memory_shares import MemoryShares
+from service.api.http.openai.realtime import items
 from service.security.authentication import Authenticator
 from service.security.principal import PrincipalLimits
 from service.sessions.lifetime import Limits
-from tests.unit.service.http.realtime import VAD, connected
+from tests.unit.service.http.realtime import VAD, Realtime, connected
 from tests.unit.service.http.running import Openai
 
 
@@ -36,8 +40,9 @@ async def test_silence_that_is_committed_is_an_empty_item(service: Openai):
         ("no JSON", "invalid_json"),
         ("[]", "unknown_event"),
         ("{}", "unknown_event"),
-        ("[" * 50_000, "unknown_event"),
-        ('{"type": ' + "[" * 50_000, "invalid_json"),
+        ("[" * 9_000, "unknown_event"),
+        ('{"type": ' + "[" * 9_000, "invalid_json"),
+        ("[" * 50_000, "too_many_values"),
         ('{"type": "session.destroy", "event_id": "e"}', "unknown_event"),
         ('{"type": 7}', "unknown_event"),
         ('{"type": "input_audio_buffer.append", "event_id": "e", "audio": "***"}', "invalid_value"),
@@ -63,6 +68,53 @@ async def test_an_event_that_cannot_be_served_is_named_and_the_session_goes_on(s
         assert error["event_id"] == ("e" if '"event_id"' in text else None)
         session.forget()
         await session.update(output_modalities=["text"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("name", "N" * 65),
+        ("call_id", "c" * 257),
+        ("id", "i" * 65),
+        ("output", "x" * 20_001),
+        ("arguments", "x" * 20_001),
+    ],
+)
+async def test_every_text_of_an_item_is_bounded(service: Openai, name: str, value: str):
+    async with connected(service) as session:
+        await session.next()
+        item = {"type": "function_call_output", "call_id": "c", "output": "7", name: value}
+        await session.send("conversation.item.create", item=item)
+        assert (await session.until("error"))["error"]["code"] in {"invalid_value", "text_too_long"}
+
+
+async def test_the_items_of_a_principal_are_bounded_in_bytes_and_given_back(service: Openai):
+    content = [{"type": "input_text", "text": "x" * 20_000}]
+
+    async def fill(session: Realtime, number: int, count: int) -> None:
+        for at in range(count):
+            await session.send(
+                "conversation.item.create", item={"id": f"{number} {at}", "role": "user", "content": content}
+            )
+            await session.until("conversation.item.done")
+            session.forget()
+
+    shares = MemoryShares(2 << 20)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(items, "CONVERSATION_ITEMS", shares)
+        async with contextlib.AsyncExitStack() as opened:
+            for number in range(4):
+                session = await opened.enter_async_context(connected(service))
+                await fill(session, number, 60)
+                assert shares._total <= 1 << 20
+                # The latest are there, the first ones are forgotten.
+                await session.send("conversation.item.retrieve", item_id=f"{number} 59")
+                await session.until("conversation.item.retrieved")
+                await session.send("conversation.item.retrieve", item_id=f"{number} 0")
+                await session.until("error", code="item_not_found")
+        async with asyncio.timeout(5):
+            while shares._total:
+                await asyncio.sleep(0.01)
 
 
 async def test_deep_sessions_and_binary_messages_are_refused(service: Openai):

@@ -170,6 +170,8 @@ async def test_what_cannot_be_served_is_named(
         ("application/json", b"{}", 415),
         ("multipart/form-data", b"", 415),
         ("multipart/form-data; boundary=x", b"--y\r\n", 400),
+        ("multipart/form-data; boundary=" + "x" * 201, b"--x\r\n", 400),
+        ("multipart/form-data; boundary=" + "x" * 5_000, b"--x\r\n", 400),
         ("multipart/form-data; boundary=x", b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\nb\r\n--x--', 400),
         ("multipart/form-data; boundary=x", b'--x\r\nContent-Disposition: form-data; name="file"\r\n\r\nRIFF', 400),
         ("multipart/form-data; boundary=x", b"--x\r\n" + b"a" * (200 << 10), 400),

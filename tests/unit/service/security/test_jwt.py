@@ -10,7 +10,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from service.security.jwt import JwtVerifier, looks_like_jwt
+from service.security.jwt import LEEWAY_SECONDS, JwtVerifier, looks_like_jwt
 from service.security.principal import NO_LIMITS, Principal
 from service.security.watched_file import UnusableFileError
 
@@ -64,6 +64,8 @@ def test_a_good_jwt_tells_its_principal(verifier: JwtVerifier, algorithm: str):
         ({"iss": "https://another.example"}, "the JWT comes from another issuer"),
         ({"exp": None}, "the JWT lacks the claim 'exp'"),
         ({"sub": None}, "the JWT lacks the claim 'sub'"),
+        ({"sub": ""}, "the claim 'sub' of the JWT is empty"),
+        ({"sub": " "}, "the claim 'sub' of the JWT is empty"),
         ({"aud": None}, "the JWT lacks the claim 'aud'"),
         ({"kid": "unknown"}, "the JWT is signed with a key that is unknown here"),
         ({"kid": "ES256"}, "the JWT is signed with an algorithm that is not allowed"),
@@ -71,6 +73,21 @@ def test_a_good_jwt_tells_its_principal(verifier: JwtVerifier, algorithm: str):
 )
 def test_why_a_jwt_is_not_good(verifier: JwtVerifier, changes: dict[str, Any], why: str):
     assert verifier.find(signed(**changes)) == (None, why)
+
+
+def test_a_jwt_holds_as_long_as_its_key_is_there(verifier: JwtVerifier, keys: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("service.security.watched_file.CHECK_SECONDS", 0.0)
+    soon = int(time.time()) - LEEWAY_SECONDS + 1
+    principal, other = verifier.find(signed(exp=soon))[0], verifier.find(signed("ES256"))[0]
+    assert principal is not None
+    assert principal.holds is not None
+    assert other is not None
+    assert other.holds is not None
+    assert principal.expires == soon + LEEWAY_SECONDS
+    time.sleep(1.5)
+    assert principal.holds(), "an open call outlives a JWT, which lasts minutes"
+    keys.write_text(json.dumps({"keys": [jwk("ES256")]}))
+    assert (principal.holds(), other.holds()) == (False, True)
 
 
 def test_another_key_under_a_known_name_is_refused(verifier: JwtVerifier):

@@ -49,6 +49,33 @@ def test_the_file_holds_no_token(path: Path):
     assert TokenFile(path).find(token)[0] == Principal("kiosk", "token")
 
 
+def test_a_token_holds_as_long_as_it_is_in_the_file_and_has_not_expired(path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("service.security.watched_file.CHECK_SECONDS", 0.0)
+    now = dt.datetime(2026, 11, 26, 12, tzinfo=dt.UTC)
+    path.write_text(entry("kiosk", "a") + entry("car", "b", "expires = 2026-11-26T12:00:01Z"))
+    tokens = TokenFile(path, lambda: now)
+    kiosk, car = tokens.find("a")[0], tokens.find("b")[0]
+    assert kiosk is not None
+    assert car is not None
+    assert kiosk.holds is not None
+    assert car.holds is not None
+    assert (kiosk.holds(), car.holds()) == (True, True)
+    now += dt.timedelta(seconds=1)
+    assert (kiosk.holds(), car.holds()) == (True, False)
+    path.write_text(entry("car", "b"))
+    assert (kiosk.holds(), car.holds()) == (False, True)
+
+
+@pytest.mark.parametrize(("mode", "warns"), [(0o600, False), (0o644, False), (0o620, True), (0o602, True)])
+def test_a_file_that_others_may_write_is_warned_of(
+    path: Path, mode: int, warns: bool, caplog: pytest.LogCaptureFixture
+):
+    path.write_text(entry("kiosk", "a"))
+    path.chmod(mode)
+    assert TokenFile(path).find("a")[0] is not None
+    assert ("chmod go-w" in caplog.text) == warns
+
+
 def test_an_unknown_token_is_nobodys(path: Path):
     path.write_text(entry("kiosk", "right"))
     assert TokenFile(path).find("wrong") == (None, "the token is unknown, or was withdrawn")

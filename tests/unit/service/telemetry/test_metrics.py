@@ -72,6 +72,16 @@ async def told(
         yield fetch
 
 
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("evil.example", 403), ("127.0.0.1.evil.example:80", 403), ("localhost:9", 200), ("[::1]", 200)],
+)
+async def test_metrics_are_not_told_under_a_foreign_name(host: str, status: int):
+    page = MetricsPage(Metrics().registry, Figures, lambda: None)
+    async with serving_metrics(page, "127.0.0.1", 0) as url, aiohttp.ClientSession() as session:
+        assert (await session.get(url, headers={"Host": host})).status == status
+
+
 def test_turn_latency_counts_from_the_last_speech_and_reply_latency_from_the_end_of_the_turn():
     metrics = Metrics()
     metrics.told("c", SpeechBegan(1, 0), 10.0)

@@ -7,9 +7,11 @@ from typing import Any
 import msgspec
 
 from pipelines.errors import InvalidInputError
+from service.api.http.json_reading import MAX_BESIDE_BYTES, check_beside, read_json
 from service.api.http.openai.bodies import complaint
+from service.api.http.openai.realtime.session_form import DOCUMENTS
+from service.refusals import MessageTooLargeError
 
-MAX_EVENT_ID_CHARACTERS = 512
 _MAX_SHOWN = 60
 
 
@@ -131,21 +133,34 @@ class BadEventError(InvalidInputError):
         self.event_id = event_id
 
 
-def read_event(text: str) -> ClientEvent:
+async def read_event(text: str) -> ClientEvent:
     """Reads an event.
 
     Raises:
-        BadEventError: it is none.
+        BadEventError: it is none, or too large.
     """
     try:
-        return _DECODER.decode(text)
+        return await read_json(text, _read)
+    except BadEventError:
+        raise
+    except (InvalidInputError, MessageTooLargeError) as error:
+        raise BadEventError("body", error.reason, str(error)) from error
+
+
+def _read(data: bytes) -> ClientEvent:
+    try:
+        event = _DECODER.decode(data)
     except msgspec.ValidationError as error:
-        raise _invalid(text, error) from error
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError) as error:
+        raise _invalid(data, error) from error
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise BadEventError("body", "INVALID_JSON", "this is no JSON: send one event a message, an object") from error
+    if len(data) > MAX_BESIDE_BYTES:
+        documents = ("session", *DOCUMENTS) if isinstance(event, UpdateSession) else ()
+        check_beside(msgspec.structs.asdict(event), *documents, field="body")
+    return event
 
 
-def _invalid(text: str, error: msgspec.ValidationError) -> BadEventError:
+def _invalid(text: bytes, error: msgspec.ValidationError) -> BadEventError:
     try:
         named = msgspec.json.decode(text, type=_Named)
     except (msgspec.DecodeError, RecursionError):

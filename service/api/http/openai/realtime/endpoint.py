@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from starlette.responses import JSONResponse
 
-from pipelines.errors import ErrorKind, InvalidInputError, ReportedError
+from pipelines.errors import InvalidInputError, ReportedError
 from pipelines.speech.synthesis import LANGUAGE, VOICES
 from service.api.http.caller_check import headers_of
 from service.api.http.openai.bodies import json_body
@@ -18,6 +18,7 @@ from service.api.http.openai.realtime.client_events import BadEventError, read_e
 from service.api.http.openai.realtime.sending import EventSender, new_id
 from service.api.http.openai.realtime.session import RealtimeSession
 from service.api.http.openai.realtime.session_form import (
+    DOCUMENTS,
     REALTIME,
     TRANSCRIPTION,
     default_session,
@@ -40,13 +41,6 @@ if TYPE_CHECKING:
 
 PATH = "/v1/realtime"
 SUBPROTOCOL = "realtime"
-
-_CLOSE_CODES = {
-    ErrorKind.EXHAUSTED: 1013,
-    ErrorKind.UNAVAILABLE: 1012,
-    ErrorKind.TIMED_OUT: 1000,
-    ErrorKind.FAILED: 1011,
-}
 
 
 class _ExpiresAfter(msgspec.Struct, frozen=True):
@@ -89,13 +83,12 @@ class RealtimeEndpoint:
                 await websocket.close(1000)
             except ReportedError as error:
                 await sender.error(error)
-                report(error)
-                await websocket.close(_CLOSE_CODES.get(error.kind, 1008), str(error)[:100])
+                await websocket.close(report(error).close_code, str(error)[:100])
 
     async def make_secret(self, request: Request) -> Response:
         """Makes a secret for a page or another program that must not hold a token."""
         self._host.admission.check()
-        asked = await json_body(request, _SecretRequest)
+        asked = await json_body(request, _SecretRequest, "session", *DOCUMENTS)
         seconds = (asked.expires_after or _ExpiresAfter()).seconds
         if not MIN_SECONDS <= seconds <= MAX_SECONDS:
             message = f"a secret lasts {MIN_SECONDS} to {MAX_SECONDS:,} s: choose such a time"
@@ -110,7 +103,7 @@ class RealtimeEndpoint:
     async def make_session(self, request: Request) -> Response:
         """Tells how a session begins, with a secret for it: the beta's way, and that of NVIDIA's client."""
         self._host.admission.check()
-        changes = await json_body(request, dict[str, Any])
+        changes = await json_body(request, dict[str, Any], *DOCUMENTS)
         kind = TRANSCRIPTION if request.url.path.endswith("transcription_sessions") else REALTIME
         session = merged(default_session(kind, new_id("sess")), changes)
         to_settings(session, self._host)
@@ -156,7 +149,7 @@ async def _receive(websocket: WebSocket) -> ClientEvent | None:
         BadEventError: the message is none.
     """
     text = await _receive_text(websocket)
-    return None if text is None else read_event(text)
+    return None if text is None else await read_event(text)
 
 
 async def _receive_text(websocket: WebSocket) -> str | None:

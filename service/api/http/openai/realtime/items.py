@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -9,15 +10,25 @@ import msgspec
 from msgspec import Struct
 
 from pipelines.errors import InvalidInputError
+from service.admission.memory_shares import CONVERSATION_ITEMS
 from service.api.http.openai.realtime.sending import new_id
+from service.refusals import TooMuchMemoryError
+from service.security.principal import current_principal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_ITEMS = 1_000
 """Of a conversation; of more, the oldest are forgotten."""
+MAX_ITEMS_BYTES = 1 << 20
+"""Of all items of a conversation, likewise."""
 MAX_ITEM_CHARACTERS = 20_000
 MAX_ID_CHARACTERS = 64
+MAX_CALL_ID_CHARACTERS = 256
+"""Of ids of ours, which hold the id of a dialog's session, and of those of other programs."""
+MAX_NAME_CHARACTERS = 64
+"""Of a function, as OpenAI has it."""
+_ITEM_BYTES, _EXTENSION_BYTES = 512, 2_048
 _TEXTS = frozenset(("input_text", "text", "output_text"))
 
 
@@ -86,6 +97,13 @@ class Item:
             self.text = " ".join(words[: int(len(words) * seconds / self.audio_seconds)])
             self.audio_seconds = seconds
 
+    @property
+    def bytes(self) -> int:
+        """About how much memory it takes, or will take once it is recognized."""
+        texts = (self.text or "", *(value for value in (self.raw or {}).values() if isinstance(value, str)))
+        told = 0 if self.extension is None else _EXTENSION_BYTES
+        return _ITEM_BYTES + told + sum(map(sys.getsizeof, texts))
+
     def content(self) -> dict[str, Any]:
         """Returns its content."""
         name = "transcript" if self.kind.endswith("audio") else "text"
@@ -97,6 +115,14 @@ class Items:
 
     def __init__(self) -> None:
         self._items: list[Item] = []
+        self._sizes: dict[str, int] = {}
+        self._owner = current_principal().key
+
+    def close(self) -> None:
+        """Forgets all items: the session is over."""
+        CONVERSATION_ITEMS.release(self)
+        self._items.clear()
+        self._sizes.clear()
 
     @property
     def last_id(self) -> str | None:
@@ -131,8 +157,21 @@ class Items:
             at = self._items.index(self.get(previous_id, "previous_item_id")) + 1
         self._items.insert(at, item)
         before = self._items[at - 1].id if at else None
-        del self._items[: max(0, len(self._items) - MAX_ITEMS)]
+        self._sizes[item.id] = item.bytes
+        while len(self._items) > 1 and not self._fits():
+            del self._sizes[self._items.pop(0).id]
         return before
+
+    def _fits(self) -> bool:
+        """Whether the session, and its principal with all of his sessions, have no more than they may."""
+        size = sum(self._sizes.values())
+        if len(self._items) > MAX_ITEMS or size > MAX_ITEMS_BYTES:
+            return False
+        try:
+            CONVERSATION_ITEMS.hold(self, self._owner, size)
+        except TooMuchMemoryError:
+            return False
+        return True
 
     def get(self, identifier: str, field_name: str = "item_id") -> Item:
         """Returns an item.
@@ -153,6 +192,7 @@ class Items:
             InvalidInputError: there is none of this id.
         """
         self._items.remove(self.get(identifier))
+        del self._sizes[identifier]
 
 
 def to_item(raw: dict[str, Any], path: str = "item") -> Item:
@@ -167,9 +207,7 @@ def to_item(raw: dict[str, Any], path: str = "item") -> Item:
         sentence, _, place = str(error).partition(" - at `$")
         name = f"{path}{place.rstrip('`')}"
         raise InvalidInputError(name, "INVALID_VALUE", f"{sentence.replace('`', '')}, in {name}") from error
-    if new.id is not None and not 0 < len(new.id) <= MAX_ID_CHARACTERS:
-        message = f"the id of an item has 1 to {MAX_ID_CHARACTERS} characters: choose another one, or leave it out"
-        raise InvalidInputError(f"{path}.id", "INVALID_VALUE", message)
+    _check_names(new, path)
     identifier = new.id or new_id("item")
     if new.type != "message":
         return _of_another_type(new, identifier, path)
@@ -187,6 +225,17 @@ def to_item(raw: dict[str, Any], path: str = "item") -> Item:
         raise InvalidInputError(f"{path}.content", "TEXT_TOO_LONG", message)
     kind = "output_text" if new.role == "assistant" else "input_text"
     return Item(identifier, new.role, kind, text, is_answered=not text.strip())
+
+
+def _check_names(new: _NewItem, path: str) -> None:
+    for name, value, most in (
+        ("id", new.id, MAX_ID_CHARACTERS),
+        ("call_id", new.call_id, MAX_CALL_ID_CHARACTERS),
+        ("name", new.name, MAX_NAME_CHARACTERS),
+    ):
+        if value is not None and (len(value) > most or (name == "id" and not value)):
+            message = f"the {name} of an item has 1 to {most} characters: choose another one, or leave it out"
+            raise InvalidInputError(f"{path}.{name}", "INVALID_VALUE", message)
 
 
 def _of_another_type(new: _NewItem, identifier: str, path: str) -> Item:

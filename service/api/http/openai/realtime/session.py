@@ -18,7 +18,7 @@ from service.api.http.openai.realtime.session_form import is_nvidias, merged, to
 from service.api.http.openai.realtime.settings import to_settings
 from service.api.http.openai.realtime.telling import COMMITTED, Teller
 from service.api.http.openai.realtime.tools import tool_result_of
-from service.refusals import IdleStreamError
+from service.refusals import IdleStreamError, MessageTooLargeError
 from service.sessions.stream_session import StreamSession
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class RealtimeSession:
         """Acts on an event; what is wrong with one is told, and the session goes on."""
         try:
             await self._act(event)
-        except InvalidInputError as error:
+        except (InvalidInputError, MessageTooLargeError) as error:
             await self._sender.error(error, event.event_id)
 
     async def _act(self, event: events.ClientEvent) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 from pipelines.errors import InvalidInputError
 from pipelines.models.synthesis_port import DEFAULT_VOICE
+from service.api.http.json_reading import check_beside
 from service.api.http.openai.names import CONVERSATION_MODEL, LANGUAGE
 
 Session = dict[str, Any]
 
-MAX_DEPTH = 64
-"""Of objects in objects."""
+DOCUMENTS = ("vivavoce", "documents")
+"""Names that lead to the documents of a session."""
 REALTIME, TRANSCRIPTION = "realtime", "transcription"
 
 _BETA_FORMATS: dict[str, Session] = {
@@ -66,21 +66,22 @@ def is_nvidias(changes: Session) -> bool:
 
 
 def merged(session: Session, changes: Session) -> Session:
-    """Returns a session with what a client changes, in either form.
+    """Returns a session with what a client changes, in either form; what does not change is shared with the old one.
 
     Raises:
         InvalidInputError: the changes are of a form that no session has.
+        MessageTooLargeError: the session would be too large.
     """
-    _check_depth(changes)
-    found = copy.deepcopy(session)
+    check_beside(changes, *DOCUMENTS, field="session")
     normal = _normalized(changes)
     kind = normal.get("type")
-    if kind is not None and kind != found["type"]:
+    if kind is not None and kind != session["type"]:
         if kind not in (REALTIME, TRANSCRIPTION):
             message = "the type of the session is unknown: choose realtime or transcription"
             raise InvalidInputError("session.type", "INVALID_VALUE", message)
-        found = default_session(kind, found["id"])
-    _merge(found, normal, "session")
+        session = default_session(kind, session["id"])
+    found = _merged(session, normal, "session")
+    check_beside(found, *DOCUMENTS, field="session")
     return found
 
 
@@ -171,27 +172,14 @@ _REPLACED = frozenset(("turn_detection", "transcription", "format", "tools", "vi
 """Objects that a client sends whole."""
 
 
-def _merge(session: Session, changes: Session, path: str) -> None:
+def _merged(session: Session, changes: Session, path: str) -> Session:
+    found = dict(session)
     for key, value in changes.items():
-        if isinstance(value, dict) and isinstance(session.get(key), dict) and key not in _REPLACED:
-            _merge(session[key], value, f"{path}.{key}")
+        old = found.get(key)
+        if isinstance(value, dict) and isinstance(old, dict) and key not in _REPLACED:
+            found[key] = _merged(old, value, f"{path}.{key}")
         elif key in {"audio", "input", "output"} and not isinstance(value, dict):
             raise InvalidInputError(f"{path}.{key}", "INVALID_VALUE", f"{key} is no object: send one")
         else:
-            session[key] = copy.deepcopy(value)
-
-
-def _check_depth(changes: Session) -> None:
-    """Checks that copying a session will not exhaust the stack.
-
-    Raises:
-        InvalidInputError: it might.
-    """
-    level: list[Any] = [changes]
-    for _ in range(MAX_DEPTH):
-        nested = [[*one.values()] if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
-        level = [value for values in nested for value in values]
-        if not level:
-            return
-    message = f"the session has objects in objects {MAX_DEPTH} levels deep: send a flatter one"
-    raise InvalidInputError("session", "TOO_DEEP", message)
+            found[key] = value
+    return found

@@ -145,7 +145,13 @@ class Settings:
             return None
         names = [one.name for one in dataclasses.fields(new) if getattr(old, one.name) != getattr(new, one.name)]
         endpointing = {name: getattr(new, name) for name in names}
-        return ConversationUpdate(endpointing, mine.documents, mine.recognition.hints, mine.knowledge)
+        hints = mine.recognition.hints
+        return ConversationUpdate(
+            endpointing,
+            None if mine.documents == theirs.documents else mine.documents,
+            None if hints == theirs.recognition.hints else hints,
+            None if mine.knowledge == theirs.knowledge else mine.knowledge,
+        )
 
 
 def to_settings(session: Session, host: SessionHost) -> Settings:

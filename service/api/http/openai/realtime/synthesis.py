@@ -17,11 +17,12 @@ from pipelines.models.synthesis_port import SPEECH_RATE_HZ
 from pipelines.speech.lexicon import Lexicon
 from pipelines.speech.script import MAX_TEXT_CHARACTERS, sentences_of_text
 from pipelines.speech.synthesis import LANGUAGE, VOICES, Speech
+from service.api.http.json_reading import check_beside, read_json
 from service.api.http.openai.bodies import complaint
 from service.api.http.openai.names import check_language, voice_of
 from service.api.http.openai.realtime.sending import new_id
 from service.api.riva.tts.settings import to_voice
-from service.refusals import IdleStreamError
+from service.refusals import IdleStreamError, MessageTooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -93,7 +94,7 @@ class SynthesisSession:
                 event = await self._next()
                 if event is None:
                     return
-            except InvalidInputError as error:
+            except (InvalidInputError, MessageTooLargeError) as error:
                 await self._sender.error(error)
                 continue
             try:
@@ -108,7 +109,7 @@ class SynthesisSession:
                 message = await self._receive()
         except TimeoutError:
             raise IdleStreamError from None
-        return None if message is None else _read(message)
+        return None if message is None else await read_json(message, _read)
 
     async def _act(self, event: _Event) -> bool:
         """Acts on an event; returns whether it was the last one."""
@@ -168,11 +169,13 @@ class SynthesisSession:
         await self._sender.send("conversation.item.speech.completed", is_last_result=is_last, synthesis_metadata={})
 
 
-def _read(message: str) -> _Event:
+def _read(message: bytes) -> _Event:
     try:
-        return msgspec.json.decode(message, type=_Event)
+        event = msgspec.json.decode(message, type=_Event)
     except msgspec.ValidationError as error:
         field, sentence = complaint(error)
         raise InvalidInputError(field, "INVALID_VALUE", f"{sentence}, in {field}") from error
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError) as error:
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise InvalidInputError("body", "INVALID_JSON", "this is no JSON: send one event a message") from error
+    check_beside(msgspec.to_builtins(event))
+    return event

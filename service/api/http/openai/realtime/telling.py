@@ -81,6 +81,7 @@ class Teller:
         self._stop_idle_timer()
         for task in self._tasks:
             task.cancel()
+        self.items.close()
 
     async def end_conversation(self, seconds: float) -> None:
         """Says that a conversation of so many seconds of audio is over; turns of the next one are counted anew."""
