@@ -22,7 +22,7 @@ EXPECTED = (
     r"only root (can take on another account|has capabilities to lose)",
     r"this system(?:'s Landlock| has no Landlock)",
     r"this machine allows no namespaces",
-    r"this kernel forbids to ask",
+    r"this kernel (?:forbids to ask|does not share cores among sessions)",
     r"this process may not have real-time priority",
     r"this machine has no IPv6",
     r"apt-get install portaudio19-dev",

@@ -55,7 +55,7 @@ async def test_a_reply_is_spoken_after_it_was_told(harness: Harness):
     assert {piece.turn for piece in pieces} == {1}
     assert sum(len(piece.audio) for piece in pieces) == 3 * 48_000
     assert [piece.last for piece in pieces] == [False] * (len(pieces) - 1) + [True]
-    assert pieces[1].start.ToMilliseconds() == 160
+    assert pieces[1].start.ToMilliseconds() == 80
 
 
 async def test_without_the_config_nothing_is_spoken(harness: Harness):
@@ -90,7 +90,7 @@ async def test_speech_interrupts_and_cancelling_does(harness: Harness):
     kinds = []
     while "reply_audio" not in kinds:
         kinds.append((await stream.read()).WhichOneof("response"))
-    await stream.write(pb.ConverseRequest(playback=pb.Playback(turn=1, position=seconds(0.25))))
+    await stream.write(pb.ConverseRequest(playback=pb.Playback(turn=1, position=seconds(0.05))))
     for request in speaking(1.5):
         await stream.write(request)
     interrupted = None
@@ -98,7 +98,7 @@ async def test_speech_interrupts_and_cancelling_does(harness: Harness):
         response = await asyncio.wait_for(stream.read(), 5)
         interrupted = response.interrupted if response.WhichOneof("response") == "interrupted" else None
     assert (interrupted.turn, interrupted.reason) == (1, pb.INTERRUPTION_REASON_SPEECH)
-    assert interrupted.heard.ToMilliseconds() == 250
+    assert interrupted.heard.ToMilliseconds() == 50
     await stream.write(pb.ConverseRequest(end_of_utterance=pb.EndOfUtterance()))
     while True:
         response = await asyncio.wait_for(stream.read(), 5)
