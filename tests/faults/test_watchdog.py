@@ -95,9 +95,10 @@ async def until_loaded(service: subprocess.Popen[str], model: str, before: psuti
     """Waits until another process runs a model than before."""
     async with asyncio.timeout(seconds):
         while True:
-            living = [one for one in family(service) if one.status() != psutil.STATUS_ZOMBIE]
-            if any(f"{model}_0_0" in one.cmdline() for one in living if one.pid != before.pid):
-                return
+            with contextlib.suppress(psutil.Error):  # One of them may end meanwhile.
+                living = [one for one in family(service) if one.status() != psutil.STATUS_ZOMBIE]
+                if any(f"{model}_0_0" in one.cmdline() for one in living if one.pid != before.pid):
+                    return
             await asyncio.sleep(0.1)
 
 
