@@ -32,9 +32,10 @@ def is_echo(text: str, said: str) -> bool:
         text: what was recognized.
         said: words of the reply at that time; "" where nothing was said.
     """
-    words = _words(text)
-    return len(words) >= MIN_WORDS and fuzz.partial_ratio(" ".join(words), " ".join(_words(said))) >= MIN_RATIO
+    words = words_of(text)
+    return len(words) >= MIN_WORDS and fuzz.partial_ratio(" ".join(words), " ".join(words_of(said))) >= MIN_RATIO
 
 
-def _words(text: str) -> list[str]:
-    return re.findall(r"[^\W_]+(?:'[^\W_]+)*", text.lower())
+def words_of(text: str) -> list[str]:
+    """Returns the words of a text in lower case, without punctuation."""
+    return re.findall(r"[^\W_]+(?:'[^\W_]+)*", text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))

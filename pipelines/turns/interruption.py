@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import enum
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
+from pipelines.turns.echo import words_of
 from pipelines.vad.voice_activity import WINDOW_SECONDS
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class InterruptionConfig:
         if len(self.backchannels) > MAX_BACKCHANNELS:
             message = f"there are {len(self.backchannels)} backchannels: send at most {MAX_BACKCHANNELS}"
             raise InvalidInputError(f"{_FIELD}.backchannels", "TOO_MANY_BACKCHANNELS", message)
-        if any(not _words(one) or len(one) > MAX_BACKCHANNEL_CHARACTERS for one in self.backchannels):
+        if any(not words_of(one) or len(one) > MAX_BACKCHANNEL_CHARACTERS for one in self.backchannels):
             message = f"a backchannel has no words or is too long: write 1 to {MAX_BACKCHANNEL_CHARACTERS} characters"
             raise InvalidInputError(f"{_FIELD}.backchannels", "BAD_BACKCHANNEL", message)
 
@@ -104,9 +104,9 @@ def verdict(config: InterruptionConfig, turn: Turn, *, rests: bool, pauses: bool
         return Verdict.HOLD
     is_spared = turn.is_echo or is_backchannel(turn.text, config.backchannels)
     if is_over or pauses:
-        is_empty = is_noise or not _words(turn.text)
+        is_empty = is_noise or not words_of(turn.text)
         return spared if not turn.asr_failed and (is_empty or is_spared) else Verdict.INTERRUPT
-    words = _words(turn.text)
+    words = words_of(turn.text)
     is_clear = len(words) >= MIN_LONG_SPEECH_WORDS and not is_backchannel(" ".join(words[:-1]), config.backchannels)
     is_long = seconds >= (LONG_SPEECH_SECONDS if is_clear else LONGER_SPEECH_SECONDS)
     return Verdict.INTERRUPT if is_long and not is_spared else Verdict.HOLD
@@ -114,15 +114,11 @@ def verdict(config: InterruptionConfig, turn: Turn, *, rests: bool, pauses: bool
 
 def is_backchannel(text: str, backchannels: tuple[str, ...]) -> bool:
     """Whether a text has words, and they are backchannels alone, one or several."""
-    words = _words(text)
-    known = {tuple(_words(one)) for one in backchannels}
+    words = words_of(text)
+    known = {tuple(words_of(one)) for one in backchannels}
     longest = max(map(len, known), default=0)
     at, size = 0, 1
     while at < len(words) and size:
         size = next((size for size in range(longest, 0, -1) if tuple(words[at : at + size]) in known), 0)
         at += size
     return bool(words) and bool(size)
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"[^\W_]+(?:'[^\W_]+)*", text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))

@@ -21,7 +21,13 @@ from engines.asr.moonshine.features import encoder_frames, feature_frames
 from engines.asr.moonshine.marks import without_doubled_marks, without_open_end
 from engines.asr.moonshine.networks import FILES as NETWORK_FILES
 from engines.asr.moonshine.networks import OnnxNetworks
-from engines.asr.moonshine.repetition import find_repetitions, first_of_figures, without_loops, without_unsaid_figures
+from engines.asr.moonshine.repetition import (
+    MIN_LONG_FIGURES,
+    find_repetitions,
+    first_of_figures,
+    without_loops,
+    without_unsaid_figures,
+)
 from engines.asr.moonshine.tokenizer import END_TOKEN, START_TOKEN, load_tokenizer
 from engines.asr.moonshine.word_times import time_words, with_tidy_marks
 from engines.asr.search.alternatives import rank_texts
@@ -164,11 +170,7 @@ class MoonshineRecognizer:
         looked_at: Sequence[int] = range(len(kept))
         for _ in range(_LOOP_PASSES):
             words = {row: self._tokenizer.spoken_words(kept[row]) for row in looked_at}
-            rows = [
-                row
-                for row in looked_at
-                if find_repetitions(words[row]) or first_of_figures(self._pieces(kept[row])) < len(kept[row])
-            ]
+            rows = [row for row in looked_at if find_repetitions(words[row]) or self._ends_in_figures(kept[row])]
             if not rows:
                 break
             weights = self._attention([utterances[row] for row in rows], [kept[row] for row in rows])
@@ -184,6 +186,11 @@ class MoonshineRecognizer:
     ) -> list[int]:
         said = without_unsaid_figures(tokens, self._pieces(tokens), weights)
         return said if len(said) < len(tokens) else without_loops(tokens, words, weights)
+
+    def _ends_in_figures(self, tokens: Sequence[int]) -> bool:
+        # Most texts have few figures: they are not taken apart.
+        is_candidate = sum(map(str.isdecimal, self._tokenizer.decode(tokens))) >= MIN_LONG_FIGURES
+        return is_candidate and first_of_figures(self._pieces(tokens)) < len(tokens)
 
     def _pieces(self, tokens: Sequence[int]) -> list[str]:
         return [self._tokenizer.decode([token]) for token in tokens]
