@@ -31,7 +31,7 @@ from pipelines.models.embedding_port import Embeddings
 from pipelines.models.ports import AnswerSpan, Timing
 from pipelines.session.config import ConversationConfig
 from pipelines.session.exchanges import Exchanges
-from pipelines.stages.answering_stage import Answering
+from pipelines.stages.answering_stage import AnsweringStage
 from pipelines.stages.follow_ups import Exchange, follow_up
 from pipelines.stages.registry import StageRequest
 
@@ -87,7 +87,7 @@ def main(among: Path | None, out: Path, *, show: bool) -> None:
         build(DOCUMENTS, store, models.embedder.embed)
         for number, text in enumerate(dict.fromkeys(it.context for it in read_squad(among)) if among else ()):
             store.replace(StoredDocument(f"other {number}", "", ""), [Passage(1, text)], models.embedder.embed([text]))
-        stage = Answering(KnowledgeBases({"museum": store}))
+        stage = AnsweringStage(KnowledgeBases({"museum": store}))
         for part, conversations in yaml.safe_load(CONVERSATIONS.read_text(encoding="utf-8")).items():
             figures[part] = asyncio.run(_ask(stage, models, conversations, show=show))
         figures["base"] = {"passages": str(store.count()[1])}
@@ -104,7 +104,7 @@ def main(among: Path | None, out: Path, *, show: bool) -> None:
 
 
 async def _ask(
-    stage: Answering, models: Local, conversations: Sequence[Sequence[Sequence[str]]], *, show: bool
+    stage: AnsweringStage, models: Local, conversations: Sequence[Sequence[Sequence[str]]], *, show: bool
 ) -> dict[str, str]:
     right = {"follow-ups": [0, 0, 0], "others": [0, 0, 0]}
     for conversation in conversations:
@@ -123,7 +123,7 @@ async def _ask(
     return {kind: f"{after} of {count} (without history {before})" for kind, (count, before, after) in right.items()}
 
 
-async def _answer(stage: Answering, models: Local, question: str, history: Exchanges) -> AnswerSearch:
+async def _answer(stage: AnsweringStage, models: Local, question: str, history: Exchanges) -> AnswerSearch:
     config = ConversationConfig(knowledge=("museum",))
     request = StageRequest(question, config, history=history.latest)
     (found,) = [output async for output in stage.run(request, models)]  # type: ignore[arg-type]

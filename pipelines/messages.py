@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pipelines.models.ports import Alternative, TimedWord, Timing
     from pipelines.stages.answering import Answer, AnswerSearch
     from pipelines.stages.registry import StageOutput
-    from pipelines.stages.speaking import SpokenText
+    from pipelines.stages.speech_stage import SpokenText
     from pipelines.stages.understanding import Understanding
 
 

@@ -15,14 +15,15 @@ from grpc_health.v1 import health
 
 from pipelines.dialog.agent.problems import AgentError
 from pipelines.knowledge.store.port import KnowledgeStoreError
-from pipelines.load.calibration import measure
-from pipelines.load.first_turns import hold_first_turns
 from pipelines.load.utilization import Utilization
 from pipelines.load.workload import Workload
-from pipelines.models.shipped import SHIPPED
-from pipelines.session.observer import TurnObservers
-from pipelines.stages.shipped import SHIPPED_STAGES
+from pipelines.models.shipped import EMBEDDING, SHIPPED
+from pipelines.session.calibration import measure
+from pipelines.session.shipped_stages import SHIPPED_STAGES
+from pipelines.session.warm_up_turns import hold_first_turns
+from pipelines.stages.answering_stage import AnsweringStage
 from pipelines.text.style import prepare
+from pipelines.turns.observer import TurnObservers
 from pipelines.unexpected_errors import log_unhandled
 from pipelines.vad.voice_activity import SileroModel
 from service.admission.admission import Admission, RecordingMemory
@@ -35,7 +36,7 @@ from service.api.vivavoce.handlers import model_handler
 from service.api.vivavoce.models import SERVICE_NAME as MODEL_SERVICE_NAME
 from service.api.vivavoce.models import ModelServicer
 from service.grpc_server.doors import Doors
-from service.knowledge import open_bases, with_bases
+from service.knowledge import open_bases
 from service.processes.scheduling import run_ahead, run_in_real_time
 from service.security.authentication import authenticator
 from service.security.tls import server_credentials
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
 
     import grpc
 
+    from pipelines.knowledge.bases import KnowledgeBases
     from pipelines.models.contracts import EngineRegistry
     from pipelines.stages.registry import StageRegistry
     from service.api.registry import Api
@@ -155,6 +157,13 @@ class Registries:
     stages: StageRegistry = SHIPPED_STAGES
     apis: Sequence[Callable[[SessionHost], Api]] = SHIPPED_APIS
 
+    def with_bases(self, bases: KnowledgeBases) -> Registries:
+        """Add what answering from knowledge bases needs; nothing where there are none."""
+        if not bases.names:
+            return self
+        stages = self.stages.replacing(AnsweringStage(bases))
+        return replace(self, engines=self.engines.including(EMBEDDING), stages=stages)
+
 
 @contextlib.asynccontextmanager
 async def serving(
@@ -182,7 +191,7 @@ async def serving(
     async with asyncio.TaskGroup() as tasks, contextlib.AsyncExitStack() as cleanup:
         own = await agent_bases(config.agents, config.knowledge, config.model_repository, os.environ)
         bases = open_bases({**own, **config.knowledge}, cleanup)
-        lists = with_bases(lists, bases)
+        lists = lists.with_bases(bases)
         models = served_models(config, lists.engines, cleanup)
         rollout, client, watchdog = models.rollout, models.client, models.watchdog
         voice, utilization, telemetry = SileroModel(), Utilization(), Telemetry(config)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 import msgspec
 from msgspec import Meta
 
-from pipelines.knowledge.store.location import is_url
+from pipelines.knowledge.store.database_url import is_url
 from pipelines.turns.state import DEFAULT_LATE_SECONDS
 from service.addresses import LAST_PORT, is_address, is_local
 from service.security.principal import NO_LIMITS, PrincipalLimits

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
 from pipelines.knowledge.bases import KnowledgeBases
 from pipelines.knowledge.store.location import open_base
-from pipelines.models.shipped import EMBEDDING
-from pipelines.stages.answering_stage import Answering
 
 if TYPE_CHECKING:
     import contextlib
@@ -17,7 +14,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pipelines.knowledge.store.port import KnowledgeStore
-    from service.app import Registries
 
 MAX_NAMED = 8
 """Knowledge bases that one conversation may name."""
@@ -38,13 +34,6 @@ def open_bases(locations: Mapping[str, Path | str], cleanup: contextlib.AsyncExi
         stores[name] = open_base(location, name)
         cleanup.callback(stores[name].close)
     return KnowledgeBases(stores)
-
-
-def with_bases(lists: Registries, bases: KnowledgeBases) -> Registries:
-    """Adds to a service's lists what answering from knowledge bases needs; nothing where there are none."""
-    if not bases.names:
-        return lists
-    return replace(lists, engines=lists.engines.including(EMBEDDING), stages=lists.stages.replacing(Answering(bases)))
 
 
 def check_bases(names: Iterable[str], served: tuple[str, ...], field: str) -> tuple[str, ...]:

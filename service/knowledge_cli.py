@@ -96,7 +96,8 @@ def search(base: str, question: str, limit: int, model_repository: Path, *, as_j
     """
     with extra("serve", "Searching a knowledge base"):
         from pipelines.errors import PipelineError  # noqa: PLC0415 - needs the extra
-        from pipelines.knowledge.store.location import is_url, open_base, read_url  # noqa: PLC0415
+        from pipelines.knowledge.store.database_url import is_url, read_url  # noqa: PLC0415
+        from pipelines.knowledge.store.location import open_base  # noqa: PLC0415
     try:
         with contextlib.closing(open_base(base)) as store:
             (vector,) = _embedder(model_repository, 2).embed([question])
@@ -114,7 +115,7 @@ def search(base: str, question: str, limit: int, model_repository: Path, *, as_j
 def _target(out: Path | None, to: str | None) -> tuple[Path | str, str]:
     """Returns where a base is built, and how that is shown."""
     from pipelines.errors import PipelineError  # noqa: PLC0415 - needs the extra
-    from pipelines.knowledge.store.location import is_url, read_url  # noqa: PLC0415
+    from pipelines.knowledge.store.database_url import is_url, read_url  # noqa: PLC0415
 
     if out is not None:
         return out, str(out)

@@ -69,9 +69,10 @@ from vivavoce._events import (
     Transcript,
 )
 from vivavoce._models import ModelAdmin, ModelState, ModelVersion
+from vivavoce._options import AskOptions, ConverseOptions
 from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._recording import Recording, pace, read_audio
-from vivavoce._reply import Answer, AnswerSource, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
+from vivavoce._reply import Answer, AnswerSource, Latency, Reply, ReplyStatus, Stage, StageLatency
 from vivavoce._requests import AudioChunk, Utterable
 from vivavoce._security import Tls
 from vivavoce._speech import SpeechChunk, SpokenSentence
@@ -86,7 +87,7 @@ from vivavoce._spoken import (
     ReplyVoice,
 )
 from vivavoce._tools import Tool, ToolCall, ToolResult
-from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value, ValueKind
+from vivavoce._understood import Intent, IntentCandidate, Reading, Slot, UtteranceKind, Value, ValueKind
 from vivavoce._version import __version__
 
 __all__ = [
@@ -97,11 +98,13 @@ __all__ = [
     "Alternative",
     "Answer",
     "AnswerSource",
+    "AskOptions",
     "AudioChunk",
     "AudioFormat",
     "Client",
     "Conversation",
     "ConversationUpdate",
+    "ConverseOptions",
     "Dialog",
     "DialogCause",
     "DialogEnd",

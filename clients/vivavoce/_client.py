@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NoReturn
 import grpc
 
 from vivavoce._checks import check_seconds, check_source, check_target
-from vivavoce._config import DEFAULT_STOP_WINDOW_SECONDS, AudioFormat, Document, Endpointing, PhraseHints
+from vivavoce._config import DEFAULT_AUDIO, DEFAULT_STOP_WINDOW_SECONDS
 from vivavoce._connection import open_channel, reach, stub
 from vivavoce._conversation import Conversation
+from vivavoce._options import AskOptions, ConverseOptions, check_options
 from vivavoce._requests import Utterable, ask_request, conversation_config
 from vivavoce._responses import reply_event
 from vivavoce._security import Security, Tls, Token, check_security
@@ -19,21 +20,18 @@ from vivavoce._speech import SpeechChunk, say_request, speech
 from vivavoce._speech_types import SPEECH_AUDIO, Pronunciation
 from vivavoce._status import error_from_rpc
 from vivavoce._stream import Server
-from vivavoce._tools import Tool, check_tools
+from vivavoce._tools import check_tools
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import AsyncGenerator, AsyncIterable, Iterable
     from types import TracebackType
 
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
-    from vivavoce._dialog import Session
+    from vivavoce._config import AudioFormat
     from vivavoce._reply import Reply
-    from vivavoce._spoken import Interruption, ReplyVoice
 
 DEFAULT_TARGET = "localhost:50051"
-_DEFAULT_AUDIO = AudioFormat()
 
 
 def connect(
@@ -104,31 +102,10 @@ class Client:
         if channel is not None:
             await channel.close(None)
 
-    def converse(  # noqa: PLR0913 - one keyword for each field of the config
-        self,
-        audio_chunks: AsyncIterable[Utterable] | Iterable[Utterable],
-        *,
-        audio: AudioFormat | None = _DEFAULT_AUDIO,
-        interim_results: bool = False,
-        endpointing: Endpointing | None = None,
-        documents: Iterable[Document | str] = (),
-        phrase_hints: Sequence[PhraseHints] = (),
-        reply_budget_seconds: float | None = None,
-        max_alternatives: int = 0,
-        reconnect_seconds: float = 0.0,
-        variants: Mapping[str, str] | None = None,
-        max_intents: int = 0,
-        time_zone: str = "",
-        current_time: datetime | None = None,
-        ignore_engine_hints: bool = False,
-        reply_audio: ReplyVoice | None = None,
-        interruption: Interruption | None = None,
-        agent: str = "",
-        session: Session | None = None,
-        knowledge: Sequence[str] = (),
-        tools: Mapping[str, Tool] | None = None,
+    def converse(
+        self, audio_chunks: AsyncIterable[Utterable] | Iterable[Utterable], **options: Unpack[ConverseOptions]
     ) -> Conversation:
-        """Holds a conversation: `async for event in client.converse(...)`.
+        """Hold a conversation: `async for event in client.converse(...)`.
 
         It ends when the audio has come to its end and the last reply is there. Leaving the loop early ends it at
         once. An error that `audio_chunks` raises is raised as it is.
@@ -138,30 +115,7 @@ class Client:
                 or int16 of shape [n] (mono) or [n, channels]; among them `EndOfUtterance()`, `TypedTurn(text)` and
                 `ConversationUpdate(...)`. An asynchronous iterator is asked for more than was sent yet, up to a bound,
                 and an asynchronous generator is closed when the conversation ends.
-            audio: Format of the audio; None when only typed turns are sent.
-            interim_results: Whether transcripts that may still change are wanted.
-            endpointing: When an utterance begins and ends; None leaves it to the server.
-            documents: Texts that answers are looked for in, at most 32; several plain strings get their places as ids,
-                from "1" on.
-            phrase_hints: Words that are likely to be said.
-            reply_budget_seconds: Time from the end of an utterance within which its reply is sent, 0.02 to 60; None
-                leaves it to the server (0.3).
-            max_alternatives: How many texts final transcripts tell that may have been said, 0 to 10.
-            reconnect_seconds: How long a connection that was lost, or whose server shut down, is tried to be made anew;
-                0 for not at all. What was said and not answered yet is sent again, up to 30 s of audio (8 MiB), and
-                what is said meanwhile is kept. Only for audio that can be cut anywhere, and for typed turns.
-            variants: The engine of a role by its name, where the server has several: `{"intent_slot": "bar"}`.
-            max_intents: How many intents `Intent.candidates` tells, 0 to 10.
-            time_zone: IANA name of the time zone in which "tomorrow at seven" is resolved; "" for that of the server.
-            current_time: What the clock shows there; None leaves it to the server.
-            ignore_engine_hints: Whether recognition does without the phrase hints that the engine for intents brings.
-            reply_audio: How replies are spoken; None: they are not. The audio comes as `ReplyAudio`.
-            interruption: What interrupts a spoken reply; None leaves it to the server.
-            agent: Name of the agent that holds the dialog, where the server has some; "": every turn stands alone.
-            session: What the dialog is part of; None: it ends with the conversation.
-            knowledge: Names of knowledge bases of the server that answers are looked for in, beside `documents`.
-            tools: Async functions that run what the agent asks for, by the names of its fulfilments; others are
-                answered with `Conversation.send_tool_result`. Both need `audio_chunks` that has not come to its end.
+            **options: The fields of `ConverseOptions`, each by its name.
 
         Returns:
             The events, as they arrive.
@@ -171,25 +125,9 @@ class Client:
                 in the iteration.
             TypeError: An argument has another type.
         """
-        config = conversation_config(
-            audio=audio,
-            interim_results=interim_results,
-            endpointing=endpointing,
-            documents=documents,
-            phrase_hints=phrase_hints,
-            reply_budget_seconds=reply_budget_seconds,
-            max_alternatives=max_alternatives,
-            variants=variants,
-            max_intents=max_intents,
-            time_zone=time_zone,
-            current_time=current_time,
-            ignore_engine_hints=ignore_engine_hints,
-            reply_audio=reply_audio,
-            interruption=interruption,
-            agent=agent,
-            session=session,
-            knowledge=knowledge,
-        )
+        check_options(options, ConverseOptions, "converse")
+        audio, endpointing = options.get("audio", DEFAULT_AUDIO), options.get("endpointing")
+        config = conversation_config(options)
         window_seconds = None if endpointing is None else endpointing.stop_window_seconds
         conversation = Conversation(
             self._server(),
@@ -197,49 +135,24 @@ class Client:
             check_source(audio_chunks, audio),
             audio,
             stop_window_seconds=DEFAULT_STOP_WINDOW_SECONDS if window_seconds is None else window_seconds,
-            reconnect_seconds=check_seconds("reconnect_seconds", reconnect_seconds),
-            tools=check_tools(tools),
+            reconnect_seconds=check_seconds("reconnect_seconds", options.get("reconnect_seconds", 0.0)),
+            tools=check_tools(options.get("tools")),
         )
         self._conversations = {one for one in self._conversations if not one.closed} | {conversation}
         return conversation
 
-    async def ask(  # noqa: PLR0913 - one keyword for each field of the request
-        self,
-        text: str,
-        *,
-        documents: Iterable[Document | str] = (),
-        reply_budget_seconds: float | None = None,
-        variants: Mapping[str, str] | None = None,
-        max_intents: int = 0,
-        time_zone: str = "",
-        current_time: datetime | None = None,
-        knowledge: Sequence[str] = (),
-    ) -> Reply:
-        """Asks for the reply to one typed turn.
+    async def ask(self, text: str, **options: Unpack[AskOptions]) -> Reply:
+        """Ask for the reply to one typed turn.
 
         Args:
             text: The question or command, at most 2,000 code points.
-            documents: Texts that the answer is looked for in; see `converse`.
-            reply_budget_seconds: Time within which the reply is sent, 0.02 to 60; None leaves it to the server (0.3).
-            variants: See `converse`.
-            max_intents: How many intents `Intent.candidates` tells, 0 to 10.
-            time_zone: See `converse`.
-            current_time: See `converse`.
-            knowledge: See `converse`.
+            **options: The fields of `AskOptions`, each by its name.
 
         Raises:
             VivavoceError: One of its kinds.
         """
-        request = ask_request(
-            text,
-            documents,
-            reply_budget_seconds,
-            max_intents=max_intents,
-            time_zone=time_zone,
-            current_time=current_time,
-            variants=variants,
-            knowledge=knowledge,
-        )
+        check_options(options, AskOptions, "ask")
+        request = ask_request(text, options)
         server = self._server()
         await reach(server.channel, server.target, server.connect_timeout_seconds)
         asked = time.monotonic()

@@ -51,6 +51,9 @@ class AudioFormat:
         return byte_count / frame_bytes if frame_bytes > 0 else None
 
 
+DEFAULT_AUDIO = AudioFormat()
+
+
 class EndpointingMode(Enum):
     """What decides whether a pause is the end of an utterance."""
 

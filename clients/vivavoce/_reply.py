@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value
-from vivavoce._understood_dict import slot_dict, understood
+from vivavoce._understood import Intent, Reading, Slot, Value, slot_dict, understood
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,42 +43,6 @@ class Stage(Enum):
     """Natural language understanding: transcript to intent and slots."""
     QA = "QA"
     """Question answering: transcript and documents to answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Intent:
-    """What the speaker wants."""
-
-    name: str
-    """Name of the intent; `none` when nothing fits with enough confidence."""
-    confidence: float
-    """Calibrated probability of the most likely intent, 0 to 1."""
-    kind: UtteranceKind = UtteranceKind.UNSPECIFIED
-    """Whether a command, a question or a statement was said; `name` is `none` where no intent goes with that."""
-    negated: bool = False
-    """Whether what was said is denied, as in "don't turn on the lights"."""
-    candidates: tuple[IntentCandidate, ...] = ()
-    """The most likely intents, the best first, as many as `max_intents` asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """One detail of an intent."""
-
-    name: str
-    """Name of the slot."""
-    value: str
-    """The value in normal form: lower case, single spaces, no punctuation around it.
-
-    Of a slot with a closed list of values, the one that was meant, as it stands there."""
-    text: str
-    """The value as it stands in the transcript."""
-    start: int
-    """Where `text` begins in the transcript."""
-    end: int
-    """Where `text` ends in the transcript."""
-    resolved: Value | None = None
-    """The date, time or amount that the slot means; None where it means none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +174,9 @@ class Reply:
             told["client_ms"] = _milliseconds(self.client_latency_seconds)
         if self.request_id:
             told["request_id"] = self.request_id
-        told |= understood(self) | ({"speech_text": self.speech_text} if self.speech_text else {})
+        told |= understood(self.intent, self.readings, self.values) | (
+            {"speech_text": self.speech_text} if self.speech_text else {}
+        )
         return told | ({"dialog": self.dialog.to_dict()} if self.dialog else {})
 
 

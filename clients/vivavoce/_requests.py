@@ -22,6 +22,7 @@ from vivavoce._checks import (
     check_variants,
 )
 from vivavoce._config import (
+    DEFAULT_AUDIO,
     AudioFormat,
     ConversationUpdate,
     Document,
@@ -40,11 +41,9 @@ from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import Iterator, Sequence
 
-    from vivavoce._dialog import Session
-    from vivavoce._spoken import Interruption, ReplyVoice
+    from vivavoce._options import AskOptions, ConverseOptions
 
 AudioChunk: TypeAlias = bytes | bytearray | memoryview | NDArray[np.floating[Any]] | NDArray[np.int16]
 """Audio: bytes in the encoding of the conversation, or samples as an array of shape [n] or [n, channels].
@@ -61,49 +60,27 @@ MAX_AUDIO_MESSAGE_BYTES = 32 * 1024
 _PCM16_SCALE = 32_768.0
 
 
-def conversation_config(  # noqa: PLR0913 - one keyword for each field of the config
-    *,
-    audio: AudioFormat | None,
-    interim_results: bool,
-    endpointing: Endpointing | None,
-    documents: Iterable[Document | str],
-    phrase_hints: Sequence[PhraseHints],
-    reply_budget_seconds: float | None,
-    max_alternatives: int = 0,
-    variants: Mapping[str, str] | None = None,
-    max_intents: int = 0,
-    time_zone: str = "",
-    current_time: datetime | None = None,
-    ignore_engine_hints: bool = False,
-    reply_audio: ReplyVoice | None = None,
-    interruption: Interruption | None = None,
-    agent: str = "",
-    session: Session | None = None,
-    knowledge: Sequence[str] = (),
-) -> pb.ConversationConfig:
-    """Makes the first message of a conversation.
+def conversation_config(options: ConverseOptions) -> pb.ConversationConfig:
+    """Make the first message of a conversation.
 
     Raises:
         InvalidRequest: The message cannot hold a value, such as a time that is not a number.
         TypeError: A value is of another type.
     """
+    audio, endpointing = options.get("audio", DEFAULT_AUDIO), options.get("endpointing")
     check_format(audio)
     check_endpointing(endpointing)
-    listed, hints = check_documents(documents), check_hints(phrase_hints)
+    listed, hints = check_documents(options.get("documents", ())), check_hints(options.get("phrase_hints", ()))
     with refusing("config"):
+        interim_results = options.get("interim_results", False)
         config = pb.ConversationConfig(interim_results=interim_results, documents=_documents(listed))
         config.phrase_hints.extend(map(_hints, hints))
     with refusing("config.max_alternatives"):
-        config.max_alternatives = max_alternatives
-    with refusing("config.variants"):
-        config.variants.update(check_variants(variants))
-    with refusing("config.knowledge"):
-        config.knowledge.extend(check_knowledge(knowledge))
-    config.ignore_engine_hints = ignore_engine_hints
-    add_reply_audio(config, reply_audio)
-    add_interruption(config, interruption)
-    add_dialog(config, agent, session)
-    _add_understanding(config, "config.", max_intents, time_zone, current_time)
+        config.max_alternatives = options.get("max_alternatives", 0)
+    config.ignore_engine_hints = options.get("ignore_engine_hints", False)
+    add_reply_audio(config, options.get("reply_audio"))
+    add_interruption(config, options.get("interruption"))
+    add_dialog(config, options.get("agent", ""), options.get("session"))
     if audio is not None:
         with refusing("config.audio"):
             config.audio.encoding = audio.encoding.value
@@ -112,61 +89,45 @@ def conversation_config(  # noqa: PLR0913 - one keyword for each field of the co
     if endpointing is not None:
         with refusing("config.endpointing"):
             config.endpointing.CopyFrom(_endpointing(endpointing))
-    if reply_budget_seconds is not None:
-        with refusing("config.reply_budget"):
-            config.reply_budget.CopyFrom(duration_of(reply_budget_seconds))
+    _add_ask_options(config, "config.", options)
     return config
 
 
-def ask_request(  # noqa: PLR0913 - one keyword for each field of the request
-    text: str,
-    documents: Iterable[Document | str],
-    reply_budget_seconds: float | None,
-    *,
-    variants: Mapping[str, str] | None = None,
-    max_intents: int = 0,
-    time_zone: str = "",
-    current_time: datetime | None = None,
-    knowledge: Sequence[str] = (),
-) -> pb.AskRequest:
-    """Makes the request of one typed turn.
+def ask_request(text: str, options: AskOptions) -> pb.AskRequest:
+    """Make the request of one typed turn.
 
     Raises:
         InvalidRequest: The message cannot hold a value, such as a text with half a surrogate pair.
         TypeError: A value is of another type.
     """
     check_text(text)
-    listed = check_documents(documents)
+    listed = check_documents(options.get("documents", ()))
     with refusing("text"):
         request = pb.AskRequest(text=text)
     with refusing("documents"):
         request.documents.extend(_documents(listed))
-    with refusing("variants"):
-        request.variants.update(check_variants(variants))
-    with refusing("knowledge"):
-        request.knowledge.extend(check_knowledge(knowledge))
-    if reply_budget_seconds is not None:
-        with refusing("reply_budget"):
-            request.reply_budget.CopyFrom(duration_of(reply_budget_seconds))
-    _add_understanding(request, "", max_intents, time_zone, current_time)
+    _add_ask_options(request, "", options)
     return request
 
 
-def _add_understanding(
-    request: pb.ConversationConfig | pb.AskRequest,
-    prefix: str,
-    max_intents: int,
-    time_zone: str,
-    current_time: datetime | None,
-) -> None:
+def _add_ask_options(request: pb.ConversationConfig | pb.AskRequest, prefix: str, options: AskOptions) -> None:
+    """Add what conversations and typed turns have in common, but for documents."""
+    with refusing(f"{prefix}variants"):
+        request.variants.update(check_variants(options.get("variants")))
+    with refusing(f"{prefix}knowledge"):
+        request.knowledge.extend(check_knowledge(options.get("knowledge", ())))
     with refusing(f"{prefix}max_intents"):
-        request.max_intents = max_intents
+        request.max_intents = options.get("max_intents", 0)
     with refusing(f"{prefix}time_zone"):
-        request.time_zone = time_zone
+        request.time_zone = options.get("time_zone", "")
+    current_time, reply_budget_seconds = options.get("current_time"), options.get("reply_budget_seconds")
     if current_time is not None:
         with refusing(f"{prefix}current_time"):
             # A time without a zone is that of this machine.
             request.current_time.FromDatetime(current_time.astimezone(timezone.utc))
+    if reply_budget_seconds is not None:
+        with refusing(f"{prefix}reply_budget"):
+            request.reply_budget.CopyFrom(duration_of(reply_budget_seconds))
 
 
 def utterance_requests(

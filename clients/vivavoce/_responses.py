@@ -21,10 +21,10 @@ from vivavoce._events import (
     Transcript,
 )
 from vivavoce._pauses import SpeechPaused, SpeechResumed
-from vivavoce._reply import Answer, AnswerSource, Intent, Latency, Reply, ReplyStatus, Slot, Stage, StageLatency
+from vivavoce._reply import Answer, AnswerSource, Latency, Reply, ReplyStatus, Stage, StageLatency
 from vivavoce._spoken import Interrupted, InterruptionReason, ReplyAudio, ReplyHeld, ReplyResumed
 from vivavoce._tools import tool_call_of
-from vivavoce._understood import IntentCandidate, Reading, UtteranceKind, Value, ValueKind
+from vivavoce._understood import Intent, IntentCandidate, Reading, Slot, UtteranceKind, Value, ValueKind
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
 

@@ -7,13 +7,10 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from vivavoce._refusing import refusing
 from vivavoce.v1 import conversation_pb2 as pb
-
-if TYPE_CHECKING:
-    from vivavoce._events import Event
 
 logger = logging.getLogger(__name__)
 
@@ -116,7 +113,7 @@ class ToolRunner:
         self._tools = tools
         self.running: set[asyncio.Task[None]] = set()
 
-    def note(self, event: Event, send: Callable[[str, ToolResult], None]) -> None:
+    def note(self, event: object, send: Callable[[str, ToolResult], None]) -> None:
         """Starts the tool that an event asks for.
 
         Args:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vivavoce._reply import Intent, Slot
+    from collections.abc import Iterable
 
 
 class UtteranceKind(Enum):
@@ -85,6 +85,42 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
+class Intent:
+    """What the speaker wants."""
+
+    name: str
+    """Name of the intent; `none` when nothing fits with enough confidence."""
+    confidence: float
+    """Calibrated probability of the most likely intent, 0 to 1."""
+    kind: UtteranceKind = UtteranceKind.UNSPECIFIED
+    """Whether a command, a question or a statement was said; `name` is `none` where no intent goes with that."""
+    negated: bool = False
+    """Whether what was said is denied, as in "don't turn on the lights"."""
+    candidates: tuple[IntentCandidate, ...] = ()
+    """The most likely intents, the best first, as many as `max_intents` asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One detail of an intent."""
+
+    name: str
+    """Name of the slot."""
+    value: str
+    """The value in normal form: lower case, single spaces, no punctuation around it.
+
+    Of a slot with a closed list of values, the one that was meant, as it stands there."""
+    text: str
+    """The value as it stands in the transcript."""
+    start: int
+    """Where `text` begins in the transcript."""
+    end: int
+    """Where `text` ends in the transcript."""
+    resolved: Value | None = None
+    """The date, time or amount that the slot means; None where it means none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """What one part of an utterance asks for."""
 
@@ -96,3 +132,45 @@ class Reading:
     """Where the part begins in the transcript."""
     end: int
     """Where the part ends in the transcript."""
+
+
+def understood(intent: Intent | None, readings: Iterable[Reading], values: Iterable[Value]) -> dict[str, Any]:
+    """Make the keys `kind` to `values` of a reply's JSON; none without an intent."""
+    if intent is None:
+        return {}
+    candidates = [{"name": one.name, "confidence": round(one.confidence, 4)} for one in intent.candidates]
+    return {
+        "kind": _kind(intent),
+        "negated": intent.negated,
+        **({"candidates": candidates} if candidates else {}),
+        "readings": [_reading(reading) for reading in readings],
+        "values": [_value(value) for value in values],
+    }
+
+
+def _kind(intent: Intent) -> str | None:
+    return None if intent.kind.value == "UNSPECIFIED" else intent.kind.value.lower()
+
+
+def _reading(reading: Reading) -> dict[str, Any]:
+    intent = reading.intent
+    return {
+        "intent": {"name": intent.name, "confidence": round(intent.confidence, 4)},
+        "kind": _kind(intent),
+        "negated": intent.negated,
+        "slots": [slot_dict(slot) for slot in reading.slots],
+        "start": reading.start,
+        "end": reading.end,
+    }
+
+
+def slot_dict(slot: Slot) -> dict[str, Any]:
+    """Makes a slot as `Reply.to_dict` has it."""
+    resolved = {} if slot.resolved is None else {"resolved": _value(slot.resolved)}
+    return {"name": slot.name, "value": slot.value, "text": slot.text, **resolved}
+
+
+def _value(value: Value) -> dict[str, Any]:
+    told = {"kind": value.kind.value.lower(), "value": value.value, "text": value.text}
+    extra = {"unit": value.unit, "alternative": value.alternative}
+    return {**told, **{name: text for name, text in extra.items() if text}, "start": value.start, "end": value.end}

@@ -9,10 +9,9 @@ import numpy as np
 import soxr
 
 from pipelines.audio.compressed_writer import CompressedWriter
-from pipelines.audio.formats import MAX_RATE_HZ, MIN_RATE_HZ, Encoding
+from pipelines.audio.formats import MAX_RATE_HZ, MIN_RATE_HZ, SPEECH_RATE_HZ, Encoding
 from pipelines.audio.raw import G711_TABLES
 from pipelines.errors import InvalidInputError
-from pipelines.models.synthesis_port import SPEECH_RATE_HZ
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -9,6 +9,8 @@ from pipelines.errors import InvalidInputError
 
 MODEL_RATE_HZ = 16_000
 """Sample rate of everything behind the decoders: voice activity and recognition."""
+SPEECH_RATE_HZ = 24_000
+"""Sample rate of synthesized speech."""
 
 MIN_RATE_HZ = 8_000
 MAX_RATE_HZ = 48_000

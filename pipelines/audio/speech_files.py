@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.audio.compressed_writer import CompressedWriter
 from pipelines.audio.encoding import SpeechEncoder, SpeechFormat
-from pipelines.audio.formats import Encoding
-from pipelines.models.synthesis_port import SPEECH_RATE_HZ
+from pipelines.audio.formats import SPEECH_RATE_HZ, Encoding
 
 if TYPE_CHECKING:
     import numpy as np

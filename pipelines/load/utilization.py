@@ -6,9 +6,9 @@ import collections
 from typing import TYPE_CHECKING
 
 from pipelines.messages import Status
-from pipelines.session.observer import TurnObserver
 from pipelines.stages.registry import ASR
 from pipelines.turns.deadlines import speculation_seconds
+from pipelines.turns.observer import TurnObserver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

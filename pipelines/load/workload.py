@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from pipelines.load.bulk import BulkGate
 from pipelines.load.precedence import Precedence
-from pipelines.session.observer import TurnObserver
+from pipelines.models.bulk import BulkGate
+from pipelines.turns.observer import TurnObserver
 
 
 class Workload:

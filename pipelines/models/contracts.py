@@ -6,12 +6,13 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from pipelines.models.versions.model_leases import ServedVersion, leased
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from pipelines.models.triton.client import TritonClient
-    from pipelines.models.versions.held import ServedVersion
     from pipelines.models.versions.probes import Probe
 
 ASR = "asr"
@@ -34,9 +35,9 @@ class EngineContract(Generic[ModelT]):
         variant: name of this engine among those of its role; "" for the one that serves where none is chosen.
         tensors: inputs and outputs of its model that the client uses.
         client: makes the client of a model from the connection to Triton and the model's name.
-        held: wraps a loaded version so that every request holds it until it is answered.
         probes: examples without labels, for the warm-up and for versions without a smoke evaluation.
         heartbeat: the example that costs the engine least.
+        lease: makes the model that is served of a loaded version, which is held while it is used.
         read_example: reads one line of a smoke evaluation, parsed, whose files stand in the given folder; None: the
             engine has no labelled examples.
         is_required: whether nobody is served before its model is ready.
@@ -48,9 +49,9 @@ class EngineContract(Generic[ModelT]):
     variant: str = ""
     tensors: frozenset[str]
     client: Callable[[TritonClient, str], ModelT]
-    held: Callable[[ServedVersion[ModelT]], ModelT]
     probes: tuple[Probe[ModelT], ...]
     heartbeat: Probe[ModelT]
+    lease: Callable[[ServedVersion[ModelT]], ModelT] = leased
     read_example: Callable[[Mapping[str, Any], Path], Probe[ModelT]] | None = None
     is_required: bool = True
     has_versions: bool = True

@@ -21,15 +21,7 @@ from pipelines.models.triton.embedding import TritonEmbeddings
 from pipelines.models.triton.engines import TritonAnswers, TritonIntents, TritonPunctuation, TritonRecognizer
 from pipelines.models.triton.synthesis import TritonSynthesizer
 from pipelines.models.triton.turn_end import TritonEndOfTurn
-from pipelines.models.versions.held import (
-    HeldAnswers,
-    HeldEmbeddings,
-    HeldEndOfTurn,
-    HeldIntents,
-    HeldPunctuation,
-    HeldRecognizer,
-    HeldSynthesizer,
-)
+from pipelines.models.versions.model_leases import LeasedRecognizer
 from pipelines.models.versions.probes import (
     AnswerProbe,
     EmbeddingProbe,
@@ -71,7 +63,7 @@ SHIPPED = EngineRegistry(
             )
         ),
         client=TritonRecognizer,
-        held=HeldRecognizer,
+        lease=LeasedRecognizer,
         probes=(SpeechProbe(_murmur(0.6)), SpeechProbe(_murmur(1.0))),
         heartbeat=SpeechProbe(_murmur(0.3)),
         read_example=read_speech,
@@ -83,7 +75,6 @@ SHIPPED = EngineRegistry(
             ("TEXT", "INTENT", "CONFIDENCE", "SLOT_NAMES", "SLOT_SPANS", "SLOT_VALUES", "COMPUTE_MS"),
         ),
         client=TritonIntents,
-        held=HeldIntents,
         probes=(
             IntentProbe("turn on the lights in the kitchen"),
             IntentProbe("What will the weather be like in Porto on Sunday?"),
@@ -97,7 +88,6 @@ SHIPPED = EngineRegistry(
         role=QA,
         tensors=frozenset(("QUESTION", "DOCUMENT", "ANSWER_SPAN", "SCORE", "COMPUTE_MS")),
         client=TritonAnswers,
-        held=HeldAnswers,
         probes=(
             AnswerProbe("When was the lighthouse built?", _DOCUMENT, labelled=False),
             AnswerProbe("Who composed the opera?", _DOCUMENT, labelled=False),
@@ -110,7 +100,6 @@ SHIPPED = EngineRegistry(
         role=PUNCTUATION,
         tensors=frozenset(("TEXT", "PUNCTUATED")),
         client=TritonPunctuation,
-        held=HeldPunctuation,
         probes=(PunctuationProbe("hm"), PunctuationProbe("when does the ferry leave")),
         heartbeat=PunctuationProbe("hm"),
         read_example=read_punctuated,
@@ -120,7 +109,6 @@ SHIPPED = EngineRegistry(
         role=TTS,
         tensors=frozenset(("TEXT", "PHONEMES", "SPEED", "PAUSE_MS", "VOICE", "SEED", "AUDIO")),
         client=TritonSynthesizer,
-        held=HeldSynthesizer,
         probes=(SynthesisProbe("Yes."), SynthesisProbe("The ferry leaves at nine, and comes back in the evening.")),
         heartbeat=SynthesisProbe("Yes."),
         read_example=read_spoken,
@@ -130,7 +118,6 @@ SHIPPED = EngineRegistry(
         role=END_OF_TURN,
         tensors=frozenset(("AUDIO", "TEXT", "PROBABILITY", "COMPUTE_MS")),
         client=TritonEndOfTurn,
-        held=HeldEndOfTurn,
         probes=(
             PauseProbe(_murmur(1.0), ""),
             PauseProbe(_murmur(3.0), "turn on the lights in the kitchen"),
@@ -146,7 +133,6 @@ EMBEDDING = EngineContract(
     role=EMBED,
     tensors=frozenset(("TEXT", "EMBEDDING", "COMPUTE_MS")),
     client=TritonEmbeddings,
-    held=HeldEmbeddings,
     probes=(EmbeddingProbe("When was the lighthouse built?"), EmbeddingProbe(_DOCUMENT)),
     heartbeat=EmbeddingProbe("hm"),
     is_required=False,

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-SPEECH_RATE_HZ = 24_000
-"""Sample rate of synthesized speech."""
 DEFAULT_VOICE = "heart"
 """Name of the voice of the shipped engine."""
 
@@ -48,7 +46,7 @@ class Synthesizer(Protocol):
             seed: the same seed, parts and voice give the same samples.
 
         Yields:
-            The next samples, mono at :data:`SPEECH_RATE_HZ`, -1 to 1; a second at most.
+            The next samples, mono at ``pipelines.audio.formats.SPEECH_RATE_HZ``, -1 to 1; a second at most.
 
         Raises:
             ModelError: the model does not speak.

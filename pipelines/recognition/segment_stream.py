@@ -18,7 +18,7 @@ import numpy as np
 
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import ModelError
-from pipelines.load.bulk import RECOGNITION
+from pipelines.models.bulk import RECOGNITION
 from pipelines.models.ports import NO_OPTIONS
 from pipelines.models.recovery import Recovery
 from pipelines.unexpected_errors import MISTAKE, log_mistake
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from pipelines.load.bulk import BulkGate
+    from pipelines.models.bulk import BulkGate
     from pipelines.models.ports import Hypothesis, RecognitionOptions, Recognizer
 
 logger = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pipelines.errors import ModelError
-    from pipelines.load.bulk import BulkGate
+    from pipelines.models.bulk import BulkGate
     from pipelines.models.ports import Hypothesis, RecognitionOptions, Recognizer
 
 logger = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
 from pipelines.load.workload import Workload
 from pipelines.messages import AwayReason, GoingAway, Reply, SpeechBegan, Status, Transcript
-from pipelines.recognition.phrase_hints import with_hints
+from pipelines.models.phrase_hints import with_hints
 from pipelines.recognition.segments import Segments
 from pipelines.session.config import ConversationConfig
 from pipelines.session.dialog_turns import DialogTurns
@@ -20,17 +20,17 @@ from pipelines.session.exchanges import Exchanges
 from pipelines.session.hearing import Hearing
 from pipelines.session.intake import Intake
 from pipelines.session.judging import PauseJudge
-from pipelines.session.observer import ObservedConversation
 from pipelines.session.outbox import Outbox
 from pipelines.session.recovered import recognition_recovers
 from pipelines.session.reply_speech import ReplySpeech
+from pipelines.session.shipped_stages import SHIPPED_STAGES
+from pipelines.session.stage_runner import StageRunner
 from pipelines.session.turn_models import ModelsByTurn
 from pipelines.session.turn_timers import TurnTimers
 from pipelines.stages.registry import ASR, StageRequest
-from pipelines.stages.runner import StageRunner
-from pipelines.stages.shipped import SHIPPED_STAGES
 from pipelines.turns import deadlines, effects, events, speech_effects
 from pipelines.turns.machine import step
+from pipelines.turns.observer import ObservedConversation
 from pipelines.turns.state import State
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from pipelines.session.keypad import Keypad
 from pipelines.session.late_turns import LateTurns
 from pipelines.session.silence import SilenceTimer
 from pipelines.stages.registry import DIALOG, SPEECH
-from pipelines.stages.speaking import spoken_text
+from pipelines.stages.speech_stage import spoken_text
 from pipelines.turns import events
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from pipelines.dialog.turn import DialogTurn
     from pipelines.messages import Message, Reply
     from pipelines.session.config import ConversationConfig
-    from pipelines.session.observer import ObservedConversation
     from pipelines.stages.registry import StageOutput
+    from pipelines.turns.observer import ObservedConversation
     from pipelines.turns.state import State
 
 MAX_SINGLE_CHOICES = 10

@@ -9,7 +9,7 @@ from pipelines.turns import events
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pipelines.session.observer import ObservedConversation
+    from pipelines.turns.observer import ObservedConversation
 
 
 def recognition_recovers(

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pipelines.audio.encoding import SpeechEncoder
+from pipelines.audio.formats import SPEECH_RATE_HZ
 from pipelines.errors import InvalidInputError, ModelError
 from pipelines.messages import ReplyAudio
 from pipelines.models.contracts import TTS
-from pipelines.models.synthesis_port import SPEECH_RATE_HZ
 from pipelines.speech.reply_voice import DEFAULT_LEAD_SECONDS
 from pipelines.speech.script import sentences_of_text
 from pipelines.speech.synthesis import Mark, Speech, encode, parts
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from pipelines.load.bulk import BulkGate
+    from pipelines.models.bulk import BulkGate
     from pipelines.models.ports import Models
     from pipelines.models.synthesis_port import Synthesizer
     from pipelines.session.config import ConversationConfig

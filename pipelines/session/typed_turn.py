@@ -10,14 +10,14 @@ from pipelines.errors import ModelError
 from pipelines.load.workload import Workload
 from pipelines.messages import Reply, Status
 from pipelines.session.conversation import Conversation
-from pipelines.stages.shipped import SHIPPED_STAGES
+from pipelines.session.shipped_stages import SHIPPED_STAGES
 
 if TYPE_CHECKING:
-    from pipelines.load.bulk import BulkGate
+    from pipelines.models.bulk import BulkGate
     from pipelines.models.ports import Models
     from pipelines.session.config import ConversationConfig
-    from pipelines.session.observer import TurnObserver
     from pipelines.stages.registry import StageRegistry
+    from pipelines.turns.observer import TurnObserver
 
 
 async def answer_typed(

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipelines.audio.encoding import SpeechEncoder
+from pipelines.audio.formats import SPEECH_RATE_HZ
 from pipelines.errors import InvalidInputError
 from pipelines.models.contracts import TTS
-from pipelines.models.synthesis_port import DEFAULT_VOICE, SPEECH_RATE_HZ
+from pipelines.models.synthesis_port import DEFAULT_VOICE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pipelines.audio.encoding import SpeechFormat
-    from pipelines.load.bulk import BulkGate
+    from pipelines.models.bulk import BulkGate
     from pipelines.models.synthesis_port import Synthesizer
     from pipelines.speech.sentences import Sentence
 

@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 
     from pipelines.knowledge.bases import KnowledgeBases
     from pipelines.models.ports import TurnModels
-    from pipelines.session.config import ConversationConfig
-    from pipelines.stages.registry import StageRequest
+    from pipelines.stages.registry import StageConfig, StageRequest
 
 
-class Answering:
+class AnsweringStage:
     """The answer from documents and knowledge bases; see ``pipelines.stages.registry.Stage``.
 
     Args:
@@ -38,7 +37,7 @@ class Answering:
     def __init__(self, bases: KnowledgeBases = NO_BASES) -> None:
         self._bases = bases
 
-    def wanted(self, config: ConversationConfig) -> bool:
+    def wanted(self, config: StageConfig) -> bool:
         """See ``pipelines.stages.registry.Stage``."""
         return bool(config.documents or config.knowledge)
 

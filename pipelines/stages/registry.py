@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
     from pipelines.models.ports import Timing, TurnModels
-    from pipelines.session.config import ConversationConfig
+    from pipelines.speech.reply_voice import ReplyVoice
+    from pipelines.stages.answering import Document
     from pipelines.stages.follow_ups import Exchange
+    from pipelines.stages.understanding import UnderstandingOptions
 
 ASR = "asr"
 """Name of recognition where replies and notices speak of stages. It runs ahead of the others and is not in the list."""
@@ -33,6 +35,30 @@ class StageOutput(Protocol):
         """The cost of the stage so far; None when nothing was computed."""
 
 
+class StageConfig(Protocol):
+    """Settings of a conversation that stages read; see ``pipelines.session.config.ConversationConfig``."""
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """Texts in which answers are looked for."""
+
+    @property
+    def knowledge(self) -> tuple[str, ...]:
+        """Names of the knowledge bases in which answers are looked for."""
+
+    @property
+    def understanding(self) -> UnderstandingOptions:
+        """Options of understanding."""
+
+    @property
+    def reply_voice(self) -> ReplyVoice | None:
+        """Voice and format of spoken replies; None: replies are not spoken."""
+
+    @property
+    def dialog(self) -> Any:  # noqa: ANN401 - a layer above the stages
+        """The ``pipelines.dialog.session.DialogSession``, for the stage of that name; None: there is none."""
+
+
 @dataclass(frozen=True, slots=True)
 class StageRequest:
     """What a stage works on.
@@ -47,7 +73,7 @@ class StageRequest:
     """
 
     text: str
-    config: ConversationConfig
+    config: StageConfig
     inputs: Mapping[str, Any] = field(default_factory=dict)
     due: float | None = None
     reply_due: float | None = None
@@ -77,7 +103,7 @@ class Stage(Protocol):
     def in_order(self) -> bool:
         """Whether it works on a turn only when all earlier turns are replied to."""
 
-    def wanted(self, config: ConversationConfig) -> bool:
+    def wanted(self, config: StageConfig) -> bool:
         """Whether a conversation with this config wants the stage."""
 
     def run(self, request: StageRequest, models: TurnModels) -> AsyncIterator[StageOutput]:
@@ -139,7 +165,7 @@ class StageRegistry:
         """Returns a registry in which a stage takes the place of the one with its name; see the class for errors."""
         return StageRegistry([stage if each.name == stage.name else each for each in self])
 
-    def plan(self, config: ConversationConfig) -> tuple[PlannedStage, ...]:
+    def plan(self, config: StageConfig) -> tuple[PlannedStage, ...]:
         """Returns the stages that a conversation wants; one that needs an unwanted stage is not wanted either."""
         planned: dict[str, PlannedStage] = {}
         for stage in self:

@@ -1,23 +1,20 @@
-"""The understanding stage: what the speaker wants, and with which details."""
+"""Intent and slots of a turn, and of the parts of one that asks for several things."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from pipelines.stages.registry import NLU
 from pipelines.text.clauses import Clause, split_clauses
 from pipelines.text.values import CallerClock, Value, ValueKind, find_values, resolve
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
-    from pipelines.models.ports import IntentModel, IntentPrediction, SlotSpan, Timing, TurnModels
-    from pipelines.session.config import ConversationConfig
-    from pipelines.stages.registry import StageRequest
+    from pipelines.models.ports import IntentModel, IntentPrediction, SlotSpan, Timing
 
 __all__ = ["NO_INTENT", "Reading", "Slot", "Understanding", "UnderstandingOptions", "Value", "ValueKind", "understand"]
 
@@ -111,24 +108,6 @@ class UnderstandingOptions:
 
     clock: CallerClock = field(default_factory=CallerClock)
     max_intents: int = 0
-
-
-class UnderstandingStage:
-    """Intent and slots of every turn; see ``pipelines.stages.registry.Stage``."""
-
-    name: ClassVar[str] = NLU
-    after: ClassVar[tuple[str, ...]] = ()
-    behind: ClassVar[tuple[str, ...]] = ()
-    of_no_text: ClassVar[Understanding] = Understanding()
-    in_order: ClassVar[bool] = False
-
-    def wanted(self, config: ConversationConfig) -> bool:  # noqa: ARG002 - every conversation has intents
-        """See ``pipelines.stages.registry.Stage``."""
-        return True
-
-    async def run(self, request: StageRequest, models: TurnModels) -> AsyncIterator[Understanding]:
-        """See ``pipelines.stages.registry.Stage``."""
-        yield await understand(models.intents, request.text, request.due, request.config.understanding)
 
 
 async def understand(

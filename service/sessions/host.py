@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pipelines.errors import InvalidInputError
 from pipelines.models.shipped import SHIPPED
 from pipelines.session.conversation import Conversation
-from pipelines.stages.shipped import SHIPPED_STAGES
+from pipelines.session.shipped_stages import SHIPPED_STAGES
 from pipelines.turns.state import DEFAULT_LATE_SECONDS
 from service.admission.admission import RecordingMemory
 from service.knowledge import check_bases
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pipelines.models.contracts import EngineRegistry
     from pipelines.models.ports import Models
     from pipelines.session.config import ConversationConfig
-    from pipelines.session.observer import TurnObserver
     from pipelines.stages.registry import StageRegistry
+    from pipelines.turns.observer import TurnObserver
     from pipelines.vad.voice_activity import SileroModel, VoiceActivity
     from service.admission.admission import Admission
 

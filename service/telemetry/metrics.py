@@ -27,8 +27,8 @@ from pipelines.messages import (
     SpeechEnded,
     Status,
 )
-from pipelines.session.observer import TurnObserver
 from pipelines.turns.effects import SpeculationFate
+from pipelines.turns.observer import TurnObserver
 from service.telemetry.call_observer import CallObserver
 
 if TYPE_CHECKING:

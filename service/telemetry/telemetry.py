@@ -16,7 +16,7 @@ from service.telemetry.turn_log import TurnLog
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from pipelines.session.observer import TurnObserver
+    from pipelines.turns.observer import TurnObserver
     from service.config import ServiceConfig
     from service.telemetry.figures import Figures
     from service.telemetry.metrics import Metrics

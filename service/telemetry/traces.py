@@ -22,8 +22,8 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from pipelines.messages import Reply, SpeechBegan, SpeechEnded
 from pipelines.models.trace_context import traced_by
-from pipelines.session.observer import TurnObserver
 from pipelines.stages.registry import ASR
+from pipelines.turns.observer import TurnObserver
 from service.telemetry.call_observer import CallObserver
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import logging
 from typing import TYPE_CHECKING
 
 from pipelines.messages import Reply
-from pipelines.session.observer import TurnObserver
 from pipelines.turns.effects import SpeculationFate
+from pipelines.turns.observer import TurnObserver
 
 if TYPE_CHECKING:
     from pipelines.messages import Message

@@ -14,9 +14,9 @@ import tritonclient.grpc.aio as triton_client
 import vivavoce
 from demo.manifest import utterances
 from pipelines.errors import ModelUnavailableError
-from pipelines.load.calibration import recorded_utterances
 from pipelines.models.ports import AnswerSpan
 from pipelines.models.triton import TritonAnswers, TritonClient, TritonIntents
+from pipelines.session.calibration import recorded_utterances
 from service.admission.capacity import NEWCOMER
 from service.processes.child_process import listening
 

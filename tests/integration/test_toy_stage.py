@@ -16,8 +16,8 @@ from pipelines.models.contracts import EngineContract
 from pipelines.models.ports import Timing
 from pipelines.models.shipped import SHIPPED
 from pipelines.models.versions.probes import MalformedAnswerError
+from pipelines.session.shipped_stages import SHIPPED_STAGES
 from pipelines.stages.registry import NLU, StageRegistry
-from pipelines.stages.shipped import SHIPPED_STAGES
 from service.app import Registries, serving
 from service.config import ServiceConfig
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from pipelines.models.ports import TurnModels
     from pipelines.models.triton import TritonClient
-    from pipelines.models.versions.held import ServedVersion
     from pipelines.session.config import ConversationConfig
     from pipelines.stages.registry import StageRequest
 
@@ -63,15 +62,6 @@ class Shout:
         tensor.set_data_from_numpy(np.array([text.encode()], np.object_))
         answer = await self._client.infer(self._model, [tensor], due=due)
         return answer.as_numpy("LOUD")[0].decode()
-
-
-class HeldShout:
-    def __init__(self, version: ServedVersion[Shout]) -> None:
-        self._version = version
-
-    async def shout(self, text: str, due: float | None = None) -> str:
-        with self._version.held() as model:
-            return await model.shout(text, due)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,7 +103,6 @@ TOY = EngineContract(
     role=ROLE,
     tensors=frozenset(("TEXT", "LOUD")),
     client=Shout,
-    held=HeldShout,
     probes=(ShoutProbe("hello"),),
     heartbeat=ShoutProbe("hm"),
 )

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from pipelines.audio.formats import SPEECH_RATE_HZ
 from pipelines.errors import ModelError
-from pipelines.models.synthesis_port import DEFAULT_VOICE, SPEECH_RATE_HZ, SpeechPart
+from pipelines.models.synthesis_port import DEFAULT_VOICE, SpeechPart
 from pipelines.models.triton import TritonClient, TritonSynthesizer
 
 if TYPE_CHECKING:

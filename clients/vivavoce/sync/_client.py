@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 from vivavoce._checks import check_source
 from vivavoce._client import DEFAULT_TARGET
 from vivavoce._client import connect as connect_async
-from vivavoce._config import AudioFormat, Document, Endpointing, PhraseHints
+from vivavoce._config import DEFAULT_AUDIO
 from vivavoce._speech_types import SPEECH_AUDIO, Pronunciation
 from vivavoce.sync._background import background
 from vivavoce.sync._controls import Controls
@@ -20,26 +20,22 @@ from vivavoce.sync._exchange import Exchange
 from vivavoce.sync._speech import chunks
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
     from types import TracebackType
     from typing import Any, TypeVar
 
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
     from vivavoce._client import Client as AsyncClient
-    from vivavoce._dialog import Session
+    from vivavoce._config import AudioFormat
     from vivavoce._events import Event
+    from vivavoce._options import AskOptions, ConverseOptions
     from vivavoce._reply import Reply
     from vivavoce._requests import Utterable
     from vivavoce._security import Tls, Token
     from vivavoce._speech import SpeechChunk
-    from vivavoce._spoken import Interruption, ReplyVoice
-    from vivavoce._tools import Tool
 
     _T = TypeVar("_T")
-
-_DEFAULT_AUDIO = AudioFormat()
 
 
 def connect(
@@ -157,72 +153,30 @@ class Client:
     def __aexit__(self, *_error: object) -> NoReturn:
         raise TypeError("This client is not asynchronous: write `with`.")
 
-    def converse(  # noqa: D417, PLR0913 - one keyword for each field of the config
+    def converse(
         self,
         audio_chunks: Iterable[Utterable] | AsyncIterable[Utterable] | None = None,
-        *,
-        audio: AudioFormat | None = _DEFAULT_AUDIO,
-        interim_results: bool = False,
-        endpointing: Endpointing | None = None,
-        documents: Iterable[Document | str] = (),
-        phrase_hints: Sequence[PhraseHints] = (),
-        reply_budget_seconds: float | None = None,
-        max_alternatives: int = 0,
-        reconnect_seconds: float = 0.0,
-        variants: Mapping[str, str] | None = None,
-        max_intents: int = 0,
-        time_zone: str = "",
-        current_time: datetime | None = None,
-        ignore_engine_hints: bool = False,
-        reply_audio: ReplyVoice | None = None,
-        interruption: Interruption | None = None,
-        agent: str = "",
-        session: Session | None = None,
-        knowledge: Sequence[str] = (),
-        tools: Mapping[str, Tool] | None = None,
+        **options: Unpack[ConverseOptions],
     ) -> Conversation:
-        """Begins a conversation, and returns it: `for event in client.converse(...)`.
+        """Begin a conversation, and return it: `for event in client.converse(...)`.
 
         Args:
             audio_chunks: What is said, as `vivavoce.Client.converse` takes it. A thread of its own iterates over it,
                 for it may block, as a microphone does; a generator is closed on that thread. None: `Conversation.send`
                 says it, and `Conversation.finish` ends it.
-            audio, interim_results, endpointing, documents, phrase_hints, reply_budget_seconds, max_alternatives,
-                reconnect_seconds, variants, max_intents, time_zone, current_time, ignore_engine_hints, reply_audio,
-                interruption, agent, session, knowledge, tools: As `vivavoce.Client.converse` takes them.
+            **options: The fields of `vivavoce.ConverseOptions`, each by its name.
 
         Raises:
             InvalidRequest: A value cannot be sent. What the server refuses is raised in the iteration.
             TypeError: An argument has another type.
         """
         if audio_chunks is not None:
-            check_source(audio_chunks, audio)
+            check_source(audio_chunks, options.get("audio", DEFAULT_AUDIO))
         exchange = Exchange()
 
         async def begin() -> None:
-            conversation = self._client.converse(
-                audio_chunks if isinstance(audio_chunks, AsyncIterable) else exchange.said(),
-                audio=audio,
-                interim_results=interim_results,
-                endpointing=endpointing,
-                documents=documents,
-                phrase_hints=phrase_hints,
-                reply_budget_seconds=reply_budget_seconds,
-                max_alternatives=max_alternatives,
-                reconnect_seconds=reconnect_seconds,
-                variants=variants,
-                max_intents=max_intents,
-                time_zone=time_zone,
-                current_time=current_time,
-                ignore_engine_hints=ignore_engine_hints,
-                reply_audio=reply_audio,
-                interruption=interruption,
-                agent=agent,
-                session=session,
-                knowledge=knowledge,
-                tools=tools,
-            )
-            exchange.begin(conversation)
+            said = audio_chunks if isinstance(audio_chunks, AsyncIterable) else exchange.said()
+            exchange.begin(self._client.converse(said, **options))
             self._exchanges = {one for one in self._exchanges if not one.ended} | {exchange}
 
         self._run(begin)
@@ -230,41 +184,17 @@ class Client:
             threading.Thread(target=exchange.feed, args=(audio_chunks,), name="vivavoce-audio", daemon=True).start()
         return Conversation(exchange)
 
-    def ask(  # noqa: D417, PLR0913 - one keyword for each field of the request
-        self,
-        text: str,
-        *,
-        documents: Iterable[Document | str] = (),
-        reply_budget_seconds: float | None = None,
-        variants: Mapping[str, str] | None = None,
-        max_intents: int = 0,
-        time_zone: str = "",
-        current_time: datetime | None = None,
-        knowledge: Sequence[str] = (),
-    ) -> Reply:
-        """Asks for the reply to one typed turn.
+    def ask(self, text: str, **options: Unpack[AskOptions]) -> Reply:
+        """Ask for the reply to one typed turn.
 
         Args:
             text: The question or command, at most 2,000 code points.
-            documents: Texts that the answer is looked for in.
-            reply_budget_seconds: Time within which the reply is sent, 0.02 to 60; None leaves it to the server (0.3).
-            variants, max_intents, time_zone, current_time, knowledge: See `converse`.
+            **options: The fields of `vivavoce.AskOptions`, each by its name.
 
         Raises:
             VivavoceError: One of its kinds.
         """
-        return self._run(
-            lambda: self._client.ask(
-                text,
-                documents=documents,
-                reply_budget_seconds=reply_budget_seconds,
-                max_intents=max_intents,
-                time_zone=time_zone,
-                current_time=current_time,
-                variants=variants,
-                knowledge=knowledge,
-            )
-        )
+        return self._run(lambda: self._client.ask(text, **options))
 
     def say(
         self,

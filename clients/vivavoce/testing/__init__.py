@@ -13,7 +13,7 @@
 It listens on a real socket of this machine, so that a program needs nothing but its address.
 """
 
-from vivavoce.testing._service import Answers, FakeService, Script, Speaks, serving
-from vivavoce.testing._turns import Turn, answering, failing, scripted
+from vivavoce.testing._service import FakeService, Speaks, serving
+from vivavoce.testing._turns import Answers, Script, Turn, answering, failing, scripted
 
 __all__ = ["Answers", "FakeService", "Script", "Speaks", "Turn", "answering", "failing", "scripted", "serving"]

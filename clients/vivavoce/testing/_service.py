@@ -11,19 +11,12 @@ from typing import TypeAlias
 
 import grpc
 
-from vivavoce.testing._turns import Turn, answering, scripted
+from vivavoce.testing._turns import Answers, Script, Turn, answering, scripted
 from vivavoce.v1 import conversation_pb2 as pb
-from vivavoce.v1 import reply_pb2
 from vivavoce.v1.conversation_pb2_grpc import (
     ConversationServiceServicer,
     add_ConversationServiceServicer_to_server,
 )
-
-Script: TypeAlias = Callable[[Iterator[pb.ConverseRequest], grpc.ServicerContext], Iterator[pb.ConverseResponse]]
-"""What a service does in a conversation, in messages of `vivavoce.v1`; made by `scripted`, or by hand."""
-
-Answers: TypeAlias = Callable[[pb.AskRequest, grpc.ServicerContext], reply_pb2.Reply]
-"""What a service answers to `Client.ask`; made by `answering`, or by hand."""
 
 Speaks: TypeAlias = Callable[[pb.SayRequest, grpc.ServicerContext], Iterator[pb.SayResponse]]
 """What a service answers to `Client.say`, in messages of `vivavoce.v1`."""

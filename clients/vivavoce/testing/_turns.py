@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
+
+import grpc
 
 from vivavoce._config import AudioFormat, Encoding
 from vivavoce._events import EndReason, Event, Notice, NoticeCode, SpeechBegan, SpeechEnded, Started, Transcript
 from vivavoce._pauses import SpeechPaused, SpeechResumed
-from vivavoce._reply import Answer, Intent, Latency, Reply, ReplyStatus, Slot, Stage
+from vivavoce._reply import Answer, Latency, Reply, ReplyStatus, Stage
 from vivavoce._spoken import Interrupted, InterruptionReason, ReplyAudio
+from vivavoce._understood import Intent, Slot
 from vivavoce.testing._messages import abort, reply_of, response_of
 from vivavoce.v1 import conversation_pb2 as pb
+from vivavoce.v1 import reply_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import grpc
-
     from vivavoce._errors import VivavoceError
-    from vivavoce.testing._service import Answers, Script
-    from vivavoce.v1 import reply_pb2
+
+Script: TypeAlias = Callable[[Iterator[pb.ConverseRequest], grpc.ServicerContext], Iterator[pb.ConverseResponse]]
+"""Behaviour of a service in a conversation, in messages of `vivavoce.v1`; made by `scripted`, or by hand."""
+
+Answers: TypeAlias = Callable[[pb.AskRequest, grpc.ServicerContext], reply_pb2.Reply]
+"""Answer of a service to `Client.ask`; made by `answering`, or by hand."""
 
 _NO_INTENT = Intent("none", 1.0)
 _NO_LATENCY = Latency(0.0, ())

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from engines.asr.moonshine.networks import Networks
     from engines.asr.moonshine.tokenizer import TokenizedWord
     from engines.asr.search.hints import PhraseBias
-    from engines.asr.serving.recognizer import Alternative, Hint, ScoredText, TimedWord
-    from engines.asr.serving.utterance import Utterance
+    from engines.asr.serving.recognizer import Alternative, Hint, TimedWord
+    from engines.asr.serving.utterance import ScoredText, Utterance
 
 _T = TypeVar("_T")
 

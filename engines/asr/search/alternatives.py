@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from engines.asr.search.spelling import spell
-from engines.asr.serving.recognizer import ScoredText
+from engines.asr.serving.utterance import ScoredText
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

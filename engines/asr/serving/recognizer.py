@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from concurrent.futures import Future
 
-    from engines.asr.serving.utterance import Utterance
+    from engines.asr.serving.utterance import ScoredText, Utterance
 
 MAX_ALTERNATIVES = 10
 
@@ -54,21 +54,6 @@ class Alternative:
     tokens: tuple[int, ...]
     log_probability: float
     score: float
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredText:
-    """One text that may have been said.
-
-    Attributes:
-        text: the text.
-        log_probability: natural logarithm of its probability by the model alone, without what hints give.
-        confidence: 0 to 1; how probable it is, hints included, among the texts that the search found.
-    """
-
-    text: str
-    log_probability: float
-    confidence: float
 
 
 @dataclass(frozen=True, slots=True)

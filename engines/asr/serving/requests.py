@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engines.asr.errors import AsrError
-    from engines.asr.serving.recognizer import Hint, ScoredText, TimedWord
+    from engines.asr.serving.recognizer import Hint, TimedWord
+    from engines.asr.serving.utterance import ScoredText
 
 
 LONGEST_UTTERANCE_SECONDS = 48.0

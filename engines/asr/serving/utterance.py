@@ -12,10 +12,23 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from engines.asr.serving.recognizer import ScoredText
-
 SAMPLE_RATE = 16_000
 """Samples per second of all audio."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredText:
+    """One text that may have been said.
+
+    Attributes:
+        text: the text.
+        log_probability: natural logarithm of its probability by the model alone, without what hints give.
+        confidence: 0 to 1; how probable it is, hints included, among the texts that the search found.
+    """
+
+    text: str
+    log_probability: float
+    confidence: float
 
 
 @dataclass(slots=True)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from psycopg import Connection
 
-    from pipelines.knowledge.store.location import DatabaseUrl
+    from pipelines.knowledge.store.database_url import DatabaseUrl
 
 MAX_CONNECTIONS = 4
 """Connections of one base that searches share."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from pipelines.errors import InvalidInputError
 from pipelines.models.contracts import ASR, INTENT_SLOT, PUNCTUATION, QA
+from pipelines.models.phrase_hints import read_hints
 from pipelines.models.ports import (
     NO_OPTIONS,
     Alternative,
@@ -24,7 +25,6 @@ from pipelines.models.ports import (
     TimedWord,
 )
 from pipelines.models.triton.packing import tensor, timing
-from pipelines.recognition.phrase_hints import read_hints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

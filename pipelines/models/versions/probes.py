@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
-from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.audio.formats import MODEL_RATE_HZ, SPEECH_RATE_HZ
 from pipelines.errors import ModelError
-from pipelines.models.synthesis_port import DEFAULT_VOICE, SPEECH_RATE_HZ, SpeechPart
+from pipelines.models.synthesis_port import DEFAULT_VOICE, SpeechPart
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -21,7 +21,7 @@ from pipelines.errors import (
     RolloutRefusedError,
 )
 from pipelines.models.versions.bookkeeping import Phase, Version, Versions
-from pipelines.models.versions.held import ServedVersion
+from pipelines.models.versions.model_leases import ServedVersion
 from pipelines.models.versions.serving import ActiveVersions
 from pipelines.models.versions.trial import try_out, warm_up
 
@@ -264,7 +264,7 @@ class Rollout:
         return self._versions[engine].active.number
 
     def _hold_active(self, engine: str) -> AbstractContextManager[Any]:
-        return self._served[engine, self._active(engine)].held()
+        return self._served[engine, self._active(engine)].lease()
 
     def _status(self, version: Version) -> VersionStatus:
         served = self._served.get((version.engine, version.number))

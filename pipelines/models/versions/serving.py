@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from pipelines.models.contracts import EngineRegistry
     from pipelines.models.ports import AnswerModel, IntentModel, Recognizer
-    from pipelines.models.versions.held import ServedVersion
+    from pipelines.models.versions.model_leases import ServedVersion
 
 
 class ActiveVersions:
@@ -44,7 +44,7 @@ class ActiveVersions:
     def get(self, role: str, variant: str | None = None) -> Any:  # noqa: ANN401 - a model of any engine
         """Returns the model of a role, apart from any turn."""
         name = engine_name(role, variant or "")
-        return self._registry[name].held(self._served[name])
+        return self._registry[name].lease(self._served[name])
 
     def version(self, role: str) -> ServedVersion[Any]:
         """Returns the version that new turns begin with."""
@@ -106,7 +106,7 @@ class VersionsOfTurn:
         if name not in self._used:
             self._used[name] = version.number
             version.turns_begun += 1
-        return self._registry[name].held(version)
+        return self._registry[name].lease(version)
 
     def release(self) -> None:
         """Says that the turn is over; what it still has under way holds its version by itself."""

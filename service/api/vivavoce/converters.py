@@ -9,8 +9,8 @@ from google.protobuf import duration_pb2
 from pipelines import messages
 from pipelines.audio.formats import MODEL_RATE_HZ, AudioFormat
 from pipelines.errors import InvalidInputError
+from pipelines.models.phrase_hints import check_alternatives, read_hints
 from pipelines.models.ports import PhraseHint, RecognitionOptions
-from pipelines.recognition.phrase_hints import check_alternatives, read_hints
 from pipelines.session.conversation import ConversationConfig
 from pipelines.stages.answering import Document, check_documents
 from pipelines.turns.state import TurnSettings

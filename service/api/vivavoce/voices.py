@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pipelines.audio.encoding import SpeechFormat
-from pipelines.audio.formats import Encoding
+from pipelines.audio.formats import SPEECH_RATE_HZ, Encoding
 from pipelines.errors import InvalidInputError
-from pipelines.models.synthesis_port import SPEECH_RATE_HZ
 from pipelines.speech.lexicon import Lexicon, LexiconEntry
 from service.api.vivavoce.encodings import to_encoding
 from vivavoce.v1 import conversation_pb2 as pb

@@ -30,15 +30,7 @@ HESITATING = Turn("what is the time", pauses=(("what is the", 0.125), ("what is 
 
 def _config(**chosen: Any) -> pb.EndpointingConfig:
     endpointing = vivavoce.Endpointing(**chosen)
-    config = conversation_config(
-        audio=None,
-        interim_results=False,
-        endpointing=endpointing,
-        documents=(),
-        phrase_hints=(),
-        reply_budget_seconds=None,
-    )
-    return config.endpointing
+    return conversation_config({"endpointing": endpointing}).endpointing
 
 
 def test_mode_patience_and_bounds_are_sent() -> None:

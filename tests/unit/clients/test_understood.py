@@ -10,7 +10,7 @@ import pytest
 import vivavoce
 from vivavoce._requests import ask_request, conversation_config
 from vivavoce._responses import reply_event
-from vivavoce._understood_dict import understood
+from vivavoce._understood import understood
 from vivavoce.cli._rows import reply_rows
 from vivavoce.v1 import reply_pb2
 
@@ -69,7 +69,8 @@ def test_kinds_of_a_newer_server_are_unknown():
 
 def test_as_json():
     value = {"kind": "time", "value": "07:00", "text": "seven", "alternative": "19:00", "start": 11, "end": 16}
-    told: Mapping[str, object] = understood(reply_event(MESSAGE))
+    reply = reply_event(MESSAGE)
+    told: Mapping[str, object] = understood(reply.intent, reply.readings, reply.values)
     assert told["kind"] == "command"
     assert told["negated"] is True
     assert told["candidates"] == [{"name": "alarm_set", "confidence": 0.75}]
@@ -95,7 +96,7 @@ def test_as_json():
 
 
 def test_without_an_intent_there_are_no_such_keys():
-    assert understood(reply_event(reply_pb2.Reply())) == {}
+    assert understood(None, (), ()) == {}
 
 
 def test_people_are_told_the_parts():
@@ -109,22 +110,14 @@ def test_people_are_told_the_parts():
 
 def test_requests_carry_the_clock_and_what_is_asked():
     noon = dt.datetime(2026, 11, 26, 13, 0, tzinfo=dt.timezone(dt.timedelta(hours=1)))
-    request = ask_request("hello", (), None, max_intents=3, time_zone="Europe/Berlin", current_time=noon)
+    request = ask_request("hello", {"max_intents": 3, "time_zone": "Europe/Berlin", "current_time": noon})
     assert (request.max_intents, request.time_zone) == (3, "Europe/Berlin")
     assert request.current_time.ToDatetime(dt.timezone.utc) == noon
-    config = conversation_config(
-        audio=None,
-        interim_results=False,
-        endpointing=None,
-        documents=(),
-        phrase_hints=(),
-        reply_budget_seconds=None,
-        ignore_engine_hints=True,
-    )
+    config = conversation_config({"ignore_engine_hints": True})
     assert config.ignore_engine_hints
     assert not config.HasField("current_time")
 
 
 def test_a_number_of_intents_that_no_message_holds_is_refused():
     with pytest.raises(vivavoce.InvalidRequest, match="max_intents"):
-        ask_request("hello", (), None, max_intents=1 << 40)
+        ask_request("hello", {"max_intents": 1 << 40})

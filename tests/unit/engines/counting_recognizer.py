@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engines.asr.search.alternatives import rank_texts
-from engines.asr.serving.recognizer import Alternative, ScoredText, TimedWord
+from engines.asr.serving.recognizer import Alternative, TimedWord
 from engines.asr.serving.requests import AsrRequest, AsrResult
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engines.asr.errors import AsrError
     from engines.asr.serving.engine import AsrEngine
     from engines.asr.serving.recognizer import Hint
-    from engines.asr.serving.utterance import Utterance
+    from engines.asr.serving.utterance import ScoredText, Utterance
 
 
 class CountingRecognizer:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engines.asr.serving.engine import AsrEngine
-from engines.asr.serving.recognizer import Alternative, ScoredText, TimedWord
+from engines.asr.serving.recognizer import Alternative, TimedWord
 from engines.asr.serving.requests import AsrSettings
+from engines.asr.serving.utterance import ScoredText
 from tests.unit.engines.counting_recognizer import ask, request
 
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from pipelines.models.ports import Hypothesis, Timing
 from pipelines.session.config import ConversationConfig
+from pipelines.session.shipped_stages import SHIPPED_STAGES
 from pipelines.stages.answering import Answer, AnswerSearch, Document
 from pipelines.stages.registry import NLU, QA
-from pipelines.stages.shipped import SHIPPED_STAGES
 from pipelines.stages.understanding import Understanding
 from pipelines.turns import effects, events
 from pipelines.turns.machine import step

@@ -13,9 +13,9 @@ from pipelines.load.workload import Workload
 from pipelines.models.ports import Hypothesis
 from pipelines.recognition.segment_stream import SegmentStream
 from pipelines.session.conversation import Conversation, ConversationConfig
+from pipelines.session.stage_runner import StageRunner
 from pipelines.stages.registry import StageRequest
-from pipelines.stages.runner import StageRunner
-from pipelines.stages.understanding import UnderstandingStage
+from pipelines.stages.understanding_stage import UnderstandingStage
 from tests import virtual_time
 from tests.unit.pipelines.fakes import FakeModels, FakeSequence, ScriptedVoice
 from tests.unit.pipelines.test_conversation import PCM, TENTH

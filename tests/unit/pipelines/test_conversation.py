@@ -14,9 +14,9 @@ from pipelines.load.workload import Workload
 from pipelines.messages import Message, Notice, Reply, SpeechEnded, Status, Transcript
 from pipelines.models.ports import NO_OPTIONS, AnswerSpan, PhraseHint, RecognitionOptions
 from pipelines.session.conversation import Conversation, ConversationConfig
-from pipelines.session.observer import TurnObserver
 from pipelines.session.outbox import MAX_MESSAGES, Outbox, SlowReaderError
 from pipelines.stages.answering import Document, find_answer
+from pipelines.turns.observer import TurnObserver
 from pipelines.turns.state import TurnSettings
 from pipelines.unexpected_errors import MISTAKE
 from pipelines.vad.endpointing import EndpointingConfig

@@ -14,8 +14,8 @@ from pipelines.models.ports import IntentPrediction, PhraseHint
 from pipelines.models.turn_end_port import TurnEnd
 from pipelines.session.config import ConversationConfig, ConversationUpdate
 from pipelines.session.conversation import Conversation
-from pipelines.session.observer import TurnObserver
 from pipelines.stages.answering import Document
+from pipelines.turns.observer import TurnObserver
 from pipelines.turns.state import TurnSettings
 from pipelines.vad.endpointing import EndpointingConfig
 from pipelines.vad.turn_end import EndpointingMode, Patience

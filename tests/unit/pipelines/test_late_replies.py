@@ -17,7 +17,7 @@ from pipelines.session.typed_turn import answer_typed
 from pipelines.speech.reply_voice import ReplyVoice
 from pipelines.stages.answering import Document
 from pipelines.stages.registry import NLU, PlannedStage
-from pipelines.stages.speaking import SpokenText
+from pipelines.stages.speech_stage import SpokenText
 from pipelines.turns import effects, events, speech_effects
 from pipelines.turns.state import TurnSettings
 from tests import virtual_time

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pipelines.messages import Interrupted, Reply, SpeechBegan, SpeechEnded
-from pipelines.session.observer import TurnObserver, TurnObservers
+from pipelines.turns.observer import TurnObserver, TurnObservers
 from tests import virtual_time
 from tests.unit.pipelines.spoken import SpeakingModels, spoken_session
 

@@ -13,8 +13,8 @@ from pipelines.errors import ModelUnavailableError
 from pipelines.messages import Notice, NoticeCode, Reply, SpeechEnded, Status, Transcript
 from pipelines.models.recovery import MAX_REPEATS, RECOVERY_SECONDS
 from pipelines.recognition.segments import Segments
-from pipelines.session.observer import TurnObserver, TurnObservers
 from pipelines.stages.registry import NLU, QA
+from pipelines.turns.observer import TurnObserver, TurnObservers
 from pipelines.turns.turn import MIN_RECOVERED_BUDGET_SECONDS
 from tests import virtual_time
 from tests.unit.pipelines.fakes import FakeModels

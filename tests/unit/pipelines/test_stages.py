@@ -9,9 +9,9 @@ import pytest
 
 from pipelines.messages import Notice, Reply, Status
 from pipelines.session.config import ConversationConfig
+from pipelines.session.shipped_stages import SHIPPED_STAGES
 from pipelines.stages.answering import Document
 from pipelines.stages.registry import PlannedStage, StageRegistry
-from pipelines.stages.shipped import SHIPPED_STAGES
 from pipelines.turns import effects, events
 from tests.unit.pipelines.driver import Driver, emitted, finished
 

@@ -82,7 +82,7 @@ async def test_the_probe_wants_one_unit_vector(model: TritonEmbeddings, triton: 
 
 
 async def test_a_held_version_is_held_while_it_embeds(model: TritonEmbeddings):
-    version = SimpleNamespace(begun=0)
+    version = SimpleNamespace(begun=0, model=model)
 
     class Held:
         def __enter__(self):
@@ -92,8 +92,8 @@ async def test_a_held_version_is_held_while_it_embeds(model: TritonEmbeddings):
         def __exit__(self, *_: object) -> None:
             version.begun += 10
 
-    version.held = Held
-    found = await EMBEDDING.held(version).embed(["x"])
+    version.lease = Held
+    found = await EMBEDDING.lease(version).embed(["x"])
     assert found.vectors.shape == (1, 2)
     assert version.begun == 11
 

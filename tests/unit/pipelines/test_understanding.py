@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pipelines.models.phrase_hints import MAX_PHRASES, with_hints
 from pipelines.models.ports import IntentPrediction, PhraseHint, RecognitionOptions, SlotSpan, Timing
-from pipelines.recognition.phrase_hints import MAX_PHRASES, with_hints
 from pipelines.stages.understanding import UnderstandingOptions, understand
 from pipelines.text.clauses import MAX_CLAUSES, split_clauses
 from pipelines.text.values import CallerClock, ValueKind, read_clock

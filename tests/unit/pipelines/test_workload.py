@@ -8,18 +8,24 @@ import numpy as np
 import pytest
 
 from pipelines.errors import ModelError
-from pipelines.load import calibration
-from pipelines.load.calibration import MEASURED_SECONDS, SPEAKERS, UTTERANCE_SECONDS, measure_alone, measure_throughput
 from pipelines.load.pacing import LEAD_SECONDS, Lead
 from pipelines.load.utilization import Utilization, utilization
 from pipelines.load.workload import Workload
 from pipelines.messages import Reply, Status
 from pipelines.models.ports import AnswerSpan, IntentPrediction, Timing
+from pipelines.session import calibration
+from pipelines.session.calibration import (
+    MEASURED_SECONDS,
+    SPEAKERS,
+    UTTERANCE_SECONDS,
+    measure_alone,
+    measure_throughput,
+)
 from pipelines.session.conversation import Conversation, ConversationConfig
-from pipelines.session.observer import TurnObserver
 from pipelines.stages.answering import Document
 from pipelines.turns.deadlines import speculation_seconds
 from pipelines.turns.effects import SpeculationFate
+from pipelines.turns.observer import TurnObserver
 from pipelines.turns.state import TurnSettings
 from pipelines.vad.endpointing import EndpointingConfig
 from tests import virtual_time

@@ -12,8 +12,8 @@ import numpy as np
 
 from pipelines.knowledge.bases import NO_BASES
 from pipelines.load.workload import Workload
-from pipelines.stages.answering_stage import Answering
-from pipelines.stages.shipped import SHIPPED_STAGES
+from pipelines.session.shipped_stages import SHIPPED_STAGES
+from pipelines.stages.answering_stage import AnsweringStage
 from service.admission.admission import Admission, RecordingMemory
 from service.api.registry import SHIPPED_APIS
 from service.api.riva.handlers import MAX_RECORDING_BYTES
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from pipelines.knowledge.bases import KnowledgeBases
-    from pipelines.session.observer import TurnObserver
+    from pipelines.turns.observer import TurnObserver
     from service.telemetry.call_observer import CallObserver
 
 SPEECH = np.zeros(1600, "<i2").tobytes()
@@ -139,7 +139,7 @@ class Harness:
                 limits,
                 harness.open_conversations,
                 harness.memory,
-                stages=SHIPPED_STAGES.replacing(Answering(bases)),
+                stages=SHIPPED_STAGES.replacing(AnsweringStage(bases)),
                 knowledge=bases.names,
                 speculates=speculates,
                 typed_observer=typed_observer,

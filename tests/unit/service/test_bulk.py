@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pipelines.audio.formats import AudioFormat, Encoding
-from pipelines.load.bulk import (
+from pipelines.models.bulk import (
     MAX_PIECE_TEXTS,
     MAX_PIECES_WHILE_NOBODY_SPEAKS,
     MAX_WAIT_SECONDS,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pipelines.errors import ModelError
-from pipelines.load.first_turns import MAX_TURNS, hold_first_turns
 from pipelines.models.ports import NO_OPTIONS, PhraseHint
+from pipelines.session.warm_up_turns import MAX_TURNS, hold_first_turns
 from service.sessions.first_turns import RehearsedModels
 from tests import virtual_time
 from tests.unit.pipelines.fakes import FakeModels, FakeSequence

@@ -17,7 +17,7 @@ from pipelines.knowledge.store.sqlite import SqliteKnowledge
 from pipelines.models.embedding_port import Embeddings
 from pipelines.models.ports import Timing
 from service.app import Registries
-from service.knowledge import MAX_NAMED, check_bases, open_bases, with_bases
+from service.knowledge import MAX_NAMED, check_bases, open_bases
 from tests.unit.pipelines.fakes import FakeModels
 from tests.unit.pipelines.knowledge.embedding import DIMENSIONS, embed
 from tests.unit.service.harness import Harness
@@ -116,9 +116,9 @@ async def test_the_sdk_takes_a_list_of_names(names: object):
 
 def test_embeddings_are_served_where_there_are_bases(base: Path):
     lists = Registries()
-    assert with_bases(lists, KnowledgeBases({})) is lists
+    assert lists.with_bases(KnowledgeBases({})) is lists
     store = SqliteKnowledge.open(base)
-    served = with_bases(lists, KnowledgeBases({"museum": store}))
+    served = lists.with_bases(KnowledgeBases({"museum": store}))
     store.close()
     assert served.engines.names == (*lists.engines.names, "embed")
     assert [stage.name for stage in served.stages] == [stage.name for stage in lists.stages]

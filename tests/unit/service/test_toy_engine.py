@@ -29,7 +29,6 @@ from tests.unit.pipelines.rollout_fakes import ENGINE, Files, Stage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pipelines.models.versions.held import ServedVersion
 
 ROOT = Path(__file__).parents[3]
 MOOD = "toy_mood"
@@ -54,15 +53,6 @@ class Mood:
         return self.mood
 
 
-class HeldMood:
-    def __init__(self, version: ServedVersion[Mood]) -> None:
-        self._version = version
-
-    async def tell(self, text: str) -> str:
-        with self._version.held() as model:
-            return await model.tell(text)
-
-
 @dataclass(frozen=True)
 class MoodProbe:
     text: str
@@ -83,7 +73,6 @@ TOY = EngineContract(
     role=MOOD,
     tensors=frozenset(("TEXT", "MOOD")),
     client=lambda _, model: Mood(model),
-    held=HeldMood,
     probes=(MoodProbe("what a day"),),
     heartbeat=MoodProbe("hm"),
     read_example=read_mood,

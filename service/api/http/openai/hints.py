@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pipelines.recognition.phrase_hints import MAX_WORD, read_hints
+from pipelines.models.phrase_hints import MAX_WORD, read_hints
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,10 +12,10 @@ import msgspec
 import numpy as np
 from starlette.responses import StreamingResponse
 
+from pipelines.audio.formats import SPEECH_RATE_HZ
 from pipelines.audio.speech_files import SpeechFile, SpeechFileWriter
 from pipelines.errors import InvalidInputError
 from pipelines.models.contracts import TTS
-from pipelines.models.synthesis_port import SPEECH_RATE_HZ
 from pipelines.speech.lexicon import Lexicon
 from pipelines.speech.script import NOTHING_TO_SPEAK, check_speed, sentences_of_ssml, sentences_of_text
 from pipelines.speech.ssml import is_ssml

@@ -7,7 +7,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
-from pipelines.load.bulk import BulkGate, pieces
+from pipelines.models.bulk import BulkGate, pieces
 from pipelines.models.contracts import INTENT_SLOT, PUNCTUATION, QA
 from pipelines.stages.answering import MAX_DOCUMENT_CHARACTERS, Document, find_answer
 from pipelines.stages.understanding import understand

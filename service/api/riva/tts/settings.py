@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipelines.audio.encoding import SpeechFormat
-from pipelines.audio.formats import Encoding
+from pipelines.audio.formats import SPEECH_RATE_HZ, Encoding
 from pipelines.errors import InvalidInputError
-from pipelines.models.synthesis_port import DEFAULT_VOICE, SPEECH_RATE_HZ
+from pipelines.models.synthesis_port import DEFAULT_VOICE
 from pipelines.speech.lexicon import Lexicon, LexiconEntry
 from pipelines.speech.phonemes import to_ipa
 from pipelines.speech.script import sentences_of_ssml, sentences_of_text

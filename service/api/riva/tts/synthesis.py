@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
+from pipelines.audio.formats import SPEECH_RATE_HZ
 from pipelines.errors import InvalidInputError
 from pipelines.models.contracts import TTS
-from pipelines.models.synthesis_port import SPEECH_RATE_HZ
 from pipelines.speech.synthesis import LANGUAGE, Speech
 from service.api.riva.fields import check_model
 from service.api.riva.proto import riva_tts_pb2 as pb

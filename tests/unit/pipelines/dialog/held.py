@@ -11,7 +11,7 @@ from pipelines.load.workload import Workload
 from pipelines.messages import Reply
 from pipelines.session.config import ConversationConfig
 from pipelines.session.conversation import Conversation
-from pipelines.session.observer import TurnObserver
+from pipelines.turns.observer import TurnObserver
 from tests.unit.pipelines.dialog.agents import BAR, agent_of
 from tests.unit.pipelines.dialog.test_dialog_turns import OrderingModels
 from tests.unit.pipelines.fakes import ScriptedVoice

@@ -17,10 +17,10 @@ from pipelines.knowledge.store.sqlite import SqliteKnowledge
 from pipelines.models.embedding_port import Embeddings
 from pipelines.models.ports import AnswerSpan, Timing
 from pipelines.session.config import ConversationConfig
-from pipelines.speech.wording import answer_in_words
 from pipelines.stages.answering import AnswerSearch, AnswerSource, Document
-from pipelines.stages.answering_stage import Answering
+from pipelines.stages.answering_stage import AnsweringStage
 from pipelines.stages.registry import QA, StageRequest
+from pipelines.stages.wording import answer_in_words
 from tests.unit.pipelines.knowledge.embedding import DIMENSIONS, embed
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def put(store: SqliteKnowledge, path: str, title: str, *texts: str) -> None:
 
 async def ask(bases: KnowledgeBases, models: FakeModels, question: str, config: ConversationConfig) -> AnswerSearch:
     request = StageRequest(question, config, due=7.0)
-    (found,) = [found async for found in Answering(bases).run(request, models)]
+    (found,) = [found async for found in AnsweringStage(bases).run(request, models)]
     return found
 
 
@@ -146,7 +146,7 @@ async def test_a_base_that_cannot_be_read_fails_the_stage(models, caplog):
 
 
 def test_the_stage_is_wanted_with_documents_or_bases():
-    stage = Answering()
+    stage = AnsweringStage()
     assert not stage.wanted(ConversationConfig())
     assert stage.wanted(ConversationConfig(knowledge=("museum",)))
     assert stage.wanted(ConversationConfig(documents=(Document("a", "b"),)))

@@ -12,7 +12,8 @@ import psycopg
 import pytest
 
 from pipelines.knowledge.reading.passages import Passage
-from pipelines.knowledge.store.location import DatabaseUrl, create_base, open_base, read_url
+from pipelines.knowledge.store.database_url import DatabaseUrl, read_url
+from pipelines.knowledge.store.location import create_base, open_base
 from pipelines.knowledge.store.port import KnowledgeStoreError, StoredDocument
 from pipelines.knowledge.store.postgres import PostgresKnowledge
 from pipelines.knowledge.store.sqlite import SqliteKnowledge

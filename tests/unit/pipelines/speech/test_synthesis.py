@@ -9,7 +9,7 @@ import pytest
 from pipelines.audio.encoding import SpeechFormat
 from pipelines.audio.formats import Encoding
 from pipelines.errors import InvalidInputError, ModelError
-from pipelines.load.bulk import BulkGate
+from pipelines.models.bulk import BulkGate
 from pipelines.speech.lexicon import Lexicon
 from pipelines.speech.script import sentences_of_ssml, sentences_of_text
 from pipelines.speech.sentences import SENTENCE_PAUSE_SECONDS

@@ -3,10 +3,10 @@
 import pytest
 
 from pipelines.session.config import ConversationConfig
-from pipelines.speech.wording import NO_ANSWER, answer_in_words, sentence_of
 from pipelines.stages.answering import Answer, AnswerSearch, Document
 from pipelines.stages.registry import NLU, QA, StageRequest
 from pipelines.stages.understanding import Understanding
+from pipelines.stages.wording import NO_ANSWER, answer_in_words, sentence_of
 
 GUIDE = "The museum is in Main Street. It opens at 10 a.m. on weekdays. Dogs stay outside.\n\nTickets: 9 euros\n"
 

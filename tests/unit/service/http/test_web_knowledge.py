@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pipelines.stages.answering_stage import Answering
-from pipelines.stages.shipped import SHIPPED_STAGES
+from pipelines.session.shipped_stages import SHIPPED_STAGES
+from pipelines.stages.answering_stage import AnsweringStage
 from service.admission.admission import Admission, RecordingMemory
 from service.api.http.openai.routes import OpenAiApi
 from service.api.vivavoce.handlers import VivavoceApi
@@ -35,7 +35,7 @@ async def service(base: Path) -> AsyncIterator[Openai]:
     admission.open()
     async with contextlib.AsyncExitStack() as cleanup:
         bases = open_bases({"museum": base}, cleanup)
-        stages = SHIPPED_STAGES.replacing(Answering(bases))
+        stages = SHIPPED_STAGES.replacing(AnsweringStage(bases))
         memory = RecordingMemory(quotas=admission.quotas)
         host = SessionHost(models, voice, admission, Limits(), memory=memory, stages=stages, knowledge=bases.names)
         routes = [*VivavoceApi(host).routes, *OpenAiApi(host).routes]

@@ -10,7 +10,7 @@ import grpc
 import pytest
 from prometheus_client import generate_latest
 
-from pipelines.session.observer import TurnObservers
+from pipelines.turns.observer import TurnObservers
 from service.telemetry.call_observer import CallObservers
 from service.telemetry.log_formats import LOG_FORMATTERS
 from service.telemetry.log_output import logging_to

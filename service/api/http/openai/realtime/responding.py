@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from google.protobuf.json_format import MessageToDict
 
 from pipelines.messages import InterruptionReason
-from pipelines.speech.wording import answer_in_words
 from pipelines.stages.registry import StageRequest
+from pipelines.stages.wording import answer_in_words
 from service.api.http.openai.realtime.items import Item
 from service.api.http.openai.realtime.sending import new_id
 from service.api.http.openai.realtime.tools import call_item

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from pipelines.audio.encoding import SpeechFormat
-from pipelines.audio.formats import Encoding
+from pipelines.audio.formats import SPEECH_RATE_HZ, Encoding
 from pipelines.errors import InvalidInputError
 from pipelines.models.contracts import TTS
-from pipelines.models.synthesis_port import SPEECH_RATE_HZ
 from pipelines.speech.lexicon import Lexicon
 from pipelines.speech.script import MAX_TEXT_CHARACTERS, sentences_of_text
 from pipelines.speech.synthesis import LANGUAGE, VOICES, Speech

@@ -70,7 +70,7 @@ def sentence_of(answer: Answer, documents: Sequence[Document]) -> str:
         is_whole = begin > 0 or first == 0
         if is_whole and _is_sentence(sentence) and len(sentence) <= MAX_SENTENCE_CHARACTERS:
             return sentence
-    alone = " ".join(answer.text.split()).rstrip(",;:–—- ")
+    alone = " ".join(answer.text.split()).rstrip(",;:–—- ")  # noqa: RUF001
     return alone[:1].upper() + alone[1:] + ("" if alone.endswith((".", "!", "?")) else ".") if alone else ""
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, ClassVar
 
-from pipelines.speech.wording import read_documents, sentence_of
 from pipelines.stages.registry import DIALOG, NLU, QA
+from pipelines.stages.wording import read_documents, sentence_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from pipelines.dialog.session import DialogSession
     from pipelines.dialog.turn import DialogTurn
     from pipelines.models.ports import TurnModels
-    from pipelines.session.config import ConversationConfig
     from pipelines.stages.answering import AnswerSearch
-    from pipelines.stages.registry import StageRequest
+    from pipelines.stages.registry import StageConfig, StageRequest
 
 
 AHEAD_SECONDS = 0.15
@@ -24,7 +24,7 @@ SPARE_SECONDS = 0.05
 """Of the reply budget, for what comes behind."""
 
 
-class Conversing:
+class DialogStage:
     """What an agent says; see ``pipelines.stages.registry.Stage``."""
 
     name: ClassVar[str] = DIALOG
@@ -33,7 +33,7 @@ class Conversing:
     of_no_text: ClassVar[None] = None
     in_order: ClassVar[bool] = True
 
-    def wanted(self, config: ConversationConfig) -> bool:
+    def wanted(self, config: StageConfig) -> bool:
         """See ``pipelines.stages.registry.Stage``."""
         return config.dialog is not None
 
@@ -43,12 +43,11 @@ class Conversing:
         models: TurnModels,  # noqa: ARG002 - a dialog has no model of its own
     ) -> AsyncIterator[DialogTurn]:
         """See ``pipelines.stages.registry.Stage``."""
-        assert request.config.dialog is not None
+        dialog: DialogSession = request.config.dialog
         search: AnswerSearch | None = request.inputs.get(QA)
         found = search.answer if search is not None else None
         answer = sentence_of(found, read_documents(found, request.config.documents)) if found is not None else ""
         passage = found.source.passage if found is not None and found.source is not None else answer
-        dialog = request.config.dialog
         turn = dialog.preview(request.text, request.inputs[NLU], answer, passage)
         if turn.begun:
             now = asyncio.get_running_loop().time()

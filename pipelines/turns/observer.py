@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pipelines.messages import Reply
@@ -53,55 +55,19 @@ class TurnObserver:
 
 
 class TurnObservers(TurnObserver):
-    """Several observers as one, told in their order."""
+    """Several observers as one, called in their order."""
 
     def __init__(self, observers: Sequence[TurnObserver]) -> None:
-        self._observers = tuple(observers)
+        for name in _METHODS:
+            setattr(self, name, partial(_call_all, [getattr(observer, name) for observer in observers]))
 
-    def speculated(self, conversation: str, fate: SpeculationFate) -> None:
-        """See :class:`TurnObserver`."""
-        for observer in self._observers:
-            observer.speculated(conversation, fate)
 
-    def replied(self, conversation: str, reply: Reply, settings: TurnSettings, now_seconds: float) -> None:
-        """See :class:`TurnObserver`."""
-        for observer in self._observers:
-            observer.replied(conversation, reply, settings, now_seconds)
+_METHODS = [name for name, value in vars(TurnObserver).items() if inspect.isfunction(value)]
 
-    def failed(self, conversation: str, turn: int, stage: str, error: ModelError) -> None:
-        """See :class:`TurnObserver`."""
-        for observer in self._observers:
-            observer.failed(conversation, turn, stage, error)
 
-    def judged(self, conversation: str, probability: float | None, latency_seconds: float) -> None:
-        """See :class:`TurnObserver`."""
-        for observer in self._observers:
-            observer.judged(conversation, probability, latency_seconds)
-
-    def told(self, conversation: str, message: Message, now_seconds: float) -> None:
-        """See :class:`TurnObserver`."""
-        for observer in self._observers:
-            observer.told(conversation, message, now_seconds)
-
-    def ran(self, conversation: str, turn: int, stage: str, timing: Timing | None, now_seconds: float) -> None:
-        """See :class:`TurnObserver`."""
-        for observer in self._observers:
-            observer.ran(conversation, turn, stage, timing, now_seconds)
-
-    def spoke(self, conversation: str, turn: int, now_seconds: float) -> None:
-        """See :class:`TurnObserver`."""
-        for observer in self._observers:
-            observer.spoke(conversation, turn, now_seconds)
-
-    def replayed(self, conversation: str, seconds: float) -> None:
-        """See :class:`TurnObserver`."""
-        for observer in self._observers:
-            observer.replayed(conversation, seconds)
-
-    def fulfilled(self, conversation: str, name: str, seconds: float, outcome: str) -> None:
-        """See :class:`TurnObserver`."""
-        for observer in self._observers:
-            observer.fulfilled(conversation, name, seconds, outcome)
+def _call_all(methods: Sequence[Callable[..., None]], *args: object, **named: object) -> None:
+    for method in methods:
+        method(*args, **named)
 
 
 class ObservedConversation:

@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pipelines.errors import InvalidInputError
 from pipelines.speech.script import sentences_of_text
-from pipelines.speech.wording import answer_in_words
 from pipelines.stages.registry import DIALOG, NLU, QA, SPEECH
+from pipelines.stages.wording import answer_in_words
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from pipelines.dialog.turn import DialogTurn
     from pipelines.models.ports import Timing, TurnModels
-    from pipelines.session.config import ConversationConfig
     from pipelines.speech.reply_voice import ReplyVoice
-    from pipelines.speech.wording import Wording
-    from pipelines.stages.registry import StageRequest
+    from pipelines.stages.registry import StageConfig, StageRequest
+    from pipelines.stages.wording import Wording
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +32,7 @@ class SpokenText:
     timing: Timing | None = None
 
 
-class Speaking:
+class SpeechStage:
     """The text of a spoken reply; see ``pipelines.stages.registry.Stage``.
 
     Args:
@@ -50,7 +48,7 @@ class Speaking:
     def __init__(self, wording: Wording = answer_in_words) -> None:
         self._wording = wording
 
-    def wanted(self, config: ConversationConfig) -> bool:
+    def wanted(self, config: StageConfig) -> bool:
         """See ``pipelines.stages.registry.Stage``."""
         return config.reply_voice is not None and (bool(config.documents) or config.dialog is not None)
 
@@ -61,7 +59,7 @@ class Speaking:
     ) -> AsyncIterator[SpokenText]:
         """See ``pipelines.stages.registry.Stage``."""
         assert request.config.reply_voice is not None
-        turn: DialogTurn | None = request.inputs.get(DIALOG)
+        turn = request.inputs.get(DIALOG)
         yield spoken_text(self._wording(request) if turn is None else turn.text, request.config.reply_voice)
 
 

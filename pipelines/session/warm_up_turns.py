@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from pipelines.load.calibration import BUDGET_SECONDS, DOCUMENT, hold_utterance, recorded_utterances
+from pipelines.session.calibration import BUDGET_SECONDS, DOCUMENT, hold_utterance, recorded_utterances
 from pipelines.session.config import ConversationConfig
 from pipelines.turns.state import TurnSettings
 

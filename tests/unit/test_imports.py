@@ -1,0 +1,46 @@
+"""Imports inside the product's packages: no circles, and the layers of ``pipelines``."""
+
+from __future__ import annotations
+
+import graphlib
+
+import grimp
+import pytest
+
+PACKAGES = ("service", "pipelines", "engines", "vivavoce")
+LAYERS = (
+    ("session",),
+    ("recognition", "load"),
+    ("dialog", "turns", "messages"),
+    ("stages",),
+    ("speech", "knowledge"),
+    ("models",),
+    ("vad",),
+    ("audio", "text"),
+    ("regular_files", "unexpected_errors"),
+    ("errors",),
+)
+"""Rooms of ``pipelines``, from above; those of a line may import each other."""
+
+
+@pytest.fixture(scope="module")
+def graph() -> grimp.ImportGraph:
+    return grimp.build_graph(*PACKAGES, exclude_type_checking_imports=False, cache_dir=None)
+
+
+def test_no_modules_import_each_other_in_a_circle(graph: grimp.ImportGraph):
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    graphlib.TopologicalSorter(imports).prepare()
+
+
+def test_pipelines_import_downwards_alone(graph: grimp.ImportGraph):
+    height = {f"pipelines.{room}": line for line, rooms in enumerate(LAYERS) for room in rooms}
+    assert graph.find_children("pipelines") == set(height), "a room is missing in LAYERS"
+    upward = {
+        f"{module} -> {imported}"
+        for room, line in height.items()
+        for module in {room, *graph.find_descendants(room)}
+        for imported in graph.find_modules_directly_imported_by(module)
+        if height.get(".".join(imported.split(".")[:2]), line) < line
+    }
+    assert not upward
