@@ -19,7 +19,7 @@ CHAT_SECONDS = 60.0
 
 
 async def serve_bar(turns: tuple[str, ...] | None = None) -> tuple[str, Counter]:
-    """Holds a conversation with the agent, while the counter takes its orders.
+    """Hold a conversation with the agent, while the counter takes its orders.
 
     Args:
         turns: what the caller types; None: whatever is typed into this terminal.
@@ -49,7 +49,7 @@ async def serve_bar(turns: tuple[str, ...] | None = None) -> tuple[str, Counter]
 
 
 def main() -> int:
-    """Runs the bar until the conversation is over; returns the exit code."""
+    """Run the bar until the conversation is over; return the exit code."""
     try:
         _, counter = asyncio.run(serve_bar())
     except KeyboardInterrupt:

@@ -19,7 +19,7 @@ MAX_AGE_SECONDS = 300
 
 
 def is_signed(secret: bytes, headers: Mapping[str, str], body: bytes) -> bool:
-    """Tells whether a request comes from somebody who knows the secret, and was made a moment ago."""
+    """Tell whether a request comes from somebody who knows the secret, and was made a moment ago."""
     key, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not timestamp.isdecimal() or abs(time.time() - int(timestamp)) > MAX_AGE_SECONDS:
         return False
@@ -43,7 +43,7 @@ class Counter:
     orders: dict[str, dict[str, str]] = field(default_factory=dict)
 
     async def take(self, request: web.Request) -> web.Response:
-        """Takes an order; one that comes a second time is answered as the first time."""
+        """Take an order; one that comes a second time is answered as the first time."""
         body = await request.read()
         if not is_signed(self.secret, request.headers, body):
             return web.json_response({"error": "the signature is wrong"}, status=401)
@@ -61,7 +61,7 @@ class Counter:
 
 @contextlib.asynccontextmanager
 async def open_counter(counter: Counter) -> AsyncIterator[str]:
-    """Opens the counter on a free port of this machine; yields its URL."""
+    """Open the counter on a free port of this machine; yield its URL."""
     application = web.Application()
     application.router.add_post("/orders", counter.take)
     runner = web.AppRunner(application, access_log=None)

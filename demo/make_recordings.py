@@ -31,7 +31,7 @@ NOISE_RMS = 0.0003  # -70 dBFS: a quiet room.
 
 
 def speak(utterance: Utterance) -> NDArray[np.float32]:
-    """Synthesizes the text of `utterance`; returns samples of shape [n] at 16 kHz, without silence around them."""
+    """Synthesize the text of `utterance`; return samples of shape [n] at 16 kHz, without silence around them."""
     flite = shutil.which("flite")
     if flite is None:
         raise FileNotFoundError("flite is not installed; `apt-get install flite` brings it.")
@@ -48,7 +48,7 @@ def speak(utterance: Utterance) -> NDArray[np.float32]:
 
 
 def lay_in_silence(speech: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
-    """Puts the silence of a quiet room before and after `speech`."""
+    """Put the silence of a quiet room before and after `speech`."""
     silences = (round(LEAD_SECONDS * SAMPLE_RATE_HZ), round(TRAIL_SECONDS * SAMPLE_RATE_HZ))
     laid = np.pad(speech, silences)
     noise = np.random.default_rng(seed).normal(0.0, NOISE_RMS, len(laid))
@@ -56,7 +56,7 @@ def lay_in_silence(speech: NDArray[np.float32], seed: int) -> NDArray[np.float32
 
 
 def main() -> None:
-    """Writes every recording of the manifest."""
+    """Write every recording of the manifest."""
     for seed, utterance in enumerate(utterances()):
         utterance.path.parent.mkdir(exist_ok=True)
         soundfile.write(utterance.path, lay_in_silence(speak(utterance), seed), SAMPLE_RATE_HZ, subtype="PCM_16")

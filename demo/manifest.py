@@ -36,7 +36,7 @@ class Utterance:
         return FOLDER / self.file
 
     def documents(self) -> list[vivavoce.Document]:
-        """Reads the document that the utterance is about, if it is about one."""
+        """Read the document that the utterance is about, if it is about one."""
         if self.document is None:
             return []
         path = FOLDER / self.document
@@ -44,6 +44,6 @@ class Utterance:
 
 
 def utterances() -> list[Utterance]:
-    """Reads the manifest."""
+    """Read the manifest."""
     lines = json.loads((FOLDER / "manifest.json").read_text(encoding="utf-8"))
     return [Utterance(**line) for line in lines]

@@ -58,7 +58,7 @@ class Tally:
 
 
 async def demonstrate(console: Console, log: Path, *, page: bool = False) -> Tally:
-    """Runs the whole demonstration.
+    """Run the whole demonstration.
 
     Args:
         console: Takes what belongs to no conversation.
@@ -85,7 +85,7 @@ async def demonstrate(console: Console, log: Path, *, page: bool = False) -> Tal
 
 
 async def _order(console: Console, tally: Tally) -> None:
-    """Holds a typed conversation with the agent of the coffee bar, which orders at a counter."""
+    """Hold a typed conversation with the agent of the coffee bar, which orders at a counter."""
     console.print("== typed: the agent of the coffee bar", markup=False)
     said, counter = await serve_bar(TURNS)
     agent = said.splitlines()
@@ -97,7 +97,7 @@ async def _order(console: Console, tally: Tally) -> None:
 
 
 def _url(log: Path) -> str:
-    """Returns where the server says that its HTTP port is."""
+    """Return where the server says that its HTTP port is."""
     found = re.search(r"HTTP and WebSockets: (\S+)", log.read_text(encoding="utf-8"))
     if found is None:
         raise ServerError(f"The server does not say where its page is; its log is {log}.")
@@ -181,7 +181,7 @@ def _show_table(console: Console, tally: Tally) -> None:
 
 @asynccontextmanager
 async def _progress(console: Console, what: str) -> AsyncIterator[None]:
-    """Shows that something is being done, and how long it takes."""
+    """Show that something is being done, and how long it takes."""
     began = time.monotonic()
 
     async def report() -> None:
@@ -199,7 +199,7 @@ async def _progress(console: Console, what: str) -> AsyncIterator[None]:
 
 
 def main() -> int:
-    """Runs the demonstration; returns the exit code."""
+    """Run the demonstration; return the exit code."""
     parser = argparse.ArgumentParser(description="Shows what Vivavoce does.")
     parser.add_argument("--page", action="store_true", help="keep the service for the page in a browser, until Ctrl-C")
     page = parser.parse_args().page

@@ -32,7 +32,7 @@ async def running_server(
     progress: Callable[[str], AbstractAsyncContextManager[None]],
     command: Sequence[str] = SERVE,
 ) -> AsyncIterator[str]:
-    """Runs `vivavoce serve` on a free port; yields its address.
+    """Run `vivavoce serve` on a free port; yield its address.
 
     Args:
         log: File that takes what the server logs.
@@ -62,7 +62,7 @@ def _tail(log: Path) -> str:
 
 
 async def _stop(process: subprocess.Popen[str], family: set[int]) -> None:
-    """Asks the server to stop, and makes sure that all of its family has.
+    """Ask the server to stop, and make sure that all of its family has.
 
     Raises:
         ServerError: A process had to be killed.
@@ -78,7 +78,7 @@ async def _stop(process: subprocess.Popen[str], family: set[int]) -> None:
 
 
 async def _left(family: set[int]) -> list[int]:
-    """Returns the processes that still run a moment after the end of the server."""
+    """Return the processes that still run a moment after the end of the server."""
     for _ in range(20):
         if not any(_is_running(pid) for pid in family):
             return []
@@ -87,7 +87,7 @@ async def _left(family: set[int]) -> list[int]:
 
 
 def _descendants(pid: int) -> set[int]:
-    """Returns the processes that `pid` started, and those that these started."""
+    """Return the processes that `pid` started, and those that these started."""
     found: set[int] = set()
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
         with suppress(OSError):  # It ended while we looked.
@@ -97,7 +97,7 @@ def _descendants(pid: int) -> set[int]:
 
 
 def _is_running(pid: int) -> bool:
-    """Tells whether a process is there and not just waiting to be counted out by its parent."""
+    """Tell whether a process is there and not just waiting to be counted out by its parent."""
     try:
         status = Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
     except OSError:

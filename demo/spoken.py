@@ -51,7 +51,7 @@ class SpokenConversation:
         self._happened = asyncio.Event()
 
     async def hold(self, view: View) -> list[vivavoce.Reply]:
-        """Holds the conversation; returns its replies."""
+        """Hold the conversation; return its replies."""
         by_name = {Path(utterance.file).stem: utterance for utterance in utterances()}
         said = {name: _read(by_name[name].path) for name in ("museum_family", "museum_boat", "museum_tram")}
         pieces = [chunk.audio async for chunk in self._client.say(BACKCHANNEL, audio=vivavoce.AudioFormat())]
@@ -84,7 +84,7 @@ class SpokenConversation:
         return any(isinstance(event, vivavoce.Interrupted) for _, event in self._events)
 
     async def _direct(self, said: dict[str, NDArray[np.float32]]) -> None:
-        """Says one thing after the other, each when it is its turn."""
+        """Say one thing after the other, each when it is its turn."""
         try:
             self._to_say.append(said["museum_family"])
             await self._until(lambda event: isinstance(event, vivavoce.ReplyAudio) and event.is_last)
@@ -100,7 +100,7 @@ class SpokenConversation:
             self._is_over = True
 
     async def _until(self, is_awaited: Callable[[vivavoce.Event], bool]) -> None:
-        """Waits for an event, for some seconds at most: what does not happen is seen in the end."""
+        """Wait for an event, for some seconds at most: what does not happen is seen in the end."""
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 while not any(is_awaited(event) for _, event in self._events):
@@ -110,7 +110,7 @@ class SpokenConversation:
             return
 
     async def _chunks(self) -> AsyncIterator[NDArray[np.float32]]:
-        """Yields what is said, and a quiet room between, at the pace of speech."""
+        """Yield what is said, and a quiet room between, at the pace of speech."""
         loop, noise = asyncio.get_running_loop(), np.random.default_rng(1)
         self._began, sent = loop.time(), 0
         rest = np.zeros(0, np.float32)

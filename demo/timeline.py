@@ -41,7 +41,7 @@ class Mark:
 
 
 def draw(sides: NDArray[np.int16], sample_rate_hz: int, marks: Sequence[Mark]) -> str:
-    """Draws a conversation.
+    """Draw a conversation.
 
     Args:
         sides: Samples of shape [n, 2], the caller's first.
@@ -71,7 +71,7 @@ def draw(sides: NDArray[np.int16], sample_rate_hz: int, marks: Sequence[Mark]) -
 
 
 def _labels(marks: Sequence[Mark], side: int, color: str) -> list[str]:
-    """Draws marks above the caller's lane, or below the service's, on the first line that has room."""
+    """Draw marks above the caller's lane, or below the service's, on the first line that has room."""
     drawn, ends = [], [0.0] * (_TOP // _TEXT_LINE - 1)
     for mark in marks:
         x, text = _MARGIN + mark.seconds * _SECOND, textwrap.shorten(mark.text, _MAX_CHARACTERS, placeholder=" ...")

@@ -38,7 +38,7 @@ class SenderClock:
         self._since = self._asked = now
 
     def waited_seconds(self, now: float, difference: float) -> float:
-        """Returns how long a request has waited, as far as others of the same sender have waited less."""
+        """Return how long a request has waited, as far as others of the same sender have waited less."""
         has_jumped = difference - min(self._before, self._least) > MAX_WAIT_SECONDS
         # Where nothing came for so long nothing waits, and the clocks may have drifted apart.
         if has_jumped or now - self._asked > WINDOW_SECONDS:
@@ -63,7 +63,7 @@ class Deadlines:
         self._senders: OrderedDict[str, SenderClock] = OrderedDict()
 
     def seconds_left(self, request: Any) -> float | None:  # noqa: ANN401 - Triton's own type
-        """Returns how long the answer is still of use, less than 0 where it is not; None where nobody told.
+        """Return how long the answer is still of use, less than 0 where it is not; None where nobody told.
 
         To be asked once a request, when it is taken. Parameters of another kind, as another client of Triton may send
         them, count for none.
@@ -77,7 +77,7 @@ class Deadlines:
         return useful if sent is None else useful - self._waited_seconds(str(parameters.get("sender", "")), sent)
 
     def due(self, request: Any) -> float | None:  # noqa: ANN401 - Triton's own type
-        """Returns until when the answer is of use, on this clock; see :meth:`seconds_left`."""
+        """Return until when the answer is of use, on this clock; see :meth:`seconds_left`."""
         left = self.seconds_left(request)
         return None if left is None else self._clock() + left
 
@@ -93,5 +93,5 @@ class Deadlines:
 
 
 def _seconds(value: object) -> float | None:
-    """Reads microseconds; None where there are none."""
+    """Read microseconds; None where there are none."""
     return value / 1e6 if isinstance(value, int | float) and not isinstance(value, bool) else None

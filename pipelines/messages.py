@@ -114,7 +114,7 @@ class SpeechPaused:
     silence: int
 
     def transcript(self) -> Transcript:
-        """Returns the pause as a transcript that is not final."""
+        """Return the pause as a transcript that is not final."""
         heard_to = self.end + self.silence
         return Transcript(self.turn, self.text, False, self.start, heard_to, end_probability=self.probability)
 

@@ -15,7 +15,7 @@ class UnfitFileError(Exception):
 
 
 def read_regular(path: Path, max_bytes: int, within: Path | None = None) -> bytes:
-    """Reads a file, one byte more than it may have where it is longer.
+    """Read a file, one byte more than it may have where it is longer.
 
     Args:
         path: of the file.

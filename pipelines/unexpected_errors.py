@@ -16,7 +16,7 @@ MISTAKE = "the service made a mistake; its log has the details"
 
 
 def log_mistake(logger: logging.Logger, what: str, error: BaseException) -> None:
-    """Logs the kind of an error and the calls that led to it.
+    """Log the kind of an error and the calls that led to it.
 
     Args:
         logger: of the module that caught it.
@@ -28,7 +28,7 @@ def log_mistake(logger: logging.Logger, what: str, error: BaseException) -> None
 
 
 def log_unhandled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Logs what nothing else caught; for :meth:`asyncio.loop.set_exception_handler`."""
+    """Log what nothing else caught; for :meth:`asyncio.loop.set_exception_handler`."""
     error = context.get("exception")
     if error is None:
         loop.default_exception_handler(context)

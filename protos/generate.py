@@ -38,7 +38,7 @@ CONTRACTS = (
 
 
 def generate(root: Path) -> list[Path]:
-    """Writes the stubs of all contracts below ``root`` and returns their paths.
+    """Write the stubs of all contracts below ``root`` and return their paths.
 
     Raises:
         RuntimeError: protoc refuses the files; it has said why.

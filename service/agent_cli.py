@@ -96,7 +96,7 @@ def chat(folder: Path) -> None:
 
 
 async def _carry_out(session: DialogSession, task: Fulfil) -> str:
-    """Carries a fulfilment out and tells what the agent says; returns how the dialog ends, "" where it goes on."""
+    """Carry a fulfilment out and tell what the agent says; return how the dialog ends, "" where it goes on."""
     ends = ""
     async for event in session.fulfillers[task.name].carry_out(task, session.id):
         turn = session.happen(event)
@@ -108,7 +108,7 @@ async def _carry_out(session: DialogSession, task: Fulfil) -> str:
 
 
 def _tell(text: str) -> None:
-    """Writes what the agent says, without what a terminal would obey."""
+    """Write what the agent says, without what a terminal would obey."""
     if text:
         click.echo("".join(character if character.isprintable() else " " for character in text))
 

@@ -28,7 +28,7 @@ _MAX_TOLD_CHARACTERS = 500
 async def agent_bases(
     folders: Sequence[Path], named: Collection[str], model_repository: Path | None, environment: Mapping[str, str]
 ) -> dict[str, Path]:
-    """Returns the bases of the agents that have documents, by the agents' names.
+    """Return the bases of the agents that have documents, by the agents' names.
 
     A base that was built ahead is taken as it is. Others are built into the user's cache, by a process of their own;
     one whose documents have not changed is not built again.
@@ -106,7 +106,7 @@ def _not_built(folder: Path, why: str) -> KnowledgeStoreError:
 
 
 def _place(folder: Path, name: str, environment: Mapping[str, str]) -> Path:
-    """Returns where the base of an agent is in the cache."""
+    """Return where the base of an agent is in the cache."""
     given = environment.get("XDG_CACHE_HOME", "")
     cache = Path(given) if given else Path("~/.cache").expanduser()
     mark = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
@@ -114,7 +114,7 @@ def _place(folder: Path, name: str, environment: Mapping[str, str]) -> Path:
 
 
 def _look_of(folder: Path) -> str:
-    """Returns what shows that no document has changed: names, sizes and times."""
+    """Return what shows that no document has changed: names, sizes and times."""
     # Readers of documents take time and memory that services without agents' documents are spared.
     from pipelines.knowledge.reading.formats import is_readable  # noqa: PLC0415
 

@@ -93,7 +93,7 @@ _CANNOT_GO_ON = (
 
 
 def run(config: ServiceConfig) -> int:
-    """Serves until SIGINT, SIGTERM or SIGHUP. Returns the exit status: 0, or 1 when the service could not go on."""
+    """Serve until SIGINT, SIGTERM or SIGHUP. Return the exit status: 0, or 1 when the service could not go on."""
     status = 0
     with logging_to(STDERR, config.log_level, LOG_FORMATTERS[config.log_format]()) as log:
         try:
@@ -128,7 +128,7 @@ async def _run(config: ServiceConfig) -> None:
 
 
 def _keep_what_is_there() -> None:
-    """Spares the garbage collector what stays as long as the service: going through it holds every conversation up."""
+    """Spare the garbage collector what stays as long as the service: going through it holds every conversation up."""
     gc.collect()
     gc.freeze()
 
@@ -169,7 +169,7 @@ class Registries:
 async def serving(
     config: ServiceConfig, lists: Registries | None = None, hasten: asyncio.Event | None = None
 ) -> AsyncIterator[Server]:
-    """Runs the service while the body runs, and then stops it in order.
+    """Run the service while the body runs, and then stops it in order.
 
     The door is shut first; turns under way get their replies; sequences are ended; Triton goes last.
 
@@ -275,7 +275,7 @@ def _admission(
     rooms: OpenConversations,
     voice: SileroModel,
 ) -> tuple[Admission, ModelServer]:
-    """Makes the admission, and the models as readiness waits for them: measured, where their number is not given."""
+    """Make the admission, and the models as readiness waits for them: measured, where their number is not given."""
     if config.max_conversations != "auto":
         return Admission(config.max_conversations, RecognizerRoom(rooms, models.recognizer_places)), rehearsed
     measured = MeasuredModels(rehearsed, lambda: measure(models.rollout.active, voice), capacity, known_speakers())
@@ -290,7 +290,7 @@ async def _open_doors(
     models: ServedModels,
     health_servicer: health.aio.HealthServicer,
 ) -> None:
-    """Listens on all of gRPC's ports and sockets."""
+    """Listen on all of gRPC's ports and sockets."""
     await doors.open_to_callers(handlers, health_servicer)
     if config.recordings_port is not None:
         recordings = {name: handler for api in apis for name, handler in api.recording_handlers.items()}
@@ -301,7 +301,7 @@ async def _open_doors(
 
 
 def _until_exit(cleanup: contextlib.AsyncExitStack, task: asyncio.Task[None]) -> None:
-    """Lets ``task`` end with the service: cancelled and awaited when its turn has come."""
+    """Let ``task`` end with the service: cancelled and awaited when its turn has come."""
 
     async def end() -> None:
         task.cancel()

@@ -155,7 +155,7 @@ _SEPARATOR = {"knowledge": re.compile(rf"{re.escape(os.pathsep)}(?=[a-z0-9_]+=)"
 def load_config(
     flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ, path: Path | None = None
 ) -> ServiceConfig:
-    """Reads the configuration.
+    """Read the configuration.
 
     Args:
         flags: what the command line says, by key.
@@ -193,7 +193,7 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 
 def _beside(folder: Path, value: object) -> object:
-    """Returns the value with paths that begin at ``folder`` where they are relative."""
+    """Return the value with paths that begin at ``folder`` where they are relative."""
     if isinstance(value, tuple):
         return tuple(_beside(folder, one) for one in value)
     if isinstance(value, dict):
@@ -202,7 +202,7 @@ def _beside(folder: Path, value: object) -> object:
 
 
 def _split(key: str, text: str) -> object:
-    """Makes of text what the key takes: a list of paths, or a level in capitals."""
+    """Make of text what the key takes: a list of paths, or a level in capitals."""
     if key in {"engines", "agents"}:
         return text.split(os.pathsep)
     if key == "http_origins":
@@ -214,12 +214,12 @@ def _split(key: str, text: str) -> object:
 
 
 def _pairs(texts: Iterable[str]) -> dict[str, str]:
-    """Reads ``NAME=VALUE`` pairs."""
+    """Read ``NAME=VALUE`` pairs."""
     return {name: path for name, _, path in (text.partition("=") for text in texts)}
 
 
 def _value(key: str, value: object, source: str) -> object:
-    """Converts one value to the type of its key.
+    """Convert one value to the type of its key.
 
     Raises:
         ConfigError: it cannot be converted; the message names ``source``.

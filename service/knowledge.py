@@ -20,7 +20,7 @@ MAX_NAMED = 8
 
 
 def open_bases(locations: Mapping[str, Path | str], cleanup: contextlib.AsyncExitStack) -> KnowledgeBases:
-    """Opens bases by name; they are closed when the service ends.
+    """Open bases by name; they are closed when the service ends.
 
     Args:
         locations: files and URLs of databases, by name.
@@ -37,7 +37,7 @@ def open_bases(locations: Mapping[str, Path | str], cleanup: contextlib.AsyncExi
 
 
 def check_bases(names: Iterable[str], served: tuple[str, ...], field: str) -> tuple[str, ...]:
-    """Returns the bases that a caller names.
+    """Return the bases that a caller names.
 
     Args:
         names: of the bases.

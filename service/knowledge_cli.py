@@ -113,7 +113,7 @@ def search(base: str, question: str, limit: int, model_repository: Path, *, as_j
 
 
 def _target(out: Path | None, to: str | None) -> tuple[Path | str, str]:
-    """Returns where a base is built, and how that is shown."""
+    """Return where a base is built, and how that is shown."""
     from pipelines.errors import PipelineError  # noqa: PLC0415 - needs the extra
     from pipelines.knowledge.store.database_url import is_url, read_url  # noqa: PLC0415
 
@@ -143,7 +143,7 @@ def _embedder(model_repository: Path, threads: int) -> Embedder:
 
 @contextlib.contextmanager
 def _shown(as_json: bool) -> Iterator[Callable[[Progress], None]]:
-    """Shows how far a build has come: on a terminal as a bar, to programs as lines, elsewhere only problems."""
+    """Show how far a build has come: on a terminal as a bar, to programs as lines, elsewhere only problems."""
     if as_json:
         yield lambda told: click.echo(json.dumps(_progress(told)))
         return

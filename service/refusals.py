@@ -172,7 +172,7 @@ class OldStreamError(ServiceError):
 
 
 def ended_early(reason: AwayReason) -> ServiceError:
-    """Returns what callers are told whose stream the server has ended before everything that they sent was read."""
+    """Return what callers are told whose stream the server has ended before everything that they sent was read."""
     match reason:
         case AwayReason.IDLE:
             return IdleStreamError()

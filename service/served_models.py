@@ -61,7 +61,7 @@ class ServedModels:
 
 
 def served_models(config: ServiceConfig, registry: EngineRegistry, cleanup: contextlib.AsyncExitStack) -> ServedModels:
-    """Makes the models that a configuration asks for; nothing runs yet.
+    """Make the models that a configuration asks for; nothing runs yet.
 
     Args:
         config: of the service.
@@ -93,7 +93,7 @@ def served_models(config: ServiceConfig, registry: EngineRegistry, cleanup: cont
 
 
 def recognizer_places(settings: Settings) -> int:
-    """Returns how many utterances the recognizer has open at a time with these settings."""
+    """Return how many utterances the recognizer has open at a time with these settings."""
     asr = settings.models.get(ASR, ModelSettings())
     return (asr.max_sequences or RECOGNIZER_PLACES) * (asr.instances or 1)
 
@@ -101,7 +101,7 @@ def recognizer_places(settings: Settings) -> int:
 def _own_triton(
     config: ServiceConfig, settings: Settings, registry: EngineRegistry, cleanup: contextlib.AsyncExitStack
 ) -> tuple[TritonSupervisor, EngineStore]:
-    """Makes the supervisor of a Triton of our own, and the store of what it serves."""
+    """Make the supervisor of a Triton of our own, and the store of what it serves."""
     default = config.model_repository or DEFAULT_MODEL_REPOSITORY
     run_folder = RunFolder.open(
         confined=config.confine,

@@ -41,7 +41,7 @@ _ORIGINS = {
 
 
 def bill_of_materials() -> Bom:
-    """Lists packages and weights.
+    """List packages and weights.
 
     Raises:
         KeyError: a model has weights whose origin is not told here.
@@ -58,7 +58,7 @@ def bill_of_materials() -> Bom:
 
 
 def _needed(wanted: str) -> Iterator[metadata.Distribution]:
-    """Yields what a requirement takes into this environment, without the requirement's own package."""
+    """Yield what a requirement takes into this environment, without the requirement's own package."""
     seen: set[tuple[str, str]] = set()
     told: set[str] = {canonicalize_name(Requirement(wanted).name)}
     waiting = [Requirement(wanted)]
@@ -94,7 +94,7 @@ def _package(distribution: metadata.Distribution) -> Component:
 
 
 def _short(licence: object) -> str | None:
-    """Returns a licence's name; some packages put its whole text in its place."""
+    """Return a licence's name; some packages put its whole text in its place."""
     return licence if isinstance(licence, str) and licence and "\n" not in licence.strip() else None
 
 
@@ -118,7 +118,7 @@ def _weights(folder: Path) -> Iterator[Component]:
 
 
 def main() -> None:
-    """Writes the list."""
+    """Write the list."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path, help="what to write")
     file = parser.parse_args().file

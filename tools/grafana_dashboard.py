@@ -20,7 +20,7 @@ def _rate(name: str, *by: str, where: str = _WHERE) -> str:
 
 
 def _quantiles(name: str, *by: str) -> _Lines:
-    """Returns the median and the 95th percentile of a histogram."""
+    """Return the median and the 95th percentile of a histogram."""
     legend = " ".join(f"{{{{{label}}}}}" for label in by)
     return tuple(
         (f"histogram_quantile({share}, {_rate(f'{name}_bucket', 'le', *by)})", f"{legend} p{share * 100:g}".strip())
@@ -90,7 +90,7 @@ _PANELS: tuple[tuple[str, str, _Lines], ...] = (
 
 
 def dashboard() -> dict[str, Any]:
-    """Returns the dashboard as Grafana imports it."""
+    """Return the dashboard as Grafana imports it."""
     return {
         "uid": "vivavoce",
         "title": "Vivavoce",
@@ -140,7 +140,7 @@ def _panel(number: int, title: str, unit: str, lines: _Lines) -> dict[str, Any]:
 
 
 def text() -> str:
-    """Returns the dashboard as it is written."""
+    """Return the dashboard as it is written."""
     return json.dumps(dashboard(), indent=2) + "\n"
 
 

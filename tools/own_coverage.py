@@ -32,7 +32,7 @@ _TESTS = {"vivavoce": "clients"}
 
 
 def main() -> int:
-    """Prints the table; returns the exit status."""
+    """Print the table; return the exit status."""
     coverage = Coverage(data_file=str(ROOT / ".coverage"))
     coverage.load()
     data = coverage.get_data()
@@ -63,12 +63,12 @@ def _module_of(file: Path, package: str, folder: Path) -> str:
 
 
 def _file_of(context: str) -> str:
-    """Returns the test file of a context such as ``tests/unit/x/test_y.py::test_z|run``."""
+    """Return the test file of a context such as ``tests/unit/x/test_y.py::test_z|run``."""
     return context.partition("::")[0]
 
 
 def _own_tests(package: str) -> dict[str, set[str]]:
-    """Returns the test files that import each module of a package, by the module's name."""
+    """Return the test files that import each module of a package, by the module's name."""
     folder = ROOT / "tests" / "unit" / _TESTS.get(package, package)
     files = {file: _imports(file) for file in folder.rglob("*.py")}
     helpers = {_test_module(file): found for file, found in files.items() if not file.name.startswith("test_")}
@@ -81,7 +81,7 @@ def _own_tests(package: str) -> dict[str, set[str]]:
 
 
 def _reached(found: Iterable[str], helpers: dict[str, set[str]]) -> set[str]:
-    """Returns what is imported, and what the helpers among it import in turn."""
+    """Return what is imported, and what the helpers among it import in turn."""
     reached, todo = set[str](), list(found)
     while todo:
         name = todo.pop()
@@ -96,7 +96,7 @@ def _test_module(file: Path) -> str:
 
 
 def _imports(file: Path) -> set[str]:
-    """Returns the names of the modules that a file imports, with what it takes from them: that may be modules too."""
+    """Return the names of the modules that a file imports, with what it takes from them: that may be modules too."""
     names = set[str]()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):

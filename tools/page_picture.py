@@ -27,7 +27,7 @@ _PATIENCE_MS = 60_000
 
 
 def main() -> None:
-    """Keeps the picture.
+    """Keep the picture.
 
     Raises:
         FileNotFoundError: there is no Chromium.

@@ -36,7 +36,7 @@ _FIELD, _MESSAGE, _ENUM, _SERVICE, _METHOD, _ENUM_VALUE = 2, 4, 5, 6, 2, 2
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Writes the page, or compares it; returns the exit status."""
+    """Write the page, or compare it; return the exit status."""
     text = reference()
     if "--check" not in arguments:
         PAGE.write_text(text, encoding="utf-8")
@@ -48,12 +48,12 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def reference() -> str:
-    """Returns the page."""
+    """Return the page."""
     return "\n".join((_HEADING, *(line for file in _files() for line in _File(file).lines()))).rstrip() + "\n"
 
 
 def _files() -> list[descriptor_pb2.FileDescriptorProto]:
-    """Returns the descriptors of our protos, with their comments."""
+    """Return the descriptors of our protos, with their comments."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder, "set")
         names = sorted(str(path.relative_to(_PROTOS)) for path in (_PROTOS / "vivavoce").rglob("*.proto"))
@@ -72,7 +72,7 @@ class _File:
         self._comments = {tuple(it.path): it.leading_comments for it in file.source_code_info.location}
 
     def lines(self) -> Iterator[str]:
-        """Yields services first, then messages and enumerations, in the order of the file."""
+        """Yield services first, then messages and enumerations, in the order of the file."""
         for number, service in enumerate(self._file.service):
             yield from self._service((_SERVICE, number), service)
         for number, message in enumerate(self._file.message_type):
@@ -107,12 +107,12 @@ class _File:
         yield ""
 
     def _paragraph(self, path: tuple[int, ...]) -> str:
-        """Returns a comment as paragraphs of lines that are short enough to be read as they are."""
+        """Return a comment as paragraphs of lines that are short enough to be read as they are."""
         text = self._comments.get(path, "")
         return "\n".join(line.strip() for line in text.strip().splitlines())
 
     def _cell(self, path: tuple[int, ...]) -> str:
-        """Returns a comment as one cell of a table."""
+        """Return a comment as one cell of a table."""
         return " ".join(self._comments.get(path, "").split()).replace("|", "\\|")
 
 

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 
 def main() -> NoReturn:
-    """Runs the command line, or says what to install for it, and ends the process."""
+    """Run the command line, or say what to install for it, and end the process."""
     try:
         from vivavoce.cli import main as run  # noqa: PLC0415 - needs an extra
     except ModuleNotFoundError as error:

@@ -32,7 +32,7 @@ def is_local(target: str) -> bool:
 
 
 def admin_target(target: str) -> str:
-    """Returns the socket over which the models of a server are managed.
+    """Return the socket over which the models of a server are managed.
 
     Args:
         target: The socket itself, `unix:/PATH`, or `HOST:PORT` of a server on this machine that has its socket where it
@@ -52,7 +52,7 @@ def admin_target(target: str) -> str:
 
 
 def check_socket(target: str) -> None:
-    """Checks that there is a socket at `unix:/PATH` that this user may open.
+    """Check that there is a socket at `unix:/PATH` that this user may open.
 
     Raises:
         ServerUnavailable: There is none.
@@ -74,7 +74,7 @@ def check_socket(target: str) -> None:
 
 
 def _candidates(port: str) -> list[Path]:
-    """Returns where a server of this user puts its socket: in a session of a desktop, and elsewhere."""
+    """Return where a server of this user puts its socket: in a session of a desktop, and elsewhere."""
     folders = [Path(f"/tmp/vivavoce-{os.getuid()}")]  # noqa: S108 - what is there counts if it is this user's
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     if runtime:
@@ -83,7 +83,7 @@ def _candidates(port: str) -> list[Path]:
 
 
 def _split(target: str) -> tuple[str, str]:
-    """Returns host and port, without brackets."""
+    """Return host and port, without brackets."""
     plain = unquote(_SCHEME.sub("", target, count=1))
     if plain.startswith("["):
         host, _, rest = plain[1:].partition("]")

@@ -50,7 +50,7 @@ _DEFAULT_PORT = 50051
 
 
 def check_target(target: str) -> str:
-    """Returns the address of a server as it is.
+    """Return the address of a server as it is.
 
     Raises:
         TypeError: It is no string.
@@ -70,7 +70,7 @@ def check_target(target: str) -> str:
 
 
 def check_source(source: _T, audio: AudioFormat | None) -> _T:
-    """Returns what is said in a conversation as it is.
+    """Return what is said in a conversation as it is.
 
     Raises:
         TypeError: It is no iterable of what can be said.
@@ -100,7 +100,7 @@ def check_source(source: _T, audio: AudioFormat | None) -> _T:
 
 
 def check_format(audio: AudioFormat | None) -> None:
-    """Checks the type of an audio format.
+    """Check the type of an audio format.
 
     Raises:
         TypeError: It is wrong.
@@ -113,7 +113,7 @@ def check_format(audio: AudioFormat | None) -> None:
 
 
 def check_endpointing(endpointing: Endpointing | None) -> None:
-    """Checks the type of an endpointing.
+    """Check the type of an endpointing.
 
     Raises:
         TypeError: It is wrong.
@@ -129,7 +129,7 @@ def check_endpointing(endpointing: Endpointing | None) -> None:
 
 
 def check_hints(phrase_hints: Iterable[PhraseHints]) -> list[PhraseHints]:
-    """Returns phrase hints as a list.
+    """Return phrase hints as a list.
 
     Raises:
         TypeError: It holds something else, or is not iterable.
@@ -146,7 +146,7 @@ def check_hints(phrase_hints: Iterable[PhraseHints]) -> list[PhraseHints]:
 
 
 def check_seconds(name: str, seconds: float) -> float:
-    """Returns a time as it is.
+    """Return a time as it is.
 
     Raises:
         TypeError: It is no number.
@@ -157,7 +157,7 @@ def check_seconds(name: str, seconds: float) -> float:
 
 
 def check_documents(documents: Iterable[Document | str]) -> list[Document | str]:
-    """Returns documents as a list.
+    """Return documents as a list.
 
     Raises:
         TypeError: It is one document, or holds something else.
@@ -180,7 +180,7 @@ def check_documents(documents: Iterable[Document | str]) -> list[Document | str]
 
 
 def check_text(text: str) -> None:
-    """Checks that a typed turn is a text.
+    """Check that a typed turn is a text.
 
     Raises:
         TypeError: It is not.
@@ -190,7 +190,7 @@ def check_text(text: str) -> None:
 
 
 def check_samples(chunk: object, audio: AudioFormat) -> NDArray[np.generic]:
-    """Returns a chunk as the array of samples that it is.
+    """Return a chunk as the array of samples that it is.
 
     Raises:
         TypeError: It is none, or its samples are of a type of which the full scale is not known.
@@ -264,7 +264,7 @@ def _kind(something: object) -> str:
 
 
 def check_variants(variants: Mapping[str, str] | None) -> Mapping[str, str]:
-    """Returns the chosen engines by role; none for None.
+    """Return the chosen engines by role; none for None.
 
     Raises:
         TypeError: They are no mapping of texts.
@@ -278,7 +278,7 @@ def check_variants(variants: Mapping[str, str] | None) -> Mapping[str, str]:
 
 
 def check_knowledge(names: Sequence[str]) -> Sequence[str]:
-    """Returns the names of knowledge bases.
+    """Return the names of knowledge bases.
 
     Raises:
         TypeError: They are no list of texts.

@@ -42,7 +42,7 @@ def connect(
     connect_timeout_seconds: float = 5.0,
     response_timeout_seconds: float = 60.0,
 ) -> Client:
-    """Makes a client, to be used as `async with vivavoce.connect(...) as client`.
+    """Make a client, to be used as `async with vivavoce.connect(...) as client`.
 
     Entering it begins to connect but does not wait: what is said meanwhile is kept. A server that cannot be reached
     shows as `ServerUnavailable` in the first call.
@@ -176,7 +176,7 @@ class Client:
         seed: int = 0,
         lexicon: Iterable[Pronunciation] = (),
     ) -> AsyncGenerator[SpeechChunk, None]:
-        """Has a text spoken: `async for chunk in client.say("Good morning.")`.
+        """Have a text spoken: `async for chunk in client.say("Good morning.")`.
 
         Leaving the loop early ends the speech at once, when the generator is closed.
 

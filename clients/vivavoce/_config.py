@@ -46,7 +46,7 @@ class AudioFormat:
     """Interleaved channels, 1 or 2; the server averages them. 0 means what a header tells, else 1."""
 
     def duration_seconds(self, byte_count: int) -> float | None:
-        """Returns how long `byte_count` bytes last, or None where only decoding them would tell."""
+        """Return how long `byte_count` bytes last, or None where only decoding them would tell."""
         frame_bytes = _SAMPLE_BYTES.get(self.encoding, 0) * self.channel_count * self.sample_rate_hz
         return byte_count / frame_bytes if frame_bytes > 0 else None
 

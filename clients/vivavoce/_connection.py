@@ -46,7 +46,7 @@ stub: Callable[[grpc.aio.Channel], ConversationServiceStub] = ConversationServic
 
 
 def open_channel(target: str, security: Security | None = None) -> grpc.aio.Channel:
-    """Opens a channel to `target` and begins to connect, without waiting for it; in the clear without `security`."""
+    """Open a channel to `target` and begins to connect, without waiting for it; in the clear without `security`."""
     options = (*_OPTIONS, _NO_PROXY) if is_local(target) else _OPTIONS
     credentials = security.credentials() if security is not None else None
     if credentials is None:
@@ -62,7 +62,7 @@ def open_channel(target: str, security: Security | None = None) -> grpc.aio.Chan
 
 
 async def reach(channel: grpc.aio.Channel, target: str, timeout_seconds: float) -> None:
-    """Waits until the server is connected.
+    """Wait until the server is connected.
 
     An attempt that fails is final: whether to try again is for the caller to decide.
 
@@ -83,7 +83,7 @@ async def reach(channel: grpc.aio.Channel, target: str, timeout_seconds: float) 
 
 
 async def _attempt(channel: grpc.aio.Channel) -> bool:
-    """Returns whether an attempt to connect succeeds: the one under way, or else the next one."""
+    """Return whether an attempt to connect succeeds: the one under way, or else the next one."""
     state = channel.get_state(try_to_connect=True)
     if state is grpc.ChannelConnectivity.TRANSIENT_FAILURE:
         # An earlier attempt failed. By the end of its backoff there was another one, perhaps too short to be seen.

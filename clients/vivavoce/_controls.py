@@ -36,7 +36,7 @@ class Controls:
         self._urgent: deque[pb.ConverseRequest] = deque(maxlen=_MAX_URGENT)
 
     def send_playback(self, turn: int, position_seconds: float, *, finished: bool = False) -> None:
-        """Tells how far a spoken reply was played, a few times a second, so that an interruption tells what was heard.
+        """Tell how far a spoken reply was played, a few times a second, so that an interruption tells what was heard.
 
         Nothing is sent after everything was said, nor in a conversation that has ended.
 
@@ -51,7 +51,7 @@ class Controls:
         self.tell(playback_request(turn, position_seconds, finished=finished))
 
     def cancel_reply(self, turn: int = 0) -> None:
-        """Stops the speech of a reply, also of one that is still being worked out; `Interrupted` follows.
+        """Stop the speech of a reply, also of one that is still being worked out; `Interrupted` follows.
 
         Args:
             turn: Number of the turn; 0 for the reply that is spoken now and those that wait behind it.
@@ -62,7 +62,7 @@ class Controls:
         self.tell(cancel_request(turn))
 
     def press_keys(self, keys: str) -> None:
-        """Tells an agent that the caller has pressed keys of a telephone.
+        """Tell an agent that the caller has pressed keys of a telephone.
 
         Keys within two seconds are one answer, unless `#` ends it or one key is enough.
 
@@ -75,7 +75,7 @@ class Controls:
         self.tell(keys_request(keys))
 
     def send_tool_result(self, call: ToolCall | str, result: ToolResult | None = None) -> None:
-        """Sends what came of a tool that the agent has asked for; the conversation must not have been said to its end.
+        """Send what came of a tool that the agent has asked for; the conversation must not have been said to its end.
 
         A result that the server cannot take is ignored with a `Notice`.
 
@@ -91,7 +91,7 @@ class Controls:
         self.tell(tool_result_request(call_id, ToolResult() if result is None else result))
 
     def tell(self, request: pb.ConverseRequest) -> None:
-        """Sends a control."""
+        """Send a control."""
         try:
             self._backlog.put_nowait(request)
         except asyncio.QueueFull:

@@ -108,7 +108,7 @@ class Conversation(Controls):
         return self._closed.done()
 
     async def aclose(self) -> None:
-        """Ends the conversation, whatever it is doing. May be called several times, and from any task."""
+        """End the conversation, whatever it is doing. May be called several times, and from any task."""
         if not self._closed.done():
             self._closed.set_result(None)
         tasks = [*self._uplink(), *self._tools.running]
@@ -139,7 +139,7 @@ class Conversation(Controls):
         await self._backlog.put(None)
 
     async def _open(self) -> Stream:
-        """Opens a stream and sends the config; what follows waits for `Stream.go_on_with`."""
+        """Open a stream and send the config; what follows waits for `Stream.go_on_with`."""
         server = self._server
         await self._wait_for(reach(server.channel, server.target, server.connect_timeout_seconds))
         stream = self._stream = Stream(server, self._audio, self._stop_window_seconds)
@@ -163,7 +163,7 @@ class Conversation(Controls):
             # The call is over: reading tells how it ended, writing needs only to stop.
 
     async def _take(self) -> pb.ConverseRequest | None:
-        """Takes the next request out of the backlog, into what is looked back at; None when everything was said."""
+        """Take the next request out of the backlog, into what is looked back at; None when everything was said."""
         request = None
         while request is None and not self._all_taken:
             request = self._urgent.popleft() if self._urgent else await self._backlog.get()
@@ -173,7 +173,7 @@ class Conversation(Controls):
         return request
 
     async def _events(self) -> list[Event]:
-        """Returns what happens next; nothing when the conversation has come to its end."""
+        """Return what happens next; nothing when the conversation has come to its end."""
         stream = self._stream
         assert stream is not None
         try:
@@ -185,7 +185,7 @@ class Conversation(Controls):
         return [] if event is None else [event]
 
     async def _next(self, stream: Stream) -> Event | None:
-        """Returns the next event, or None when the server has ended the conversation."""
+        """Return the next event, or None when the server has ended the conversation."""
         patience_seconds = self._server.response_timeout_seconds
         while (arrival := await self._wait_for(stream.read(), patience_seconds)) is not None:
             event = stream.event(arrival)
@@ -197,7 +197,7 @@ class Conversation(Controls):
         return None
 
     def _placed(self, event: Event) -> Event:
-        """Notes what `event` answers, and returns it with its position and its turn in the whole conversation."""
+        """Note what `event` answers, and return it with its position and its turn in the whole conversation."""
         if isinstance(event, Reply):
             self._outage.forget()
         if self._look_back is None:
@@ -206,20 +206,20 @@ class Conversation(Controls):
         return self._look_back.placed(event)
 
     def _can_go_on(self, stream: Stream, error: VivavoceError) -> bool:
-        """Returns whether a new stream may follow the one that failed with `error`."""
+        """Return whether a new stream may follow the one that failed with `error`."""
         if self._look_back is None or not stream.accepted or not has_gone(error):
             return False
         may_say_more = not stream.half_closed and not stream.fell_idle
         return may_say_more or self._left_over(stream)
 
     def _left_over(self, stream: Stream) -> bool:
-        """Returns whether `stream` has left something behind that has to be said again."""
+        """Return whether `stream` has left something behind that has to be said again."""
         if self._look_back is None:
             return False
         return self._look_back.owed if stream.fell_idle else not self._look_back.empty
 
     async def _reconnect(self, error: VivavoceError) -> list[Event]:
-        """Tries to open a stream that goes on from the one that failed with `error`, and returns its first events."""
+        """Try to open a stream that goes on from the one that failed with `error`, and return its first events."""
         self._outage.lost(time.monotonic())
         while True:
             await self._leave()
@@ -241,14 +241,14 @@ class Conversation(Controls):
                 error = failure
 
     async def _leave(self) -> None:
-        """Gives the present stream up. Until the next one there is no sender: nothing is taken out of the backlog."""
+        """Give the present stream up. Until the next one there is no sender: nothing is taken out of the backlog."""
         sender, self._sender = self._sender, None
         if self._stream is not None and sender is not None:
             self._stream.cancel()
             await stop([sender, self._stream.reader])
 
     async def _go_on(self) -> list[Event]:
-        """Opens the next stream and, once the server has let it in, sends what was not answered."""
+        """Open the next stream and, once the server has let it in, sends what was not answered."""
         assert self._look_back is not None
         stream = await self._open()
         started = await self._next(stream)
@@ -261,7 +261,7 @@ class Conversation(Controls):
         return [task for task in (self._listener, self._sender) if task is not None]
 
     async def _wait_for(self, work: Coroutine[Any, Any, _T], patience_seconds: float | None = None) -> _T:
-        """Waits for `work`, unless the uplink fails first: then its error is raised.
+        """Wait for `work`, unless the uplink fails first: then its error is raised.
 
         Patience is limited only once everything was sent: as long as the caller may speak, the server may listen. But
         it has to listen then: what is being sent may not take longer either.
@@ -285,7 +285,7 @@ class Conversation(Controls):
             await stop([task])
 
     def _be_patient(self, seconds: float, *, sending: bool) -> None:
-        """Gives a server up that does not take what is sent, or that is silent after everything was."""
+        """Give a server up that does not take what is sent, or that is silent after everything was."""
         assert self._stream is not None
         stuck = self._stream.stuck(seconds)
         if stuck or not sending:

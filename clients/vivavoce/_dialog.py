@@ -90,7 +90,7 @@ class Dialog:
     """What lets the agent say this. What it says by itself is a turn without words of the caller."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the dialog as `Reply.to_dict` has it."""
+        """Return the dialog as `Reply.to_dict` has it."""
         return {
             "intent": self.intent or None,
             "slots": dict(self.slots),
@@ -107,7 +107,7 @@ class Dialog:
 
 
 def add_dialog(config: pb.ConversationConfig, agent: str, session: Session | None) -> None:
-    """Writes which agent holds the dialog, and the session that it belongs to.
+    """Write which agent holds the dialog, and the session that it belongs to.
 
     Raises:
         InvalidRequest: The message cannot hold a value.
@@ -125,7 +125,7 @@ def add_dialog(config: pb.ConversationConfig, agent: str, session: Session | Non
 
 
 def dialog_of(told: reply_pb2.Dialog) -> Dialog:
-    """Reads a dialog from its message."""
+    """Read a dialog from its message."""
     return Dialog(
         told.intent,
         dict(told.slots),
@@ -139,7 +139,7 @@ def dialog_of(told: reply_pb2.Dialog) -> Dialog:
 
 
 def dialog_message(dialog: Dialog) -> reply_pb2.Dialog:
-    """Writes a dialog as the server does; the reverse of `dialog_of`."""
+    """Write a dialog as the server does; the reverse of `dialog_of`."""
     known = dialog.end is not None and dialog.end is not DialogEnd.UNKNOWN
     return reply_pb2.Dialog(
         intent=dialog.intent,
@@ -157,7 +157,7 @@ def dialog_message(dialog: Dialog) -> reply_pb2.Dialog:
 
 
 def keys_request(keys: str) -> pb.ConverseRequest:
-    """Makes the message that tells which keys were pressed.
+    """Make the message that tells which keys were pressed.
 
     Raises:
         InvalidRequest: The message cannot hold them.

@@ -69,7 +69,7 @@ class Started:
     """What the agent says first, which is not spoken; "" for nothing."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the event as a line of the command's `--json` has it."""
+        """Return the event as a line of the command's `--json` has it."""
         told = {"event": "started", "conversation_id": self.conversation_id}
         return told | ({"greeting": self.greeting} if self.greeting else {})
 
@@ -84,7 +84,7 @@ class SpeechBegan:
     """Where the speech begins."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the event as a line of the command's `--json` has it."""
+        """Return the event as a line of the command's `--json` has it."""
         return {"event": "speech_began", "turn": self.turn, "start_s": _rounded(self.start_seconds)}
 
 
@@ -120,7 +120,7 @@ class Transcript:
     """Of a final transcript: name of the `EndOfUtterance` that ended the utterance; "" if none did."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the event as a line of the command's `--json` has it."""
+        """Return the event as a line of the command's `--json` has it."""
         told: dict[str, Any] = {
             "event": "transcript",
             "text": self.text,
@@ -151,7 +151,7 @@ class SpeechEnded:
     """Silence after `end_seconds` that ended it; None where something else did, or an older server does not tell."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the event as a line of the command's `--json` has it."""
+        """Return the event as a line of the command's `--json` has it."""
         end_s, reason = _rounded(self.end_seconds), self.reason.value
         told = {"event": "speech_ended", "turn": self.turn, "end_s": end_s, "reason": reason}
         silence = {} if self.silence_seconds is None else {"silence_s": _rounded(self.silence_seconds)}
@@ -172,7 +172,7 @@ class Notice:
     """Name of the `TypedTurn` or `EndOfUtterance` that it concerns; "" when it concerns none."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the event as a line of the command's `--json` has it."""
+        """Return the event as a line of the command's `--json` has it."""
         told = {"event": "notice", "code": self.code.value, "message": self.message, "turn": self.turn}
         return told | _named(self.request_id)
 
@@ -187,7 +187,7 @@ class GoingAway:
     """Time left before the conversation is ended."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the event as a line of the command's `--json` has it."""
+        """Return the event as a line of the command's `--json` has it."""
         return {"event": "going_away", "reason": self.reason.value, "grace_s": _rounded(self.grace_seconds)}
 
 
@@ -205,7 +205,7 @@ class Reconnected:
     """How much audio is sent again."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the event as a line of the command's `--json` has it."""
+        """Return the event as a line of the command's `--json` has it."""
         lost_s, replayed_s = _rounded(self.lost_seconds), _rounded(self.replayed_seconds)
         return {"event": "reconnected", "lost_s": lost_s, "replayed_s": replayed_s}
 

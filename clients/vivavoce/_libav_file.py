@@ -29,7 +29,7 @@ class LibavFile:
         self.samplerate = self._stream.codec_context.sample_rate or 0
 
     def mono_blocks(self, sample_count: int) -> Iterator[NDArray[np.float32]]:
-        """Yields what is left, -1 to 1, as arrays of shape [sample_count], the last one shorter; channels averaged."""
+        """Yield what is left, -1 to 1, as arrays of shape [sample_count], the last one shorter; channels averaged."""
         held = np.zeros(0, np.float32)
         for samples in self._samples():
             held = np.concatenate([held, samples])
@@ -40,7 +40,7 @@ class LibavFile:
             yield held
 
     def count_samples(self) -> int:
-        """Returns the number of samples; to count them, a file that does not tell is read."""
+        """Return the number of samples; to count them, a file that does not tell is read."""
         samples = self._samples()
         counted = len(next(samples, ()))
         told, base = self._stream.duration, self._stream.time_base
@@ -79,7 +79,7 @@ class LibavFile:
 
 @contextmanager
 def open_with_libav(source: Path | bytes) -> Iterator[LibavFile]:
-    """Opens a file, or the content of one, and closes it at the end.
+    """Open a file, or the content of one, and close it at the end.
 
     Raises:
         ValueError: It holds no sound that can be read.

@@ -58,7 +58,7 @@ class LookBack:
     """Keeps what was sent until it is answered, as much of it as the bound allows."""
 
     def __init__(self, audio: AudioFormat | None) -> None:
-        """Begins to look back.
+        """Begin to look back.
 
         Args:
             audio: Format of the audio; None when only typed turns are sent.
@@ -91,7 +91,7 @@ class LookBack:
         return bool(self._marks) or any(not one.answered for one in self._utterances)
 
     def sent(self, request: pb.ConverseRequest) -> pb.ConverseRequest | None:
-        """Keeps what is sent and will be answered. Of too much audio the oldest is dropped.
+        """Keep what is sent and will be answered. Of too much audio the oldest is dropped.
 
         Returns:
             The request, for the present stream; None where it concerns a turn of an earlier one.
@@ -115,7 +115,7 @@ class LookBack:
         return request
 
     def heard(self, event: Event) -> None:
-        """Drops what `event` answers; its position and its turn are those of the present stream.
+        """Drop what `event` answers; its position and its turn are those of the present stream.
 
         Raises:
             Incompatible: The server does not tell which request it answers.
@@ -136,7 +136,7 @@ class LookBack:
                 self._whole(event)
 
     def placed(self, event: Event) -> Event:
-        """Returns `event` of the present stream with its position and its turn in the whole conversation."""
+        """Return `event` of the present stream with its position and its turn in the whole conversation."""
         seconds, turns = self._earlier_bytes / self._bytes_per_second, self._earlier_turns
         match event:
             case SpeechBegan() | Transcript() | SpeechPaused() | SpeechResumed() | SpeechEnded():
@@ -151,7 +151,7 @@ class LookBack:
         return event
 
     def begin_anew(self) -> tuple[Reconnected, list[pb.ConverseRequest]]:
-        """Goes over to a new stream.
+        """Go over to a new stream.
 
         Returns:
             What it means for the caller, and the requests that the new stream begins with.
@@ -179,7 +179,7 @@ class LookBack:
         return [one for one in self._utterances if one.turn == turn]
 
     def _end_of(self, ended: SpeechEnded) -> int:
-        """Returns up to where the server took the audio as part of an utterance that has ended."""
+        """Return up to where the server took the audio as part of an utterance that has ended."""
         match ended.reason:
             case EndReason.REQUESTED:
                 return self._mark(ended.request_id).position
@@ -188,7 +188,7 @@ class LookBack:
         return self._position(ended.end_seconds)
 
     def _mark(self, request_id: str) -> _Mark:
-        """Returns the request of this name; callers may give a name again once it was answered."""
+        """Return the request of this name; callers may give a name again once it was answered."""
         for mark in self._marks:
             if mark.request.request_id == request_id:
                 return mark
@@ -199,7 +199,7 @@ class LookBack:
         )
 
     def _whole(self, reply: Reply) -> None:
-        """Takes a turn for answered, and those before it: an older server completes no reply."""
+        """Take a turn for answered, and those before it: an older server completes no reply."""
         for turn in sorted(turn for turn in self._partial if turn <= reply.turn and not _is_prompt(reply)):
             self._answered(self._partial.pop(turn))
         if not reply.completes:
@@ -225,13 +225,13 @@ class LookBack:
             self._kept_from += count
 
     def _blank(self, start: int, end: int) -> None:
-        """Puts silence in the place of audio: what follows keeps its position."""
+        """Put silence in the place of audio: what follows keeps its position."""
         first, last = max(0, start - self._kept_from), min(end - self._kept_from, len(self._audio))
         if last > first:
             self._audio[first:last] = self._silence * (last - first)
 
     def _note_update(self, update: pb.ConversationUpdate) -> None:
-        """Keeps what holds now: a new stream begins with the config, and then this."""
+        """Keep what holds now: a new stream begins with the config, and then this."""
         if update.HasField("endpointing"):
             self._update.endpointing.MergeFrom(update.endpointing)
         if update.HasField("documents"):
@@ -260,12 +260,12 @@ class LookBack:
 
 
 def _is_prompt(reply: Reply) -> bool:
-    """Returns whether an agent says it by itself."""
+    """Return whether an agent says it by itself."""
     return reply.dialog is not None and reply.dialog.cause is not DialogCause.TURN
 
 
 def _layout(audio: AudioFormat | None) -> tuple[int, int, bytes]:
-    """Returns the sample rate, the bytes of a sample of all channels, and the byte that silence is made of."""
+    """Return the sample rate, the bytes of a sample of all channels, and the byte that silence is made of."""
     if audio is None:
         return 0, 0, b""
     byte_seconds = audio.duration_seconds(1)

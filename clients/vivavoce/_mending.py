@@ -18,7 +18,7 @@ TAIL_BYTES = 1 << 17
 
 
 def parts(content: bytes) -> list[bytes]:
-    """Returns the files that libsndfile must read one after another to hear all of `content`."""
+    """Return the files that libsndfile must read one after another to hear all of `content`."""
     head = content[:HEAD_BYTES]
     if _WAV.match(head):
         starts = [found.start() for found in _WAV.finditer(content)]
@@ -29,7 +29,7 @@ def parts(content: bytes) -> list[bytes]:
 
 
 def wav_end(head: bytes) -> int:
-    """Returns where a WAV file ends by its own header; 0 where that does not tell, or where it is no WAV file."""
+    """Return where a WAV file ends by its own header; 0 where that does not tell, or where it is no WAV file."""
     size = int.from_bytes(head[4:8], "little")
     return 8 + size + size % 2 if _WAV.match(head) and 0 < size < _MIN_UNKNOWN_LENGTH else 0
 
@@ -56,7 +56,7 @@ def _is_cut(page: bytes) -> bool:
 
 
 def _with_last_page(content: bytes) -> bytes:
-    """Returns Ogg that breaks off in its last page with the packets of it that are whole (RFC 3533, section 6)."""
+    """Return Ogg that breaks off in its last page with the packets of it that are whole (RFC 3533, section 6)."""
     at = content.rfind(b"OggS")
     page = content[at:]
     lacing = page[_PAGE_BYTES : _PAGE_BYTES + page[26]] if len(page) >= _PAGE_BYTES else b""

@@ -115,7 +115,7 @@ class ModelAdmin:
             await channel.close(None)
 
     async def list(self) -> list[ModelVersion]:
-        """Lists all versions, engine by engine, the oldest first.
+        """List all versions, engine by engine, the oldest first.
 
         Raises:
             VivavoceError: One of its kinds; so do the other methods.
@@ -124,7 +124,7 @@ class ModelAdmin:
         return [_version(version) for version in response.versions]
 
     async def load(self, path: PurePath | str) -> ModelVersion:
-        """Loads an engine directory as a new version and lets it take over for the turns that begin from then on.
+        """Load an engine directory as a new version and let it take over for the turns that begin from then on.
 
         Args:
             path: Absolute path of the directory on the server.
@@ -138,7 +138,7 @@ class ModelAdmin:
         return _version(response.version)
 
     async def unload(self, name: str, version: int) -> None:
-        """Unloads a version that is not active, as soon as no turn uses it, or forgets one that failed."""
+        """Unload a version that is not active, as soon as no turn uses it, or forget one that failed."""
         with refusing("name"):
             request = pb.UnloadModelRequest(name=name)
         with refusing("version"):
@@ -146,7 +146,7 @@ class ModelAdmin:
         await self._call(lambda stub: stub.UnloadModel(request, timeout=30))
 
     async def roll_back(self, name: str) -> ModelVersion:
-        """Lets the version before the active one take over again.
+        """Let the version before the active one take over again.
 
         Returns:
             The version that serves now.

@@ -22,7 +22,7 @@ class Outage:
     """Counts the tries since the connection was lost. All moments are in seconds of one clock."""
 
     def __init__(self, longest_seconds: float, chance: Callable[[], float] = random.random) -> None:
-        """Begins without an outage.
+        """Begin without an outage.
 
         Args:
             longest_seconds: After so long there is no further try.
@@ -35,25 +35,25 @@ class Outage:
         self._tries = 0
 
     def lost(self, moment: float) -> None:
-        """Notes that the connection was lost: the outage before goes on if it was hardly over."""
+        """Note that the connection was lost: the outage before goes on if it was hardly over."""
         if self._began is None or (self._over is not None and moment - self._over >= _STEADY_SECONDS):
             self._began, self._tries = moment, 0
         self._over = None
 
     def over(self, moment: float) -> None:
-        """Notes that the server has let the caller in again."""
+        """Note that the server has let the caller in again."""
         self._over = moment
 
     def forget(self) -> None:
-        """Notes that the server has answered: another loss will be another outage."""
+        """Note that the server has answered: another loss will be another outage."""
         self._began = None
 
     def left_seconds(self, moment: float) -> float:
-        """Returns how much time is left for further tries."""
+        """Return how much time is left for further tries."""
         return 0.0 if self._began is None else self._began + self._longest_seconds - moment
 
     def pause_seconds(self, moment: float, asked_seconds: float | None) -> float | None:
-        """Returns how long to wait before the next try, or None when there is no time for another one.
+        """Return how long to wait before the next try, or None when there is no time for another one.
 
         Args:
             moment: Now.
@@ -74,12 +74,12 @@ def has_gone(error: VivavoceError) -> bool:
 
 
 def retry_after_seconds(error: VivavoceError) -> float | None:
-    """Returns how long the server asked to wait; None if it did not."""
+    """Return how long the server asked to wait; None if it did not."""
     return error.retry_after_seconds if isinstance(error, ServerUnavailable | Overloaded) else None
 
 
 def unavailable(error: VivavoceError) -> ServerUnavailable:
-    """Returns `error` as what it comes to when there is no time for another try."""
+    """Return `error` as what it comes to when there is no time for another try."""
     if isinstance(error, ServerUnavailable):
         return error
     told = ServerUnavailable(

@@ -27,7 +27,7 @@ class SpeechPaused:
     """Silence heard since then."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the event as a line of the command's `--json` has it."""
+        """Return the event as a line of the command's `--json` has it."""
         return {
             "event": "speech_paused",
             "turn": self.turn,
@@ -49,5 +49,5 @@ class SpeechResumed:
     """Where it goes on."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the event as a line of the command's `--json` has it."""
+        """Return the event as a line of the command's `--json` has it."""
         return {"event": "speech_resumed", "turn": self.turn, "start_s": round(self.start_seconds, 3)}

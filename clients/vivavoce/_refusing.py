@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def refusing(field: str) -> Iterator[None]:
-    """Turns what protobuf says about a value that it cannot hold into a sentence that names the field."""
+    """Turn what protobuf says about a value that it cannot hold into a sentence that names the field."""
     try:
         yield
     except UnicodeEncodeError as error:

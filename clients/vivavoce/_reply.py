@@ -104,7 +104,7 @@ class Latency:
     total."""
 
     def of(self, stage: Stage) -> StageLatency | None:
-        """Returns the time that `stage` took, or None when it did not finish."""
+        """Return the time that `stage` took, or None when it did not finish."""
         return next((entry for entry in self.stages if entry.stage is stage), None)
 
 
@@ -154,7 +154,7 @@ class Reply:
     """Whether it is the whole reply, in place of the PARTIAL one of its turn that came before."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the reply as a line of the command's `--json` has it; times are in milliseconds."""
+        """Return the reply as a line of the command's `--json` has it; times are in milliseconds."""
         intent, answer = self.intent, self.answer
         told: dict[str, Any] = {
             "event": "reply",

@@ -46,34 +46,34 @@ class ReplyClock:
         self._unvoiced: set[int] = set()
 
     def audio_sent(self, duration_seconds: float, moment: float) -> None:
-        """Notes that another `duration_seconds` of audio went out."""
+        """Note that another `duration_seconds` of audio went out."""
         self._sent_seconds += duration_seconds
         self._audio_moments.append((self._sent_seconds, moment))
 
     def requested(self, request_id: str, moment: float) -> None:
-        """Notes that a typed turn or an `EndOfUtterance` went out. Of too many the oldest is forgotten."""
+        """Note that a typed turn or an `EndOfUtterance` went out. Of too many the oldest is forgotten."""
         if len(self._requests) >= _MEMORY:
             del self._requests[next(iter(self._requests))]
         self._requests[request_id] = moment
 
     def half_closed(self, moment: float) -> None:
-        """Notes that the end of the audio was announced."""
+        """Note that the end of the audio was announced."""
         self._half_closed = moment
 
     def notice(self, notice: Notice) -> None:
-        """Notes that a request to end an utterance came to nothing."""
+        """Note that a request to end an utterance came to nothing."""
         if notice.code is NoticeCode.NO_SPEECH:
             self._requests.pop(notice.request_id, None)
 
     def speech_ended(self, ended: SpeechEnded) -> None:
-        """Works out which moment completed the utterance."""
+        """Work out which moment completed the utterance."""
         if len(self._completed) >= _MEMORY:
             del self._completed[next(iter(self._completed))]
         self._completed[ended.turn] = self._completion(ended)
         self._note_last_sound(ended.turn, self._moment_of(ended.end_seconds))
 
     def latency_seconds(self, reply: Reply, moment: float) -> float | None:
-        """Returns how long `reply`, which arrived at `moment`, took; None when that is not known."""
+        """Return how long `reply`, which arrived at `moment`, took; None when that is not known."""
         completed = self._completed.get(reply.turn)
         if reply.request_id:
             completed = self._requests.get(reply.request_id)
@@ -85,7 +85,7 @@ class ReplyClock:
         return moment - completed if completed is not None and completed <= moment else None
 
     def turn_seconds(self, reply: Reply, moment: float) -> float | None:
-        """Returns how long after the last sound, or the typed turn, `reply` arrived; None where it is unknown.
+        """Return how long after the last sound, or the typed turn, `reply` arrived; None where it is unknown.
 
         To be asked after `latency_seconds`.
         """
@@ -93,7 +93,7 @@ class ReplyClock:
         return moment - sounded if sounded is not None and sounded <= moment else None
 
     def first_audio_seconds(self, audio: ReplyAudio, moment: float) -> float | None:
-        """Returns how long after the last sound of speech, or the typed turn, the reply's first audio arrived.
+        """Return how long after the last sound of speech, or the typed turn, the reply's first audio arrived.
 
         None of the pieces after the first, and where that is not known.
         """
@@ -104,7 +104,7 @@ class ReplyClock:
         return moment - sounded if sounded is not None and sounded <= moment else None
 
     def _note_last_sound(self, turn: int, moment: float | None) -> None:
-        """Remembers the moment of a turn's last sound. Of too many turns the oldest is forgotten."""
+        """Remember the moment of a turn's last sound. Of too many turns the oldest is forgotten."""
         if len(self._last_sounds) >= _MEMORY:
             oldest = next(iter(self._last_sounds))
             del self._last_sounds[oldest]
@@ -123,6 +123,6 @@ class ReplyClock:
                 return None
 
     def _moment_of(self, position_seconds: float) -> float | None:
-        """Returns when the chunk that reaches `position_seconds` went out."""
+        """Return when the chunk that reaches `position_seconds` went out."""
         index = bisect_left(self._audio_moments, position_seconds - _ROUNDING_SECONDS, key=itemgetter(0))
         return self._audio_moments[index][1] if index < len(self._audio_moments) else None

@@ -133,7 +133,7 @@ def _add_ask_options(request: pb.ConversationConfig | pb.AskRequest, prefix: str
 def utterance_requests(
     said: Utterable, audio: AudioFormat | None, made_up_id: str = ""
 ) -> Iterator[pb.ConverseRequest]:
-    """Makes the messages that carry `said`: several where a piece of audio is long.
+    """Make the messages that carry `said`: several where a piece of audio is long.
 
     Args:
         said: What the caller put among the audio chunks.
@@ -226,7 +226,7 @@ def _to_float32(array: NDArray[np.generic]) -> NDArray[np.float32]:
 
 
 def _documents(listed: Sequence[Document | str]) -> list[reply_pb2.Document]:
-    """Makes the messages of documents; several plain texts get their places as ids, lest two have none."""
+    """Make the messages of documents; several plain texts get their places as ids, lest two have none."""
     several = sum(isinstance(document, str) for document in listed) > 1
     return [
         reply_pb2.Document(text=document, id=str(number) if several else "")

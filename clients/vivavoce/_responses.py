@@ -38,13 +38,13 @@ _E = TypeVar("_E", bound=Enum)
 
 
 def event_from_response(response: pb.ConverseResponse) -> Event | None:
-    """Makes the event that `response` is, or None when a newer server sent what this version does not know."""
+    """Make the event that `response` is, or None when a newer server sent what this version does not know."""
     kind = response.WhichOneof("response")
     return None if kind is None else _EVENTS[kind](getattr(response, kind))
 
 
 def reply_event(reply: reply_pb2.Reply) -> Reply:
-    """Makes the event of a reply; `client_latency_seconds` is left open."""
+    """Make the event of a reply; `client_latency_seconds` is left open."""
     return Reply(
         turn=reply.turn,
         transcript=reply.transcript,
@@ -175,7 +175,7 @@ def _seconds(duration: duration_pb2.Duration) -> float:
 
 
 def _enum(kind: type[_E], wire: EnumTypeWrapper, value: int, prefix: str) -> _E:
-    """Finds the member that is named like the protocol's value, or UNKNOWN where there is none."""
+    """Find the member that is named like the protocol's value, or UNKNOWN where there is none."""
     name = wire.Name(value).removeprefix(prefix) if value in wire.values() else "UNKNOWN"
     return kind.__members__.get(name, kind["UNKNOWN"])
 

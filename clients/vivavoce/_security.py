@@ -47,7 +47,7 @@ class Security:
     token: Token = ""
 
     def credentials(self) -> grpc.ChannelCredentials | None:
-        """Returns what a channel is opened with; None for one in the clear.
+        """Return what a channel is opened with; None for one in the clear.
 
         Raises:
             InvalidRequest: A file cannot be read.
@@ -73,7 +73,7 @@ class Security:
 
 
 def check_security(target: str, tls: Tls | bool, token: Token) -> Security:
-    """Returns how a client talks to `target`.
+    """Return how a client talks to `target`.
 
     Raises:
         TypeError: An argument has another type.

@@ -41,17 +41,17 @@ class SoundFile(soundfile.SoundFile):  # type: ignore[misc]  # soundfile has no 
     """
 
     def seekable(self) -> bool:
-        """Says no, whatever the file is."""
+        """Say no, whatever the file is."""
         return False
 
     def mono_blocks(self, sample_count: int) -> Iterator[NDArray[np.float32]]:
-        """Yields what is left, -1 to 1, as arrays of shape [sample_count], the last one shorter; channels averaged."""
+        """Yield what is left, -1 to 1, as arrays of shape [sample_count], the last one shorter; channels averaged."""
         # What `read` returns tells the end, not the header: an MP3 file that was cut off promises more than it holds.
         while len(block := self.read(sample_count, dtype="float32", always_2d=True)):
             yield block.mean(axis=1, dtype=np.float32)
 
     def count_samples(self) -> int:
-        """Returns the number of samples in each channel, 0 where the header tells of some and none follow.
+        """Return the number of samples in each channel, 0 where the header tells of some and none follow.
 
         To count them, a file that does not tell is read.
         """
@@ -70,10 +70,10 @@ class Sound(Protocol):
         """Samples a second."""
 
     def mono_blocks(self, sample_count: int) -> Iterator[NDArray[np.float32]]:
-        """Yields what is left; see `SoundFile`."""
+        """Yield what is left; see `SoundFile`."""
 
     def count_samples(self) -> int:
-        """Returns the number of samples; see `SoundFile`."""
+        """Return the number of samples; see `SoundFile`."""
 
 
 class _Sequence:
@@ -93,7 +93,7 @@ class _Sequence:
 
 @contextmanager
 def open_sound(source: Path | bytes) -> Iterator[Sound]:
-    """Opens a file, or the content of one, and closes it at the end.
+    """Open a file, or the content of one, and close it at the end.
 
     Raises:
         NotAudio: It cannot be read, now or later on.
@@ -106,7 +106,7 @@ def open_sound(source: Path | bytes) -> Iterator[Sound]:
 
 
 def _opened(source: Path | bytes, stack: ExitStack) -> Sound:
-    """Opens a file with the library that reads it."""
+    """Open a file with the library that reads it."""
     if needs_mending(*_ends(source)):
         whole = source if isinstance(source, bytes) else source.read_bytes()
         files = [stack.enter_context(SoundFile(io.BytesIO(part))) for part in parts(whole)]
@@ -141,7 +141,7 @@ def _sndfile_source(source: Path | bytes) -> io.BytesIO | str | bytes:
 
 
 def _ends(source: Path | bytes) -> tuple[bytes, bytes, bytes]:
-    """Returns the parts of a file that tell whether it must be mended."""
+    """Return the parts of a file that tell whether it must be mended."""
     with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
         head = file.read(HEAD_BYTES)
         file.seek(wav_end(head))
@@ -151,5 +151,5 @@ def _ends(source: Path | bytes) -> tuple[bytes, bytes, bytes]:
 
 
 def _name(path: Path) -> str | bytes:
-    """Returns the path as soundfile takes it: where names are bytes, they need not be UTF-8; its str must be."""
+    """Return the path as soundfile takes it: where names are bytes, they need not be UTF-8; its str must be."""
     return os.fsencode(path) if os.name == "posix" else str(path)

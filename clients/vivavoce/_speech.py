@@ -53,7 +53,7 @@ def say_request(
     seed: int,
     lexicon: Iterable[Pronunciation],
 ) -> pb.SayRequest:
-    """Makes the request for speech.
+    """Make the request for speech.
 
     Raises:
         InvalidRequest: The message cannot hold a value, or there is not one text.
@@ -82,7 +82,7 @@ def say_request(
 
 
 async def speech(server: Server, request: pb.SayRequest) -> AsyncGenerator[SpeechChunk, None]:
-    """Yields speech as it comes; leaving the iteration early ends it at once."""
+    """Yield speech as it comes; leaving the iteration early ends it at once."""
     await reach(server.channel, server.target, server.connect_timeout_seconds)
     call = stub(server.channel).Say(request, metadata=server.security.metadata)
     try:

@@ -77,7 +77,7 @@ class ReplyAudio:
     that is not known."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the event as a line of the command's `--json` has it: without the audio."""
+        """Return the event as a line of the command's `--json` has it: without the audio."""
         told: dict[str, Any] = {
             "event": "reply_audio",
             "turn": self.turn,
@@ -103,7 +103,7 @@ class ReplyHeld:
     """Up to where it was heard, as far as the server knows."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the event as a line of the command's `--json` has it."""
+        """Return the event as a line of the command's `--json` has it."""
         return {"event": "reply_held", "turn": self.turn, "position_s": round(self.position_seconds, 3)}
 
 
@@ -117,7 +117,7 @@ class ReplyResumed:
     """Where it goes on, as far as the server knows."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the event as a line of the command's `--json` has it."""
+        """Return the event as a line of the command's `--json` has it."""
         return {"event": "reply_resumed", "turn": self.turn, "position_s": round(self.position_seconds, 3)}
 
 
@@ -135,7 +135,7 @@ class Interrupted:
     """What stopped it."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the event as a line of the command's `--json` has it."""
+        """Return the event as a line of the command's `--json` has it."""
         heard_s, reason = round(self.heard_seconds, 3), self.reason.value
         return {
             "event": "interrupted",

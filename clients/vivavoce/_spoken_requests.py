@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add_reply_audio(config: pb.ConversationConfig, voice: ReplyVoice | None) -> None:
-    """Writes how replies are spoken.
+    """Write how replies are spoken.
 
     Raises:
         InvalidRequest: The message cannot hold a value.
@@ -40,7 +40,7 @@ def add_reply_audio(config: pb.ConversationConfig, voice: ReplyVoice | None) -> 
 
 
 def add_interruption(config: pb.ConversationConfig, interruption: Interruption | None) -> None:
-    """Writes what interrupts a spoken reply.
+    """Write what interrupts a spoken reply.
 
     Raises:
         InvalidRequest: The message cannot hold a value.
@@ -60,7 +60,7 @@ def add_interruption(config: pb.ConversationConfig, interruption: Interruption |
 
 
 def playback_request(turn: int, position_seconds: float, *, finished: bool) -> pb.ConverseRequest:
-    """Makes the message that tells how far a reply was played.
+    """Make the message that tells how far a reply was played.
 
     Raises:
         InvalidRequest: The message cannot hold a value.
@@ -73,7 +73,7 @@ def playback_request(turn: int, position_seconds: float, *, finished: bool) -> p
 
 
 def cancel_request(turn: int) -> pb.ConverseRequest:
-    """Makes the message that stops the speech of a reply.
+    """Make the message that stops the speech of a reply.
 
     Raises:
         InvalidRequest: The message cannot hold the number.
@@ -84,7 +84,7 @@ def cancel_request(turn: int) -> pb.ConverseRequest:
 
 
 def check_speech_format(audio: AudioFormat) -> None:
-    """Checks the format of speech, as far as the message would not tell.
+    """Check the format of speech, as far as the message would not tell.
 
     Raises:
         InvalidRequest: It has two channels.
@@ -97,7 +97,7 @@ def check_speech_format(audio: AudioFormat) -> None:
 
 
 def lexicon_entries(lexicon: Iterable[Pronunciation]) -> list[pb.LexiconEntry]:
-    """Makes the messages of pronunciations.
+    """Make the messages of pronunciations.
 
     Raises:
         TypeError: One is of another type.

@@ -49,7 +49,7 @@ class _Details:
 
 
 def error_from_rpc(error: grpc.aio.AioRpcError, target: str) -> VivavoceError:
-    """Makes the error that tells what a failed call means.
+    """Make the error that tells what a failed call means.
 
     Args:
         error: How the call ended; its status is not OK.

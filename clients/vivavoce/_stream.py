@@ -79,18 +79,18 @@ class Stream:
         self.reader = asyncio.create_task(self._read_ahead())
 
     def go_on_with(self, unanswered: Sequence[pb.ConverseRequest]) -> None:
-        """Lets the sender go on after the config, with what an earlier stream has left unanswered."""
+        """Let the sender go on after the config, with what an earlier stream has left unanswered."""
         self._unanswered = unanswered
         self._may_go_on.set()
 
     async def unanswered(self) -> Sequence[pb.ConverseRequest]:
-        """Waits for `go_on_with`, and returns what it was given."""
+        """Wait for `go_on_with`, and return what it was given."""
         await self._may_go_on.wait()
         requests, self._unanswered = self._unanswered, ()
         return requests
 
     def when_done(self, callback: Callable[[], None]) -> None:
-        """Calls `callback` once the call is over."""
+        """Call `callback` once the call is over."""
         self._call.add_done_callback(lambda _: callback())
 
     @property
@@ -103,11 +103,11 @@ class Stream:
         return self._call.done()
 
     def cancel(self) -> None:
-        """Gives the call up."""
+        """Give the call up."""
         self._call.cancel()
 
     async def write(self, request: pb.ConverseRequest) -> None:
-        """Sends `request` as soon as flow control lets it."""
+        """Send `request` as soon as flow control lets it."""
         self._note(request)
         self._writing_since = time.monotonic()
         await self._call.write(request)
@@ -118,13 +118,13 @@ class Stream:
         return self._writing_since is not None and time.monotonic() - self._writing_since >= patience_seconds
 
     async def half_close(self) -> None:
-        """Tells the server that nothing more will be sent."""
+        """Tell the server that nothing more will be sent."""
         self._clock.half_closed(time.monotonic())
         self.half_closed = True
         await self._call.done_writing()
 
     async def read(self) -> Arrival | None:
-        """Returns the next response, or None when the server has ended the stream.
+        """Return the next response, or None when the server has ended the stream.
 
         Raises:
             VivavoceError: The stream has failed.
@@ -138,7 +138,7 @@ class Stream:
         return arrival
 
     def event(self, arrival: Arrival) -> Event | None:
-        """Makes the event that a response is, or None when a newer server sent what this version does not know."""
+        """Make the event that a response is, or None when a newer server sent what this version does not know."""
         event = event_from_response(arrival.response)
         if self.leaving is GoingAwayReason.IDLE:
             self.leaving = None  # The server goes on: what was said since has called the end off.

@@ -16,13 +16,13 @@ _T = TypeVar("_T")
 
 
 def cancel(task: asyncio.Task[_T]) -> None:
-    """Cancels `task`, unless it is the one that runs: that has learned of the end by itself."""
+    """Cancel `task`, unless it is the one that runs: that has learned of the end by itself."""
     if task is not asyncio.current_task():
         task.cancel()
 
 
 async def stop(tasks: list[asyncio.Task[_T]]) -> None:
-    """Cancels what still runs and waits for its end; what failed has been told, or does not matter any more.
+    """Cancel what still runs and wait for its end; what failed has been told, or does not matter any more.
 
     The task that asks for this, or waits for who asks, may be one of them. The former is left out: the caller's own
     task stops it. Because of the latter the wait is shielded: its being cancelled must not cancel `tasks` once more.
@@ -34,7 +34,7 @@ async def stop(tasks: list[asyncio.Task[_T]]) -> None:
 
 
 async def each(things: AsyncIterable[_T] | Iterable[_T]) -> AsyncGenerator[_T, None]:
-    """Iterates over `things`, and closes a generator that makes them behind it."""
+    """Iterate over `things`, and close a generator that makes them behind it."""
     if not isinstance(things, AsyncIterable):
         for something in things:
             yield something
@@ -63,7 +63,7 @@ class TaskScope:
         self._leaving = False
 
     def create_task(self, work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
-        """Starts a task."""
+        """Start a task."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -87,7 +87,7 @@ class TaskScope:
             raise self._error
 
     def _take_back_cancellation(self) -> bool:
-        """Returns whether this scope alone cancelled the block; Python 3.10 does not tell who else did."""
+        """Return whether this scope alone cancelled the block; Python 3.10 does not tell who else did."""
         if not self._cancelled_parent or self._parent is None:
             return False
         return sys.version_info < (3, 11) or self._parent.uncancel() == 0

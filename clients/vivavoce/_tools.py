@@ -33,7 +33,7 @@ class ToolCall:
     """The session parameters."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the event as a line of the command's `--json` has it."""
+        """Return the event as a line of the command's `--json` has it."""
         return {
             "event": "tool_call",
             "id": self.id,
@@ -64,13 +64,13 @@ Tool: TypeAlias = Callable[[ToolCall], Awaitable["ToolResult | None"]] | Callabl
 
 
 def tool_call_of(call: pb.ToolCall) -> ToolCall:
-    """Reads a call from its message."""
+    """Read a call from its message."""
     seconds = call.deadline.ToNanoseconds() / 1_000_000_000
     return ToolCall(call.id, call.name, call.intent, dict(call.arguments), seconds, dict(call.parameters))
 
 
 def tool_result_request(call_id: str, result: ToolResult) -> pb.ConverseRequest:
-    """Makes the message with the result of a tool.
+    """Make the message with the result of a tool.
 
     Raises:
         InvalidRequest: The message cannot hold a value.
@@ -91,7 +91,7 @@ def tool_result_request(call_id: str, result: ToolResult) -> pb.ConverseRequest:
 
 
 def check_tools(tools: Mapping[str, Tool] | None) -> dict[str, Tool]:
-    """Returns tools by their names.
+    """Return tools by their names.
 
     Raises:
         TypeError: One of them is no function.
@@ -114,7 +114,7 @@ class ToolRunner:
         self.running: set[asyncio.Task[None]] = set()
 
     def note(self, event: object, send: Callable[[str, ToolResult], None]) -> None:
-        """Starts the tool that an event asks for.
+        """Start the tool that an event asks for.
 
         Args:
             event: What the conversation tells.

@@ -165,7 +165,7 @@ def _reading(reading: Reading) -> dict[str, Any]:
 
 
 def slot_dict(slot: Slot) -> dict[str, Any]:
-    """Makes a slot as `Reply.to_dict` has it."""
+    """Make a slot as `Reply.to_dict` has it."""
     resolved = {} if slot.resolved is None else {"resolved": _value(slot.resolved)}
     return {"name": slot.name, "value": slot.value, "text": slot.text, **resolved}
 

@@ -65,7 +65,7 @@ class _CallbackFlags(Protocol):
 
 
 def devices() -> list[Device]:
-    """Lists the devices that can record.
+    """List the devices that can record.
 
     Raises:
         ModuleNotFoundError: The package sounddevice is not installed.
@@ -139,12 +139,12 @@ class Microphone:
         self._open.close()
 
     def stop(self) -> None:
-        """Ends the recording; what was recorded is still delivered, and then the iteration ends."""
+        """End the recording; what was recorded is still delivered, and then the iteration ends."""
         self._stopped = True
         self._awaken()
 
     def __iter__(self) -> Iterator[NDArray[np.int16]]:
-        """Yields what is recorded, as int16 arrays of shape [n], until `stop`.
+        """Yield what is recorded, as int16 arrays of shape [n], until `stop`.
 
         Raises:
             MicrophoneUnavailable: The device cannot be opened, or is gone.
@@ -161,7 +161,7 @@ class Microphone:
                 yield self._taken(chunk)
 
     async def __aiter__(self) -> AsyncIterator[NDArray[np.int16]]:
-        """Yields what is recorded, as int16 arrays of shape [n], until `stop`.
+        """Yield what is recorded, as int16 arrays of shape [n], until `stop`.
 
         Raises:
             MicrophoneUnavailable: The device cannot be opened, or is gone.
@@ -185,7 +185,7 @@ class Microphone:
 
     @contextmanager
     def _recording(self) -> Iterator[None]:
-        """Keeps the device open, unless it is already."""
+        """Keep the device open, unless it is already."""
         if self._is_open:
             yield
             return
@@ -231,7 +231,7 @@ class Microphone:
         return chunk
 
     def _heard(self, samples: NDArray[np.int16], _frames: int, _time: object, flags: _CallbackFlags) -> None:
-        """Runs on PortAudio's thread, which must never wait; its buffer is valid only until this returns."""
+        """Run on PortAudio's thread, which must never wait; its buffer is valid only until this returns."""
         if flags.input_overflow:
             self._lost_chunks += 1
         if self._stopped:
@@ -249,7 +249,7 @@ class Microphone:
                 wake()
 
     def _choose_sample_rate(self) -> int:
-        """Chooses 16 kHz, which the service works at, unless the device itself cannot."""
+        """Choose 16 kHz, which the service works at, unless the device itself cannot."""
         try:
             self._portaudio.check_input_settings(
                 device=self.device.index, channels=1, dtype="int16", samplerate=PREFERRED_SAMPLE_RATE_HZ
@@ -260,7 +260,7 @@ class Microphone:
 
 
 def load_portaudio() -> ModuleType:
-    """Imports sounddevice, which brings PortAudio into the process."""
+    """Import sounddevice, which brings PortAudio into the process."""
     try:
         import sounddevice  # noqa: PLC0415 - an extra, and a native library
     except ModuleNotFoundError as error:

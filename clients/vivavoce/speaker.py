@@ -110,7 +110,7 @@ class Speaker:
         self._stream.close()
 
     def hear(self, event: Event) -> None:
-        """Plays a piece of a reply, waits while it is held, and drops what was interrupted; other events do nothing."""
+        """Play a piece of a reply, waits while it is held, and drop what was interrupted; other events do nothing."""
         match event:
             case ReplyAudio():
                 samples = np.frombuffer(event.audio, "<i2").astype(np.int16)
@@ -128,7 +128,7 @@ class Speaker:
                     self._pieces = deque(piece for piece in self._pieces if piece.turn != event.turn)
 
     def playback(self) -> Playback | None:
-        """Returns how far the present reply was played, for `Conversation.send_playback`; None before the first."""
+        """Return how far the present reply was played, for `Conversation.send_playback`; None before the first."""
         with self._lock:
             if not self._turn:
                 return None
@@ -141,7 +141,7 @@ class Speaker:
             return not self._pieces
 
     def _fill(self, out: NDArray[np.int16], frames: int, _time: object, _flags: object) -> None:
-        """Runs on PortAudio's thread: fills the device's buffer with what is to be played, then with silence."""
+        """Run on PortAudio's thread: fills the device's buffer with what is to be played, then with silence."""
         at = 0
         with self._lock:
             while at < frames and self._pieces and self._pieces[0].turn != self._held:
@@ -159,7 +159,7 @@ class Speaker:
         out[at:] = 0
 
     def _choose_sample_rate(self) -> int:
-        """Chooses the rate of the voice, unless the device cannot play at that."""
+        """Choose the rate of the voice, unless the device cannot play at that."""
         for rate in (PREFERRED_SAMPLE_RATE_HZ, *_OTHER_SAMPLE_RATES_HZ):
             try:
                 self._portaudio.check_output_settings(device=self._device, channels=1, dtype="int16", samplerate=rate)

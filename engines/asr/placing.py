@@ -16,7 +16,7 @@ _MAKER = "python -m modelkit.moonshine --gpu"
 
 
 def gpu_networks(folder: Path, args: Mapping[str, str], parameters: Mapping[str, str]) -> Networks | None:
-    """Loads the networks on the device that the model's parameters ask for.
+    """Load the networks on the device that the model's parameters ask for.
 
     Args:
         folder: of the model's files.

@@ -77,7 +77,7 @@ class ClosedSlots:
 
     @classmethod
     def load(cls, path: Path) -> ClosedSlots:
-        """Reads ``slot_values.json``: an object that lists all values of every closed slot; no file, no closed slots.
+        """Read ``slot_values.json``: an object that lists all values of every closed slot; no file, no closed slots.
 
         Raises:
             ValueError: the file does not hold that; the message names it.
@@ -91,7 +91,7 @@ class ClosedSlots:
             raise ValueError(f"{path} holds no values of closed slots: {error}") from error
 
     def settle(self, text: str, slots: Sequence[Slot]) -> tuple[Slot, ...]:
-        """Gives every closed slot one of its values, drops those that are like none, and adds those that were missed.
+        """Give every closed slot one of its values, drop those that are like none, and add those that were missed.
 
         Args:
             text: the utterance.
@@ -114,12 +114,12 @@ class ClosedSlots:
         return tuple(sorted((*opened, *settled), key=lambda slot: slot.start))
 
     def resolve(self, slot: str, text: str) -> str | None:
-        """Finds the value of ``slot`` that ``text`` is most like; None where it is like none, or the slot is open."""
+        """Find the value of ``slot`` that ``text`` is most like; None where it is like none, or the slot is open."""
         found = self._most_like(slot, spoken_form(text))
         return found[0].text if found else None
 
     def _marked(self, words: Sequence[SpokenWord], slots: Sequence[Slot]) -> Iterator[_Candidate]:
-        """Finds stretches around what the tagger marked that are like a value of that slot."""
+        """Find stretches around what the tagger marked that are like a value of that slot."""
         for slot in slots:
             inside = [n for n, word in enumerate(words) if word.start < slot.end and slot.start < word.end]
             if slot.name not in self._values or not inside:
@@ -134,7 +134,7 @@ class ClosedSlots:
                         yield _candidate(first, last, spoken, found[0], found[1] - discount)
 
     def _standing(self, words: Sequence[SpokenWord]) -> Iterator[_Candidate]:
-        """Finds stretches that are a value, by spelling or by sound, whether or not the tagger marked them."""
+        """Find stretches that are a value, by spelling or by sound, whether or not the tagger marked them."""
         for first in range(len(words)):
             for last in range(first + 1, min(len(words), first + self._longest) + 1):
                 spoken = _join(words, first, last)
@@ -145,7 +145,7 @@ class ClosedSlots:
                     yield _candidate(first, last, spoken, value, score - _UNMARKED_DISCOUNT)
 
     def _most_like(self, slot: str, spoken: str) -> tuple[_Value, float] | None:
-        """Finds the most similar value with its likeness; cheap spelling first, then sound for the best of it."""
+        """Find the most similar value with its likeness; cheap spelling first, then sound for the best of it."""
         values = self._values.get(slot, [])
         nearest = process.extract(spoken, [value.spoken for value in values], scorer=fuzz.ratio, limit=8)
         best = max(
@@ -171,7 +171,7 @@ def _likeness(spoken: str, value: _Value) -> float:
 
 
 def _best_together(candidates: Sequence[_Candidate], words: int) -> list[_Candidate]:
-    """Chooses candidates of greatest total gain that share no word, in the order of the text."""
+    """Choose candidates of greatest total gain that share no word, in the order of the text."""
     ending: dict[int, list[_Candidate]] = {}
     for candidate in candidates:
         ending.setdefault(candidate.last, []).append(candidate)
@@ -201,7 +201,7 @@ def _value(slot: str, text: str) -> _Value:
 
 
 def _only_ones(keyed: Iterable[tuple[str, _Value]]) -> dict[str, _Value]:
-    """Indexes values; keys that two slots share are left to the tagger."""
+    """Index values; keys that two slots share are left to the tagger."""
     index: dict[str, _Value] = {}
     shared: set[str] = set()
     for key, value in keyed:

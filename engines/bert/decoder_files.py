@@ -18,7 +18,7 @@ UTTERANCE_KINDS, INTENT_KINDS = "utterance_kinds.npz", "intent_kinds.json"
 
 
 def load_intent_decoder(directory: Path, *, forced: bool = False) -> IntentDecoder:
-    """Reads ``labels.json``, and the other files of a decoder where there are any.
+    """Read ``labels.json``, and the other files of a decoder where there are any.
 
     These are ``slot_values.json``, ``tag_priors.npz``, ``utterance_kinds.npz`` and ``intent_kinds.json``.
 

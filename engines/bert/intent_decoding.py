@@ -90,7 +90,7 @@ class IntentLabels:
 
     @classmethod
     def load(cls, path: Path) -> IntentLabels:
-        """Reads ``labels.json``: an object with the attributes of this class.
+        """Read ``labels.json``: an object with the attributes of this class.
 
         Raises:
             ValueError: the file does not hold labels; the message names it.
@@ -145,7 +145,7 @@ class IntentDecoder:
         intent_logits: npt.NDArray[np.float32],
         tag_logits: npt.NDArray[np.float32],
     ) -> list[Understanding]:
-        """Decodes a batch.
+        """Decode a batch.
 
         Args:
             texts: what was tokenized, one string a row.
@@ -188,7 +188,7 @@ class IntentDecoder:
         return Understanding(intent, confidence, slots, kind, negated, candidates)
 
     def _candidates(self, confidences: npt.NDArray[np.float32]) -> tuple[tuple[str, float], ...]:
-        """Lists the most likely intents, without :data:`NO_INTENT`."""
+        """List the most likely intents, without :data:`NO_INTENT`."""
         order = np.argsort(-confidences, kind="stable")[: MAX_CANDIDATES + 1].tolist()
         named = [(self._labels.intents[n], float(confidences[n])) for n in order]
         return tuple(pair for pair in named if pair[0] != NO_INTENT)[:MAX_CANDIDATES]
@@ -213,7 +213,7 @@ def softmax(logits: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
 
 
 def trim(text: str, start: int, end: int) -> tuple[int, int]:
-    """Takes space and punctuation off both ends of a span.
+    """Take space and punctuation off both ends of a span.
 
     The full stop of an initial stays, and the one that an abbreviation needs is added: "u. s. d.", "7 p.m.".
     """

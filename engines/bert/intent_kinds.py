@@ -37,7 +37,7 @@ class IntentKinds:
 
     @classmethod
     def load(cls, path: Path, intents: Sequence[str]) -> IntentKinds:
-        """Reads ``intent_kinds.json``: an object with ``least`` and ``kinds``.
+        """Read ``intent_kinds.json``: an object with ``least`` and ``kinds``.
 
         Raises:
             ValueError: the file holds something else; the message names it.

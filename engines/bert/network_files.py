@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def network_file(version: Path) -> Path:
-    """Returns the one ``.onnx`` file of a version's folder, whatever its name.
+    """Return the one ``.onnx`` file of a version's folder, whatever its name.
 
     Raises:
         ValueError: there is none, or more than one.

@@ -25,25 +25,25 @@ class _Network(Protocol):
     """Computes batches; where it returns None, the answers follow by themselves."""
 
     def execute(self, requests: Sequence[object]) -> list[object] | None:
-        """Computes the rows of all requests in one batch."""
+        """Compute the rows of all requests in one batch."""
 
     def close(self) -> None:
-        """Ends when everything is answered."""
+        """End when everything is answered."""
 
 
 class TritonPythonModel:
     """Runs the network over the rows of all requests of a batch, on a GPU where there is one and a network for it."""
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Loads the network that lies in the directory of the model's version."""
+        """Load the network that lies in the directory of the model's version."""
         self._network = _open(serving.version_directory(args), args, serving.parameters(args))
 
     def execute(self, requests: Sequence[object]) -> list[object] | None:
-        """Computes the rows of all requests in one batch."""
+        """Compute the rows of all requests in one batch."""
         return self._network.execute(requests)
 
     def finalize(self) -> None:
-        """Answers what is under way."""
+        """Answer what is under way."""
         self._network.close()
 
 

@@ -61,7 +61,7 @@ class Window:
 
 
 def split_words(text: str) -> list[Word]:
-    """Finds the words of a text. They end at spaces, dashes and slashes; what has neither letter nor digit is none."""
+    """Find the words of a text. They end at spaces, dashes and slashes; what has neither letter nor digit is none."""
     spans: list[tuple[int, int]] = []
     for run in _RUN.finditer(text):
         core = run[0].strip(_EDGES)
@@ -73,7 +73,7 @@ def split_words(text: str) -> list[Word]:
 
 
 def cut_windows(lengths: Sequence[int], room: int, overlap: int) -> list[Window]:
-    """Cuts a text into windows, each word kept where it is far from the edges.
+    """Cut a text into windows, each word kept where it is far from the edges.
 
     Args:
         lengths: tokens of each word, none more than ``room``.
@@ -104,7 +104,7 @@ def write(
     cases: npt.NDArray[np.float32],
     spellings: Mapping[str, str],
 ) -> str:
-    """Writes a text with capitals and punctuation.
+    """Write a text with capitals and punctuation.
 
     A text is taken for whole sentences: it begins with a capital and ends with a mark.
 
@@ -127,7 +127,7 @@ def write(
 
 
 def case_of(word: str) -> int | None:
-    """Tells how a word is written; None for what is none of the cases, such as "iPhone"."""
+    """Tell how a word is written; None for what is none of the cases, such as "iPhone"."""
     letters = "".join(_LETTER.findall(_APOSTROPHE.split(word)[0]))
     if not letters or letters.islower():
         return LOWER
@@ -137,7 +137,7 @@ def case_of(word: str) -> int | None:
 
 
 def _mark(word: Word, logits: npt.NDArray[np.float32], *, is_last: bool) -> int:
-    """Chooses what follows a word; nothing where the text has a mark of its own, and an end at the end."""
+    """Choose what follows a word; nothing where the text has a mark of its own, and an end at the end."""
     if _OWN_MARK.search(word.gap):
         return 0
     if is_last:

@@ -26,7 +26,7 @@ class Session(Protocol):
     """Runs the network; see :class:`engines.bert.session.BertSession`."""
 
     def run(self, requests: Sequence[Mapping[str, npt.NDArray[np.int64]]]) -> list[dict[str, npt.NDArray[np.float32]]]:
-        """Runs all rows of all requests."""
+        """Run all rows of all requests."""
 
 
 class Judgement(NamedTuple):
@@ -50,7 +50,7 @@ class WordTokenizer:
         self._begin, self._end = self._tokenizer.encode("").ids
 
     def encode(self, texts: Sequence[Sequence[str]]) -> list[list[list[int]]]:
-        """Gives the tokens of each word of each text, one at least."""
+        """Give the tokens of each word of each text, one at least."""
         distinct = list({word for words in texts for word in words})
         encodings = self._tokenizer.encode_batch(distinct, add_special_tokens=False)
         # Of a word that the tokenizer drops, the end mark is as good a token as any.
@@ -61,7 +61,7 @@ class WordTokenizer:
         return [[tokens[word] for word in words] for words in texts]
 
     def frame(self, words: Sequence[Sequence[int]]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Makes a row of words' tokens: its ids ``[tokens]``, and where each word begins in them ``[words]``."""
+        """Make a row of words' tokens: its ids ``[tokens]``, and where each word begins in them ``[words]``."""
         ids = [self._begin, *(token for word in words for token in word), self._end]
         lengths = [1, *(len(word) for word in words)]
         return np.array(ids, np.int64), np.cumsum(lengths, dtype=np.int64)[:-1]
@@ -82,7 +82,7 @@ class Punctuator:
         self._spellings = spellings
 
     def punctuate(self, texts: Sequence[str]) -> list[str]:
-        """Writes texts with capitals and punctuation; see :func:`engines.bert.punctuating.write`."""
+        """Write texts with capitals and punctuation; see :func:`engines.bert.punctuating.write`."""
         split = [split_words(text) for text in texts]
         judged = self.judge([[word.text.lower() for word in words] for words in split])
         return [
@@ -91,7 +91,7 @@ class Punctuator:
         ]
 
     def judge(self, texts: Sequence[Sequence[str]]) -> list[Judgement]:
-        """Runs the network over texts of lower-case words, all windows of all of them at once."""
+        """Run the network over texts of lower-case words, all windows of all of them at once."""
         requests: list[dict[str, npt.NDArray[np.int64]]] = []
         kept: list[list[npt.NDArray[np.int64]]] = [[] for _ in texts]
         for places, tokens in zip(kept, self._tokenizer.encode(texts), strict=True):
@@ -104,7 +104,7 @@ class Punctuator:
 
 
 def load_spellings(path: Path) -> dict[str, str]:
-    """Reads ``spellings.json``: an object of words with capitals inside, by their lower case; no file, no such words.
+    """Read ``spellings.json``: an object of words with capitals inside, by their lower case; no file, no such words.
 
     Raises:
         ValueError: the file does not hold that; the message names it.
@@ -121,7 +121,7 @@ def load_spellings(path: Path) -> dict[str, str]:
 def _join(
     windows: Sequence[tuple[Mapping[str, npt.NDArray[np.float32]], npt.NDArray[np.int64]]],
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """Puts together what the windows of a text say of the words that each of them keeps."""
+    """Put together what the windows of a text say of the words that each of them keeps."""
     marks, cases = (
         np.concatenate([np.zeros((0, 0), np.float32)] if not windows else [r[name][0][place] for r, place in windows])
         for name in ("mark_logits", "case_logits")

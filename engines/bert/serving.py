@@ -31,24 +31,24 @@ class BadRequestError(ValueError):
 
 
 def parameters(args: Mapping[str, str]) -> dict[str, str]:
-    """Reads the parameters of ``config.pbtxt`` from what Triton gives ``initialize``."""
+    """Read the parameters of ``config.pbtxt`` from what Triton gives ``initialize``."""
     config = json.loads(args["model_config"])
     return {key: str(value["string_value"]) for key, value in config.get("parameters", {}).items()}
 
 
 def version_directory(args: Mapping[str, str]) -> Path:
-    """Finds the folder of the model's version, where its files lie."""
+    """Find the folder of the model's version, where its files lie."""
     return Path(args["model_repository"], args["model_version"])
 
 
 def tensor(request: object, name: str) -> npt.NDArray[Any]:
-    """Reads an input of a request."""
+    """Read an input of a request."""
     values: npt.NDArray[Any] = pb_utils.get_input_tensor_by_name(request, name).as_numpy()
     return values
 
 
 def texts(request: object, name: str) -> list[str]:
-    """Reads an input of UTF-8 strings, flattened.
+    """Read an input of UTF-8 strings, flattened.
 
     Raises:
         BadRequestError: a string is not UTF-8.
@@ -66,26 +66,26 @@ def is_overdue(request: Any) -> bool:  # noqa: ANN401 - Triton's own type
 
 
 def overdue() -> object:
-    """Makes a response that says that the request was not computed, because it came to its turn too late."""
+    """Make a response that says that the request was not computed, because it came to its turn too late."""
     return pb_utils.InferenceResponse(
         error=pb_utils.TritonError("the deadline has passed", pb_utils.TritonError.CANCELLED)
     )
 
 
 def strings(values: Sequence[str], shape: tuple[int, ...]) -> npt.NDArray[np.object_]:
-    """Packs strings for an output of type STRING."""
+    """Pack strings for an output of type STRING."""
     packed = np.empty(len(values), np.object_)
     packed[:] = [value.encode("utf-8") for value in values]
     return packed.reshape(shape)
 
 
 def response(outputs: Mapping[str, npt.NDArray[Any]]) -> object:
-    """Makes a response of named arrays."""
+    """Make a response of named arrays."""
     return pb_utils.InferenceResponse([pb_utils.Tensor(name, values) for name, values in outputs.items()])
 
 
 def network_response(result: Mapping[str, npt.NDArray[np.float32]], compute_ms: float) -> object:
-    """Makes a response of a network's results for one request, ``[rows, …]`` each.
+    """Make a response of a network's results for one request, ``[rows, …]`` each.
 
     Args:
         result: by name.
@@ -97,12 +97,12 @@ def network_response(result: Mapping[str, npt.NDArray[np.float32]], compute_ms: 
 
 
 def failure(error: BadRequestError) -> object:
-    """Makes a response that says what is wrong with its request."""
+    """Make a response that says what is wrong with its request."""
     return pb_utils.InferenceResponse(error=pb_utils.TritonError(str(error), pb_utils.TritonError.INVALID_ARG))
 
 
 def refusal(error: Exception) -> object:
-    """Makes a response that says what is wrong with a request, or that the engine made a mistake with it."""
+    """Make a response that says what is wrong with a request, or that the engine made a mistake with it."""
     if isinstance(error, BadRequestError):
         return failure(error)
     # The error's own words may hold the text.
@@ -112,7 +112,7 @@ def refusal(error: Exception) -> object:
 
 
 def answer_each(requests: Sequence[object], serve: Callable[[object], Mapping[str, npt.NDArray[Any]]]) -> list[object]:
-    """Serves requests one by one; one that fails gets its own error, and the others are served."""
+    """Serve requests one by one; one that fails gets its own error, and the others are served."""
     responses = []
     for request in requests:
         try:

@@ -70,7 +70,7 @@ class BertSession:
             raise ValueError(f"{path} has the inputs {', '.join(self.inputs)}, but {wanted}: export it again")
 
     def run(self, requests: Sequence[Mapping[str, npt.NDArray[np.int64]]]) -> list[dict[str, npt.NDArray[np.float32]]]:
-        """Runs all rows of all requests, those of like length together.
+        """Run all rows of all requests, those of like length together.
 
         Args:
             requests: for each the model's inputs, ``[rows, tokens]`` int64, padded on the right; rows and tokens
@@ -105,7 +105,7 @@ def _store(
     shape: tuple[int, ...],
     values: npt.NDArray[np.float32],
 ) -> None:
-    """Puts the values of one row, ``[tokens, …]`` or ``[…]``, into its request's output, made at its first row."""
+    """Put the values of one row, ``[tokens, …]`` or ``[…]``, into its request's output, made at its first row."""
     per_token = len(shape) == 2
     target = result.setdefault(name, np.zeros((*shape, *values.shape[per_token:]), np.float32))
     if per_token:
@@ -122,7 +122,7 @@ def _pad(rows: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
 
 
 def group_rows(lengths: Sequence[int], max_tokens: int = _MAX_GROUP_TOKENS) -> list[list[int]]:
-    """Groups rows of like length, so that little is padded and no group grows without bound.
+    """Group rows of like length, so that little is padded and no group grows without bound.
 
     Args:
         lengths: tokens of each row.

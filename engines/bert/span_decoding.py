@@ -43,7 +43,7 @@ class Calibration:
 
     @classmethod
     def load(cls, path: Path) -> Calibration:
-        """Reads ``calibration.json``: an object with the attributes of this class.
+        """Read ``calibration.json``: an object with the attributes of this class.
 
         ``length_penalty`` may be missing, as in engines of before there was one.
 
@@ -102,7 +102,7 @@ class SpanDecoder:
         start_logits: npt.NDArray[np.float32],
         end_logits: npt.NDArray[np.float32],
     ) -> Answer:
-        """Decodes the windows of one question and one document.
+        """Decode the windows of one question and one document.
 
         Args:
             offsets: ``[windows, tokens, 2]``, from :class:`engines.bert.tokenizing.DocumentTokenizer`.
@@ -143,7 +143,7 @@ def best_span(
     max_tokens: int,
     length_penalty: float = 0.0,
 ) -> Candidate | None:
-    """Finds the span of greatest start plus end logit in one window, less the penalty for its length.
+    """Find the span of greatest start plus end logit in one window, less the penalty for its length.
 
     Args:
         offsets: ``[tokens, 2]``.

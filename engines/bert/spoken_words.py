@@ -46,17 +46,17 @@ class SpokenWord:
 
 
 def spoken_words(text: str) -> list[SpokenWord]:
-    """Splits ``text`` into words; punctuation is no word. "12oz." gives "twelve" and "ounce"."""
+    """Split ``text`` into words; punctuation is no word. "12oz." gives "twelve" and "ounce"."""
     return [SpokenWord(_speak(match[0]), *match.span()) for match in _WORD.finditer(text)]
 
 
 def spoken_form(text: str) -> str:
-    """Writes all of ``text`` as it is spoken, single spaces between the words."""
+    """Write all of ``text`` as it is spoken, single spaces between the words."""
     return " ".join(word.spoken for word in spoken_words(text))
 
 
 def say_number(number: int) -> str:
-    """Says a number: 16 is "sixteen", 120 "one hundred twenty"; from 10,000 on digit by digit."""
+    """Say a number: 16 is "sixteen", 120 "one hundred twenty"; from 10,000 on digit by digit."""
     if number < 20:
         return UNIT_WORDS[number]
     if number < 100:

@@ -52,7 +52,7 @@ class TagSteps:
 
 
 def best_tags(logits: npt.NDArray[np.float32], steps: TagSteps) -> list[int]:
-    """Finds the best tag sequence (Viterbi, 1967).
+    """Find the best tag sequence (Viterbi, 1967).
 
     Args:
         logits: ``[words, tags]``, at least one word.
@@ -75,7 +75,7 @@ def best_tags(logits: npt.NDArray[np.float32], steps: TagSteps) -> list[int]:
 
 
 def spans_of(tags: Sequence[int]) -> list[TagSpan]:
-    """Reads the spans of a sequence as :func:`best_tags` returns it."""
+    """Read the spans of a sequence as :func:`best_tags` returns it."""
     spans: list[TagSpan] = []
     for word, tag in enumerate(tags):
         if tag % 2 == 1:
@@ -86,7 +86,7 @@ def spans_of(tags: Sequence[int]) -> list[TagSpan]:
 
 
 def likely_spans(logits: npt.NDArray[np.float32], steps: TagSteps, least: float) -> list[TagSpan]:
-    """Finds the spans that are in more than the share ``least`` of all tag sequences, each weighed by its probability.
+    """Find the spans that are in more than the share ``least`` of all tag sequences, each weighed by its probability.
 
     The best path takes a span as soon as nothing else is more probable, however little that is; F1 is greatest where
     those are taken whose probability is above half of the F1 that is reached (Lipton et al., 2014, "Optimal
@@ -114,7 +114,7 @@ def likely_spans(logits: npt.NDArray[np.float32], steps: TagSteps, least: float)
 def _span_probabilities(
     logits: npt.NDArray[np.float32], steps: TagSteps, least: float
 ) -> Iterator[tuple[float, TagSpan]]:
-    """Gives every span that is more probable than ``least``.
+    """Give every span that is more probable than ``least``.
 
     All spans of one length are followed at once: row ``i`` of ``covered``, ``[words, slots]``, is the probability that
     a span begins at word ``i`` and has at least the length reached, given the words up to its end.
@@ -165,6 +165,6 @@ def _backward(
 
 
 def _product(vector: npt.NDArray[np.float64], matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Multiplies without BLAS, whose threads cost more than they bring for a hundred tags where cores are busy."""
+    """Multiply without BLAS, whose threads cost more than they bring for a hundred tags where cores are busy."""
     product: npt.NDArray[np.float64] = np.einsum("i,ij->j", vector, matrix)
     return product

@@ -48,13 +48,13 @@ class TagPriors:
 
     @classmethod
     def none(cls, intents: int, slots: int) -> TagPriors:
-        """Makes priors that change nothing."""
+        """Make priors that change nothing."""
         tags = 1 + 2 * slots
         return cls(np.ones((intents, slots), np.float32), 0.0, np.zeros((tags + 1, tags), np.float32))
 
     @classmethod
     def load(cls, path: Path) -> TagPriors:
-        """Reads what :meth:`save` wrote; without ``least`` it is 0.
+        """Read what :meth:`save` wrote; without ``least`` it is 0.
 
         Raises:
             ValueError: the file holds something else; the message names it.
@@ -67,7 +67,7 @@ class TagPriors:
             raise ValueError(f"{path} holds no priors of an intent model: {error}") from error
 
     def save(self, file: Path | BinaryIO) -> None:
-        """Writes a file for :meth:`load`."""
+        """Write a file for :meth:`load`."""
         np.savez_compressed(
             file,
             slots_given_intent=self.slots_given_intent,

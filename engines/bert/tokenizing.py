@@ -46,7 +46,7 @@ class TokenizerSettings:
 
     @classmethod
     def beside(cls, tokenizer: Path) -> TokenizerSettings:
-        """Reads ``tokenizing.json`` beside a ``tokenizer.json``; there need not be one.
+        """Read ``tokenizing.json`` beside a ``tokenizer.json``; there need not be one.
 
         Raises:
             ValueError: the file holds something else; the message names it.
@@ -103,7 +103,7 @@ class UtteranceTokenizer:
         self._tokenizer.enable_truncation(min(max_tokens, settings.max_tokens or max_tokens))
 
     def encode(self, texts: Sequence[str]) -> TokenBatch:
-        """Tokenizes ``texts``, one row each."""
+        """Tokenize ``texts``, one row each."""
         encodings = self._tokenizer.encode_batch(list(texts))
         batch = _to_batch(encodings, segment=0)
         for row, (text, encoding) in enumerate(zip(texts, encodings, strict=True)):
@@ -144,7 +144,7 @@ class DocumentTokenizer:
         self._questions.enable_truncation(max_question)
 
     def encode(self, question: str, document: str) -> TokenBatch:
-        """Tokenizes ``question`` against ``document``, one row a window, in document order."""
+        """Tokenize ``question`` against ``document``, one row a window, in document order."""
         kept = self._questions.encode(question, add_special_tokens=False)
         if kept.overflowing:
             question = question[: kept.offsets[-1][1]]
@@ -162,7 +162,7 @@ def _load(path: Path) -> Tokenizer:
 
 
 def _take_in_marks(text: str, offsets: npt.NDArray[np.int64]) -> None:
-    """Moves ends of tokens that stand before combining marks behind these, in place: a tokenizer may drop accents."""
+    """Move ends of tokens that stand before combining marks behind these, in place: a tokenizer may drop accents."""
     marks = [match.span() for match in _MARKS.finditer(text)]
     if not marks:
         return
@@ -181,7 +181,7 @@ def _words_at(text: str, offsets: npt.NDArray[np.int64]) -> list[int | None]:
 
 
 def _keep_whole_words(offsets: npt.NDArray[np.int64], word_ids: Sequence[int | None]) -> None:
-    """Moves the end of every word to its first token and forgets the offsets of its other tokens, in place."""
+    """Move the end of every word to its first token and forget the offsets of its other tokens, in place."""
     first, previous = 0, None
     # Padding is longer than the tokenizer's own list of words.
     for token, word in enumerate(word_ids):
@@ -195,7 +195,7 @@ def _keep_whole_words(offsets: npt.NDArray[np.int64], word_ids: Sequence[int | N
 
 
 def _to_batch(encodings: Sequence[Encoding], segment: int) -> TokenBatch:
-    """Pads ``encodings`` into one batch; offsets are kept for tokens of ``segment`` alone."""
+    """Pad ``encodings`` into one batch; offsets are kept for tokens of ``segment`` alone."""
     rows, tokens = len(encodings), max(len(encoding.ids) for encoding in encodings)
     input_ids = np.zeros((rows, tokens), np.int64)
     attention_mask = np.zeros((rows, tokens), np.int64)

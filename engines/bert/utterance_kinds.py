@@ -72,7 +72,7 @@ class KindClassifier:
 
     @classmethod
     def load(cls, path: Path) -> KindClassifier:
-        """Reads what :meth:`save` wrote.
+        """Read what :meth:`save` wrote.
 
         Raises:
             ValueError: the file holds something else; the message names it.
@@ -87,7 +87,7 @@ class KindClassifier:
             raise ValueError(f"{path} holds no classifier of utterance kinds: {error}") from error
 
     def save(self, path: Path) -> None:
-        """Writes a file for :meth:`load`, with weights in float16."""
+        """Write a file for :meth:`load`, with weights in float16."""
         (convolution1, bias1), (convolution2, bias2) = self._layers
         values = (self._words, self._grams, convolution1, bias1, convolution2, bias2, self._output, self._bias)
         arrays = {name: value.astype(np.float16) for name, value in zip(ARRAYS, values, strict=True)}
@@ -96,7 +96,7 @@ class KindClassifier:
         np.savez_compressed(path, allow_pickle=False, vocabulary=vocabulary, **arrays)
 
     def classify(self, text: str) -> UtteranceKind:
-        """Classifies one utterance; case and punctuation do not matter, but for question marks."""
+        """Classify one utterance; case and punctuation do not matter, but for question marks."""
         hidden = self._embed(split_words(text))
         first = _convolve(hidden, *self._layers[0])
         second = first + _convolve(first, *self._layers[1])
@@ -118,12 +118,12 @@ class KindClassifier:
 
 
 def split_words(text: str) -> list[str]:
-    """Splits an utterance into the words that the network reads, at least one."""
+    """Split an utterance into the words that the network reads, at least one."""
     return _WORD.findall(text.lower().replace("\u2019", "'"))[:MAX_WORDS] or [""]
 
 
 def grams(word: str) -> list[int]:
-    """Returns the buckets of the letter sequences of a word."""
+    """Return the buckets of the letter sequences of a word."""
     edged = f"<{word}>"
     found = (edged[n : n + length] for length in _GRAM_LENGTHS for n in range(len(edged) - length + 1))
     return [zlib.crc32(gram.encode()) % GRAMS for gram in found] or [0]
@@ -132,7 +132,7 @@ def grams(word: str) -> list[int]:
 def _convolve(
     inputs: npt.NDArray[np.float32], weights: npt.NDArray[np.float32], bias: npt.NDArray[np.float32]
 ) -> npt.NDArray[np.float32]:
-    """Runs a convolution of three words, ``weights`` being ``[outputs, inputs, 3]``, and rectifies."""
+    """Run a convolution of three words, ``weights`` being ``[outputs, inputs, 3]``, and rectifies."""
     padded = np.pad(inputs, ((1, 1), (0, 0)))
     windows = np.stack([padded[:-2], padded[1:-1], padded[2:]], axis=2)
     product = windows.reshape(len(inputs), -1) @ weights.reshape(len(weights), -1).T

@@ -86,7 +86,7 @@ _NO_NOUNS = frozenset(
 
 
 def whole_words(text: str, slots: Sequence[Slot]) -> tuple[Slot, ...]:
-    """Moves both ends of every slot outwards to the edges of its words.
+    """Move both ends of every slot outwards to the edges of its words.
 
     The "'s" of an owner stays outside, unless it is part of a name: "today's list", but "in St. John's". Slots that
     meet in one word are not stretched over each other: the first has it.
@@ -110,7 +110,7 @@ def whole_words(text: str, slots: Sequence[Slot]) -> tuple[Slot, ...]:
 
 
 def _edges(text: str, start: int, end: int) -> tuple[int, int]:
-    """Takes marks off a word; the full stop inside or behind an abbreviation is left to its slot."""
+    """Take marks off a word; the full stop inside or behind an abbreviation is left to its slot."""
     while start < end and text[start] in EDGE_PUNCTUATION:
         start += 1
     while end > start and text[end - 1] in EDGE_PUNCTUATION:

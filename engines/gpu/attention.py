@@ -21,7 +21,7 @@ class Attention(Protocol):
     """Multi-head self-attention (Vaswani et al., 2017) in which a token sees the tokens of its own row."""
 
     def __call__(self, qkv: Tensor, offsets: Tensor, longest: int) -> Tensor:
-        """Mixes the values.
+        """Mix the values.
 
         Args:
             qkv: queries, keys and values, ``[tokens, 3, heads, width]``; its last axis is contiguous.
@@ -35,7 +35,7 @@ class Attention(Protocol):
 
 
 def eager_attention(qkv: Tensor, offsets: Tensor, longest: int) -> Tensor:
-    """Computes row by row, as the formula says, in the type of ``qkv``: the reference of the others."""
+    """Compute row by row, as the formula says, in the type of ``qkv``: the reference of the others."""
     del longest
     tokens, _, heads, width = qkv.shape
     context = torch.zeros((tokens, heads, width), dtype=qkv.dtype, device=qkv.device)
@@ -47,7 +47,7 @@ def eager_attention(qkv: Tensor, offsets: Tensor, longest: int) -> Tensor:
 
 
 def padded_attention(qkv: Tensor, offsets: Tensor, longest: int) -> Tensor:
-    """Pads the rows for PyTorch's own attention, and packs them again; it runs everywhere, and in CUDA graphs too."""
+    """Pad the rows for PyTorch's own attention, and pack them again; it runs everywhere, and in CUDA graphs too."""
     tokens, _, heads, width = qkv.shape
     lengths = offsets.diff()
     places = torch.arange(longest, device=qkv.device)
@@ -74,7 +74,7 @@ def varlen_attention(qkv: Tensor, offsets: Tensor, longest: int) -> Tensor:
 
 
 def flash_attention(module: str) -> Attention:
-    """Takes flash attention of a package beside PyTorch: ``flash_attn_interface`` (Shah et al., 2024) is for Hopper."""
+    """Take flash attention of a package beside PyTorch: ``flash_attn_interface`` (Shah et al., 2024) is for Hopper."""
 
     def attend(qkv: Tensor, offsets: Tensor, longest: int) -> Tensor:
         # Here, where it is tried: a package that does not fit this PyTorch cannot be imported.

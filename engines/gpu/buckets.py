@@ -11,7 +11,7 @@ _GROWTH = 1.25
 
 
 def token_buckets(most: int) -> tuple[int, ...]:
-    """Lists sizes up to ``most`` tokens, itself rounded up to a multiple of :data:`TILE`."""
+    """List sizes up to ``most`` tokens, itself rounded up to a multiple of :data:`TILE`."""
     last = -(-most // TILE) * TILE
     sizes = [TILE]
     while sizes[-1] < last:
@@ -21,7 +21,7 @@ def token_buckets(most: int) -> tuple[int, ...]:
 
 
 def bucket_for(sizes: tuple[int, ...], tokens: int) -> int:
-    """Returns the smallest size that holds ``tokens``.
+    """Return the smallest size that holds ``tokens``.
 
     Raises:
         ValueError: none does.

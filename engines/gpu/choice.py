@@ -27,7 +27,7 @@ _SAMPLE_ROWS_ON_CPU = 1
 
 
 def relative_error(got: torch.Tensor, expected: torch.Tensor) -> float:
-    """Returns ‖got - expected‖ / ‖expected‖ (Frobenius), in float64; infinite where a value is no number."""
+    """Return ‖got - expected‖ / ‖expected‖ (Frobenius), in float64; infinite where a value is no number."""
     difference = torch.linalg.vector_norm(got.double() - expected.double())
     error = float(difference / torch.linalg.vector_norm(expected.double()))
     return error if error == error else float("inf")  # noqa: PLR0124 - the one value that is not itself
@@ -36,7 +36,7 @@ def relative_error(got: torch.Tensor, expected: torch.Tensor) -> float:
 def choose_attention(
     heads: int, width: int, dtype: torch.dtype, tokens: int, longest: int, device: torch.device
 ) -> tuple[str, Attention]:
-    """Takes the fastest attention that is right; on a CPU the first one.
+    """Take the fastest attention that is right; on a CPU the first one.
 
     Raises:
         RuntimeError: none is.
@@ -65,7 +65,7 @@ def choose_attention(
 def _sample(
     heads: int, width: int, dtype: torch.dtype, tokens: int, longest: int, device: torch.device
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Makes rows of mixed lengths that fill ``tokens``, and an empty one after them."""
+    """Make rows of mixed lengths that fill ``tokens``, and an empty one after them."""
     generator = torch.Generator().manual_seed(1)
     lengths: list[int] = []
     while (left := tokens - sum(lengths)) > 0:

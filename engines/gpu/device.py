@@ -42,7 +42,7 @@ class Placement:
 
     @classmethod
     def of(cls, args: Mapping[str, str], parameters: Mapping[str, str], default: str = "auto") -> Placement:
-        """Reads what Triton gives ``initialize``; ``default`` is the device where the parameters name none."""
+        """Read what Triton gives ``initialize``; ``default`` is the device where the parameters name none."""
         return cls(
             args["model_instance_kind"], int(args["model_instance_device_id"]), parameters.get("device", default)
         )
@@ -53,7 +53,7 @@ class Placement:
         return self.kind == "GPU" or self.device in ("cuda", "torch-cpu")
 
     def torch_device(self, folder: Path, devices: int, maker: str = MAKER) -> str | None:
-        """Returns PyTorch's name of the device to use; None for onnxruntime.
+        """Return PyTorch's name of the device to use; None for onnxruntime.
 
         Args:
             folder: of the network.
@@ -76,7 +76,7 @@ class Placement:
 
 
 def usable_device(placement: Placement, folder: Path, devices: int, maker: str = MAKER) -> str | None:
-    """Returns PyTorch's name of the device to use; None for onnxruntime, with a warning where PyTorch is in the way.
+    """Return PyTorch's name of the device to use; None for onnxruntime, with a warning where PyTorch is in the way.
 
     Args:
         placement: what is wanted.
@@ -99,7 +99,7 @@ def usable_device(placement: Placement, folder: Path, devices: int, maker: str =
 
 
 def cuda_devices() -> int:
-    """Asks the driver how many GPUs there are; 0 where there is no driver."""
+    """Ask the driver how many GPUs there are; 0 where there is no driver."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -111,7 +111,7 @@ def cuda_devices() -> int:
 
 
 def missing_for(device: str) -> str | None:
-    """Says what the engine lacks to compute on a device; None where it has everything. Imports PyTorch.
+    """Say what the engine lacks to compute on a device; None where it has everything. Imports PyTorch.
 
     Args:
         device: PyTorch's name of it.

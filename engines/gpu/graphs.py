@@ -21,7 +21,7 @@ _WARM_UPS = 3
 def record(
     work: Callable[[], _T], stream: torch.cuda.Stream, first: torch.cuda.CUDAGraph | None, title: str
 ) -> tuple[torch.cuda.CUDAGraph | None, _T | None]:
-    """Records what ``work`` launches.
+    """Record what ``work`` launches.
 
     Args:
         work: reads and writes the same tensors at every call, and never waits for the device.

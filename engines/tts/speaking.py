@@ -33,13 +33,13 @@ class Speaker(Protocol):
     """A voice."""
 
     def pronounce(self, text: str) -> str:
-        """Returns the phonemes of a text, in the voice's alphabet."""
+        """Return the phonemes of a text, in the voice's alphabet."""
 
     def transcribe(self, phonemes: str) -> str:
-        """Returns phonemes of the International Phonetic Alphabet in the voice's own."""
+        """Return phonemes of the International Phonetic Alphabet in the voice's own."""
 
     def speak(self, phonemes: str, speed: float, noise: np.random.Generator) -> Iterator[npt.NDArray[np.float32]]:
-        """Yields the samples of a run of phonemes, as they are ready."""
+        """Yield the samples of a run of phonemes, as they are ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Part:
 
 
 def check_parts(parts: Sequence[Part]) -> None:
-    """Raises BadPartsError unless the parts can be spoken."""
+    """Raise BadPartsError unless the parts can be spoken."""
     if not 1 <= len(parts) <= MAX_PARTS:
         raise BadPartsError(f"{len(parts)} parts: send 1 to {MAX_PARTS}")
     if sum(len(part.text) + len(part.phonemes) for part in parts) > MAX_CHARACTERS:

@@ -75,15 +75,15 @@ class Voice:
         gc.freeze()
 
     def pronounce(self, text: str) -> str:
-        """Returns the phonemes of a text, in the voice's alphabet; "" where there is nothing to speak."""
+        """Return the phonemes of a text, in the voice's alphabet; "" where there is nothing to speak."""
         return self._pronounce(text.translate(_MARKUP))
 
     def transcribe(self, phonemes: str) -> str:
-        """Returns phonemes of the International Phonetic Alphabet in the voice's own."""
+        """Return phonemes of the International Phonetic Alphabet in the voice's own."""
         return "".join(sign for sign in to_voice(phonemes) if sign in self._vocabulary)
 
     def speak(self, phonemes: str, speed: float, noise: np.random.Generator) -> Iterator[npt.NDArray[np.float32]]:
-        """Yields the samples of a run of phonemes, as they are ready.
+        """Yield the samples of a run of phonemes, as they are ready.
 
         Args:
             phonemes: in the voice's alphabet.
@@ -102,7 +102,7 @@ class Voice:
 
 
 def cut(phonemes: str, most: int = MAX_PHONEMES) -> Sequence[str]:
-    """Cuts a run that is too long for the network: after a mark where there is one, else between words."""
+    """Cut a run that is too long for the network: after a mark where there is one, else between words."""
     runs = []
     rest = phonemes.strip()
     while len(rest) > most:
@@ -121,7 +121,7 @@ def _assets() -> Path:
 
 
 def _pronunciation() -> Callable[[str], str]:
-    """Loads the rules and dictionaries that tell how words are pronounced."""
+    """Load the rules and dictionaries that tell how words are pronounced."""
     from hibari.g2p import G2P  # noqa: PLC0415 - takes a third of a second, and is needed inside Triton alone
 
     rules: Callable[[str], str] = G2P()

@@ -72,7 +72,7 @@ class Spectra:
 
 
 def render(spectra: Spectra, noise: np.random.Generator) -> Iterator[Floats]:
-    """Yields the speech in blocks of samples at 24 kHz, 300 a frame in all.
+    """Yield the speech in blocks of samples at 24 kHz, 300 a frame in all.
 
     Args:
         spectra: what is spoken.
@@ -105,7 +105,7 @@ def _blocks(frames: int) -> Iterator[tuple[int, int]]:
 
 
 def _segments(spectra: Spectra, pulses: _Pulses, noise: np.random.Generator, begin: int, end: int) -> Floats:
-    """Computes the windowed samples of frames ``begin`` to ``end``, ``[frames, 1200]``."""
+    """Compute the windowed samples of frames ``begin`` to ``end``, ``[frames, 1200]``."""
     span = slice(begin, end)
     spectrum = np.fft.rfft(pulses.frames(begin, end) * _PULSE_WINDOW, axis=1).astype(np.complex64)
     angle = np.tanh(spectra.voiced_phase[:, span].T) * np.float32(np.pi)
@@ -119,7 +119,7 @@ def _segments(spectra: Spectra, pulses: _Pulses, noise: np.random.Generator, beg
 
 
 def _overlap_add(segments: Floats, overlap: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Adds windowed frames where they belong; returns the hops and the sums of their squared windows."""
+    """Add windowed frames where they belong; return the hops and the sums of their squared windows."""
     count = len(segments)
     hops = np.zeros((count + _OVERLAP_HOPS, HOP), np.float32)
     sums = np.zeros_like(hops)
@@ -164,7 +164,7 @@ class _Pulses:
         self._phase = 0.0
 
     def frames(self, begin: int, end: int) -> Floats:
-        """Returns the pulses under the windows of frames ``begin`` to ``end``, ``[frames, 1200]``."""
+        """Return the pulses under the windows of frames ``begin`` to ``end``, ``[frames, 1200]``."""
         total = len(self._pitch_hz)
         while self._done_frames < min(end + _LEAD_HOPS, total):
             self._compute(min(max(end + _LEAD_HOPS, _OVERLAP_HOPS), total))

@@ -63,7 +63,7 @@ class Detector:
         self._judge = Judge.load(folder / JUDGE)
 
     def judge(self, pauses: Sequence[Pause]) -> list[float]:
-        """Returns for each pause the probability that the turn is over."""
+        """Return for each pause the probability that the turn is over."""
         spoken = [pause for pause in pauses if len(pause.samples) >= MIN_SAMPLES]
         read = self._words.read([pause.text for pause in spoken])
         found = iter([self._judge_one(pause, logit) for pause, logit in zip(spoken, read, strict=True)])

@@ -51,7 +51,7 @@ class Judge:
 
     @classmethod
     def load(cls, path: Path) -> Judge:
-        """Reads ``judge.npz``.
+        """Read ``judge.npz``.
 
         Raises:
             JudgeFileError: it holds something else.
@@ -63,16 +63,16 @@ class Judge:
             raise JudgeFileError(f"{path} holds no weights of a judge: train them again ({error})") from error
 
     def save(self, path: Path) -> None:
-        """Writes ``judge.npz``."""
+        """Write ``judge.npz``."""
         np.savez(path, **{field.name: getattr(self, field.name) for field in fields(self)})
 
     def sound_logit(self, heard: Heard, silence: float) -> float:
-        """Judges by sound alone."""
+        """Judge by sound alone."""
         found = sound_evidence(heard, silence) - self.sound_mean
         return float(found @ self.sound_scale + self.sound_bias)
 
     def probability(self, heard: Heard, silence: float, word_logit: float | None) -> float:
-        """Returns how probable it is that the turn is over.
+        """Return how probable it is that the turn is over.
 
         Args:
             heard: by the network for sound.

@@ -31,7 +31,7 @@ _BREAK_HZ, _BREAK_MEL = 1000.0, 15.0
 
 
 def log_mel(samples: Floats) -> Floats:
-    """Returns the spectrogram, float32 ``[MELS, FRAMES]``, of sound at 16 kHz, the last frame the newest.
+    """Return the spectrogram, float32 ``[MELS, FRAMES]``, of sound at 16 kHz, the last frame the newest.
 
     The sound is brought to zero mean and unit variance, the silence before it included, as Smart Turn was trained.
     """
@@ -60,7 +60,7 @@ def _hertz(mels: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def _filters() -> Floats:
-    """Returns triangles of equal area, ``[MELS, frequencies]``."""
+    """Return triangles of equal area, ``[MELS, frequencies]``."""
     edges = _hertz(np.linspace(0, _mel(SAMPLE_RATE / 2), MELS + 2))
     frequencies = np.linspace(0, SAMPLE_RATE / 2, _WINDOW // 2 + 1)
     low, middle, high = edges[:-2, np.newaxis], edges[1:-1, np.newaxis], edges[2:, np.newaxis]

@@ -60,14 +60,14 @@ class SoundNetwork:
         self._width = int(self._session.get_inputs()[0].shape[2])
 
     def hear(self, samples: Floats) -> Heard:
-        """Runs over sound, float32 ``[samples]`` at 16 kHz, of which the last 8 s count."""
+        """Run over sound, float32 ``[samples]`` at 16 kHz, of which the last 8 s count."""
         features = np.ascontiguousarray(log_mel(samples)[np.newaxis, :, -self._width :])
         logit, frames, summary = self._session.run(["logit", "frames", "summary"], {"input_features": features})
         return Heard(float(logit[0, 0]), frames[0], summary[0])
 
 
 def silence_seconds(samples: Floats) -> float:
-    """Estimates how long it has been quiet at the end of sound at 16 kHz: 0 where it is as loud there as before."""
+    """Estimate how long it has been quiet at the end of sound at 16 kHz: 0 where it is as loud there as before."""
     recent = samples[-round(_LOOKED_AT_SECONDS * SAMPLE_RATE) :]
     count = len(recent) // _LEVEL_SAMPLES
     if not count:

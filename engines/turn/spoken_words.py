@@ -12,5 +12,5 @@ _WORD = re.compile(r"[^\W_]+(?:['.:,/-][^\W_]+)*%?")
 
 
 def spoken_words(text: str) -> list[str]:
-    """Splits a text into its last words, lower case; marks inside of words and figures stay."""
+    """Split a text into its last words, lower case; marks inside of words and figures stay."""
     return _WORD.findall(text.lower().replace(_APOSTROPHE, "'"))[-MAX_WORDS:]

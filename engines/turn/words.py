@@ -33,7 +33,7 @@ class WordTokenizer:
         self._tokenizer.enable_truncation(_MAX_TOKENS, direction="left")
 
     def rows(self, texts: Sequence[Sequence[str]]) -> list[npt.NDArray[np.int64]]:
-        """Returns the tokens of texts of words, int64 ``[tokens]`` each."""
+        """Return the tokens of texts of words, int64 ``[tokens]`` each."""
         encodings = self._tokenizer.encode_batch([" ".join(words) for words in texts])
         return [np.array(encoding.ids, np.int64) for encoding in encodings]
 
@@ -52,7 +52,7 @@ class WordNetwork:
         self._tokenizer = WordTokenizer(tokenizer)
 
     def read(self, texts: Sequence[str]) -> list[float | None]:
-        """Returns for each text a logit, positive where it is whole; None where there are no words."""
+        """Return for each text a logit, positive where it is whole; None where there are no words."""
         words = [spoken_words(text) for text in texts]
         rows = self._tokenizer.rows(words)
         requests = [{"input_ids": row[np.newaxis], "attention_mask": np.ones((1, len(row)), np.int64)} for row in rows]

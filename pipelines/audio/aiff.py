@@ -40,11 +40,11 @@ class AiffDecoder(ChunkedDecoder):
     _begun = False
 
     def begin_file(self) -> None:
-        """Forgets what was read of the last file: another one follows."""
+        """Forget what was read of the last file: another one follows."""
         self._layout_read, self._begun = None, False
 
     def read_chunk(self, held: bytearray) -> bool:
-        """Reads one chunk; see :class:`ChunkedDecoder`."""
+        """Read one chunk; see :class:`ChunkedDecoder`."""
         if not self._begun:
             if len(held) < _FORM_HEADER_BYTES:
                 return False
@@ -95,7 +95,7 @@ class AiffDecoder(ChunkedDecoder):
 
 
 def _extended(data: bytes) -> int:
-    """Returns a float of 80 bits, rounded."""
+    """Return a float of 80 bits, rounded."""
     exponent, mantissa = struct.unpack(">HQ", data)
     if exponent >= 0x7FFF:
         return 0

@@ -32,11 +32,11 @@ class CafDecoder(ChunkedDecoder):
     _begun = False
 
     def begin_file(self) -> None:
-        """Forgets what was read of the last file: another one follows."""
+        """Forget what was read of the last file: another one follows."""
         self._layout_read, self._begun = None, False
 
     def read_chunk(self, held: bytearray) -> bool:
-        """Reads one chunk; see :class:`ChunkedDecoder`."""
+        """Read one chunk; see :class:`ChunkedDecoder`."""
         if not self._begun:
             if len(held) < _FILE_HEADER_BYTES:
                 return False

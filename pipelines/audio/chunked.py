@@ -56,7 +56,7 @@ class ChunkedDecoder(PieceDecoder):
         self._left: int | None = 0
 
     def decode_piece(self, piece: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Yields the samples of ``piece`` as float32 ``[samples, channels]``."""
+        """Yield the samples of ``piece`` as float32 ``[samples, channels]``."""
         self._held += piece
         while True:
             skipped = min(self._skip, len(self._held))
@@ -82,7 +82,7 @@ class ChunkedDecoder(PieceDecoder):
             self.begin_file()
 
     def flush(self) -> npt.NDArray[np.float32]:
-        """Returns the samples that might have been the beginning of another file."""
+        """Return the samples that might have been the beginning of another file."""
         if not self._heard and not self._in_samples:
             raise UndecodableAudioError(f"the {self.name} audio ends inside its header: send all of it")
         if not self._in_samples:
@@ -94,7 +94,7 @@ class ChunkedDecoder(PieceDecoder):
 
     @abc.abstractmethod
     def read_chunk(self, held: bytearray) -> bool:
-        """Reads one chunk, or what precedes the first one, from the beginning of ``held``.
+        """Read one chunk, or what precedes the first one, from the beginning of ``held``.
 
         Returns:
             False where more of it must come first. Otherwise it was taken by :meth:`skip` or :meth:`begin_samples`.
@@ -102,16 +102,16 @@ class ChunkedDecoder(PieceDecoder):
 
     @abc.abstractmethod
     def begin_file(self) -> None:
-        """Forgets what was read of the last file: another one follows."""
+        """Forget what was read of the last file: another one follows."""
 
     def skip(self, count: int) -> None:
-        """Skips so many bytes from the beginning of what is held on, also such as have not come yet."""
+        """Skip so many bytes from the beginning of what is held on, also such as have not come yet."""
         self._skip = count
 
     def begin_samples(
         self, layout: SampleLayout | None, rate_hz: int, channels: int, length: int | None, header_bytes: int
     ) -> None:
-        """Says that samples follow.
+        """Say that samples follow.
 
         Args:
             layout: how they are written; None: no description came before them.
@@ -131,11 +131,11 @@ class ChunkedDecoder(PieceDecoder):
         self._skip = header_bytes
 
     def refuse(self, coding: str) -> UndecodableAudioError:
-        """Returns the error about samples in a coding that is not served."""
+        """Return the error about samples in a coding that is not served."""
         return UndecodableAudioError(f"this is {self.name} with {coding}, which is not served: send 16-bit PCM")
 
     def _take(self, stop: int) -> npt.NDArray[np.float32]:
-        """Takes whole samples from the beginning of what is held up to ``stop``; what follows the last one is junk."""
+        """Take whole samples from the beginning of what is held up to ``stop``; what follows the last one is junk."""
         assert self._layout is not None
         frame_bytes = self._layout.size * self._channels
         usable = stop if self._left is None else min(stop, self._left)
@@ -150,7 +150,7 @@ class ChunkedDecoder(PieceDecoder):
         return self._layout.to_float(data).reshape(-1, self._channels) if data else np.zeros((0, self._channels), "f4")
 
     def _undecided(self) -> int:
-        """Returns how many bytes at the end may turn out to be the beginning of another file."""
+        """Return how many bytes at the end may turn out to be the beginning of another file."""
         held = self._held
         for position in range(max(0, len(held) - self.start_bytes + 1), len(held)):
             tail = bytes(held[position:])

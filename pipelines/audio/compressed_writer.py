@@ -47,7 +47,7 @@ class CompressedWriter:
         self._position = 0
 
     def write(self, samples: npt.NDArray[np.float32]) -> bytes:
-        """Returns what samples, float32 ``[samples]`` from -1 to 1, add to the file; it may come later."""
+        """Return what samples, float32 ``[samples]`` from -1 to 1, add to the file; it may come later."""
         if len(samples):
             if self._whole_samples:
                 whole = np.round(np.clip(samples, -1, 1) * 32767).astype(np.int16)
@@ -61,7 +61,7 @@ class CompressedWriter:
         return self._bytes.take()
 
     def close(self) -> bytes:
-        """Returns what was held back; nothing follows."""
+        """Return what was held back; nothing follows."""
         self._file.mux(self._stream.encode(None))
         self._file.close()
         return self._bytes.take()

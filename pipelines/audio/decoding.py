@@ -31,7 +31,7 @@ class AudioDecoder:
         self._resampler = Resampler()
 
     def decode(self, data: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Yields audio as float32 ``[samples]`` at 16 kHz, as far as it is complete: a block at a time, when asked.
+        """Yield audio as float32 ``[samples]`` at 16 kHz, as far as it is complete: a block at a time, when asked.
 
         Raises:
             UndecodableAudioError: ``data`` is not in the promised encoding, unpacks to too much, or holds NaN or
@@ -41,7 +41,7 @@ class AudioDecoder:
             yield self._to_model_rate(block, last=False)
 
     def flush(self) -> npt.NDArray[np.float32]:
-        """Returns the samples that were held back for want of what follows.
+        """Return the samples that were held back for want of what follows.
 
         Raises:
             UndecodableAudioError: the audio breaks off in a way that its encoding does not allow.
@@ -49,7 +49,7 @@ class AudioDecoder:
         return self._to_model_rate(self._decoder.flush(), last=True)
 
     def take_damage(self) -> list[str]:
-        """Returns a sentence for each kind of damage found since the last call; what was damaged was left out."""
+        """Return a sentence for each kind of damage found since the last call; what was damaged was left out."""
         return self._decoder.take_damage()
 
     def _to_model_rate(self, samples: npt.NDArray[np.float32], *, last: bool) -> npt.NDArray[np.float32]:
@@ -57,7 +57,7 @@ class AudioDecoder:
 
 
 def _mono(samples: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Mixes ``[samples, channels]`` to ``[samples]``; where nothing was decoded yet, nobody may know the channels."""
+    """Mix ``[samples, channels]`` to ``[samples]``; where nothing was decoded yet, nobody may know the channels."""
     if not len(samples):
         return NO_SAMPLES
     mixed: npt.NDArray[np.float32] = samples[:, 0] if samples.shape[1] == 1 else samples.mean(axis=1, dtype=np.float32)
@@ -79,7 +79,7 @@ class ChannelDecoder:
         self._resamplers = [Resampler() for _ in range(channels)]
 
     def decode(self, data: bytes) -> Iterator[list[npt.NDArray[np.float32]]]:
-        """Yields audio as float32 ``[samples]`` at 16 kHz for each channel; otherwise as :class:`AudioDecoder` does.
+        """Yield audio as float32 ``[samples]`` at 16 kHz for each channel; otherwise as :class:`AudioDecoder` does.
 
         Raises:
             InvalidInputError: the audio has more channels than are wanted.
@@ -90,7 +90,7 @@ class ChannelDecoder:
             yield self._to_model_rate(block, last=False)
 
     def flush(self) -> list[npt.NDArray[np.float32]]:
-        """Returns the samples that were held back for want of what follows.
+        """Return the samples that were held back for want of what follows.
 
         Raises:
             UndecodableAudioError: the audio breaks off in a way that its encoding does not allow.
@@ -113,7 +113,7 @@ class ChannelDecoder:
 def channel_decoder(
     encoding: Encoding | None, sample_rate_hz: int, channels: int, wanted: int, *, leaves_out: bool = True
 ) -> ChannelDecoder:
-    """Returns a decoder of audio that may have a header even if its encoding has none.
+    """Return a decoder of audio that may have a header even if its encoding has none.
 
     Args:
         encoding: None for what a header in the audio says.
@@ -132,7 +132,7 @@ def channel_decoder(
 
 
 def _sample_decoder(audio_format: AudioFormat) -> SampleDecoder:
-    """Returns the decoder of audio; a header in it outranks an encoding that has none."""
+    """Return the decoder of audio; a header in it outranks an encoding that has none."""
     encoding = audio_format.encoding
     raw = None if encoding.describes_itself else audio_format
     return DetectingDecoder(audio_format.channels, raw, encoding)

@@ -69,7 +69,7 @@ class DetectingDecoder:
         return self._decoder.sample_rate_hz if self._decoder else 0
 
     def decode(self, data: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Yields what ``data`` completes, float32 ``[samples, channels]``."""
+        """Yield what ``data`` completes, float32 ``[samples, channels]``."""
         # The decoder's own iterator: another one around it would cost every message of every caller.
         return self._decode_first(data) if self._decoder is None else self._decoder.decode(data)
 
@@ -80,7 +80,7 @@ class DetectingDecoder:
             yield from self._decoder.decode(self._taken())
 
     def flush(self) -> npt.NDArray[np.float32]:
-        """Decodes what is left at the end of the audio."""
+        """Decode what is left at the end of the audio."""
         if self._decoder is None:
             if not self._begun:
                 return NO_BLOCK
@@ -92,11 +92,11 @@ class DetectingDecoder:
         return self._decoder.flush()
 
     def take_damage(self) -> list[str]:
-        """Returns what was damaged, and left out, since the last call."""
+        """Return what was damaged, and left out, since the last call."""
         return self._decoder.take_damage() if self._decoder else []
 
     def _choose(self, *, whole: bool) -> bool:
-        """Chooses the decoder; returns False where more must come first."""
+        """Choose the decoder; return False where more must come first."""
         if not self._tags.skip(self._begun) and not whole:
             return False
         name = name_of(bytes(self._begun), whole=whole)
@@ -123,6 +123,6 @@ class DetectingDecoder:
         return RawDecoder(self._raw)
 
     def _taken(self) -> bytes:
-        """Returns what was held back, once."""
+        """Return what was held back, once."""
         begun, self._begun = bytes(self._begun), bytearray()
         return begun

@@ -33,7 +33,7 @@ _OFFSETS = (-0.012, 0.0, 0.012)
 
 
 def _references() -> npt.NDArray[np.complex64]:
-    """Returns a frame of each tone and offset, complex64 ``[samples, tones * offsets]``."""
+    """Return a frame of each tone and offset, complex64 ``[samples, tones * offsets]``."""
     tones = np.array([hz * (1 + offset) for hz in (*ROWS_HZ, *COLUMNS_HZ) for offset in _OFFSETS])
     times = np.arange(FRAME_SAMPLES) / MODEL_RATE_HZ
     return np.asarray(np.exp(-2j * np.pi * np.outer(times, tones)), np.complex64)
@@ -52,7 +52,7 @@ class DtmfDetector:
         self._in_tone = False
 
     def hear(self, samples: npt.NDArray[np.float32]) -> tuple[str, npt.NDArray[np.float32]]:
-        """Takes the next piece of audio.
+        """Take the next piece of audio.
 
         Args:
             samples: float32 ``[samples]``, -1 to 1.
@@ -84,7 +84,7 @@ class DtmfDetector:
         return pressed, samples
 
     def _follow(self, key: str) -> str:
-        """Takes the key of the next frame, "" for none; returns the key that is pressed with it."""
+        """Take the key of the next frame, "" for none; return the key that is pressed with it."""
         if key and key == self._pressed:
             self._gap = 0
             return ""
@@ -100,7 +100,7 @@ class DtmfDetector:
 
 
 def _keys_of(frames: npt.NDArray[np.float32]) -> list[str]:
-    """Returns the key of each frame, "" for none; frames are float32 ``[frames, samples]``."""
+    """Return the key of each frame, "" for none; frames are float32 ``[frames, samples]``."""
     powers = np.mean(np.square(frames), axis=1)
     amplitudes = np.abs(frames @ _REFERENCES).reshape(len(frames), -1, len(_OFFSETS)).max(axis=2)
     shares = 2 * np.square(amplitudes / FRAME_SAMPLES) / np.maximum(powers, MIN_POWER)[:, None]

@@ -19,7 +19,7 @@ class Element(NamedTuple):
 
 
 def read_number(data: bytes | bytearray, at: int, *, keeps_marker: bool = False) -> tuple[int, int] | None:
-    """Reads a number of variable length; returns it and its length, or None where it is not whole.
+    """Read a number of variable length; return it and its length, or None where it is not whole.
 
     A number whose bits are all 1 means unknown and is returned as -1. One of length 0 is damaged.
     """
@@ -38,7 +38,7 @@ def read_number(data: bytes | bytearray, at: int, *, keeps_marker: bool = False)
 
 
 def read_element(data: bytes | bytearray, at: int = 0) -> Element | None:
-    """Reads the head of an element; None where it is not whole. An ID of 0 is damaged."""
+    """Read the head of an element; None where it is not whole. An ID of 0 is damaged."""
     identity = read_number(data, at, keeps_marker=True)
     if identity is None:
         return None
@@ -54,7 +54,7 @@ def read_element(data: bytes | bytearray, at: int = 0) -> Element | None:
 
 
 def children(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yields the ID and the content of each whole element in ``data``."""
+    """Yield the ID and the content of each whole element in ``data``."""
     at = 0
     while (element := read_element(data, at)) is not None and element.id and element.size is not None:
         begin = at + element.head

@@ -83,11 +83,11 @@ class SpeechEncoder:
         return self._opus is not None
 
     def encode(self, samples: npt.NDArray[np.float32]) -> bytes:
-        """Returns what the next samples, mono at 24 kHz, add to the stream; it may come later."""
+        """Return what the next samples, mono at 24 kHz, add to the stream; it may come later."""
         return self._encoded(self._resampled(samples, last=False))
 
     def flush(self) -> bytes:
-        """Returns what was held back; nothing follows."""
+        """Return what was held back; nothing follows."""
         rest = self._encoded(self._resampled(np.zeros(0, np.float32), last=True))
         return rest + (self._opus.close() if self._opus else b"")
 
@@ -112,7 +112,7 @@ class SpeechEncoder:
 
 
 def _nearest_codes(encoding: Encoding) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.uint8]]:
-    """Returns the thresholds between the values of ITU-T G.711, and the code of each value, the lowest first."""
+    """Return the thresholds between the values of ITU-T G.711, and the code of each value, the lowest first."""
     table = G711_TABLES[encoding]
     order = np.argsort(table, kind="stable")
     values = table[order]
@@ -123,6 +123,6 @@ _G711 = {encoding: _nearest_codes(encoding) for encoding in (Encoding.MULAW, Enc
 
 
 def _ogg_opus(rate_hz: int) -> CompressedWriter:
-    """Returns a writer of Opus in Ogg, in pages of a tenth of a second."""
+    """Return a writer of Opus in Ogg, in pages of a tenth of a second."""
     options = {"page_duration": str(_PAGE_MICROSECONDS)}
     return CompressedWriter("ogg", "libopus", rate_hz, _OPUS_BITS_PER_SECOND, options=options)

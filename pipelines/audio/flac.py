@@ -40,19 +40,19 @@ class FlacDecoder(PieceDecoder):
         self._held = bytearray()
 
     def decode_piece(self, piece: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Yields the frames that ``piece`` completes, float32 ``[samples, channels]`` each."""
+        """Yield the frames that ``piece`` completes, float32 ``[samples, channels]`` each."""
         self._held += piece
         while (frame := self._next_frame()) is not None:
             yield frame
 
     def flush(self) -> npt.NDArray[np.float32]:
-        """Returns nothing: every whole frame was returned as it came, and a part of one is left out."""
+        """Return nothing: every whole frame was returned as it came, and a part of one is left out."""
         if self._frames is None and (self._held or self._header.bare):
             raise UndecodableAudioError("the FLAC audio ends inside its header")
         return NO_BLOCK
 
     def _next_frame(self) -> npt.NDArray[np.float32] | None:
-        """Decodes the next frame; None where it, or what comes before it, is not whole yet."""
+        """Decode the next frame; None where it, or what comes before it, is not whole yet."""
         # Frames begin with other bytes than tags and streams: RFC 9639, section 9.1.1.
         if (self._frames is not None or not self._header.bare) and not self._tags.skip(self._held):
             return None

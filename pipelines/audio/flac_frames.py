@@ -47,7 +47,7 @@ class FrameDecoder:
         self._start_anew()
 
     def next_frame(self, held: bytearray) -> npt.NDArray[np.float32] | None:
-        """Takes the frame at the beginning of ``held`` away and decodes it.
+        """Take the frame at the beginning of ``held`` away and decode it.
 
         Args:
             held: what has come of the stream, from the end of the last frame on; at its end bytes may be added
@@ -76,12 +76,12 @@ class FrameDecoder:
         return exchange.frame
 
     def _start_anew(self) -> None:
-        """Lets libFLAC forget all bytes that it was given and has not decoded."""
+        """Let libFLAC forget all bytes that it was given and has not decoded."""
         lib.FLAC__stream_decoder_flush(self._decoder)
         self._exchange.given = 0
 
     def _position(self) -> int:
-        """Returns how many of the held bytes libFLAC has decoded; it may have read on."""
+        """Return how many of the held bytes libFLAC has decoded; it may have read on."""
         position = ffi.new("FLAC__uint64 *")
         lib.FLAC__stream_decoder_get_decode_position(self._decoder, position)
         return int(position[0])
@@ -122,7 +122,7 @@ class _Exchange:
         self._shape = header.sample_rate_hz, header.channels
 
     def read(self, buffer: object, size: MutableSequence[int]) -> int:
-        """Gives libFLAC as many bytes as are there, up to ``size[0]``."""
+        """Give libFLAC as many bytes as are there, up to ``size[0]``."""
         piece = self.held[self.given : self.given + size[0]]
         size[0] = len(piece)
         if not piece:
@@ -133,7 +133,7 @@ class _Exchange:
         return int(lib.FLAC__STREAM_DECODER_READ_STATUS_CONTINUE)
 
     def write(self, header: _FrameHeader, rows: Sequence[object]) -> int:
-        """Takes one frame over from libFLAC."""
+        """Take one frame over from libFLAC."""
         if (header.sample_rate, header.channels) != self._shape:
             self.damaged = True
             return int(lib.FLAC__STREAM_DECODER_WRITE_STATUS_ABORT)

@@ -41,7 +41,7 @@ class FlacHeader:
         self._skip = 0
 
     def read(self, held: bytearray) -> bool:
-        """Takes what it reads away from the beginning of ``held``; returns whether frames come next.
+        """Take what it reads away from the beginning of ``held``; return whether frames come next.
 
         Raises:
             UndecodableAudioError: this is no FLAC stream, or one that is not served.
@@ -66,7 +66,7 @@ class FlacHeader:
         return False
 
     def _skip_block(self, held: bytearray) -> bool:
-        """Skips what is there of the block under way; returns whether that was all of it."""
+        """Skip what is there of the block under way; return whether that was all of it."""
         skipped = min(self._skip, len(held))
         del held[:skipped]
         self._skip -= skipped

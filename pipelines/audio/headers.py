@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def check_header(promised: AudioFormat, rate: int, channels: int) -> None:
-    """Checks what a header says against what is served, and against what the caller promised.
+    """Check what a header says against what is served, and against what the caller promised.
 
     Raises:
         UndecodableAudioError: the rate or the number of channels is not served, or is another than promised.
@@ -28,7 +28,7 @@ def check_header(promised: AudioFormat, rate: int, channels: int) -> None:
 
 
 def check_follows(rate: int, channels: int, first_rate: int, first_channels: int) -> None:
-    """Checks the header of a recording that follows another one in the same stream of audio.
+    """Check the header of a recording that follows another one in the same stream of audio.
 
     Raises:
         UndecodableAudioError: it has another rate or number of channels than the first one.

@@ -56,7 +56,7 @@ class Mp4Decoder(PacketDecoder):
         self._empty = 0
 
     def decode_piece(self, piece: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Yields the packets that ``piece`` completes, float32 ``[samples, channels]`` each."""
+        """Yield the packets that ``piece`` completes, float32 ``[samples, channels]`` each."""
         self._held += piece
         while True:
             yield from self._decode_held()
@@ -70,7 +70,7 @@ class Mp4Decoder(PacketDecoder):
             )
 
     def flush(self) -> npt.NDArray[np.float32]:
-        """Returns nothing: a part of a packet is left out."""
+        """Return nothing: a part of a packet is left out."""
         if self._track is None:
             raise UndecodableAudioError("the MP4 file ends before its index, the box moov: send all of it")
         if self._place() is not None or (self._box < _ENDLESS and self._box > self._base + len(self._held)):
@@ -78,11 +78,11 @@ class Mp4Decoder(PacketDecoder):
         return NO_BLOCK
 
     def _pieces_at_once(self) -> int:
-        """Returns how many pieces the next one may complete: all that are held, where the index comes last."""
+        """Return how many pieces the next one may complete: all that are held, where the index comes last."""
         return 1 + len(self._held) // PIECE_BYTES
 
     def _read_box(self) -> bool:
-        """Reads the next box, as far as it is not media; returns False where it is not whole yet."""
+        """Read the next box, as far as it is not media; return False where it is not whole yet."""
         at = self._box - self._base
         head = bytes(self._held[at : at + _LONG_BOX_HEAD_BYTES]) if at >= 0 else b""
         if len(head) < _BOX_HEAD_BYTES:
@@ -122,7 +122,7 @@ class Mp4Decoder(PacketDecoder):
             self._runs.append(fragment_places(content, self._box - self._file, self._track))
 
     def _place(self) -> Place | None:
-        """Returns where the next packet lies; None where no index tells of one."""
+        """Return where the next packet lies; None where no index tells of one."""
         while self._next is None and self._runs:
             self._next = next(self._runs[0], None)
             if self._next is None:
@@ -132,7 +132,7 @@ class Mp4Decoder(PacketDecoder):
         return self._next
 
     def _pass_empty(self) -> None:
-        """Passes over a packet without content; millions of them would only keep the service busy."""
+        """Pass over a packet without content; millions of them would only keep the service busy."""
         self._next = None
         self._empty += 1
         if self._empty > _MAX_EMPTY_PACKETS:
@@ -152,7 +152,7 @@ class Mp4Decoder(PacketDecoder):
             yield from self.decode_packet(packet)
 
     def _forget(self) -> None:
-        """Lets go of what is not needed any more."""
+        """Let go of what is not needed any more."""
         keep = min(self._box, self._base + len(self._held))
         if self._track is None and self._media is not None:
             keep = min(keep, self._media)

@@ -50,7 +50,7 @@ class Track:
 
 
 def boxes(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yields the name and the content of each whole box in ``data``."""
+    """Yield the name and the content of each whole box in ``data``."""
     at = 0
     while at + 8 <= len(data):
         size, name = struct.unpack_from(">I4s", data, at)
@@ -66,7 +66,7 @@ def boxes(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def audio_track(movie: bytes) -> Track:
-    """Returns the first track of audio; ``movie`` is the content of the box ``moov``.
+    """Return the first track of audio; ``movie`` is the content of the box ``moov``.
 
     Raises:
         UndecodableAudioError: there is none, or none that is served.
@@ -89,7 +89,7 @@ def audio_track(movie: bytes) -> Track:
 
 
 def indexed_places(table: dict[bytes, bytes]) -> Iterator[Place]:
-    """Yields where the packets lie, in their order, as the tables of a file without fragments tell."""
+    """Yield where the packets lie, in their order, as the tables of a file without fragments tell."""
     sizes, chunks = table.get(b"stsz", b""), table.get(b"stsc", b"")
     if len(sizes) < 12:
         return
@@ -112,7 +112,7 @@ def indexed_places(table: dict[bytes, bytes]) -> Iterator[Place]:
 
 
 def fragment_places(fragment: bytes, begin: int, track: Track) -> Iterator[Place]:
-    """Yields where the packets of a fragment lie; ``fragment`` is the content of ``moof``, ``begin`` its place."""
+    """Yield where the packets of a fragment lie; ``fragment`` is the content of ``moof``, ``begin`` its place."""
     for name, content in boxes(fragment):
         if name != b"traf":
             continue
@@ -132,7 +132,7 @@ def fragment_places(fragment: bytes, begin: int, track: Track) -> Iterator[Place
 
 
 def _fragment_header(header: bytes, begin: int, default_size: int) -> tuple[int, int]:
-    """Returns what offsets count from, and the size of packets where nothing else tells."""
+    """Return what offsets count from, and the size of packets where nothing else tells."""
     flags, at, base = int.from_bytes(header[1:4], "big"), 8, begin
     if flags & 1:
         base = int.from_bytes(header[at : at + 8], "big")
@@ -144,7 +144,7 @@ def _fragment_header(header: bytes, begin: int, default_size: int) -> tuple[int,
 
 
 def _run(body: bytes, base: int, end: int, default_size: int) -> tuple[int, Iterator[int]]:
-    """Returns where a run begins, and the sizes of its packets."""
+    """Return where a run begins, and the sizes of its packets."""
     flags, count = int.from_bytes(body[1:4], "big"), int.from_bytes(body[4:8], "big")
     at, offset = 8, end
     if flags & 1:
@@ -169,7 +169,7 @@ def _chunk_offsets(table: dict[bytes, bytes]) -> Iterator[int]:
 
 
 def _default_sizes(movie: bytes) -> dict[int, int]:
-    """Returns the size of packets in fragments by track."""
+    """Return the size of packets in fragments by track."""
     found = {}
     for name, body in boxes(dict(boxes(movie)).get(b"mvex", b"")):
         if name == b"trex" and len(body) >= 20:
@@ -178,7 +178,7 @@ def _default_sizes(movie: bytes) -> dict[int, int]:
 
 
 def _codec(descriptions: bytes) -> tuple[str, bytes]:
-    """Returns libavcodec's name of what the packets are, and what its decoder must know."""
+    """Return libavcodec's name of what the packets are, and what its decoder must know."""
     name, entry = next(boxes(descriptions[8:]), (b"", b""))
     # QuickTime has longer descriptions in its versions 1 and 2.
     version = int.from_bytes(entry[8:10], "big")
@@ -202,7 +202,7 @@ def _codec(descriptions: bytes) -> tuple[str, bytes]:
 
 
 def _elementary_stream(data: bytes) -> tuple[int, bytes]:
-    """Returns the object type and the configuration of an elementary stream: ISO/IEC 14496-1, section 7.2.6."""
+    """Return the object type and the configuration of an elementary stream: ISO/IEC 14496-1, section 7.2.6."""
     kind, extradata = 0, b""
     while len(data) >= 2:
         tag, at, size = data[0], 1, 0

@@ -42,20 +42,20 @@ class FramesDecoder(PacketDecoder):
         self._lost = False
 
     def decode_piece(self, piece: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Yields the frames that ``piece`` completes, float32 ``[samples, channels]`` each."""
+        """Yield the frames that ``piece`` completes, float32 ``[samples, channels]`` each."""
         self._held += piece
         while (frame := self._next_frame()) is not None:
             yield from self.decode_packet(frame)
 
     def flush(self) -> npt.NDArray[np.float32]:
-        """Returns nothing: a part of a frame is left out."""
+        """Return nothing: a part of a frame is left out."""
         # The padding of some writers is no part of a frame.
         if self._held.strip(b"\0") and not self._lost:
             self.note_damage(_CUT)
         return NO_BLOCK
 
     def _next_frame(self) -> bytes | None:
-        """Takes the next frame away; None where it is not whole yet."""
+        """Take the next frame away; None where it is not whole yet."""
         held = self._held
         while True:
             if not self._tags.skip(held):
@@ -87,7 +87,7 @@ class FramesDecoder(PacketDecoder):
         return following is not None and following.follows(header)
 
     def _go_on(self) -> None:
-        """Goes on to where the next frame may begin."""
+        """Go on to where the next frame may begin."""
         if self._held[0]:
             self.note_damage(_DAMAGED)
         self._lost = True

@@ -47,7 +47,7 @@ class FrameHeader:
 
 
 def read_frame_header(data: bytes | bytearray) -> FrameHeader | None:
-    """Reads the header at the beginning of ``data``; None where there is none, or not all of it."""
+    """Read the header at the beginning of ``data``; None where there is none, or not all of it."""
     if len(data) < HEADER_BYTES or data[0] != 0xFF or data[1] & 0xE0 != 0xE0:
         return None
     return _adts(data) if data[1] & 0xF6 == 0xF0 else _mpeg(data)

@@ -49,7 +49,7 @@ class OggPacketReader:
         """What was found wrong; the caller empties it."""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yields the packets that ``data`` completes.
+        """Yield the packets that ``data`` completes.
 
         Raises:
             UndecodableAudioError: this is no Ogg stream, it holds nothing wanted, or a packet is larger than 1 MiB.
@@ -59,7 +59,7 @@ class OggPacketReader:
             yield from self._packets(*page)
 
     def flush(self) -> Iterator[bytes]:
-        """Yields the packets that are whole in a last page that is not."""
+        """Yield the packets that are whole in a last page that is not."""
         held = self._buffer
         if self._serial is None and not held:
             return
@@ -74,7 +74,7 @@ class OggPacketReader:
             self.damage.append("the Ogg stream breaks off inside a page: what came of it is heard")
 
     def _next_page(self) -> tuple[int, bytes, bytes, bytes] | None:
-        """Takes a page away; returns its flags, serial number, lacing values and body."""
+        """Take a page away; return its flags, serial number, lacing values and body."""
         held = self._buffer
         if not self._find_page():
             return None
@@ -90,7 +90,7 @@ class OggPacketReader:
         return page
 
     def _find_page(self) -> bool:
-        """Goes on to the next page where something else lies before it."""
+        """Go on to the next page where something else lies before it."""
         held = self._buffer
         if _CAPTURE.startswith(held[:4]):
             return len(held) >= len(_CAPTURE)

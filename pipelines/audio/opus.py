@@ -46,11 +46,11 @@ class OggOpusDecoder(PacketDecoder):
         self._tags_follow = False
 
     def decode_piece(self, piece: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Yields the packets that ``piece`` completes, float32 ``[samples, channels]`` each."""
+        """Yield the packets that ``piece`` completes, float32 ``[samples, channels]`` each."""
         yield from self._decoded(self._pages.feed(piece))
 
     def flush(self) -> npt.NDArray[np.float32]:
-        """Decodes what is whole in a page that the stream breaks off in."""
+        """Decode what is whole in a page that the stream breaks off in."""
         blocks = list(self._decoded(self._pages.flush()))
         return np.concatenate(blocks) if blocks else NO_BLOCK
 

@@ -45,7 +45,7 @@ class PacketDecoder(PieceDecoder):
         self._silent_packets = 0
 
     def begin_stream(self, codec: str, extradata: bytes = b"") -> None:
-        """Makes a decoder for the packets that follow.
+        """Make a decoder for the packets that follow.
 
         Args:
             codec: libavcodec's name of it.
@@ -68,7 +68,7 @@ class PacketDecoder(PieceDecoder):
         self._codec = context
 
     def decode_packet(self, packet: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Yields what a packet holds, float32 ``[samples, channels]``; a damaged one is noted and left out.
+        """Yield what a packet holds, float32 ``[samples, channels]``; a damaged one is noted and left out.
 
         Raises:
             UndecodableAudioError: the audio has a rate or a number of channels that is not served, or too many packets
@@ -103,14 +103,14 @@ class PacketDecoder(PieceDecoder):
         return False
 
     def _as_before(self, samples: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Returns samples on as many channels as the first ones."""
+        """Return samples on as many channels as the first ones."""
         if samples.shape[1] == self._channels:
             return samples
         return samples.mean(axis=1, keepdims=True) if self._channels == 1 else np.repeat(samples, 2, axis=1)
 
 
 def to_float(frame: av.AudioFrame) -> npt.NDArray[np.float32]:
-    """Returns a frame on at most two channels as float32 ``[samples, channels]``."""
+    """Return a frame on at most two channels as float32 ``[samples, channels]``."""
     samples, channels = frame.to_ndarray(), frame.layout.nb_channels
     rows = samples.T if frame.format.is_planar else samples.reshape(-1, channels)
     scale = _SCALES[rows.dtype.str[1:]]

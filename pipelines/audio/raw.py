@@ -55,11 +55,11 @@ class RawDecoder(PieceDecoder):
         self._begun = b""
 
     def decode(self, data: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Decodes ``data``; most messages are one piece, which completes one block."""
+        """Decode ``data``; most messages are one piece, which completes one block."""
         return self.decode_piece(data) if len(data) <= PIECE_BYTES else super().decode(data)
 
     def decode_piece(self, piece: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Yields the samples that ``piece`` completes as float32 ``[samples, channels]``."""
+        """Yield the samples that ``piece`` completes as float32 ``[samples, channels]``."""
         if self._begun:
             piece = self._begun + piece
         whole = len(piece) - len(piece) % self.frame_bytes
@@ -68,7 +68,7 @@ class RawDecoder(PieceDecoder):
             yield self._samples(piece[:whole]).reshape(-1, self._channels)
 
     def flush(self) -> npt.NDArray[np.float32]:
-        """Returns nothing: a part of a sample is left out."""
+        """Return nothing: a part of a sample is left out."""
         if self._begun:
             self.note_damage("the audio ends inside a sample, which was left out: send whole samples")
         return np.zeros((0, self._channels), np.float32)

@@ -23,7 +23,7 @@ class Resampler:
         self._stream: soxr.ResampleStream | None = None
 
     def convert(self, samples: npt.NDArray[np.float32], rate_hz: int, *, last: bool) -> npt.NDArray[np.float32]:
-        """Resamples the next ``samples``, float32 ``[samples]`` at ``rate_hz``, to float32 ``[samples]`` at 16 kHz.
+        """Resample the next ``samples``, float32 ``[samples]`` at ``rate_hz``, to float32 ``[samples]`` at 16 kHz.
 
         Args:
             samples: may be empty.

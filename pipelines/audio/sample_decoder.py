@@ -41,7 +41,7 @@ class SampleDecoder(Protocol):
         """Rate of the samples; known once there are any."""
 
     def decode(self, data: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Yields what ``data`` completes in blocks, float32 ``[samples, channels]``.
+        """Yield what ``data`` completes in blocks, float32 ``[samples, channels]``.
 
         A block is decoded when it is asked for: what is held does not grow with what ``data`` unpacks to, and who
         works on one block before he asks for the next can let others work in between. In place of a piece without
@@ -52,10 +52,10 @@ class SampleDecoder(Protocol):
         """
 
     def flush(self) -> npt.NDArray[np.float32]:
-        """Decodes what is left at the end of the audio, float32 ``[samples, channels]``, possibly with no samples."""
+        """Decode what is left at the end of the audio, float32 ``[samples, channels]``, possibly with no samples."""
 
     def take_damage(self) -> list[str]:
-        """Returns a sentence for each kind of damage found since the last call; what was damaged was left out."""
+        """Return a sentence for each kind of damage found since the last call; what was damaged was left out."""
 
 
 class PieceDecoder(abc.ABC):
@@ -68,7 +68,7 @@ class PieceDecoder(abc.ABC):
         """Whether each kind was told already: a stream tells each once, however often it is damaged."""
 
     def decode(self, data: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Decodes ``data`` piece by piece; see :class:`SampleDecoder`."""
+        """Decode ``data`` piece by piece; see :class:`SampleDecoder`."""
         whole = memoryview(data)
         for start in range(0, len(data), PIECE_BYTES):
             has_samples = yield from self._blocks(bytes(whole[start : start + PIECE_BYTES]))
@@ -78,7 +78,7 @@ class PieceDecoder(abc.ABC):
 
     @abc.abstractmethod
     def decode_piece(self, piece: bytes) -> Iterable[npt.NDArray[np.float32]]:
-        """Yields what ``piece`` completes, float32 ``[samples, channels]``, in blocks of any size, one after another.
+        """Yield what ``piece`` completes, float32 ``[samples, channels]``, in blocks of any size, one after another.
 
         Args:
             piece: at most :data:`PIECE_BYTES` bytes.
@@ -86,14 +86,14 @@ class PieceDecoder(abc.ABC):
 
     @abc.abstractmethod
     def flush(self) -> npt.NDArray[np.float32]:
-        """Decodes what is left at the end of the audio, float32 ``[samples, channels]``, possibly with no samples."""
+        """Decode what is left at the end of the audio, float32 ``[samples, channels]``, possibly with no samples."""
 
     def note_damage(self, sentence: str) -> None:
-        """Notes a kind of damage."""
+        """Note a kind of damage."""
         self._damage.setdefault(sentence, False)
 
     def take_damage(self) -> list[str]:
-        """Returns the kinds of damage found since the last call; see :class:`SampleDecoder`."""
+        """Return the kinds of damage found since the last call; see :class:`SampleDecoder`."""
         if not self._damage:
             return []
         untold = [sentence for sentence, told in self._damage.items() if not told]
@@ -101,11 +101,11 @@ class PieceDecoder(abc.ABC):
         return untold
 
     def _pieces_at_once(self) -> int:
-        """Returns how many pieces the next one may complete: more than one where a decoder holds some back."""
+        """Return how many pieces the next one may complete: more than one where a decoder holds some back."""
         return 1
 
     def _blocks(self, piece: bytes) -> Generator[npt.NDArray[np.float32], None, bool]:
-        """Yields what ``piece`` completes in blocks that are worth their overhead; returns whether there were any."""
+        """Yield what ``piece`` completes in blocks that are worth their overhead; return whether there were any."""
         waiting: list[npt.NDArray[np.float32]] = []
         samples = total = 0
         limit_seconds = MAX_PIECE_SECONDS * self._pieces_at_once()

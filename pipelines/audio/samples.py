@@ -34,7 +34,7 @@ class SampleLayout:
     big_endian: bool = False
 
     def to_float(self, data: bytes) -> npt.NDArray[np.float32]:
-        """Converts whole samples to float32 ``[samples]``; full scale is 1."""
+        """Convert whole samples to float32 ``[samples]``; full scale is 1."""
         order = ">" if self.big_endian else "<"
         match self.kind:
             case "mulaw" | "alaw":
@@ -55,7 +55,7 @@ class SampleLayout:
 
 
 def pcm_layout(bits: int, *, big_endian: bool = False, unsigned_bytes: bool = False) -> SampleLayout | None:
-    """Returns the layout of integers of so many bits, stored in whole bytes; None where there is none."""
+    """Return the layout of integers of so many bits, stored in whole bytes; None where there is none."""
     if not 1 <= bits <= 32:
         return None
     size = (bits + 7) // 8
@@ -63,7 +63,7 @@ def pcm_layout(bits: int, *, big_endian: bool = False, unsigned_bytes: bool = Fa
 
 
 def _from_24_bits(data: bytes, big_endian: bool) -> npt.NDArray[np.int32]:
-    """Returns integers of 24 bits as the upper ones of 32."""
+    """Return integers of 24 bits as the upper ones of 32."""
     rows = np.frombuffer(data, np.uint8).reshape(-1, 3)
     padded = np.zeros((len(rows), 4), np.uint8)
     padded[:, 1:] = rows[:, ::-1] if big_endian else rows

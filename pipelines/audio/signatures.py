@@ -37,7 +37,7 @@ _SIGNATURES: Final = (
 
 
 def name_of(begun: bytes, *, whole: bool) -> str | None:
-    """Returns the name of what audio is; "" where nothing tells.
+    """Return the name of what audio is; "" where nothing tells.
 
     Args:
         begun: how it begins, without tags.

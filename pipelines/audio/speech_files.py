@@ -48,7 +48,7 @@ class SpeechFileWriter:
         return self._plain is None or self._plain.compresses
 
     def write(self, samples: npt.NDArray[np.float32]) -> bytes:
-        """Returns what the next samples, mono at 24 kHz, add to the file; it may come later."""
+        """Return what the next samples, mono at 24 kHz, add to the file; it may come later."""
         head, self._head = self._head, b""
         if self._compressed is not None:
             return self._compressed.write(samples)
@@ -56,7 +56,7 @@ class SpeechFileWriter:
         return head + self._plain.encode(samples)
 
     def close(self) -> bytes:
-        """Returns what was held back; nothing follows."""
+        """Return what was held back; nothing follows."""
         if self._compressed is not None:
             return self._compressed.close()
         assert self._plain is not None
@@ -65,7 +65,7 @@ class SpeechFileWriter:
 
 
 def _wav_header() -> bytes:
-    """Returns a header of 16-bit samples whose number is not known yet."""
+    """Return a header of 16-bit samples whose number is not known yet."""
     fmt = struct.pack("<HHIIHH", 1, 1, SPEECH_RATE_HZ, 2 * SPEECH_RATE_HZ, 2, 16)
     return (
         b"RIFF" + struct.pack("<I", _UNKNOWN_LENGTH) + b"WAVEfmt " + struct.pack("<I", len(fmt)) + fmt

@@ -22,7 +22,7 @@ class TagSkipper:
         self._left = 0
 
     def skip(self, held: bytearray) -> bool:
-        """Takes tags away from the beginning of ``held``.
+        """Take tags away from the beginning of ``held``.
 
         Returns:
             False where more must come before it is clear what ``held`` begins with.
@@ -41,7 +41,7 @@ class TagSkipper:
 
 
 def _tag_bytes(held: bytearray) -> int | None:
-    """Returns the length of the tag that ``held`` begins with, 0 for none; None where that is not clear yet."""
+    """Return the length of the tag that ``held`` begins with, 0 for none; None where that is not clear yet."""
     if held.startswith(_ID3V1):
         return _ID3V1_BYTES
     if held.startswith(_ID3V2):

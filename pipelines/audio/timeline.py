@@ -26,14 +26,14 @@ class Timeline:
         return self._first + len(self)
 
     def append(self, samples: npt.NDArray[np.float32]) -> None:
-        """Adds what was heard next, float32 ``[samples]``."""
+        """Add what was heard next, float32 ``[samples]``."""
         if self._stop + len(samples) > len(self._buffer):
             self._make_room(len(samples))
         self._buffer[self._stop : self._stop + len(samples)] = samples
         self._stop += len(samples)
 
     def get(self, start: int, stop: int) -> npt.NDArray[np.float32]:
-        """Returns samples ``start`` up to ``stop``, exclusive, which stay as they are.
+        """Return samples ``start`` up to ``stop``, exclusive, which stay as they are.
 
         Raises:
             IndexError: some of them were forgotten, or were not heard yet.
@@ -44,14 +44,14 @@ class Timeline:
         return self._buffer[start + shift : stop + shift]
 
     def forget_before(self, sample: int) -> None:
-        """Forgets everything before ``sample``."""
+        """Forget everything before ``sample``."""
         sample = min(sample, self.end)
         if sample > self._first:
             self._begin += sample - self._first
             self._first = sample
 
     def _make_room(self, samples: int) -> None:
-        """Moves what is held to the beginning of a new buffer: whoever was given a part of the old one may keep it."""
+        """Move what is held to the beginning of a new buffer: whoever was given a part of the old one may keep it."""
         held = self._buffer[self._begin : self._stop]
         self._buffer = np.empty(max(_MIN_ROOM, 2 * (len(held) + samples)), np.float32)
         self._buffer[: len(held)] = held

@@ -42,11 +42,11 @@ class WavDecoder(ChunkedDecoder):
     _begun = False
 
     def begin_file(self) -> None:
-        """Forgets what was read of the last file: another one follows."""
+        """Forget what was read of the last file: another one follows."""
         self._layout_read, self._long_length, self._begun = None, None, False
 
     def read_chunk(self, held: bytearray) -> bool:
-        """Reads one chunk; see :class:`ChunkedDecoder`."""
+        """Read one chunk; see :class:`ChunkedDecoder`."""
         if not self._begun:
             if len(held) < _RIFF_HEADER_BYTES:
                 return False
@@ -69,7 +69,7 @@ class WavDecoder(ChunkedDecoder):
         return True
 
     def _read(self, name: bytes, held: bytearray, length: int) -> bool:
-        """Reads a chunk that describes the samples."""
+        """Read a chunk that describes the samples."""
         if length > MAX_DESCRIPTION_BYTES:
             raise UndecodableAudioError("the WAV header is damaged: its format is longer than any")
         if len(held) < _CHUNK_HEADER_BYTES + length:
@@ -113,7 +113,7 @@ class Wave64Decoder(WavDecoder):
     marks = (b"riff\x2e\x91\xcf\x11",)
 
     def read_chunk(self, held: bytearray) -> bool:
-        """Reads one chunk; see :class:`ChunkedDecoder`."""
+        """Read one chunk; see :class:`ChunkedDecoder`."""
         if not self._begun:
             if len(held) < _WAVE64_FILE_BYTES:
                 return False

@@ -75,14 +75,14 @@ class WebmDecoder(PacketDecoder):
         self._lost = False
 
     def decode_piece(self, piece: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Yields the packets that ``piece`` completes, float32 ``[samples, channels]`` each."""
+        """Yield the packets that ``piece`` completes, float32 ``[samples, channels]`` each."""
         self._held += piece
         while (block := self._next_block()) is not None:
             for packet in self._packets(block):
                 yield from self.decode_packet(packet)
 
     def flush(self) -> npt.NDArray[np.float32]:
-        """Returns nothing: a part of a packet is left out."""
+        """Return nothing: a part of a packet is left out."""
         if self._track is None:
             raise UndecodableAudioError("the WebM audio ends inside its header: send all of it")
         if self._held or self._skip:
@@ -90,7 +90,7 @@ class WebmDecoder(PacketDecoder):
         return NO_BLOCK
 
     def _next_block(self) -> bytes | None:
-        """Takes elements away up to the next block and returns its content; None where it is not whole yet."""
+        """Take elements away up to the next block and return its content; None where it is not whole yet."""
         held = self._held
         while True:
             skipped = min(self._skip, len(held))
@@ -127,7 +127,7 @@ class WebmDecoder(PacketDecoder):
         return identity not in _HELD or (size or 0) <= largest
 
     def _find_cluster(self) -> bool:
-        """Goes on to the next cluster behind damage; returns False where it has not come yet."""
+        """Go on to the next cluster behind damage; return False where it has not come yet."""
         if self._track is None:
             raise UndecodableAudioError("the WebM header is damaged: record it again")
         self.note_damage(_DAMAGED)
@@ -138,7 +138,7 @@ class WebmDecoder(PacketDecoder):
         return found >= 0
 
     def _choose_track(self, tracks: bytes) -> None:
-        """Chooses the first track of audio."""
+        """Choose the first track of audio."""
         for identity, content in children(tracks):
             if identity != _TRACK:
                 continue
@@ -157,7 +157,7 @@ class WebmDecoder(PacketDecoder):
         raise UndecodableAudioError("the WebM file holds no audio: choose one with a sound track")
 
     def _packets(self, block: bytes) -> list[bytes]:
-        """Returns the packets of a block; none where it is of another track."""
+        """Return the packets of a block; none where it is of another track."""
         number = read_number(block, 0)
         if self._track is None or number is None or number[0] != self._track.number:
             return []
@@ -172,7 +172,7 @@ class WebmDecoder(PacketDecoder):
 
 
 def _unlaced(data: bytes, lacing: int) -> list[bytes]:
-    """Returns the packets of a block that holds several; none where it is damaged."""
+    """Return the packets of a block that holds several; none where it is damaged."""
     count, at = data[0] + 1, 1
     if lacing == 4:
         size = (len(data) - 1) // count
@@ -194,7 +194,7 @@ def _unlaced(data: bytes, lacing: int) -> list[bytes]:
 
 
 def _xiph_size(data: bytes, at: int) -> tuple[int, int] | None:
-    """Returns a size and the bytes that tell it."""
+    """Return a size and the bytes that tell it."""
     end = at
     while end < len(data) and data[end] == 255:
         end += 1
@@ -202,7 +202,7 @@ def _xiph_size(data: bytes, at: int) -> tuple[int, int] | None:
 
 
 def _ebml_size(data: bytes, at: int, before: int | None) -> tuple[int, int] | None:
-    """Returns a size and the bytes that tell it; behind the first one they tell the difference to the one before."""
+    """Return a size and the bytes that tell it; behind the first one they tell the difference to the one before."""
     read = read_number(data, at)
     if read is None or not read[1]:
         return None

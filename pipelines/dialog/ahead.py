@@ -35,7 +35,7 @@ class AheadFulfiller:
         self._running: asyncio.Task[Fulfilled | None] | None = None
 
     def begin(self, task: Fulfil, session: str) -> asyncio.Task[Fulfilled | None]:
-        """Begins to carry a fulfilment out, unless it runs already. One with other slots is given up.
+        """Begin to carry a fulfilment out, unless it runs already. One with other slots is given up.
 
         Args:
             task: what is to be done if the turn happens.
@@ -51,20 +51,20 @@ class AheadFulfiller:
         return self._running
 
     def result_of(self, task: Fulfil) -> Fulfilled | None:
-        """Returns the result of a fulfilment; None: it did not run, is not done yet, or has failed."""
+        """Return the result of a fulfilment; None: it did not run, is not done yet, or has failed."""
         running = self._running
         if running is None or not self._is_fresh(task) or not running.done() or running.cancelled():
             return None
         return running.result()
 
     def cancel(self) -> None:
-        """Gives up what runs."""
+        """Give up what runs."""
         if self._running is not None:
             self._running.cancel()
         self._task = self._running = None
 
     async def carry_out(self, task: Fulfil, session: str) -> AsyncIterator[Progressed | Fulfilled | FulfilmentFailed]:
-        """Gives the result of what ran ahead; see ``pipelines.dialog.fulfilment``. What failed ahead runs anew."""
+        """Give the result of what ran ahead; see ``pipelines.dialog.fulfilment``. What failed ahead runs anew."""
         running = self._running if self._is_fresh(task) else None
         if running is not None:
             await asyncio.wait((running,))

@@ -55,7 +55,7 @@ def is_whole_answer(text: str, listen: Listen) -> bool:
 
 
 def chosen_value(agent: Agent, form: Form, event: Understood) -> str | None:
-    """Returns the value that a turn chooses by its place; "" for a place that there is not, None for no choice."""
+    """Return the value that a turn chooses by its place; "" for a place that there is not, None for no choice."""
     slot = agent.slots_of(form.intent)[form.asked]
     values = agent.values_of(form.asked, slot)
     if values is None:
@@ -68,7 +68,7 @@ def chosen_value(agent: Agent, form: Form, event: Understood) -> str | None:
 def answer_to(
     agent: Agent, form: Form, slot: Slot, event: Understood, rest: list[Word], *, is_other: bool
 ) -> tuple[Filled | None, tuple[str, ...]]:
-    """Reads a turn as the answer to the question for a slot: a choice, a part of a value, or any words.
+    """Read a turn as the answer to the question for a slot: a choice, a part of a value, or any words.
 
     Args:
         agent: by which the dialog is held.
@@ -105,7 +105,7 @@ def _letters(text: str) -> str:
 
 
 def _text_of(said: str, *, is_name: bool) -> str:
-    """Returns what a turn says in any words, without what leads to it: "Ada" of "my name is Ada"."""
+    """Return what a turn says in any words, without what leads to it: "Ada" of "my name is Ada"."""
     text = said.strip().rstrip(".!?").strip() or said.strip()
     spelled = _SPELLED.search(text)
     if spelled is not None and _letters(spelled[0]) in _letters(text[: spelled.start()]):
@@ -115,7 +115,7 @@ def _text_of(said: str, *, is_name: bool) -> str:
 
 
 def _sounding(agent: Agent, form: Form, values: ValueList, event: Understood, rest: list[Word]) -> tuple[str, ...]:
-    """Returns the values that sound like an answer; none where it is a wish, or yes or no, or says more."""
+    """Return the values that sound like an answer; none where it is a wish, or yes or no, or says more."""
     is_wish = agent.intent_named(event.understanding.intent) not in {None, form.intent}
     if is_wish or assent_of(rest) is not None or len(rest) < len(words_of(event.text)):
         return ()
@@ -124,7 +124,7 @@ def _sounding(agent: Agent, form: Form, values: ValueList, event: Understood, re
 
 
 def _place_chosen(event: Understood, count: int) -> int | None:
-    """Returns the index that a turn chooses out of so many ("the second one").
+    """Return the index that a turn chooses out of so many ("the second one").
 
     Returns:
         None: it chooses none; -1: one that there is not.

@@ -24,7 +24,7 @@ Step = tuple[State, tuple[Action, ...]]
 
 
 def proceed(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step:
-    """Goes on with the intent under way: to the next slot, the confirmation, or fulfilment.
+    """Go on with the intent under way: to the next slot, the confirmation, or fulfilment.
 
     Args:
         agent: by which the dialog is held.
@@ -50,7 +50,7 @@ def proceed(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step
 
 
 def fulfil(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step:
-    """Asks for the fulfilment of the intent under way, or completes one that has none."""
+    """Ask for the fulfilment of the intent under way, or completes one that has none."""
     form = state.form
     assert form is not None
     intent = agent.intents[form.intent]
@@ -63,7 +63,7 @@ def fulfil(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step:
 
 
 def fulfilment(agent: Agent, state: State) -> Fulfil:
-    """Returns what is asked for by the fulfilment that runs."""
+    """Return what is asked for by the fulfilment that runs."""
     form = state.form
     assert form is not None
     intent = agent.intents[form.intent]
@@ -81,7 +81,7 @@ def fulfilment(agent: Agent, state: State) -> Fulfil:
 
 
 def complete(agent: Agent, state: State, before: tuple[Action, ...] = (), say: str = "") -> Step:
-    """Responds to an intent that is done, opens its contexts, and returns to what it interrupted.
+    """Respond to an intent that is done, open its contexts, and return to what it interrupted.
 
     Args:
         agent: by which the dialog is held.
@@ -105,7 +105,7 @@ def complete(agent: Agent, state: State, before: tuple[Action, ...] = (), say: s
 
 
 def resume(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step:
-    """Returns to the intent that was interrupted last, if there is one."""
+    """Return to the intent that was interrupted last, if there is one."""
     if not state.suspended:
         return replace(state, form=None), (*before, listening(agent, replace(state, form=None)))
     state = replace(state, form=state.suspended[-1], suspended=state.suspended[:-1])
@@ -113,14 +113,14 @@ def resume(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step:
 
 
 def finish(agent: Agent, state: State, reason: str, before: tuple[Action, ...] = ()) -> Step:
-    """Ends the dialog with its last words."""
+    """End the dialog with its last words."""
     text = agent.form.hand_over if reason == "hand_over" else agent.form.end
     ended = replace(state, form=None, suspended=(), contexts=(), held=(), wishes=(), fulfilling=0, ended=reason)
     return ended, (*before, *speech(agent, state, text), End(reason))
 
 
 def question(agent: Agent, state: State) -> tuple[Say, ...]:
-    """Returns what the caller is asked now; nothing where the agent waits for any wish."""
+    """Return what the caller is asked now; nothing where the agent waits for any wish."""
     form = state.form
     if form is None:
         return ()
@@ -139,7 +139,7 @@ def question(agent: Agent, state: State) -> tuple[Say, ...]:
 
 
 def speech(agent: Agent, state: State, template: str) -> tuple[Say, ...]:
-    """Returns a text with its placeholders filled in; nothing where it comes out empty."""
+    """Return a text with its placeholders filled in; nothing where it comes out empty."""
     form = state.form
     values = dict(state.parameters)
     sensitive = False
@@ -153,7 +153,7 @@ def speech(agent: Agent, state: State, template: str) -> tuple[Say, ...]:
 
 
 def choices_of(agent: Agent, form: Form) -> tuple[str, ...]:
-    """Returns the values that the slot which is asked for may get, in their order."""
+    """Return the values that the slot which is asked for may get, in their order."""
     if form.choices or not form.asked:
         return form.choices
     values = agent.values_of(form.asked, agent.slots_of(form.intent)[form.asked])
@@ -161,7 +161,7 @@ def choices_of(agent: Agent, form: Form) -> tuple[str, ...]:
 
 
 def listening(agent: Agent, state: State) -> Listen:
-    """Returns what the agent waits for."""
+    """Return what the agent waits for."""
     patience = agent.form.no_input
     given_up = state.silences > patience.times
     seconds = None if given_up else patience.after_seconds
@@ -171,7 +171,7 @@ def listening(agent: Agent, state: State) -> Listen:
 
 
 def spoken_list(values: tuple[str, ...]) -> str:
-    """Returns values as they are read out: "small, medium or large"."""
+    """Return values as they are read out: "small, medium or large"."""
     values = values[:MAX_SPOKEN_VALUES]
     return f"{', '.join(values[:-1])} or {values[-1]}" if len(values) > 1 else "".join(values)
 

@@ -24,7 +24,7 @@ MAX_SUSPENDED = 3
 
 
 def target_now(agent: Agent, state: State, event: Understood) -> str | None:
-    """Returns the intent of a turn that may begin now; None: it has none."""
+    """Return the intent of a turn that may begin now; None: it has none."""
     name = target_of(agent, event.understanding, event.text)
     if name is None:
         return None
@@ -33,7 +33,7 @@ def target_now(agent: Agent, state: State, event: Understood) -> str | None:
 
 
 def begin(agent: Agent, state: State, intent: str, event: Understood) -> Step:
-    """Begins an intent with what the turn says about its slots, unless it is taken back or not meant now."""
+    """Begin an intent with what the turn says about its slots, unless it is taken back or not meant now."""
     if is_taken_back(agent, intent, event.text):
         return understood((state, (*speech(agent, state, agent.form.cancelled), listening(agent, state))))
     form = Form(intent)
@@ -53,7 +53,7 @@ def begin(agent: Agent, state: State, intent: str, event: Understood) -> Step:
 
 
 def take(agent: Agent, state: State, form: Form, reading: TurnReading) -> Step:
-    """Takes what a turn says about slots, and goes on; of several values it asks which is meant."""
+    """Take what a turn says about slots, and go on; of several values it asks which is meant."""
     slots = _changed(form, reading)
     if reading.choosing:
         slots.pop(reading.choosing, None)
@@ -65,7 +65,7 @@ def take(agent: Agent, state: State, form: Form, reading: TurnReading) -> Step:
 
 
 def continued(agent: Agent, state: State, event: Understood, target: str | None, *, stands_alone: bool) -> Step | None:
-    """Asks an intent again with another value, as in "and on Sundays?"; None: no open context allows that.
+    """Ask an intent again with another value, as in "and on Sundays?"; None: no open context allows that.
 
     Args:
         agent: by which the dialog is held.
@@ -91,13 +91,13 @@ def continued(agent: Agent, state: State, event: Understood, target: str | None,
 
 
 def refuse_later(agent: Agent, state: State) -> Step:
-    """Tells the caller that a wish cannot be carried out at another time; it is not carried out now either."""
+    """Tell the caller that a wish cannot be carried out at another time; it is not carried out now either."""
     said = speech(agent, state, agent.form.only_now)
     return understood((state, (*said, *question(agent, state), listening(agent, state))))
 
 
 def ask_again(agent: Agent, state: State) -> Step:
-    """Repeats the question to a turn that was understood."""
+    """Repeat the question to a turn that was understood."""
     return understood((state, (*question(agent, state), listening(agent, state))))
 
 
@@ -107,6 +107,6 @@ def _changed(form: Form, reading: TurnReading) -> dict[str, Filled]:
 
 
 def understood(taken: Step) -> Step:
-    """Begins to count anew what is not understood."""
+    """Begin to count anew what is not understood."""
     state, actions = taken
     return replace(state, misses=0, unheard=False), actions

@@ -47,7 +47,7 @@ class ExampleUnderstanding:
         self._unknown = math.log(1 + len(self._examples)) if self._examples else 1.0
 
     def __call__(self, text: str, now: dt.datetime) -> Understanding:
-        """Returns the intent and the values of a text.
+        """Return the intent and the values of a text.
 
         Args:
             text: what the caller says.

@@ -35,12 +35,12 @@ class Outcome:
 
 
 def differences(wanted: Turn, got: Outcome) -> list[str]:
-    """Returns what was expected and did not come, each in a sentence."""
+    """Return what was expected and did not come, each in a sentence."""
     return [*text_differences(wanted.agent, got.said), *_other_differences(wanted, got)]
 
 
 def text_differences(wanted: Sequence[str], said: str) -> list[str]:
-    """Returns which text is missing in what was said; they stand in it in their order, whatever their case."""
+    """Return which text is missing in what was said; they stand in it in their order, whatever their case."""
     at = 0
     for text in wanted:
         found = said.lower().find(text.lower(), at)

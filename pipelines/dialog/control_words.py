@@ -87,7 +87,7 @@ _VAGUE_ACTS = frozenset(("do", "go", "make", "proceed", "continue", "carry"))
 
 
 def control_of(words: Sequence[Word]) -> Control | None:
-    """Returns what a whole turn asks of the dialog; None: it is about something else."""
+    """Return what a whole turn asks of the dialog; None: it is about something else."""
     kinds = {phrase.kind for phrase in read_phrases(words)}
     if Kind.UNREAD in kinds:
         return None
@@ -100,7 +100,7 @@ def control_of(words: Sequence[Word]) -> Control | None:
 
 
 def assent_of(words: Sequence[Word], repeated: Collection[str] = (), act: str = "") -> Assent | None:
-    """Returns what a turn says to a question whether something is right; None: neither yes nor no.
+    """Return what a turn says to a question whether something is right; None: neither yes nor no.
 
     Whatever denies, changes, defers or cancels makes it no agreement, wherever it stands. Agreement is agreement as a
     whole: each word is read, or says nothing beside a yes, or stands in the agent's question.

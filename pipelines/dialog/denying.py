@@ -75,7 +75,7 @@ def is_denied_before(before: str) -> bool:
 
 
 def phrase_before(before: str) -> str:
-    """Returns the words before a value in lower case, without articles and prepositions at their end."""
+    """Return the words before a value in lower case, without articles and prepositions at their end."""
     said = [word.text for word in words_of(before)]
     while said and said[-1] in _SKIPPED:
         del said[-1]

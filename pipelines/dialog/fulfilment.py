@@ -15,7 +15,7 @@ class Fulfiller(Protocol):
     """Carries out fulfilments of one name."""
 
     def carry_out(self, task: Fulfil, session: str) -> AsyncIterator[Progressed | Fulfilled | FulfilmentFailed]:
-        """Carries a fulfilment out, and yields what becomes of it; the last event is its result.
+        """Carry a fulfilment out, and yield what becomes of it; the last event is its result.
 
         It is begun once for each number of a session, when the turn is over. It ends in time by itself, however what
         it asks behaves. An exception that it raises counts as a failure.

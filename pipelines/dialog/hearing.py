@@ -57,7 +57,7 @@ MAX_HELD = 4
 
 
 def hear(agent: Agent, state: State, event: Understood) -> Step:
-    """Takes a turn of the caller."""
+    """Take a turn of the caller."""
     state = _without_talk(agent, state)
     words = words_of(event.text)
     control = control_of(words)
@@ -76,7 +76,7 @@ def hear(agent: Agent, state: State, event: Understood) -> Step:
 
 
 def take_up_wishes(agent: Agent, state: State, actions: tuple[Action, ...]) -> Step:
-    """Takes up the further wishes of a turn as soon as the one before is done, or asks for something else."""
+    """Take up the further wishes of a turn as soon as the one before is done, or ask for something else."""
     while state.wishes and not state.ended and not state.fulfilling:
         wish, form = state.wishes[0], state.form
         if form is not None and target_of(agent, wish.understanding, wish.text) == form.intent:
@@ -93,7 +93,7 @@ def _hear_wish(agent: Agent, state: State, event: Understood) -> Step:
 
 
 def press(agent: Agent, state: State, event: Dtmf) -> Step:
-    """Takes keys: the answer to a question, 1 for yes and 2 for no, ``*`` to repeat; a ``#`` at the end is dropped."""
+    """Take keys: the answer to a question, 1 for yes and 2 for no, ``*`` to repeat; a ``#`` at the end is dropped."""
     state = _without_talk(agent, state)
     if state.fulfilling:
         return state, speech(agent, state, agent.form.wait)
@@ -110,7 +110,7 @@ def press(agent: Agent, state: State, event: Dtmf) -> Step:
 
 
 def _without_talk(agent: Agent, state: State) -> State:
-    """Ends a language model that still talks: the caller has the word, and what comes of it is ignored."""
+    """End a language model that still talks: the caller has the word, and what comes of it is ignored."""
     form = state.form
     if not state.fulfilling or form is None or agent.intents[form.intent].fulfilment not in agent.talking_fulfilments:
         return state
@@ -118,7 +118,7 @@ def _without_talk(agent: Agent, state: State) -> State:
 
 
 def _older(state: State) -> State:
-    """Lets contexts grow older by a turn; those whose time is over are dropped."""
+    """Let contexts grow older by a turn; those whose time is over are dropped."""
     kept = tuple(
         replace(context, turns=context.turns - 1)
         for context in state.contexts
@@ -157,14 +157,14 @@ def _steer(agent: Agent, state: State, control: Control, event: Understood) -> S
 
 
 def _courtesy(agent: Agent, state: State, control: Control) -> Step:
-    """Answers a greeting with the first words, and thanks with the question that is open."""
+    """Answer a greeting with the first words, and thanks with the question that is open."""
     greeting = agent.form.begin or agent.form.help if control is Control.GREETING and state.form is None else ""
     said = speech(agent, state, greeting)
     return understood((state, (*said, *question(agent, state), listening(agent, state))))
 
 
 def _done(agent: Agent, state: State, event: Understood) -> Step:
-    """Takes "that's all" and "nothing else": of an intent whose details are complete the first is a yes."""
+    """Take "that's all" and "nothing else": of an intent whose details are complete the first is a yes."""
     form = state.form
     if form is None:
         return finish(agent, state, "end")
@@ -215,7 +215,7 @@ def _idle(agent: Agent, state: State, event: Understood) -> Step:
 
 
 def _in_form(agent: Agent, state: State, form: Form, event: Understood) -> Step:
-    """Takes a turn while an intent is under way: another wish, values of slots, or the answer to a question."""
+    """Take a turn while an intent is under way: another wish, values of slots, or the answer to a question."""
     reading = read_turn(agent, form, event)
     words = words_of(event.text.replace("%", " percent"))
     assent = _assent(agent, state, form, words) if form.confirming or form.changing else None
@@ -240,7 +240,7 @@ def _in_form(agent: Agent, state: State, form: Form, event: Understood) -> Step:
 
 
 def _changed(agent: Agent, state: State, form: Form, event: Understood, reading: TurnReading) -> Step | None:
-    """Takes values that a turn gives, denies or leaves open; None: it has none that change anything."""
+    """Take values that a turn gives, denies or leaves open; None: it has none that change anything."""
     if reading.unclear:
         return _deny(agent, state, form) if form.confirming else miss(agent, state)
     if not reading.choosing and not reading.changes(form):
@@ -251,7 +251,7 @@ def _changed(agent: Agent, state: State, form: Form, event: Understood, reading:
 
 
 def _answered(agent: Agent, state: State, form: Form, event: Understood, assent: Assent) -> Step:
-    """Takes the answer to the question if all is right, or what is to be changed."""
+    """Take the answer to the question if all is right, or what is to be changed."""
     if assent is Assent.UNCLEAR:
         return _answer_or_miss(agent, state, event)
     if assent is Assent.YES:
@@ -264,13 +264,13 @@ def _answered(agent: Agent, state: State, form: Form, event: Understood, assent:
 
 
 def _change(agent: Agent, state: State, form: Form, slot: str) -> Step:
-    """Asks anew for a slot that the caller wants to change."""
+    """Ask anew for a slot that the caller wants to change."""
     kept = {name: value for name, value in form.slots.items() if name != slot}
     return understood(proceed(agent, replace(state, form=replace(form, slots=kept))))
 
 
 def _assent(agent: Agent, state: State, form: Form, words: Sequence[Word]) -> Assent | None:
-    """Reads the answer to the question if all is right. It may repeat the question: "yes, a table for three"."""
+    """Read the answer to the question if all is right. It may repeat the question: "yes, a table for three"."""
     texts = [say.text for say in question(agent, state)]
     offered = _OFFER.search(texts[0]) if texts else None
     texts += [text for filled in form.slots.values() for text in (filled.said, filled.value)]
@@ -286,7 +286,7 @@ def _is_of_list(agent: Agent, form: Form, reading: TurnReading) -> bool:
 
 
 def _answer_or_miss(agent: Agent, state: State, event: Understood) -> Step:
-    """Answers a question in between and returns to the agent's own."""
+    """Answer a question in between and return to the agent's own."""
     if not event.answer:
         return miss(agent, state)
     return understood((state, (Say(event.answer), *question(agent, state), listening(agent, state))))

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def heard(agent: Agent, state: State, event: Event) -> State:
-    """Adds what the caller says, before the agent acts on it."""
+    """Add what the caller says, before the agent acts on it."""
     if not agent.shown_turns or not isinstance(event, Understood):
         return state
     return replace(state, lines=(*state.lines, Line(event.text, is_caller=True)), passage=event.passage)
 
 
 def said(agent: Agent, before: State, state: State, actions: tuple[Action, ...]) -> State:
-    """Adds what the agent says. Lines of intents with sensitive slots are not kept.
+    """Add what the agent says. Lines of intents with sensitive slots are not kept.
 
     Args:
         agent: by which the dialog is held.
@@ -43,5 +43,5 @@ def said(agent: Agent, before: State, state: State, actions: tuple[Action, ...])
 
 
 def _is_sensitive(agent: Agent, state: State) -> bool:
-    """Tells whether an intent is under way that has sensitive slots."""
+    """Tell whether an intent is under way that has sensitive slots."""
     return state.form is not None and any(slot.sensitive for slot in agent.slots_of(state.form.intent).values())

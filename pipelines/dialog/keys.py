@@ -21,7 +21,7 @@ MAX_DIGITS = 32
 
 
 def answer_by_keys(agent: Agent, state: State, form: Form, keys: str) -> Step | None:
-    """Fills the slot that is asked for: digits are the place of a choice, a number, or the text itself.
+    """Fill the slot that is asked for: digits are the place of a choice, a number, or the text itself.
 
     Returns:
         None where they are no answer.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def step(agent: Agent, state: State, event: events.Event) -> Step:
-    """Returns what a dialog has become through ``event``, and what is to be done, in order.
+    """Return what a dialog has become through ``event``, and what is to be done, in order.
 
     The last action waits for the caller, asks for a fulfilment or ends the dialog. While a fulfilment runs, turns are
     held until its result is there. A dialog that has ended ignores every event. Nothing is done twice: a fulfilment
@@ -65,12 +65,12 @@ def _begin(agent: Agent, state: State, event: events.Began) -> Step:
 
 
 def _declared(agent: Agent, parameters: Mapping[str, str]) -> dict[str, str]:
-    """Returns the parameters that an agent declares: others would reach prompts of models and signed requests."""
+    """Return the parameters that an agent declares: others would reach prompts of models and signed requests."""
     return {name: value for name, value in parameters.items() if name in agent.form.parameters}
 
 
 def _resumed(agent: Agent, state: State) -> Step:
-    """Says what is known of a fulfilment that was cut off: asks for it again with its number, or says nothing false."""
+    """Say what is known of a fulfilment that was cut off: ask for it again with its number, or say nothing false."""
     form = state.form
     if not state.fulfilling or form is None:
         return replace(state, fulfilling=0), ()
@@ -98,14 +98,14 @@ def _silence(agent: Agent, state: State) -> Step:
 
 
 def _progressed(agent: Agent, state: State, event: events.Progressed) -> Step:
-    """Says what there is to say while a fulfilment runs."""
+    """Say what there is to say while a fulfilment runs."""
     if not state.fulfilling or event.number != state.fulfilling:
         return state, ()
     return state, (Say(event.say),) if event.say else speech(agent, state, agent.form.wait)
 
 
 def _fulfilled(agent: Agent, state: State, event: events.Fulfilled | events.FulfilmentFailed) -> Step:
-    """Takes the result of the fulfilment that runs, and then the turns that waited for it."""
+    """Take the result of the fulfilment that runs, and then the turns that waited for it."""
     form = state.form
     if not state.fulfilling or event.number != state.fulfilling or form is None:
         return state, ()

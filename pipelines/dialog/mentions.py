@@ -46,7 +46,7 @@ class _Candidate:
 
 
 def closed_mentions(agent: Agent, form: Form, words: tuple[Word, ...], event: Understood) -> list[Mention]:
-    """Returns the mentions of values of lists that together explain most words."""
+    """Return the mentions of values of lists that together explain most words."""
     slots = agent.slots_of(form.intent)
     named = _named_by_engine(slots, event)
     candidates = [
@@ -93,7 +93,7 @@ def _named_by_engine(slots: Mapping[str, Slot], event: Understood) -> list[tuple
 
 
 def _closed_of_engine(agent: Agent, slots: Mapping[str, Slot], event: Understood) -> list[_Candidate]:
-    """Returns the values of closed slots that the engine found, also where the words were misheard."""
+    """Return the values of closed slots that the engine found, also where the words were misheard."""
     found = []
     for heard in event.understanding.slots:
         for name, slot in slots.items():

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def miss(agent: Agent, state: State) -> Step:
-    """Counts a turn that was not understood, and asks again until the agent gives up.
+    """Count a turn that was not understood, and ask again until the agent gives up.
 
     A turn that interrupted the question does not count: the caller may not have heard it.
     """
@@ -43,7 +43,7 @@ def _miss_slot(agent: Agent, state: State, form: Form) -> Step:
 
 
 def _ask_again(agent: Agent, state: State, before: int) -> Step:
-    """Tells the caller that nothing was understood, in other words than before, and repeats the question."""
+    """Tell the caller that nothing was understood, in other words than before, and repeat the question."""
     texts = agent.form.no_match.say
     said = speech(agent, state, texts[min(before, len(texts) - 1)]) if texts else ()
     return state, (*said, *question(agent, state), listening(agent, state))

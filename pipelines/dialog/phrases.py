@@ -46,7 +46,7 @@ class Phrase(NamedTuple):
 
 
 def _any(phrases: str) -> str:
-    """Makes a pattern of phrases with bars between them, over several lines; longer ones are tried first."""
+    """Make a pattern of phrases with bars between them, over several lines; longer ones are tried first."""
     parts, depth = [""], 0
     for character in re.sub(r"\s*\n\s*", "", phrases):
         depth += (character == "(") - (character == ")")
@@ -381,7 +381,7 @@ _WITH_APOSTROPHE = {word.replace("'", ""): word for word in _CONTRACTIONS}
 
 
 def read_phrases(words: Sequence[Word]) -> tuple[Phrase, ...]:
-    """Divides a turn into the phrases of the grammar; each word that belongs to none is unread."""
+    """Divide a turn into the phrases of the grammar; each word that belongs to none is unread."""
     return _read(tuple(_WITH_APOSTROPHE.get(word.text, word.text) for word in words))
 
 

@@ -88,7 +88,7 @@ class _Said:
 
 
 def read_turn(agent: Agent, form: Form, event: Understood) -> TurnReading:
-    """Reads what a turn says about the slots of a form.
+    """Read what a turn says about the slots of a form.
 
     Closed slots are looked for in the text by their value lists and taken from the understanding, which knows values
     that were misheard; the longer finding counts. Other slots are taken from the understanding. A value that several
@@ -125,7 +125,7 @@ def read_turn(agent: Agent, form: Form, event: Understood) -> TurnReading:
 
 
 def slot_named(agent: Agent, form: Form, text: str) -> str:
-    """Returns the slot whose name stands in a text ("the size", "the day"); "" where none does."""
+    """Return the slot whose name stands in a text ("the size", "the day"); "" where none does."""
     said = {word.text for word in words_of(text)}
     slots = agent.slots_of(form.intent)
     for name, slot in slots.items():
@@ -140,7 +140,7 @@ def slot_named(agent: Agent, form: Form, text: str) -> str:
 
 
 def _assigned(agent: Agent, form: Form, text: str, mentions: list[Mention]) -> dict[str, list[_Said]]:
-    """Gives each mention to a slot, in the order of the text."""
+    """Give each mention to a slot, in the order of the text."""
     given: dict[str, list[_Said]] = {}
     last, end, was_denied, is_universal = "", 0, False, False
     for number, one in enumerate(mentions):
@@ -170,7 +170,7 @@ def _assigned(agent: Agent, form: Form, text: str, mentions: list[Mention]) -> d
 def _slot_of(
     agent: Agent, form: Form, text: str, one: Mention, given: Mapping[str, list[_Said]], corrected: str
 ) -> str | None:
-    """Returns the slot that a mention fills; None where nothing tells which of several that have values."""
+    """Return the slot that a mention fills; None where nothing tells which of several that have values."""
     if len(one.options) == 1:
         return next(iter(one.options))
     before = [word.text for word in words_of(text[: one.start])][-3:]
@@ -220,7 +220,7 @@ def _is_weakly_denied(before: str, filled: Filled, slot: Slot, current: Filled |
 def _settled(
     agent: Agent, form: Form, text: str, given: Mapping[str, list[_Said]]
 ) -> tuple[dict[str, Filled], set[str], dict[str, tuple[str, ...]], set[str]]:
-    """Settles what each slot gets: a value, none, a question which of several, or nothing that can be left out."""
+    """Settle what each slot gets: a value, none, a question which of several, or nothing that can be left out."""
     slots = agent.slots_of(form.intent)
     filled: dict[str, Filled] = {}
     denied, several, unclear = set[str](), dict[str, tuple[str, ...]](), set[str]()

@@ -48,7 +48,7 @@ class Rehearsal:
 
 
 def rehearse(agent: Agent, script: Script, understand: Understand) -> Rehearsal:
-    """Holds the conversation of a script up to its end, or to the first turn in which something else came.
+    """Hold the conversation of a script up to its end, or to the first turn in which something else came.
 
     Args:
         agent: by which it is held.
@@ -123,7 +123,7 @@ class _Stage:
                     self._take(self._result(action.number, turn), turn)
 
     def _result(self, number: int, turn: Turn | None) -> events.Fulfilled | events.FulfilmentFailed:
-        """Returns how a fulfilment ends that a turn of the script starts; None: the beginning of the dialog."""
+        """Return how a fulfilment ends that a turn of the script starts; None: the beginning of the dialog."""
         if turn is not None and turn.fulfilment == "failed":
             return events.FulfilmentFailed(self.now, number)
         return events.Fulfilled(self.now, number, turn.result if turn is not None else {})
@@ -141,7 +141,7 @@ class _Stage:
         )
 
     def _slots(self) -> dict[str, str]:
-        """Returns the slots of the intent under way; where it is done, those that it had."""
+        """Return the slots of the intent under way; where it is done, those that it had."""
         if self.fulfilled:
             return dict(self.fulfilled[-1].slots)
         contexts = self.state.contexts

@@ -82,7 +82,7 @@ _OF_NUMBERS = _AMOUNTS | {ValueKind.TIME.value}
 
 
 def engine_mentions(slots: Mapping[str, Slot], event: Understood, taken: list[tuple[int, int]]) -> list[Mention]:
-    """Returns what the engine found for slots without a value list, beside places that are taken."""
+    """Return what the engine found for slots without a value list, beside places that are taken."""
     mentions = []
     for heard in event.understanding.slots:
         if not is_free(heard.start, heard.end, taken):
@@ -103,7 +103,7 @@ def engine_mentions(slots: Mapping[str, Slot], event: Understood, taken: list[tu
 
 
 def resolved_mentions(agent: Agent, form: Form, event: Understood, taken: list[tuple[int, int]]) -> list[Mention]:
-    """Returns dates, times, amounts … for slots of their kind, beside places that are taken."""
+    """Return dates, times, amounts … for slots of their kind, beside places that are taken."""
     intent = agent.intents[form.intent]
     mentions = list(_codes(intent, form, event.text, taken))
     taken = [*taken, *((one.start, one.end) for one in mentions)]
@@ -114,7 +114,7 @@ def resolved_mentions(agent: Agent, form: Form, event: Understood, taken: list[t
 
 
 def _alike(values: tuple[Value, ...], text: str) -> Iterator[Value]:
-    """Yields values, of which a number that is one of two is of the kind of the other: "20 or 21 degrees"."""
+    """Yield values, of which a number that is one of two is of the kind of the other: "20 or 21 degrees"."""
     for number, value in enumerate(values):
         around = (values[number + 1 : number + 2], values[max(0, number - 1) : number])
         for (other,) in filter(None, around):
@@ -129,7 +129,7 @@ def _alike(values: tuple[Value, ...], text: str) -> Iterator[Value]:
 
 
 def _codes(intent: Intent, form: Form, text: str, taken: list[tuple[int, int]]) -> Iterator[Mention]:
-    """Yields numbers that are said digit by digit: they are one number, with its zeros."""
+    """Yield numbers that are said digit by digit: they are one number, with its zeros."""
     numbers = [name for name, slot in intent.slots.items() if slot.type == ValueKind.NUMBER.value]
     if not numbers:
         return
@@ -139,7 +139,7 @@ def _codes(intent: Intent, form: Form, text: str, taken: list[tuple[int, int]]) 
 
 
 def _of_value(intent: Intent, form: Form, value: Value, event: Understood) -> list[Mention]:
-    """Returns the mentions of one value: a date with a time is one of each, and from a day to another two days."""
+    """Return the mentions of one value: a date with a time is one of each, and from a day to another two days."""
     text = event.text
     if (ends := _ends_of(intent, value, text)) is not None:
         return ends
@@ -159,7 +159,7 @@ def _of_value(intent: Intent, form: Form, value: Value, event: Understood) -> li
 
 
 def _ends_of(intent: Intent, value: Value, text: str) -> list[Mention] | None:
-    """Returns both ends of "from Monday to Friday", where two slots take them."""
+    """Return both ends of "from Monday to Friday", where two slots take them."""
     if value.kind is not ValueKind.INTERVAL or any(slot.type == value.kind.value for slot in intent.slots.values()):
         return None
     first, _, last = value.value.partition("/")
@@ -177,7 +177,7 @@ def _ends_of(intent: Intent, value: Value, text: str) -> list[Mention] | None:
 
 
 def _counted_before_day(intent: Intent, form: Form, value: Value, text: str) -> list[Mention]:
-    """Returns number and day of "a table for two tomorrow", which is a time of tomorrow where no number is wanted."""
+    """Return number and day of "a table for two tomorrow", which is a time of tomorrow where no number is wanted."""
     types = {slot.type: name for name, slot in intent.slots.items()}
     number, date = types.get(ValueKind.NUMBER.value), types.get(ValueKind.DATE.value)
     if value.kind is not ValueKind.DATE_TIME or number is None or date is None:
@@ -205,7 +205,7 @@ def _words_beside_values(event: Understood) -> set[str]:
 
 
 def _as_answer(intent: Intent, form: Form, value: Value, event: Understood) -> dict[str, Filled]:
-    """Returns what a number alone says to a question for a time or an amount, and "the 24th" to one for a day."""
+    """Return what a number alone says to a question for a time or an amount, and "the 24th" to one for a day."""
     slots = intent.slots
     wanted = [name for name, slot in slots.items() if slot.type in _OF_NUMBERS or slot.type == ValueKind.DATE.value]
     if form.asked not in slots and not (form.confirming or form.changing):
@@ -237,7 +237,7 @@ def _from_number(slot: Slot, value: Value, text: str) -> Filled | None:
 
 
 def _said_apart(intent: Intent, by_type: dict[str, dict[str, Filled]], said: str) -> dict[str, dict[str, Filled]]:
-    """Gives day and time of "Friday at ten" the words of each, where one text of the agent says both."""
+    """Give day and time of "Friday at ten" the words of each, where one text of the agent says both."""
     texts = [names_in(text) for text in (intent.confirm or "", *(answer.say for answer in intent.response))]
     days, times = by_type.get(ValueKind.DATE.value, {}), by_type.get(ValueKind.TIME.value, {})
     if not any(names & days.keys() and names & times.keys() for names in texts):
@@ -255,13 +255,13 @@ def _said_apart(intent: Intent, by_type: dict[str, dict[str, Filled]], said: str
 
 
 def _halves(said: str) -> Iterator[tuple[str, str]]:
-    """Yields a text cut in two at each of its spaces."""
+    """Yield a text cut in two at each of its spaces."""
     for space in re.finditer(r"\s+", said):
         yield said[: space.start()], said[space.end() :]
 
 
 def _as_said(text: str, value: Value) -> str:
-    """Returns the words of a value as they stand in the middle of a sentence: "tomorrow" of "To-morrow, please"."""
+    """Return the words of a value as they stand in the middle of a sentence: "tomorrow" of "To-morrow, please"."""
     said = _OLD_SPELLING.sub(r"to\1", text[value.start : value.end])
     begins = not text[: value.start].strip()
     first = said.split(" ", 1)[0]
@@ -269,7 +269,7 @@ def _as_said(text: str, value: Value) -> str:
 
 
 def _of_kind(value: Value, slot: Slot, text: str) -> Filled | None:
-    """Returns a resolved value as that of a slot; a date with a time has both."""
+    """Return a resolved value as that of a slot; a date with a time has both."""
     said, kind = _as_said(text, value), value.kind
     if kind.value == slot.type:
         return Filled(value.value, said)

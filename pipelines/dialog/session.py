@@ -72,7 +72,7 @@ class DialogSession:
         return self.began.text if self.began else ""
 
     def begin(self, parameters: Mapping[str, str] | None = None) -> None:
-        """Begins the dialog.
+        """Begin the dialog.
 
         Args:
             parameters: session parameters beside those of the agent.
@@ -80,7 +80,7 @@ class DialogSession:
         self.began = self.happen(events.Began(self.clock(), parameters or {}))
 
     def resume(self, parameters: Mapping[str, str] | None = None) -> None:
-        """Goes on in another stream.
+        """Go on in another stream.
 
         A fulfilment that was under way in the one before is asked for again where that is safe.
 
@@ -94,7 +94,7 @@ class DialogSession:
             self.began = self.happen(events.Resumed(self.clock()))
 
     def change(self, parameters: Mapping[str, str]) -> None:
-        """Changes session parameters."""
+        """Change session parameters."""
         self.happen(events.ParametersSet(self.clock(), parameters))
 
     def is_whole_answer(self, text: str, listen: Listen) -> bool:
@@ -102,7 +102,7 @@ class DialogSession:
         return is_whole_answer(text, listen)
 
     def preview(self, text: str, understanding: Understanding, answer: str = "", passage: str = "") -> DialogTurn:
-        """Works out what a turn would do; nothing is changed, however often.
+        """Work out what a turn would do; nothing is changed, however often.
 
         Args:
             text: what was said or typed.
@@ -113,13 +113,13 @@ class DialogSession:
         return self._turn(events.Understood(self.clock(), text, understanding, answer, passage))
 
     def asks_to_wait(self) -> DialogTurn:
-        """Returns what the agent says while a turn is not understood yet. The dialog stays as it is."""
+        """Return what the agent says while a turn is not understood yet. The dialog stays as it is."""
         event = events.Late(self.clock())
         _, actions = step(self.agent, self.state, event)
         return DialogTurn(event, self.state, self.state, actions)
 
     async def run_ahead(self, turn: DialogTurn, seconds: float) -> None:
-        """Carries out what a turn would ask for, as far as it changes nothing; another preview may have its result.
+        """Carry out what a turn would ask for, as far as it changes nothing; another preview may have its result.
 
         Args:
             turn: preview of a turn.
@@ -130,12 +130,12 @@ class DialogSession:
             await asyncio.wait(running, timeout=seconds)
 
     def give_up(self) -> None:
-        """Gives up what was carried out ahead of a turn that does not come."""
+        """Give up what was carried out ahead of a turn that does not come."""
         for fulfiller in self._ahead.values():
             fulfiller.cancel()
 
     def commit(self, turn: DialogTurn) -> DialogTurn:
-        """Lets a turn happen; works it out again where another one was committed since its preview."""
+        """Let a turn happen; works it out again where another one was committed since its preview."""
         if turn.before is not self.state:
             turn = self._turn(turn.event)
         self.state = turn.after
@@ -143,7 +143,7 @@ class DialogSession:
         return turn
 
     def happen(self, event: events.Event) -> DialogTurn:
-        """Lets an event happen that is no turn of the caller."""
+        """Let an event happen that is no turn of the caller."""
         return self.commit(self._turn(event))
 
     def _turn(self, event: events.Event) -> DialogTurn:

@@ -36,7 +36,7 @@ class Sessions(Protocol):
     def open(
         self, agent: Agent, session_id: str = "", parameters: Mapping[str, str] | None = None, owner: str = ""
     ) -> AbstractAsyncContextManager[DialogSession]:
-        """Opens a session for a stream: the one of that id, or a new one.
+        """Open a session for a stream: the one of that id, or a new one.
 
         A session goes on where its last stream left it. One that has ended, or that the agent's files were changed
         under, begins anew.
@@ -52,11 +52,11 @@ class Sessions(Protocol):
         """
 
     async def close(self) -> None:
-        """Ends when the service does."""
+        """End when the service does."""
 
 
 def check_id(session_id: str) -> None:
-    """Checks the id of a session.
+    """Check the id of a session.
 
     Raises:
         InvalidInputError: it is too long.
@@ -67,7 +67,7 @@ def check_id(session_id: str) -> None:
 
 
 def session_in_use() -> InvalidInputError:
-    """Returns what a stream is told that opens a session which another one has open."""
+    """Return what a stream is told that opens a session which another one has open."""
     message = "another stream has this session open: end that one, or choose another id"
     return InvalidInputError("config.session.id", "SESSION_IN_USE", message)
 
@@ -162,7 +162,7 @@ class DialogSessions:
         return session
 
     def _keep(self, key: _Key, kept: _Kept) -> None:
-        """Keeps a session as the one that was used last, and makes room for it."""
+        """Keep a session as the one that was used last, and make room for it."""
         owner = self._owners.setdefault(key[0], _Owner())
         kept.bytes = _size(kept.session)
         owner.kept[key] = kept
@@ -186,7 +186,7 @@ class DialogSessions:
             del self._owners[key[0]]
 
     def _drop_oldest(self, owner: _Owner) -> bool:
-        """Drops the session of an owner that was used least recently; returns whether one is not open."""
+        """Drop the session of an owner that was used least recently; return whether one is not open."""
         oldest = next((key for key, kept in owner.kept.items() if kept.idle_since is not None), None)
         if oldest is not None:
             self._drop(oldest)

@@ -24,7 +24,7 @@ MAX_BEHIND = 0.06
 
 
 def sounding_like(text: str, values: ValueList, *, is_confirmed: bool) -> tuple[str, ...]:
-    """Returns the values that a short answer may have been, the likeliest first.
+    """Return the values that a short answer may have been, the likeliest first.
 
     Args:
         text: what was heard.
@@ -53,7 +53,7 @@ def _code(text: str) -> str:
 
 
 def _likeness(heard: str, said: str) -> float:
-    """Returns how alike two texts without spaces are, 0 to 1; not at all where they begin with another sound."""
+    """Return how alike two texts without spaces are, 0 to 1; not at all where they begin with another sound."""
     if _code(heard)[:1] != _code(said)[:1]:
         return 0.0
     return (fuzz.ratio(_code(heard), _code(said)) + fuzz.ratio(heard, said)) / 200

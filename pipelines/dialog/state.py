@@ -22,7 +22,7 @@ class Filled(Struct, frozen=True):
     said: str
 
     def __repr__(self) -> str:
-        """Returns no value: it may be sensitive."""
+        """Return no value: it may be sensitive."""
         return "Filled(…)"
 
 
@@ -78,7 +78,7 @@ class Line(Struct, frozen=True):
     is_caller: bool
 
     def __repr__(self) -> str:
-        """Returns no words: they may be sensitive."""
+        """Return no words: they may be sensitive."""
         return "Line(…)"
 
 

@@ -60,7 +60,7 @@ class ToolDesk:
         self._is_open = False
 
     def open(self, tell: Callable[[ToolCall | Notice], None]) -> None:
-        """Begins a stream, in which the caller can be asked.
+        """Begin a stream, in which the caller can be asked.
 
         Args:
             tell: tells the caller.
@@ -68,7 +68,7 @@ class ToolDesk:
         self._tell, self._is_open = tell, True
 
     async def call(self, task: Fulfil, call_id: str, deadline_seconds: float) -> ToolResult | None:
-        """Asks for a tool and waits for its result; None: it did not come in time, or nobody can be asked.
+        """Ask for a tool and wait for its result; None: it did not come in time, or nobody can be asked.
 
         Args:
             task: what is to be done.
@@ -92,7 +92,7 @@ class ToolDesk:
             del self._waiting[call_id]
 
     def take(self, result: ToolResult) -> None:
-        """Takes a result. One that cannot be taken is told in a notice, and changes nothing."""
+        """Take a result. One that cannot be taken is told in a notice, and changes nothing."""
         fault = self._fault(result)
         if not fault:
             _, future = self._waiting[result.id]
@@ -102,14 +102,14 @@ class ToolDesk:
             self._tell(Notice(NoticeCode.TOOL_RESULT_IGNORED, f"a tool result {fault}"))
 
     def close(self) -> None:
-        """Gives up all calls: no more results will come in this stream, of which nothing is kept."""
+        """Give up all calls: no more results will come in this stream, of which nothing is kept."""
         self._tell, self._is_open = None, False
         for _, future in self._waiting.values():
             if not future.done():
                 future.set_result(None)
 
     def _fault(self, result: ToolResult) -> str:
-        """Returns why a result cannot be taken; "" where it can."""
+        """Return why a result cannot be taken; "" where it can."""
         waiting = self._waiting.get(result.id)
         if waiting is None or waiting[1].done():
             return self._over.get(result.id, "names an id that no tool_call has: send the id of a call")
@@ -148,7 +148,7 @@ class ToolFulfiller:
     clock: Callable[[], float] = time.monotonic
 
     async def carry_out(self, task: Fulfil, session: str) -> AsyncIterator[Fulfilled | FulfilmentFailed]:
-        """Asks for the tool and waits for its result.
+        """Ask for the tool and wait for its result.
 
         Args:
             task: what is to be done.
@@ -162,7 +162,7 @@ class ToolFulfiller:
 
 
 def tools_of(agent: Agent, desk: ToolDesk) -> dict[str, ToolFulfiller]:
-    """Makes the fulfillers of an agent's tools, by their names."""
+    """Make the fulfillers of an agent's tools, by their names."""
     return {
         name: ToolFulfiller(desk, form.tool.deadline_seconds)
         for name, form in agent.form.fulfilments.items()

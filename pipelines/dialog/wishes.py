@@ -88,7 +88,7 @@ def denies(text: str) -> bool:
 
 
 def target_of(agent: Agent, understanding: Understanding, text: str) -> str | None:
-    """Returns the intent of the agent that a text wishes for; None: it has none, or it is denied."""
+    """Return the intent of the agent that a text wishes for; None: it has none, or it is denied."""
     name = agent.intent_named(understanding.intent)
     if name is None or understanding.confidence < MIN_CONFIDENCE:
         return None
@@ -98,7 +98,7 @@ def target_of(agent: Agent, understanding: Understanding, text: str) -> str | No
 
 
 def divide(agent: Agent, event: Understood, form: Form | None) -> tuple[Understood, ...]:
-    """Divides a turn into its wishes; those that are denied, or corrected by the next, are left out.
+    """Divide a turn into its wishes; those that are denied, or corrected by the next, are left out.
 
     Parts that ask for the same, and do not contradict each other, are one wish: "I have a toothache, can I come on
     Tuesday?".
@@ -199,7 +199,7 @@ def _is_a_time(text: str, value: Value) -> bool:
 
 
 def _part(event: Understood, reading: Reading) -> Understood:
-    """Returns a part of a turn as a turn of its own."""
+    """Return a part of a turn as a turn of its own."""
     start, end = reading.start, reading.end
     values = tuple(
         dataclasses.replace(value, start=value.start - start, end=value.end - start)

@@ -68,7 +68,7 @@ class KnowledgeBases:
         due: float | None = None,
         limit: int = DEFAULT_LIMIT,
     ) -> KnowledgeSearch:
-        """Finds the passages of some bases that suit a question best.
+        """Find the passages of some bases that suit a question best.
 
         Where the question cannot be embedded, it is searched by words alone.
 
@@ -110,7 +110,7 @@ class KnowledgeBases:
             raise ModelError(f"the knowledge base {name!r} cannot be searched: the server's log says why") from error
 
     def close(self) -> None:
-        """Closes all bases."""
+        """Close all bases."""
         for store in self._stores.values():
             store.close()
 

@@ -76,14 +76,14 @@ class BuildReport:
 
 
 def embedded_text(title: str, passage: Passage) -> str:
-    """Returns what of a passage is embedded: what it is about, and what it says."""
+    """Return what of a passage is embedded: what it is about, and what it says."""
     return "\n".join((title, *passage.headings, passage.text))
 
 
 def build(
     folder: Path, store: KnowledgeStore, embed: Embed, progress: Callable[[Progress], None] = lambda _: None
 ) -> BuildReport:
-    """Makes a base hold the documents of a folder and of all below it, and nothing else.
+    """Make a base hold the documents of a folder and of all below it, and nothing else.
 
     Args:
         folder: of the documents; hidden files and folders are left out.
@@ -123,7 +123,7 @@ def build(
 
 
 def unreadable(folder: Path) -> dict[str, str]:
-    """Reads the documents of a folder, and returns which cannot be read, each with what to do.
+    """Read the documents of a folder, and return which cannot be read, each with what to do.
 
     Raises:
         InvalidInputError: there is no such folder, or it has no document or too many.
@@ -140,7 +140,7 @@ def unreadable(folder: Path) -> dict[str, str]:
 
 
 def _documents(folder: Path) -> tuple[list[Path], int]:
-    """Lists the documents below a folder in order, and counts the other files."""
+    """List the documents below a folder in order, and count the other files."""
     if not folder.is_dir():
         raise InvalidInputError("knowledge", "NO_FOLDER", f"{folder} is no folder: name the one of the documents")
     files = sorted(

@@ -27,16 +27,16 @@ class Lead:
     _updated_at: float | None = None
 
     def add(self, audio_seconds: float) -> None:
-        """Takes in that audio came."""
+        """Take in that audio came."""
         self.seconds += audio_seconds
 
     def wait_seconds(self, share: float) -> float:
-        """Returns how long the stream has to wait until it is no further ahead than ``LEAD_SECONDS``."""
+        """Return how long the stream has to wait until it is no further ahead than ``LEAD_SECONDS``."""
         ahead = self.seconds - LEAD_SECONDS
         return ahead / share if ahead > _NOTHING_SECONDS else 0.0
 
     def drain(self, share: float, now: float) -> None:
-        """Takes in that it is ``now``, on a monotonic clock in seconds; the stream has had this share until then."""
+        """Take in that it is ``now``, on a monotonic clock in seconds; the stream has had this share until then."""
         if self._updated_at is not None:
             self.seconds = max(0.0, self.seconds - share * (now - self._updated_at))
         self._updated_at = now

@@ -37,18 +37,18 @@ class Precedence:
         return len(self._until)
 
     def begin(self, teller: Hashable) -> None:
-        """Says that ``teller`` has a reply to tell."""
+        """Say that ``teller`` has a reply to tell."""
         self._until[teller] = asyncio.get_running_loop().time() + MAX_SECONDS
         self._nobody_tells.clear()
 
     def end(self, teller: Hashable) -> None:
-        """Says that ``teller`` has told everything, or never will; also where nothing was begun."""
+        """Say that ``teller`` has told everything, or never will; also where nothing was begun."""
         self._until.pop(teller, None)
         if not self._until:
             self._nobody_tells.set()
 
     async def wait(self) -> None:
-        """Waits until everybody has told who has begun to, but no longer than they may keep others waiting."""
+        """Wait until everybody has told who has begun to, but no longer than they may keep others waiting."""
         left = max(self._until.values(), default=0.0) - asyncio.get_running_loop().time()
         if left > _NOTHING_SECONDS:
             with contextlib.suppress(TimeoutError):

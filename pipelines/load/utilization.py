@@ -33,18 +33,18 @@ class Utilization(TurnObserver):
         self.add(utilization(reply, now_seconds, settings, speculation_seconds(settings)))
 
     def add(self, value: float) -> None:
-        """Collects one value."""
+        """Collect one value."""
         self._collected.append(value)
 
     def take(self) -> list[float]:
-        """Returns the values since the last call, at most 1,000."""
+        """Return the values since the last call, at most 1,000."""
         taken = list(self._collected)
         self._collected.clear()
         return taken
 
 
 def utilization(reply: Reply, now_seconds: float, settings: TurnSettings, silence_seconds: float) -> float:
-    """Returns the share of the time for a reply that was needed: 1 is all of it.
+    """Return the share of the time for a reply that was needed: 1 is all of it.
 
     A reply that is worked out in the silence at the end of an utterance is early until the work outlasts the silence,
     and then late all at once. So what the work took is looked at as well, against the silence and the budget together.
@@ -67,7 +67,7 @@ def utilization(reply: Reply, now_seconds: float, settings: TurnSettings, silenc
 
 
 def _longest_path(seconds: Mapping[str, float], stages: Sequence[PlannedStage]) -> float:
-    """Returns how long stages take that run side by side, each behind those that it needs."""
+    """Return how long stages take that run side by side, each behind those that it needs."""
     ends: dict[str, float] = {}
     for stage in stages:
         begin = max((ends[name] for name in stage.after), default=0.0)

@@ -41,7 +41,7 @@ class Workload:
             self._eased.set()
 
     async def wait_while_short(self, most_seconds: float) -> None:
-        """Waits until the machine has time again, but no longer than that."""
+        """Wait until the machine has time again, but no longer than that."""
         try:
             async with asyncio.timeout(most_seconds):
                 await self._eased.wait()

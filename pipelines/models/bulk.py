@@ -57,7 +57,7 @@ class BulkGate:
         return len(self._speaking)
 
     def note(self, conversation: Hashable, *, reply_is_due: bool, speaks: bool = False) -> None:
-        """Takes in what goes on in a conversation.
+        """Take in what goes on in a conversation.
 
         Args:
             conversation: which.
@@ -79,7 +79,7 @@ class BulkGate:
 
     @contextlib.asynccontextmanager
     async def piece(self, kind: str) -> AsyncIterator[None]:
-        """Runs the body, a small piece of bulk work, when it is its turn.
+        """Run the body, a small piece of bulk work, when it is its turn.
 
         Args:
             kind: what computes it; pieces of different kinds do not wait for one another.
@@ -103,7 +103,7 @@ class BulkGate:
 
 
 def pieces(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Cuts texts into pieces, in order."""
+    """Cut texts into pieces, in order."""
     begin = characters = 0
     for at, text in enumerate(texts):
         cost = min(len(text), _READ_CHARACTERS)

@@ -64,7 +64,7 @@ class EngineContract(Generic[ModelT]):
 
 
 def engine_name(role: str, variant: str = "") -> str:
-    """Returns the name of the engine of a role, or of a variant of it."""
+    """Return the name of the engine of a role, or of a variant of it."""
     return f"{role}-{variant}" if variant else role
 
 
@@ -87,19 +87,19 @@ class EngineRegistry:
             raise ValueError(f"engine {lonely[0]!r} is a variant without an engine of its role: register that one too")
 
     def __getitem__(self, name: str) -> EngineContract[Any]:
-        """Returns the contract of an engine; raises KeyError when there is none."""
+        """Return the contract of an engine; raise KeyError when there is none."""
         return self._contracts[name]
 
     def __iter__(self) -> Iterator[EngineContract[Any]]:
-        """Yields all contracts."""
+        """Yield all contracts."""
         return iter(self._contracts.values())
 
     def including(self, *contracts: EngineContract[Any]) -> EngineRegistry:
-        """Returns a registry with more engines; see the class for what is raised."""
+        """Return a registry with more engines; see the class for what is raised."""
         return EngineRegistry(*self, *contracts)
 
     def with_variant(self, role: str, variant: str) -> EngineRegistry:
-        """Returns a registry with another engine of a role, which is served beside it; see the class for errors."""
+        """Return a registry with another engine of a role, which is served beside it; see the class for errors."""
         return self.including(dataclasses.replace(self[role], variant=variant, has_versions=False))
 
     @property

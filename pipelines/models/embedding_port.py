@@ -34,7 +34,7 @@ class EmbeddingModel(Protocol):
     """Sentence embeddings: texts alike in meaning get vectors with a high cosine."""
 
     async def embed(self, texts: Sequence[str], due: float | None = None) -> Embeddings:
-        """Embeds texts.
+        """Embed texts.
 
         Args:
             texts: one to :data:`MAX_TEXTS`.

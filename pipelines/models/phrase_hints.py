@@ -21,7 +21,7 @@ MAX_ALTERNATIVES = 10
 
 
 def read_hints(groups: Iterable[tuple[Sequence[str], float | None]], field: str) -> tuple[PhraseHint, ...]:
-    """Returns the hints of all groups.
+    """Return the hints of all groups.
 
     Args:
         groups: phrases, and the boost of all of them, None where the caller left it open.
@@ -49,7 +49,7 @@ def read_hints(groups: Iterable[tuple[Sequence[str], float | None]], field: str)
 def with_hints(
     options: RecognitionOptions, expected: Sequence[str], engine_hints: Sequence[PhraseHint]
 ) -> RecognitionOptions:
-    """Adds hints behind those of the caller, as many as fit; the first one of a phrase counts.
+    """Add hints behind those of the caller, as many as fit; the first one of a phrase counts.
 
     Args:
         options: with the hints of the caller.
@@ -70,7 +70,7 @@ def with_hints(
 
 
 def check_alternatives(wanted: int, field: str) -> int:
-    """Returns a number of alternatives as it is.
+    """Return a number of alternatives as it is.
 
     Raises:
         InvalidInputError: it is negative or more than are served.

@@ -119,7 +119,7 @@ class SpeechSequence(Protocol):
     async def send(
         self, audio: npt.NDArray[np.float32], *, decode: bool, end: bool, due: float | None = None
     ) -> Hypothesis:
-        """Sends the next audio, float32 ``[samples]`` at 16 kHz; at most one call may be under way.
+        """Send the next audio, float32 ``[samples]`` at 16 kHz; at most one call may be under way.
 
         Args:
             audio: may be empty.
@@ -136,7 +136,7 @@ class Recognizer(Protocol):
     """Speech recognition."""
 
     def open_sequence(self, options: RecognitionOptions = NO_OPTIONS) -> SpeechSequence:
-        """Begins a sequence. Nothing is sent before its first audio."""
+        """Begin a sequence. Nothing is sent before its first audio."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ class IntentModel(Protocol):
         """What its domain's owner says that people say, as far as that is known yet."""
 
     async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
-        """Raises ModelError when the model does not answer."""
+        """Raise ModelError when the model does not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,14 +212,14 @@ class AnswerModel(Protocol):
     """Extractive question answering."""
 
     async def find(self, question: str, document: str, due: float | None = None) -> AnswerSpan:
-        """Raises ModelError when the model does not answer."""
+        """Raise ModelError when the model does not answer."""
 
 
 class PunctuationModel(Protocol):
     """Capitals and punctuation for texts that have none."""
 
     async def punctuate(self, texts: Sequence[str]) -> list[str]:
-        """Writes up to 64 texts; raises ModelError when the model does not answer."""
+        """Write up to 64 texts; raise ModelError when the model does not answer."""
 
 
 class Engines(Protocol):
@@ -238,7 +238,7 @@ class Engines(Protocol):
         """Extractive question answering."""
 
     def get(self, role: str, variant: str | None = None) -> Any:  # noqa: ANN401 - a model of any engine
-        """Returns the model of a role; see ``pipelines.models.contracts``.
+        """Return the model of a role; see ``pipelines.models.contracts``.
 
         Args:
             role: what the model does.
@@ -254,14 +254,14 @@ class TurnModels(Engines, Protocol):
         """The version of each engine that the turn has used so far."""
 
     def release(self) -> None:
-        """Says that the turn is over. May be called twice."""
+        """Say that the turn is over. May be called twice."""
 
 
 class Models(Engines, Protocol):
     """All models, whose versions change while turns run. Used directly, each request takes today's version."""
 
     def begin_turn(self, variants: Mapping[str, str] | None = None) -> TurnModels:
-        """Keeps today's versions for one turn, until it is released.
+        """Keep today's versions for one turn, until it is released.
 
         Args:
             variants: the variant that is chosen for each role; a role that is left out has no choice.

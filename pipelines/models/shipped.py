@@ -47,7 +47,7 @@ _DOCUMENT = (
 
 
 def _murmur(seconds: float) -> npt.NDArray[np.float32]:
-    """Returns noise that nobody would take for speech, the same every time."""
+    """Return noise that nobody would take for speech, the same every time."""
     noise = np.random.default_rng(7).standard_normal(round(seconds * MODEL_RATE_HZ))
     return (0.01 * noise).astype(np.float32)
 

@@ -13,13 +13,13 @@ _TRACEPARENT: ContextVar[str | None] = ContextVar("traceparent", default=None)
 
 
 def current_traceparent() -> str | None:
-    """Returns ``version-trace_id-span_id-flags``; None where nothing is traced."""
+    """Return ``version-trace_id-span_id-flags``; None where nothing is traced."""
     return _TRACEPARENT.get()
 
 
 @contextlib.contextmanager
 def traced_by(traceparent: str | None) -> Iterator[None]:
-    """Says, while the body runs, what work is done for."""
+    """Say, while the body runs, what work is done for."""
     token = _TRACEPARENT.set(traceparent)
     try:
         yield
@@ -28,6 +28,6 @@ def traced_by(traceparent: str | None) -> Iterator[None]:
 
 
 def trace_headers() -> dict[str, str] | None:
-    """Returns the headers of a request that is made now; None where nothing is traced."""
+    """Return the headers of a request that is made now; None where nothing is traced."""
     traceparent = _TRACEPARENT.get()
     return None if traceparent is None else {"traceparent": traceparent}

@@ -32,7 +32,7 @@ class EndOfTurnModel(Protocol):
     """Detection of the end of a turn."""
 
     async def judge(self, samples: npt.NDArray[np.float32], text: str, due: float | None = None) -> TurnEnd:
-        """Judges a pause.
+        """Judge a pause.
 
         Args:
             samples: sound up to now, the pause included, float32 ``[samples]`` at 16 kHz; the last

@@ -50,11 +50,11 @@ MAX_REQUEST_SAMPLES = 4 * REQUEST_SAMPLES
 
 
 async def at_once() -> None:
-    """Waits for nothing."""
+    """Wait for nothing."""
 
 
 def unheard_of(*_: object) -> None:
-    """Tells nobody."""
+    """Tell nobody."""
 
 
 class SegmentStream:
@@ -114,7 +114,7 @@ class SegmentStream:
         return self._sending + self._pending_samples
 
     def send(self, audio: npt.NDArray[np.float32], *, decode: bool, due: float | None = None) -> None:
-        """Queues audio, float32 ``[samples]``.
+        """Queue audio, float32 ``[samples]``.
 
         Args:
             audio: it.
@@ -128,13 +128,13 @@ class SegmentStream:
         self._wake.set()
 
     def close(self, due: float | None = None) -> None:
-        """Queues the end: a final answer follows, which is of use until ``due``."""
+        """Queue the end: a final answer follows, which is of use until ``due``."""
         self._end = True
         self._due = due
         self._wake.set()
 
     def abandon(self) -> None:
-        """Queues the end; nothing is called any more."""
+        """Queue the end; nothing is called any more."""
         self._wanted = False
         self._pending.clear()
         self._pending_samples = 0
@@ -143,7 +143,7 @@ class SegmentStream:
         self.close()
 
     async def _run(self) -> None:
-        """Sends until the end was sent. A failure ends the sequence too, as far as the server can be reached."""
+        """Send until the end was sent. A failure ends the sequence too, as far as the server can be reached."""
         try:
             while not self._end:
                 await self._wake.wait()
@@ -179,7 +179,7 @@ class SegmentStream:
         return self._decode or self.backlog_samples >= enough
 
     async def _request_or_replay(self, *, end: bool) -> None:
-        """Sends what is pending; where the sequence is lost, all audio of the segment goes to another one."""
+        """Send what is pending; where the sequence is lost, all audio of the segment goes to another one."""
         while True:
             try:
                 await self._request_in_turn(end=end)
@@ -192,7 +192,7 @@ class SegmentStream:
                 return
 
     async def _open_another(self, error: ModelError) -> None:
-        """Waits for the recognizer to be back, and has everything sent once more, to another sequence."""
+        """Wait for the recognizer to be back, and has everything sent once more, to another sequence."""
         self._on_recovery(None)
         if not self._ended:
             # The lost one holds its version, and counts as open.
@@ -242,7 +242,7 @@ class SegmentStream:
             self._on_hypothesis(hypothesis)
 
     async def _release(self) -> None:
-        """Ends the sequence after a failed request; the model may have forgotten it already."""
+        """End the sequence after a failed request; the model may have forgotten it already."""
         try:
             await self._sequence.send(np.zeros(0, np.float32), decode=False, end=True)
         except ModelError:

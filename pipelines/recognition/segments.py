@@ -62,7 +62,7 @@ class Segments:
         return sum(stream.backlog_samples for stream in self._streams.values())
 
     def open(self, number: int, recognizer: Recognizer, options: RecognitionOptions | None = None) -> None:
-        """Opens a sequence of the recognizer; without ``options`` those of all segments hold."""
+        """Open a sequence of the recognizer; without ``options`` those of all segments hold."""
         stream = SegmentStream(
             recognizer,
             partial(self._tell, number),
@@ -86,12 +86,12 @@ class Segments:
         self._streams[number].close(due)
 
     def abandon(self, number: int) -> None:
-        """Queues the end of a segment, which may be over already; nothing is called for it any more."""
+        """Queue the end of a segment, which may be over already; nothing is called for it any more."""
         if number in self._streams:
             self._streams[number].abandon()
 
     async def wait(self) -> None:
-        """Waits until all are over, also where the caller is cancelled: a sequence that was begun has to be ended."""
+        """Wait until all are over, also where the caller is cancelled: a sequence that was begun has to be ended."""
         tasks = [stream.task for stream in self._streams.values()]
         if tasks:
             await asyncio.shield(asyncio.gather(*tasks, return_exceptions=True))

@@ -40,7 +40,7 @@ DOCUMENT = Document(
 
 
 async def measure(models: Models, voice: SileroModel) -> tuple[float, float]:
-    """Returns what :func:`measure_throughput` and :func:`measure_alone` do.
+    """Return what :func:`measure_throughput` and :func:`measure_alone` do.
 
     Raises:
         ModelError: a model does not answer.
@@ -49,7 +49,7 @@ async def measure(models: Models, voice: SileroModel) -> tuple[float, float]:
 
 
 async def measure_alone(models: Models, voice: SileroModel) -> float:
-    """Returns the seconds from the end of an utterance to its reply where nobody else speaks: the median of three.
+    """Return the seconds from the end of an utterance to its reply where nobody else speaks: the median of three.
 
     Raises:
         ModelError: a model does not answer.
@@ -64,7 +64,7 @@ async def measure_alone(models: Models, voice: SileroModel) -> float:
 
 
 async def measure_throughput(models: Models, voice: SileroModel, seconds: float = MEASURED_SECONDS) -> float:
-    """Returns how many seconds of speech are recognized, understood and answered in a second.
+    """Return how many seconds of speech are recognized, understood and answered in a second.
 
     Several conversations are held at a time, as fast as the models take them; in half of them answers are looked for in
     a document. The recognizer thins the texts out that may still change, as it does whenever it is short of time: what
@@ -105,7 +105,7 @@ async def _hold(
 async def hold_utterance(
     config: ConversationConfig, models: Models, voice: SileroModel, audio: npt.NDArray[np.float32]
 ) -> None:
-    """Holds a conversation of one utterance, whose audio comes at once.
+    """Hold a conversation of one utterance, whose audio comes at once.
 
     Args:
         config: how it is held.
@@ -130,7 +130,7 @@ async def hold_utterance(
 
 @cache
 def recorded_utterances() -> tuple[npt.NDArray[np.float32], ...]:
-    """Returns human speech, float32 ``[samples]`` at 16 kHz: a recording that comes with the recognizer's weights.
+    """Return human speech, float32 ``[samples]`` at 16 kHz: a recording that comes with the recognizer's weights.
 
     Raises:
         FileNotFoundError: the package that carries it is not installed.

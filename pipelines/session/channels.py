@@ -38,7 +38,7 @@ class Channels:
         return next((one.phase for one in self.conversations if one.phase != "idle"), "idle")
 
     async def add_audio(self, data: bytes, between: Callable[[], Awaitable[None]] | None = None) -> None:
-        """Takes the next piece of audio in, and waits while too much of it is not recognized yet.
+        """Take the next piece of audio in, and wait while too much of it is not recognized yet.
 
         Args:
             data: the piece.
@@ -56,12 +56,12 @@ class Channels:
                 await asyncio.sleep(0)
 
     def end_utterance(self) -> None:
-        """Ends the utterance under way on every channel."""
+        """End the utterance under way on every channel."""
         for conversation in self.conversations:
             conversation.end_utterance()
 
     async def half_close(self) -> None:
-        """Says that nothing more will be sent; the outboxes end after the last transcripts.
+        """Say that nothing more will be sent; the outboxes end after the last transcripts.
 
         Raises:
             UndecodableAudioError: the audio breaks off in a way that its encoding does not allow.
@@ -72,22 +72,22 @@ class Channels:
             await conversation.half_close()
 
     def announce_end(self, reason: AwayReason, grace_seconds: float) -> None:
-        """Tells the caller that the server will end the stream."""
+        """Tell the caller that the server will end the stream."""
         for conversation in self.conversations:
             conversation.announce_end(reason, grace_seconds)
 
     def finish(self) -> None:
-        """Ends every outbox."""
+        """End every outbox."""
         for conversation in self.conversations:
             conversation.outbox.finish()
 
     def fail(self, error: Exception) -> None:
-        """Ends every outbox with ``error``."""
+        """End every outbox with ``error``."""
         for conversation in self.conversations:
             conversation.outbox.fail(error)
 
     async def close(self) -> None:
-        """Gives up what is under way and waits until every sequence is ended. May be called twice."""
+        """Give up what is under way and wait until every sequence is ended. May be called twice."""
         for conversation in self.conversations:
             conversation.abandon()
         for conversation in self.conversations:
@@ -99,7 +99,7 @@ class Channels:
 
     @contextlib.contextmanager
     def _holding_up(self) -> Iterator[None]:
-        """Lets all channels know while the caller may have to wait because of one of them."""
+        """Let all channels know while the caller may have to wait because of one of them."""
         for conversation in self.conversations:
             conversation.hold_up(held_up=True)
         try:

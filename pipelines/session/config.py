@@ -56,7 +56,7 @@ class ConversationConfig:
         check_documents(self.documents, "config.documents")
 
     def updated(self, update: ConversationUpdate) -> ConversationConfig:
-        """Returns the config with what changes.
+        """Return the config with what changes.
 
         Raises:
             InvalidInputError: a value is out of its range, or endpointing is disabled; the error names the field.

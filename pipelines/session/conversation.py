@@ -122,7 +122,7 @@ class Conversation:
         return self._state.phase
 
     async def add_audio(self, data: bytes) -> None:
-        """Takes the next piece of audio in, and waits while too much of it is not recognized yet.
+        """Take the next piece of audio in, and wait while too much of it is not recognized yet.
 
         Raises:
             InvalidInputError: the config named no audio format, or the piece cannot be decoded.
@@ -140,29 +140,29 @@ class Conversation:
         return self._intake.end / MODEL_RATE_HZ
 
     async def add_samples(self, samples: npt.NDArray[np.float32]) -> None:
-        """Takes decoded audio in, float32 ``[samples]`` at 16 kHz; waits as :meth:`add_audio` does."""
+        """Take decoded audio in, float32 ``[samples]`` at 16 kHz; wait as :meth:`add_audio` does."""
         await self._hearing.listen(self.dialog.without_tones(samples), self._loop.time())
 
     def hold_up(self, *, held_up: bool) -> None:
-        """Says whether the caller has to wait for what else this stream of audio holds, such as another channel."""
+        """Say whether the caller has to wait for what else this stream of audio holds, such as another channel."""
         self._hearing.hold_up(held_up=held_up)
 
     async def add_text(self, text: str, request_id: str = "") -> None:
-        """Takes a typed turn in, and waits while too many are not replied to yet."""
+        """Take a typed turn in, and wait while too many are not replied to yet."""
         self._dispatch(events.Typed(text, self._loop.time(), request_id))
         await self._hearing.wait_for_room()
 
     def update(self, update: ConversationUpdate) -> None:
-        """Holds the conversation differently from now on; raises InvalidInputError where it cannot be held so."""
+        """Hold the conversation differently from now on; raise InvalidInputError where it cannot be held so."""
         self._config = self._config.updated(update)
         self._dispatch(events.Updated(self._config.turns.endpointing, self._stages.plan(self._config)))
 
     def end_utterance(self, request_id: str = "") -> None:
-        """Ends the utterance under way."""
+        """End the utterance under way."""
         self._dispatch(events.EndRequested(self._intake.end, self._loop.time(), request_id))
 
     async def half_close(self) -> None:
-        """Says that nothing more will be sent; the outbox ends after the last reply.
+        """Say that nothing more will be sent; the outbox ends after the last reply.
 
         Raises:
             UndecodableAudioError: the audio breaks off in a way that its encoding does not allow.
@@ -176,19 +176,19 @@ class Conversation:
         self._dispatch(events.HalfClosed(self._intake.end, at))
 
     def announce_end(self, reason: AwayReason, grace_seconds: float) -> None:
-        """Tells the caller that the server will end the conversation."""
+        """Tell the caller that the server will end the conversation."""
         self.outbox.put(GoingAway(reason, grace_seconds))
 
     def fail(self, error: Exception) -> None:
-        """Ends the outbox with ``error``."""
+        """End the outbox with ``error``."""
         self.outbox.fail(error)
 
     def finish(self) -> None:
-        """Says nothing more; what is under way goes on until :meth:`close`."""
+        """Say nothing more; what is under way goes on until :meth:`close`."""
         self.outbox.finish()
 
     def abandon(self) -> None:
-        """Gives up what is under way, without waiting for anything. May be called twice."""
+        """Give up what is under way, without waiting for anything. May be called twice."""
         self._dispatch(events.Abandoned())
         self._timers.cancel_all()
         self._hearing.cancel()
@@ -200,7 +200,7 @@ class Conversation:
         self._workload.precedence.end(self)
 
     async def close(self) -> None:
-        """Gives up what is under way and waits until every sequence is ended. May be called twice.
+        """Give up what is under way and wait until every sequence is ended. May be called twice.
 
         Where the caller is cancelled only the waiting ends; a task that is cancelled before it begins calls nothing,
         so that whoever closes several conversations abandons all of them first.
@@ -210,7 +210,7 @@ class Conversation:
             await part.wait()
 
     def _hear(self, windows: Sequence[tuple[float, bool]], at: float) -> int:
-        """Lets the machine act on windows of audio until a pause has to be judged; returns how many it took."""
+        """Let the machine act on windows of audio until a pause has to be judged; return how many it took."""
         todo: list[effects.Effect] = []
         taken = 0
         for taken, (probability, is_background) in enumerate(windows, 1):  # noqa: B007 - how many there were

@@ -88,7 +88,7 @@ class DialogTurns:
         return self._listen.values if self._listen else ()
 
     def weigh_end(self, text: str, probability: float) -> float:
-        """Returns how probable it is that a turn is over, knowing what the agent has asked for.
+        """Return how probable it is that a turn is over, knowing what the agent has asked for.
 
         Args:
             text: what was said until a pause.
@@ -99,7 +99,7 @@ class DialogTurns:
         return 1 - (1 - probability) * WHOLE_ANSWER_DOUBT
 
     def begin(self) -> None:
-        """Begins to wait for the caller, and lets the greeting be spoken."""
+        """Begin to wait for the caller, and let the greeting be spoken."""
         turn = self._dialog.began if self._dialog else None
         if turn is None:
             return
@@ -108,7 +108,7 @@ class DialogTurns:
             self._tell(turn)
 
     def as_told(self, reply: Reply, versions: Mapping[str, int]) -> Reply:
-        """Lets the turn of a reply happen in the dialog, and returns the reply as the caller is told it.
+        """Let the turn of a reply happen in the dialog, and return the reply as the caller is told it.
 
         Args:
             reply: of a turn.
@@ -129,7 +129,7 @@ class DialogTurns:
         return reply
 
     def without_tones(self, samples: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Takes keys that are heard in the audio, and returns the audio without their tones.
+        """Take keys that are heard in the audio, and return the audio without their tones.
 
         Args:
             samples: float32 ``[samples]`` at 16 kHz.
@@ -142,7 +142,7 @@ class DialogTurns:
         return samples
 
     def press(self, keys: str) -> None:
-        """Takes keys that the caller pressed.
+        """Take keys that the caller pressed.
 
         Args:
             keys: digits, ``*``, ``#`` and ``A`` to ``D``, one or several.
@@ -159,7 +159,7 @@ class DialogTurns:
         self._keypad.press(keys, is_single=is_single)
 
     def change(self, parameters: Mapping[str, str]) -> None:
-        """Changes session parameters.
+        """Change session parameters.
 
         Raises:
             InvalidInputError: no agent holds the conversation.
@@ -171,7 +171,7 @@ class DialogTurns:
         self._dispatch(events.DialogChanged())
 
     def take(self, result: ToolResult) -> None:
-        """Takes the result of a tool; one that cannot be taken is told in a notice."""
+        """Take the result of a tool; one that cannot be taken is told in a notice."""
         if self._dialog is not None and self._dialog.tools is not None:
             self._dialog.tools.take(result)
         else:
@@ -179,19 +179,19 @@ class DialogTurns:
             self._inform(Notice(NoticeCode.TOOL_RESULT_IGNORED, message))
 
     def half_closed(self) -> None:
-        """Says that the caller sends nothing more, and no results of tools either."""
+        """Say that the caller sends nothing more, and no results of tools either."""
         if self._dialog is not None and self._dialog.tools is not None:
             self._dialog.tools.close()
 
     def note(self, message: Message) -> None:
-        """Takes note of what the caller is told: that the agent's words were not heard to their end."""
+        """Take note of what the caller is told: that the agent's words were not heard to their end."""
         if self._dialog is None or not isinstance(message, Interrupted):
             return
         if message.reason is not InterruptionReason.CANCELLED:
             self._dialog.happen(dialog_events.Interrupted(self._now()))
 
     def abandon(self) -> None:
-        """Waits for nothing more of the caller. Fulfilments under way go on, for they may have had their effect."""
+        """Wait for nothing more of the caller. Fulfilments under way go on, for they may have had their effect."""
         self._keypad.cancel()
         self._late.cancel()
         self.half_closed()
@@ -201,12 +201,12 @@ class DialogTurns:
             self._silence.cancel()
 
     async def wait(self) -> None:
-        """Waits until no fulfilment is under way; one that takes too long is given up."""
+        """Wait until no fulfilment is under way; one that takes too long is given up."""
         if self._fulfilments is not None:
             await self._fulfilments.wait()
 
     def _follow(self, turn: DialogTurn) -> None:
-        """Does what a turn that has happened asks for beside words."""
+        """Do what a turn that has happened asks for beside words."""
         if turn.listens is not None:
             self._listen = turn.listens
         if self._silence is not None:
@@ -228,7 +228,7 @@ class DialogTurns:
         return self._dialog.clock()
 
     def _happen(self, event: dialog_events.Event) -> DialogTurn:
-        """Lets something happen that is no turn, and tells what the agent says to it."""
+        """Let something happen that is no turn, and tell what the agent says to it."""
         assert self._dialog is not None
         before = self._dialog.state
         turn = self._dialog.happen(event)
@@ -252,7 +252,7 @@ class DialogTurns:
         self._happen(dialog_events.Silence(self._now()))
 
     def _ask_to_wait(self) -> None:
-        """Lets the agent ask to wait for a turn, unless somebody speaks or it has asked for what it does already."""
+        """Let the agent ask to wait for a turn, unless somebody speaks or it has asked for what it does already."""
         assert self._dialog is not None
         turn = self._dialog.asks_to_wait()
         if turn.text and self._state().speaking is None and not turn.before.fulfilling:

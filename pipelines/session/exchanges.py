@@ -24,13 +24,13 @@ class Exchanges:
         self.latest: tuple[Exchange, ...] = ()
 
     def note(self, message: Message) -> None:
-        """Takes note of what the caller is told."""
+        """Take note of what the caller is told."""
         if isinstance(message, Reply) and message.transcript and message.status is not Status.PARTIAL:
             search: AnswerSearch | None = message.results.get(QA)  # type: ignore[assignment]
             if search is not None:
                 self.add(message.transcript, search)
 
     def add(self, question: str, search: AnswerSearch) -> None:
-        """Adds a question and what came of it."""
+        """Add a question and what came of it."""
         answer = search.answer.text if search.answer is not None else ""
         self.latest = (*self.latest, Exchange(search.asked or question, answer))[-MAX_EXCHANGES:]

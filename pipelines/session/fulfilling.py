@@ -49,19 +49,19 @@ class Fulfilments:
         return bool(self._tasks)
 
     def start(self, fulfil: Fulfil) -> None:
-        """Begins to carry a fulfilment out."""
+        """Begin to carry a fulfilment out."""
         task = asyncio.create_task(self._run(fulfil), name=_name(fulfil.number))
         self._tasks.add(task)
         task.add_done_callback(self._forget)
 
     def cancel(self, number: int) -> None:
-        """Ends a fulfilment that the caller has interrupted."""
+        """End a fulfilment that the caller has interrupted."""
         for task in self._tasks:
             if task.get_name() == _name(number):
                 task.cancel()
 
     async def wait(self) -> None:
-        """Waits until none is under way; one that takes too long is given up."""
+        """Wait until none is under way; one that takes too long is given up."""
         if not self._tasks:
             return
         await asyncio.wait(tuple(self._tasks), timeout=MAX_ENDING_SECONDS)

@@ -60,24 +60,24 @@ class Hearing:
         self._held_up = self._waits_as_if_live = False
 
     def hold_up(self, *, held_up: bool) -> None:
-        """Says whether the caller has to wait for what else the stream of audio holds, such as another channel."""
+        """Say whether the caller has to wait for what else the stream of audio holds, such as another channel."""
         self._held_up = held_up
         self._stall_watch.heard()
 
     def progressed(self) -> None:
-        """Says that something was worked off."""
+        """Say that something was worked off."""
         self._progress.set()
 
     def speech_began(self) -> None:
-        """Says that an utterance begins in what came last: from now on its audio is ahead of real time, or not."""
+        """Say that an utterance begins in what came last: from now on its audio is ahead of real time, or not."""
         self._real_time = RealTime(self._came_from, self._loop.time())
 
     def cancel(self) -> None:
-        """Watches the audio no more."""
+        """Watch the audio no more."""
         self._stall_watch.cancel()
 
     async def listen(self, samples: npt.NDArray[np.float32], at: float) -> None:
-        """Takes decoded audio in, float32 ``[samples]`` at 16 kHz, that came at ``at``."""
+        """Take decoded audio in, float32 ``[samples]`` at 16 kHz, that came at ``at``."""
         if self._state().phase != "pausing":
             # Others are served between two blocks. Those whose utterance this audio may complete need not wait for it.
             await asyncio.sleep(0)
@@ -91,7 +91,7 @@ class Hearing:
             self._stall_watch.begin()
 
     async def judge(self, at: float) -> None:
-        """Judges every whole window of audio, and lets the machine act on it."""
+        """Judge every whole window of audio, and let the machine act on it."""
         # What was judged is kept until it is heard: a caller may be cancelled while he waits, and go on later.
         while unheard := self._unheard or self._intake.judge():
             self._unheard = unheard
@@ -105,13 +105,13 @@ class Hearing:
         self._intake.forget_before(listening.keep_from(self._state()))
 
     async def wait_for_room(self) -> None:
-        """Waits while too much is not worked off."""
+        """Wait while too much is not worked off."""
         while self._is_crowded():
             self._progress.clear()
             await self._progress.wait()
 
     async def _wait_as_if_live(self) -> bool:
-        """Waits for the judgement of a pause while the audio is ahead of real time; returns whether it had to.
+        """Wait for the judgement of a pause while the audio is ahead of real time; return whether it had to.
 
         Otherwise the rest of the pause would be heard before the model has answered, and a recording that is sent fast
         would be cut by the silence rule.

@@ -56,7 +56,7 @@ class Intake:
         return len(self._timeline) + len(self._unfiltered)
 
     def add(self, samples: npt.NDArray[np.float32]) -> None:
-        """Takes audio in, float32 ``[samples]`` at 16 kHz."""
+        """Take audio in, float32 ``[samples]`` at 16 kHz."""
         heard = np.concatenate((self._unfiltered, samples)) if len(self._unfiltered) else samples
         whole = len(heard) - len(heard) % BLOCK_SAMPLES
         if whole:
@@ -65,7 +65,7 @@ class Intake:
         self._unfiltered = heard[whole:].copy()
 
     def get(self, start: int, stop: int) -> npt.NDArray[np.float32]:
-        """Returns samples ``start`` up to ``stop``, exclusive, float32 ``[samples]``.
+        """Return samples ``start`` up to ``stop``, exclusive, float32 ``[samples]``.
 
         Raises:
             IndexError: some of them were forgotten, or were not heard yet.
@@ -79,7 +79,7 @@ class Intake:
         return np.concatenate((self._timeline.get(min(start, filtered), filtered), begun))
 
     def judge(self) -> list[tuple[float, bool]]:
-        """Judges the next windows; returns nothing where none is whole yet.
+        """Judge the next windows; return nothing where none is whole yet.
 
         Returns:
             For each how likely it is speech, 0 to 1, and whether that is a voice in the background.
@@ -96,7 +96,7 @@ class Intake:
         return list(zip(probabilities, self._foreground.follow(samples, probabilities), strict=True))
 
     async def give_way(self, workload: Workload) -> None:
-        """Lets others have a turn now and then; who sends more than his share also waits while the machine is short.
+        """Let others have a turn now and then; who sends more than his share also waits while the machine is short.
 
         Args:
             workload: what this conversation shares with others.
@@ -115,5 +115,5 @@ class Intake:
             self.held_back = False
 
     def forget_before(self, sample: int) -> None:
-        """Forgets all audio before ``sample`` that was judged."""
+        """Forget all audio before ``sample`` that was judged."""
         self._timeline.forget_before(min(sample, self._judged_to))

@@ -50,24 +50,24 @@ class PauseJudge:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self, turn: int, pause: int, samples: npt.NDArray[np.float32], text: str, models: TurnModels) -> None:
-        """Has a pause judged; see ``pipelines.models.turn_end_port``."""
+        """Have a pause judged; see ``pipelines.models.turn_end_port``."""
         task = asyncio.create_task(self._run(turn, pause, samples, text, models), name=f"end-of-turn-{turn}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def cancel(self) -> None:
-        """Gives the judgement up that runs. The model answers all the same."""
+        """Give the judgement up that runs. The model answers all the same."""
         for task in self._tasks:
             if task is not asyncio.current_task():
                 task.cancel()
 
     async def give_way(self) -> None:
-        """Waits for the judgement that runs, for a short time at most."""
+        """Wait for the judgement that runs, for a short time at most."""
         if self._tasks:
             await asyncio.wait(tuple(self._tasks), timeout=MAX_AHEAD_SECONDS)
 
     async def wait(self) -> None:
-        """Waits until nothing runs."""
+        """Wait until nothing runs."""
         if self._tasks:
             await asyncio.wait(tuple(self._tasks))
 
@@ -83,7 +83,7 @@ class PauseJudge:
         self._on_event(events.PauseJudged(turn, pause, probability, now))
 
     async def _probability(self, samples: npt.NDArray[np.float32], text: str, models: TurnModels) -> float | None:
-        """Returns what the model says; None where it is not served, fails, or takes too long."""
+        """Return what the model says; None where it is not served, fails, or takes too long."""
         try:
             model: EndOfTurnModel = models.get(END_OF_TURN)
         except KeyError:

@@ -28,7 +28,7 @@ class Keypad:
         self._timer: asyncio.TimerHandle | None = None
 
     def press(self, keys: str, *, is_single: bool) -> None:
-        """Takes keys.
+        """Take keys.
 
         Args:
             keys: one or several.
@@ -47,7 +47,7 @@ class Keypad:
             self._timer = loop.call_later(INTERDIGIT_SECONDS, self._answer)
 
     def cancel(self) -> None:
-        """Waits for no more keys; those that came are kept for the next call."""
+        """Wait for no more keys; those that came are kept for the next call."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -33,7 +33,7 @@ class LateTurns:
         self._timer: asyncio.TimerHandle | None = None
 
     def told(self, reply: Reply) -> DialogTurn | None:
-        """Returns what has happened with an earlier reply of the turn, which its completion tells again; None: nothing.
+        """Return what has happened with an earlier reply of the turn, which its completion tells again; None: nothing.
 
         The completion asks for no fulfilment a second time.
         """
@@ -41,7 +41,7 @@ class LateTurns:
         return dataclasses.replace(turn, done=(*turn.done, *turn.fulfilled)) if turn is not None else None
 
     def note(self, reply: Reply) -> None:
-        """Takes note of what the caller is told of a turn."""
+        """Take note of what the caller is told of a turn."""
         if reply.status is not Status.PARTIAL:
             self._awaited.discard(reply.turn)
             if not self._awaited:
@@ -54,7 +54,7 @@ class LateTurns:
                 self._timer = self._loop.call_at(reply.ended_at_seconds + WAIT_SECONDS, self._on_wait)
 
     def cancel(self) -> None:
-        """Lets the agent ask for no more time."""
+        """Let the agent ask for no more time."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -42,7 +42,7 @@ class Outbox:
         self._error: Exception | None = None
 
     def put(self, message: Message) -> None:
-        """Adds a message; nothing is added after :meth:`finish` or :meth:`fail`."""
+        """Add a message; nothing is added after :meth:`finish` or :meth:`fail`."""
         if self._finished or self._error is not None:
             return
         if self._messages and _is_partial(self._messages[-1]) and isinstance(message, Transcript):
@@ -55,7 +55,7 @@ class Outbox:
         self._changed.set()
 
     def tell_damage(self, sentences: Iterable[str]) -> None:
-        """Tells what of the audio was left out."""
+        """Tell what of the audio was left out."""
         for sentence in sentences:
             self.put(Notice(NoticeCode.AUDIO_DAMAGED, sentence))
 
@@ -65,25 +65,25 @@ class Outbox:
         return not self._emptied.is_set()
 
     async def emptied(self) -> None:
-        """Waits until the reader has written every message; for ever where there is no reader any more."""
+        """Wait until the reader has written every message; for ever where there is no reader any more."""
         await self._emptied.wait()
 
     def withdraw(self, is_obsolete: Callable[[Message], bool]) -> None:
-        """Takes back what is not written yet."""
+        """Take back what is not written yet."""
         self._messages = collections.deque(message for message in self._messages if not is_obsolete(message))
 
     def finish(self) -> None:
-        """Says that no message follows."""
+        """Say that no message follows."""
         self._finished = True
         self._changed.set()
 
     def fail(self, error: Exception) -> None:
-        """Says that no message follows because of ``error``, which the reader meets after the messages before it."""
+        """Say that no message follows because of ``error``, which the reader meets after the messages before it."""
         self._error = self._error or error
         self._changed.set()
 
     async def __aiter__(self) -> AsyncIterator[Message]:
-        """Yields the messages in order until :meth:`finish`.
+        """Yield the messages in order until :meth:`finish`.
 
         Raises:
             SlowReaderError: more than 256 messages were waiting.

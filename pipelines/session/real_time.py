@@ -20,5 +20,5 @@ class RealTime:
     at: float = 0.0
 
     def ahead_seconds(self, sample: int, now: float) -> float:
-        """Returns how long live audio would still take to reach ``sample``; negative when it would have passed it."""
+        """Return how long live audio would still take to reach ``sample``; negative when it would have passed it."""
         return (sample - self.sample) / MODEL_RATE_HZ - (now - self.at)

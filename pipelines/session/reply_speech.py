@@ -96,7 +96,7 @@ class ReplySpeech:
         self._reported: dict[int, float] = {}
 
     def report_playback(self, turn: int, seconds: float, *, finished: bool) -> None:
-        """Takes in how far the caller has played the reply of a turn.
+        """Take in how far the caller has played the reply of a turn.
 
         Raises:
             InvalidInputError: replies are not spoken, there is no such turn, or the position runs backwards.
@@ -114,7 +114,7 @@ class ReplySpeech:
         self._on_event(events.PlaybackReported(turn, seconds, finished, now))
 
     def cancel(self, turn: int) -> None:
-        """Stops the speech of a turn's reply; turn 0: of the one that is spoken, and those that wait.
+        """Stop the speech of a turn's reply; turn 0: of the one that is spoken, and those that wait.
 
         Raises:
             InvalidInputError: replies are not spoken, or there is no such turn.
@@ -123,13 +123,13 @@ class ReplySpeech:
         self._on_event(events.CancelRequested(turn, self._loop.time()))
 
     def stop_at(self, turn: int, seconds: float) -> None:
-        """Stops the speech of a turn's reply, of which the caller has played so much."""
+        """Stop the speech of a turn's reply, of which the caller has played so much."""
         heard = max(seconds, self._reported.get(turn, 0.0))
         self.report_playback(turn, heard, finished=False)
         self.cancel(turn)
 
     def perform(self, effect: speech_effects.SpeechEffect) -> None:
-        """Carries out what the machine decided."""
+        """Carry out what the machine decided."""
         match effect:
             case speech_effects.PrepareSpeech(turn, text):
                 self._prepare(turn, text)
@@ -150,12 +150,12 @@ class ReplySpeech:
                 self._hurried.set()
 
     def cancel_all(self) -> None:
-        """Stops all speech."""
+        """Stop all speech."""
         for turn in tuple(self._spoken):
             self._stop(turn)
 
     async def wait(self) -> None:
-        """Waits until all speech is over."""
+        """Wait until all speech is over."""
         if self._tasks:
             await asyncio.wait(tuple(self._tasks))
 
@@ -168,7 +168,7 @@ class ReplySpeech:
             raise InvalidInputError(f"{field_name}.turn", "UNKNOWN_TURN", message)
 
     def _prepare(self, turn: int, text: str) -> None:
-        """Begins to synthesize a text, unless that has been begun."""
+        """Begin to synthesize a text, unless that has been begun."""
         assert self._voice is not None
         known = self._spoken.get(turn)
         if known is not None and known.text == text:
@@ -208,7 +208,7 @@ class ReplySpeech:
             self._on_failure(spoken.turn, SPEECH, error, events.SpeechFailed(spoken.turn, str(error)))
 
     async def _send_all(self, spoken: _SpokenReply, voice: ReplyVoice) -> None:
-        """Sends the audio of a reply, and synthesizes it as far as it is sent; without a start, the first sentence."""
+        """Send the audio of a reply, and synthesizes it as far as it is sent; without a start, the first sentence."""
         sentences = sentences_of_text(spoken.text, voice.lexicon, voice.speed)
         model: Synthesizer = self._models.get(TTS, self._variant)
         speech = Speech(model, sentences, voice.voice, voice.seed, self._bulk)
@@ -231,7 +231,7 @@ class ReplySpeech:
     def _send(
         self, spoken: _SpokenReply, encoded: bytes, end: float, marks: tuple[Mark, ...], *, is_last: bool = False
     ) -> None:
-        """Hands a piece, which reaches up to ``end``, on to the caller."""
+        """Hand a piece, which reaches up to ``end``, on to the caller."""
         start, now = spoken.sent_seconds, self._loop.time()
         if encoded and not spoken.is_heard:
             spoken.is_heard = True
@@ -247,7 +247,7 @@ class ReplySpeech:
         self._on_event(events.SpeechSent(spoken.turn, end - start, now, marks, is_last))
 
     async def _may_send(self, spoken: _SpokenReply) -> None:
-        """Waits until the reply is spoken and not held, what came before was read, and little enough is not played."""
+        """Wait until the reply is spoken and not held, what came before was read, and little enough is not played."""
         while True:
             await spoken.flowing.wait()
             lead = self._buffered_until + _PIECE_SECONDS - self._loop.time() - self._lead_seconds

@@ -30,20 +30,20 @@ class SilenceTimer:
         self._timer: asyncio.TimerHandle | None = None
 
     def restart(self, seconds: float | None) -> None:
-        """Waits for so many seconds of silence; None: for none."""
+        """Wait for so many seconds of silence; None: for none."""
         self.cancel()
         if seconds is not None:
             self._seconds, self._quiet_from = seconds, self._loop.time()
             self._timer = self._loop.call_later(min(LOOK_SECONDS, seconds), self._look)
 
     def cancel(self) -> None:
-        """Waits no longer."""
+        """Wait no longer."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def _look(self) -> None:
-        """Looks whether all is quiet; the time begins anew where it is not."""
+        """Look whether all is quiet; the time begins anew where it is not."""
         state, now = self._state(), self._loop.time()
         if state.half_closed or state.finished:
             self._timer = None

@@ -49,7 +49,7 @@ class StageRunner:
         models: TurnModels,
         give_way: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """Starts a stage for a speculation of a turn's text, behind what it gives way to."""
+        """Start a stage for a speculation of a turn's text, behind what it gives way to."""
         key = (turn, speculation, stage.name)
         running = self._run(stage, turn, speculation, request, models, give_way)
         task = asyncio.create_task(running, name=f"{stage.name}-{turn}")
@@ -57,18 +57,18 @@ class StageRunner:
         task.add_done_callback(partial(self._forget, key))
 
     def cancel(self, turn: int, speculation: int, stage: str) -> None:
-        """Cancels a stage, which may be over already. Its models answer all the same, up to the deadline."""
+        """Cancel a stage, which may be over already. Its models answer all the same, up to the deadline."""
         task = self._tasks.get((turn, speculation, stage))
         if task is not None and task is not asyncio.current_task():
             task.cancel()
 
     def cancel_all(self) -> None:
-        """Cancels all stages."""
+        """Cancel all stages."""
         for task in self._tasks.values():
             task.cancel()
 
     async def wait(self) -> None:
-        """Waits until all stages are over."""
+        """Wait until all stages are over."""
         if self._tasks:
             await asyncio.wait(tuple(self._tasks.values()))
 
@@ -106,7 +106,7 @@ class StageRunner:
     async def _run_once(
         self, stage: Stage, key: tuple[int, int, str], request: StageRequest, models: TurnModels
     ) -> StageOutput:
-        """Runs a stage and tells of its outputs; returns the last one."""
+        """Run a stage and tell of its outputs; return the last one."""
         output: StageOutput | None = None
         async for output in stage.run(request, models):
             self._on_event(events.StageYielded(*key, output))

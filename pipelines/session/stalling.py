@@ -26,16 +26,16 @@ class StallWatch:
         self._timer: asyncio.TimerHandle | None = None
 
     def heard(self) -> None:
-        """Says that audio came, or that the caller can go on only now."""
+        """Say that audio came, or that the caller can go on only now."""
         self._last_audio = self._loop.time()
 
     def begin(self) -> None:
-        """Watches, if it does not do so already."""
+        """Watch, if it does not do so already."""
         if self._timer is None:
             self._timer = self._loop.call_at(self._last_audio + STALL_SECONDS, self._check)
 
     def cancel(self) -> None:
-        """Watches no more."""
+        """Watch no more."""
         if self._timer is not None:
             self._timer.cancel()
 

@@ -31,16 +31,16 @@ class ModelsByTurn:
         return model.hints
 
     def of(self, turn: int) -> TurnModels:
-        """Returns the models of a turn; the first call keeps today's versions for it."""
+        """Return the models of a turn; the first call keeps today's versions for it."""
         if turn not in self._turns:
             self._turns[turn] = self._models.begin_turn(self._variants)
         return self._turns[turn]
 
     def versions(self, turn: int) -> Mapping[str, int]:
-        """Returns the version of each engine that a turn has used, by role; empty where it has used none."""
+        """Return the version of each engine that a turn has used, by role; empty where it has used none."""
         return self._turns[turn].versions if turn in self._turns else {}
 
     def keep(self, turns: Collection[int]) -> None:
-        """Releases the models of all other turns."""
+        """Release the models of all other turns."""
         for turn in self._turns.keys() - turns:
             self._turns.pop(turn).release()

@@ -28,18 +28,18 @@ class TurnTimers:
         return len(self._timers)
 
     def set(self, turn: int, at: float) -> None:
-        """Sets the deadline of a turn, on the loop's clock, in the place of the one that it may have."""
+        """Set the deadline of a turn, on the loop's clock, in the place of the one that it may have."""
         self.cancel(turn)
         self._timers[turn] = self._loop.call_at(at - DEADLINE_MARGIN_SECONDS, self._pass, turn)
 
     def cancel(self, turn: int) -> None:
-        """Cancels the deadline of a turn, which may have none."""
+        """Cancel the deadline of a turn, which may have none."""
         timer = self._timers.pop(turn, None)
         if timer is not None:
             timer.cancel()
 
     def cancel_all(self) -> None:
-        """Cancels all deadlines."""
+        """Cancel all deadlines."""
         for turn in tuple(self._timers):
             self.cancel(turn)
 

@@ -20,7 +20,7 @@ SETTLED = 0.75
 
 
 async def hold_first_turns(models: Models, voice: SileroModel) -> None:
-    """Holds the same spoken turn as callers do, until it becomes no faster.
+    """Hold the same spoken turn as callers do, until it becomes no faster.
 
     A trained engine brings phrase hints. The recognizer makes them ready beside the first utterance that has them, in
     a thread that takes a core from it, and searches without them until then (``engines.asr.search.hints``).

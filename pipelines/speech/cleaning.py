@@ -56,7 +56,7 @@ _NOT_TEXT = frozenset(("Cc", "Cs", "Co", "Cn"))
 
 
 def check_characters(text: str, field: str) -> None:
-    """Raises InvalidInputError where a text holds characters that are no text, such as NUL."""
+    """Raise InvalidInputError where a text holds characters that are no text, such as NUL."""
     for position, character in enumerate(text):
         if unicodedata.category(character) in _NOT_TEXT and character not in "\t\n\r":
             message = f"the text holds the character U+{ord(character):04X} at {position}, which is no text: remove it"
@@ -64,14 +64,14 @@ def check_characters(text: str, field: str) -> None:
 
 
 def clean(text: str) -> str:
-    """Returns a text in Latin letters, figures and the signs that are read, paragraph by paragraph."""
+    """Return a text in Latin letters, figures and the signs that are read, paragraph by paragraph."""
     latin = _in_latin(unicodedata.normalize("NFC", text))
     shorter = _BLANK_LINES.sub("\n\n", _SPACES.sub(" ", latin))
     return _MARKS.sub(r"\1 ", _without_markdown(shorter))
 
 
 def is_speakable(text: str) -> bool:
-    """Returns whether there is a letter, a figure or a sign that is read."""
+    """Return whether there is a letter, a figure or a sign that is read."""
     return any(character.isalnum() or character in "%&@+=€£$¥₹₩¢§°" for character in text)
 
 

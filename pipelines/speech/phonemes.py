@@ -21,7 +21,7 @@ _ALPHABETS = {"ipa", "x-arpabet", "arpabet"}
 
 
 def to_ipa(phonemes: str, alphabet: str, field: str) -> str:
-    """Returns a pronunciation in the International Phonetic Alphabet.
+    """Return a pronunciation in the International Phonetic Alphabet.
 
     Args:
         phonemes: what a caller wrote.

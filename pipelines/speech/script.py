@@ -28,7 +28,7 @@ MAX_SPOKEN_CHARACTERS = 20_000
 
 
 def sentences_of_text(text: str, lexicon: Lexicon, speed: float = 1.0, field: str = "text") -> Iterator[Sentence]:
-    """Returns the sentences of a text, each read when it is asked for.
+    """Return the sentences of a text, each read when it is asked for.
 
     Args:
         text: what is spoken; Markdown and emoji in it are not.
@@ -44,7 +44,7 @@ def sentences_of_text(text: str, lexicon: Lexicon, speed: float = 1.0, field: st
 
 
 def sentences_of_ssml(document: str, lexicon: Lexicon, speed: float = 1.0, field: str = "ssml") -> Iterator[Sentence]:
-    """Returns the sentences of an SSML document; see :func:`sentences_of_text` and ``pipelines.speech.ssml``."""
+    """Return the sentences of an SSML document; see :func:`sentences_of_text` and ``pipelines.speech.ssml``."""
     _check(document, MAX_SSML_CHARACTERS, field)
     spans = (
         dataclasses.replace(span, speed=min(MAX_SPEED, max(MIN_SPEED, speed * span.speed)))
@@ -54,7 +54,7 @@ def sentences_of_ssml(document: str, lexicon: Lexicon, speed: float = 1.0, field
 
 
 def check_speed(speed: float, field: str) -> float:
-    """Returns a speed, 1 for 0.
+    """Return a speed, 1 for 0.
 
     Raises:
         InvalidInputError: it is out of range.

@@ -69,7 +69,7 @@ class Sentence:
 
 
 def split(spans: Iterable[Span]) -> Iterator[Sentence]:
-    """Yields the sentences of a text as they are asked for; none where there is nothing to speak."""
+    """Yield the sentences of a text as they are asked for; none where there is nothing to speak."""
     last: Sentence | None = None
     for group in _groups(spans):
         for sentence in _sentences(group):
@@ -83,7 +83,7 @@ def split(spans: Iterable[Span]) -> Iterator[Sentence]:
 
 
 def bounds(text: str, start: int, end: int) -> tuple[int, int]:
-    """Returns where the sentence begins and ends that holds a passage of a text.
+    """Return where the sentence begins and end that holds a passage of a text.
 
     Args:
         text: the text.
@@ -95,7 +95,7 @@ def bounds(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _groups(spans: Iterable[Span]) -> Iterator[list[Span]]:
-    """Yields the pieces of each sentence, the pause behind it in its last one."""
+    """Yield the pieces of each sentence, the pause behind it in its last one."""
     group: list[Span] = []
     size, is_first = 0, True
     for span in spans:
@@ -133,7 +133,7 @@ def _pieces(span: Span, *, is_first: bool) -> Iterator[Span]:
 
 
 def _ends(text: str) -> Iterator[tuple[int, float]]:
-    """Yields where sentences end, and for how long one is silent there."""
+    """Yield where sentences end, and for how long one is silent there."""
     for found in _END.finditer(text):
         if found[0].startswith("\n"):
             yield found.end(), PARAGRAPH_PAUSE_SECONDS if found[0].count("\n") > 1 else SENTENCE_PAUSE_SECONDS
@@ -157,7 +157,7 @@ def _goes_on(text: str, following: str) -> bool:
 
 
 def _cut(span: Span, *, is_first: bool) -> Iterator[Span]:
-    """Cuts a sentence that is too long, the first one sooner."""
+    """Cut a sentence that is too long, the first one sooner."""
     rest = span.text
     most = MAX_FIRST_CHARACTERS if is_first else MAX_CHARACTERS
     while len(rest) > most:
@@ -183,7 +183,7 @@ def _cut(span: Span, *, is_first: bool) -> Iterator[Span]:
 
 
 def _sentences(group: list[Span]) -> Iterator[Sentence]:
-    """Yields the sentence that a group of pieces is; several where its words are too many for one."""
+    """Yield the sentence that a group of pieces is; several where its words are too many for one."""
     parts: list[SpeechPart] = []
     written: list[str] = []
     for span in group:
@@ -211,7 +211,7 @@ def _size(part: SpeechPart) -> int:
 
 
 def _chunks(words: str) -> Iterator[str]:
-    """Cuts what takes very many words, such as hundreds of figures, between two of them."""
+    """Cut what takes very many words, such as hundreds of figures, between two of them."""
     while len(words) > _MAX_CHUNK_CHARACTERS:
         end = words.rfind(" ", 1, _MAX_CHUNK_CHARACTERS) + 1 or _MAX_CHUNK_CHARACTERS
         yield words[:end]

@@ -67,7 +67,7 @@ def is_ssml(text: str) -> bool:
 
 
 def read_ssml(document: str, field: str = "ssml") -> list[Span]:
-    """Reads a document.
+    """Read a document.
 
     Args:
         document: SSML, whose root is ``speak``.

@@ -61,7 +61,7 @@ class AudioPiece:
 
 
 def check_voice(name: str, field: str) -> str:
-    """Returns the name of a voice, the default one for "".
+    """Return the name of a voice, the default one for "".
 
     Raises:
         InvalidInputError: there is no such voice.
@@ -95,7 +95,7 @@ class Speech:
     async def samples(
         self, between: Callable[[], Awaitable[object]] | None = None
     ) -> AsyncGenerator[tuple[npt.NDArray[np.float32], Sentence | None], None]:
-        """Yields samples at 24 kHz, with the sentence that begins with them.
+        """Yield samples at 24 kHz, with the sentence that begins with them.
 
         Args:
             between: awaited after the first sentence; the others are not synthesized before.
@@ -129,7 +129,7 @@ class Speech:
             return [piece async for piece in self._model.speak(sentence.parts, self._voice, self._seed)]
 
     async def encoded(self, audio_format: SpeechFormat) -> AsyncGenerator[AudioPiece, None]:
-        """Yields pieces of encoded audio, as they are ready.
+        """Yield pieces of encoded audio, as they are ready.
 
         Raises:
             ModelError: the model does not speak.
@@ -150,13 +150,13 @@ class Speech:
 
 
 async def encode(encoder: SpeechEncoder, samples: npt.NDArray[np.float32]) -> bytes:
-    """Encodes samples without keeping the event loop busy."""
+    """Encode samples without keeping the event loop busy."""
     # Compressing a second takes milliseconds, in which the event loop would serve nobody.
     return await asyncio.to_thread(encoder.encode, samples) if encoder.compresses else encoder.encode(samples)
 
 
 def parts(encoded: bytes) -> Iterator[bytes]:
-    """Yields encoded audio in parts of at most :data:`MAX_PIECE_BYTES`."""
+    """Yield encoded audio in parts of at most :data:`MAX_PIECE_BYTES`."""
     for start in range(0, len(encoded), MAX_PIECE_BYTES):
         yield encoded[start : start + MAX_PIECE_BYTES]
 

@@ -94,7 +94,7 @@ class AnswerSearch:
 
 
 def check_documents(documents: Sequence[Document], field: str) -> None:
-    """Checks what a caller wants answers from.
+    """Check what a caller wants answers from.
 
     Raises:
         InvalidInputError: too many documents, too much text, or ids that do not tell documents apart.
@@ -119,7 +119,7 @@ def check_documents(documents: Sequence[Document], field: str) -> None:
 async def find_answer(
     model: AnswerModel, question: str, documents: Sequence[Document], due: float | None = None
 ) -> AnswerSearch:
-    """Looks for the answer in all ``documents`` at once and returns the most likely one, before ``due``.
+    """Look for the answer in all ``documents`` at once and returns the most likely one, before ``due``.
 
     The documents go to the model as one text, so that the windows of all of them compete for the same few places in
     one batch: the cost is that of one document, however many there are.
@@ -157,7 +157,7 @@ async def find_answer(
 async def _checked(
     model: AnswerModel, question: str, found: AnswerSpan, passage: Passage, due: float | None
 ) -> tuple[AnswerSpan, tuple[Passage, ...]]:
-    """Asks again, of a part of the text, where an answer is doubtful.
+    """Ask again, of a part of the text, where an answer is doubtful.
 
     Returns:
         The answer, and the passages that it stands in, each made of the next.
@@ -178,12 +178,12 @@ async def _checked(
 
 
 async def _aside(text: str, work: Callable[..., _T], *arguments: object) -> _T:
-    """Does what takes long for a long text where it keeps nobody waiting."""
+    """Do what takes long for a long text where it keeps nobody waiting."""
     return work(*arguments) if len(text) <= LONG_CHARACTERS else await asyncio.to_thread(work, *arguments)
 
 
 def _locate(documents: Sequence[Document], start: int, end: int, score: float) -> Answer | None:
-    """Finds the document that holds ``start`` of the joined text; an answer ends with its document at the latest."""
+    """Find the document that holds ``start`` of the joined text; an answer ends with its document at the latest."""
     first = 0
     for document in documents:
         last = first + len(document.text)

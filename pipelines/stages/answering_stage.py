@@ -60,7 +60,7 @@ class AnsweringStage:
 
 
 def _better(first: AnswerSearch, second: AnswerSearch) -> AnswerSearch:
-    """Returns the answer with the higher score, and what both cost, which ran at once."""
+    """Return the answer with the higher score, and what both cost, which ran at once."""
     answers = [each.answer for each in (first, second) if each.answer is not None]
     timings = [each.timing for each in (first, second) if each.timing is not None]
     timing = Timing(max(t.queue_seconds for t in timings), max(t.compute_seconds for t in timings)) if timings else None

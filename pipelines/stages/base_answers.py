@@ -25,7 +25,7 @@ async def find_in_bases(
     due: float | None = None,
     query: str = "",
 ) -> AnswerSearch:
-    """Looks for the answer in knowledge bases and returns the most likely one, before ``due``.
+    """Look for the answer in knowledge bases and return the most likely one, before ``due``.
 
     Every passage is read by itself, all at once, and the answer with the highest score counts. On questions of
     SQuADShifts that is right more often than reading the passages as one text, and takes as long (docs/knowledge.md).

@@ -81,7 +81,7 @@ class FollowUp:
 
 
 def follow_up(question: str, history: Sequence[Exchange]) -> FollowUp | None:
-    """Returns what a question asks in its conversation; None: it stands alone.
+    """Return what a question asks in its conversation; None: it stands alone.
 
     Args:
         question: as it was said or typed.
@@ -123,7 +123,7 @@ def _is_fragment(words: Sequence[Word], text: str, *, has_lead: bool) -> bool:
 
 
 def _with_fragment(fragment: str, question: str, *, is_about: bool) -> str:
-    """Puts a fragment into the question before: "How much is it for adults?", "And for students?"."""
+    """Put a fragment into the question before: "How much is it for adults?", "And for students?"."""
     fragment = fragment.rstrip(" ?.!,")
     stem = question.rstrip(" ?.!,")
     words = words_of(fragment)
@@ -145,7 +145,7 @@ def _with_fragment(fragment: str, question: str, *, is_about: bool) -> str:
 
 
 def _pronouns(text: str, words: Sequence[Word]) -> list[int]:
-    """Returns the places of the pronouns that mean something said before."""
+    """Return the places of the pronouns that mean something said before."""
     if _MEANS_NOTHING.search(text):
         return []
     found = []
@@ -179,7 +179,7 @@ def _is_pronoun(words: Sequence[Word], at: int) -> bool:
 
 
 def _replaced(text: str, words: Sequence[Word], places: Sequence[int], earlier: Exchange) -> str:
-    """Writes in the place of pronouns what they mean."""
+    """Write in the place of pronouns what they mean."""
     asked = text
     for at in reversed(places):
         word = words[at]
@@ -195,7 +195,7 @@ def _replaced(text: str, words: Sequence[Word], places: Sequence[int], earlier: 
 
 
 def _meant(pronoun: str, earlier: Exchange) -> str:
-    """Returns what a pronoun means after a question and its answer; "" where nothing is known."""
+    """Return what a pronoun means after a question and its answer; "" where nothing is known."""
     asked_for = next((word.lower for word in words_of(earlier.question) if word.lower in WH_WORDS), "")
     answer = _name(earlier.answer)
     phrases = [earlier.question[phrase.start : phrase.end] for phrase in phrases_of(earlier.question)]
@@ -217,7 +217,7 @@ def _meant(pronoun: str, earlier: Exchange) -> str:
 
 
 def _name(answer: str) -> str:
-    """Returns an answer that may stand for a pronoun; "" where it is a sentence, or a number."""
+    """Return an answer that may stand for a pronoun; "" where it is a sentence, or a number."""
     words = words_of(answer)
     if not words or len(words) > MAX_NAME_WORDS or answer[:1].isdigit():
         return ""

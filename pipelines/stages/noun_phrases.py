@@ -74,7 +74,7 @@ class Phrase:
 
 
 def words_of(text: str) -> list[Word]:
-    """Divides a text into words, without punctuation."""
+    """Divide a text into words, without punctuation."""
     return [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(text)]
 
 
@@ -84,7 +84,7 @@ def is_content(word: Word) -> bool:
 
 
 def phrases_of(question: str) -> list[Phrase]:
-    """Returns the noun phrases of a question behind its question words, in its order.
+    """Return the noun phrases of a question behind its question words, in its order.
 
     Verbs at the end of a phrase are left out where an auxiliary before it tells that one must come.
     """
@@ -114,7 +114,7 @@ def phrases_of(question: str) -> list[Phrase]:
 
 
 def counted_in(question: str) -> str:
-    """Returns what a question counts or chooses from: "pictures" of "how many pictures did he take"; "" for none."""
+    """Return what a question counts or chooses from: "pictures" of "how many pictures did he take"; "" for none."""
     words = words_of(question)
     for at, word in enumerate(words[:-1]):
         if word.lower in {"which", "what"} or (word.lower == "many" and at and words[at - 1].lower == "how"):
@@ -124,7 +124,7 @@ def counted_in(question: str) -> str:
 
 
 def _behind_question_words(words: list[Word]) -> int:
-    """Returns the place behind "how long is", "which boat did" and "who founded"."""
+    """Return the place behind "how long is", "which boat did" and "who founded"."""
     at = next((at for at, word in enumerate(words) if word.lower in WH_WORDS), -1)
     if at < 0:
         return 1 if words and words[0].lower in AUXILIARIES else 0
@@ -135,7 +135,7 @@ def _behind_question_words(words: list[Word]) -> int:
 
 
 def _run(words: list[Word], at: int) -> tuple[list[Word], int]:
-    """Returns the determiner and the content words that begin at a place, and the place behind them."""
+    """Return the determiner and the content words that begin at a place, and the place behind them."""
     end = at
     if words[end].lower in DETERMINERS:
         end += 1
@@ -149,7 +149,7 @@ def _run(words: list[Word], at: int) -> tuple[list[Word], int]:
 
 
 def _without_verb(words: list[Word], run: list[Word], end: int, auxiliary: str) -> list[Word]:
-    """Drops the verb that an auxiliary before the phrase announces."""
+    """Drop the verb that an auxiliary before the phrase announces."""
     contents = sum(map(is_content, run))
     if contents < 2 or run[-1].text[:1].isupper():
         return run

@@ -107,7 +107,7 @@ class Stage(Protocol):
         """Whether a conversation with this config wants the stage."""
 
     def run(self, request: StageRequest, models: TurnModels) -> AsyncIterator[StageOutput]:
-        """Yields at least one output; the last one is the result.
+        """Yield at least one output; the last one is the result.
 
         Args:
             request: what to work on.
@@ -162,11 +162,11 @@ class StageRegistry:
         return self._stages[name]
 
     def replacing(self, stage: Stage) -> StageRegistry:
-        """Returns a registry in which a stage takes the place of the one with its name; see the class for errors."""
+        """Return a registry in which a stage takes the place of the one with its name; see the class for errors."""
         return StageRegistry([stage if each.name == stage.name else each for each in self])
 
     def plan(self, config: StageConfig) -> tuple[PlannedStage, ...]:
-        """Returns the stages that a conversation wants; one that needs an unwanted stage is not wanted either."""
+        """Return the stages that a conversation wants; one that needs an unwanted stage is not wanted either."""
         planned: dict[str, PlannedStage] = {}
         for stage in self:
             if stage.wanted(config) and all(name in planned for name in stage.after):

@@ -64,7 +64,7 @@ class SpeechStage:
 
 
 def spoken_text(text: str, voice: ReplyVoice) -> SpokenText:
-    """Returns what is spoken of a text; nothing of one that has no words."""
+    """Return what is spoken of a text; nothing of one that has no words."""
     try:
         sentences_of_text(text, voice.lexicon)
     except InvalidInputError:

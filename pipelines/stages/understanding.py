@@ -113,7 +113,7 @@ class UnderstandingOptions:
 async def understand(
     model: IntentModel, text: str, due: float | None = None, options: UnderstandingOptions | None = None
 ) -> Understanding:
-    """Finds intents and slots of ``text``, and the values of its dates, times and amounts.
+    """Find intents and slots of ``text``, and the values of its dates, times and amounts.
 
     Args:
         model: of intents and slots.
@@ -170,7 +170,7 @@ async def _settle(
     clauses: list[Clause],
     parts: list[IntentPrediction],
 ) -> tuple[list[Clause], list[IntentPrediction]]:
-    """Joins clauses that are no wishes of their own to the one before, and predicts those that were joined anew.
+    """Join clauses that are no wishes of their own to the one before, and predicts those that were joined anew.
 
     Returns:
         Nothing of both where one clause is left: the prediction of the whole text is that of the wish.

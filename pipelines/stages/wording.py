@@ -35,7 +35,7 @@ class Wording(Protocol):
     """Decides what is said."""
 
     def __call__(self, request: StageRequest) -> str:
-        """Returns what is spoken in reply to a turn; "" for nothing.
+        """Return what is spoken in reply to a turn; "" for nothing.
 
         Args:
             request: the turn, with the results of understanding and answering.
@@ -43,7 +43,7 @@ class Wording(Protocol):
 
 
 def answer_in_words(request: StageRequest) -> str:
-    """Returns the answer in a sentence of its own; nothing for commands and statements without one."""
+    """Return the answer in a sentence of its own; nothing for commands and statements without one."""
     understanding: Understanding = request.inputs.get(NLU, Understanding())
     search: AnswerSearch | None = request.inputs.get(QA)
     if understanding.kind == "command" and understanding.intent != NO_INTENT:
@@ -55,12 +55,12 @@ def answer_in_words(request: StageRequest) -> str:
 
 
 def read_documents(answer: Answer, documents: Sequence[Document]) -> Sequence[Document]:
-    """Returns what an answer was read in: documents of the caller, or a passage of a knowledge base."""
+    """Return what an answer was read in: documents of the caller, or a passage of a knowledge base."""
     return documents if answer.source is None else [Document(answer.document_id, answer.source.passage)]
 
 
 def sentence_of(answer: Answer, documents: Sequence[Document]) -> str:
-    """Returns the document's sentence that holds an answer; where it is none, or long, the answer alone."""
+    """Return the document's sentence that holds an answer; where it is none, or long, the answer alone."""
     document = next((one for one in documents if one.id == answer.document_id), None)
     if document is not None:
         first = max(0, answer.start - _WINDOW_CHARACTERS)

@@ -41,12 +41,12 @@ class Clause(NamedTuple):
     end: int
 
     def of(self, text: str) -> str:
-        """Returns the piece."""
+        """Return the piece."""
         return text[self.start : self.end]
 
 
 def split_clauses(text: str) -> list[Clause]:
-    """Splits a text where a verb or a question word after "and", a comma or a full stop may begin another wish.
+    """Split a text where a verb or a question word after "and", a comma or a full stop may begin another wish.
 
     What is found are places where a clause may begin; whether one does is for a model of intents to say.
     """

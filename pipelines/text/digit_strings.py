@@ -81,7 +81,7 @@ def ends_in_spelling(text: str) -> bool:
 
 
 def find_codes(text: str, *, in_pairs: bool = False) -> list[tuple[int, int, str]]:
-    """Finds what is said digit by digit, such as a PIN: start and end in the text, and its digits.
+    """Find what is said digit by digit, such as a PIN: start and end in the text, and its digits.
 
     Args:
         text: English, as it was said or typed.
@@ -102,7 +102,7 @@ def find_codes(text: str, *, in_pairs: bool = False) -> list[tuple[int, int, str
 
 
 def write_digit_strings(text: str) -> str:
-    """Writes the strings of digits of an English text in figures; all else stays as it is."""
+    """Write the strings of digits of an English text in figures; all else stays as it is."""
     written = _VERSION.sub(
         lambda found: ".".join(map(_small, re.split(" point ", found[0], flags=re.IGNORECASE))), text
     )
@@ -113,7 +113,7 @@ def write_digit_strings(text: str) -> str:
 
 
 def _join_groups(found: re.Match[str]) -> str:
-    """Joins groups between commas, where they are one number."""
+    """Join groups between commas, where they are one number."""
     groups = [_figures(group) for group in found["groups"].split(", ")]
     digits = "".join(groups)
     behind = _CODE_WORD.search(found.string, max(0, found.start() - _REACH), found.start()) is not None
@@ -134,13 +134,13 @@ def _is_count(groups: list[str]) -> bool:
 
 
 def _expand(found: re.Match[str]) -> str:
-    """Writes "double seven" as digits; other digits are left to the grammars."""
+    """Write "double seven" as digits; other digits are left to the grammars."""
     words = found[0].lower()
     return _figures(words) if any(f"{word} " in words for word in _TIMES) and " " in words else found[0]
 
 
 def _figures(group: str) -> str:
-    """Writes a group of digits in words, which may be figures already."""
+    """Write a group of digits in words, which may be figures already."""
     digits, times = "", 1
     for word in re.split("[ -]", group.lower()):
         if word in _TIMES:
@@ -151,7 +151,7 @@ def _figures(group: str) -> str:
 
 
 def _small(words: str) -> str:
-    """Writes a number from 0 to 99."""
+    """Write a number from 0 to 99."""
     head, *rest = re.split("[ -]", words.lower())
     if head in _TENS:
         return _TENS[head] + (_UNITS[rest[0]] if rest else "0")
@@ -159,7 +159,7 @@ def _small(words: str) -> str:
 
 
 def _spoken_hundreds(found: re.Match[str]) -> str:
-    """Writes "seven eighty eight" as 788; with minutes from 60 on it is no time."""
+    """Write "seven eighty eight" as 788; with minutes from 60 on it is no time."""
     if found["before"]:
         return found[0]
     unit = _UNITS[found["unit"].lower()] if found["unit"] else "0"

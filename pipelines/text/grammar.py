@@ -60,11 +60,11 @@ class Grammar:
         self.words = frozenset().union(*(_words(tokens(tagger, kind)) for kind in KINDS))
 
     def convert(self, words: Sequence[str]) -> str:
-        """Writes words in lower case, without punctuation, in figures."""
+        """Write words in lower case, without punctuation, in figures."""
         return str(self._normalizer.normalize(" ".join(words)))
 
     def runs(self, words: Sequence[str]) -> Iterator[tuple[Sequence[str], bool]]:
-        """Yields ``words`` in runs, in order, each with whether it may hold a figure."""
+        """Yield ``words`` in runs, in order, each with whether it may hold a figure."""
         is_read = (lambda _: True) if DOT in words else self.words.__contains__
         for known, group in itertools.groupby(words, is_read):
             run = list(group)
@@ -77,7 +77,7 @@ class Grammar:
                 run = run[end:]
 
     def _end(self, words: Sequence[str]) -> int:
-        """Returns how many of the words are converted at a time: no figure is cut in two if there is another place."""
+        """Return how many of the words are converted at a time: no figure is cut in two if there is another place."""
         if len(words) <= LONGEST_RUN:
             return len(words)
         places = range(LONGEST_RUN, 0, -1)
@@ -90,14 +90,14 @@ class Grammar:
 
 
 def read_tagger() -> kaldifst.StdVectorFst:
-    """Returns the transducer from words to tokens such as ``date { month: "june" }``, its output labels sorted."""
+    """Return the transducer from words to tokens such as ``date { month: "june" }``, its output labels sorted."""
     tagger = kaldifst.StdVectorFst.read(FST_PATHS["en"]["itn"]["tagger"])
     kaldifst.arcsort(tagger, "olabel")
     return tagger
 
 
 def tokens(tagger: kaldifst.StdVectorFst, kind: str) -> kaldifst.StdVectorFst:
-    """Returns the part of ``tagger`` that reads one token of a kind and nothing else."""
+    """Return the part of ``tagger`` that reads one token of a kind and nothing else."""
     opening = f"{kind} {{".encode()
     inside, closed = len(opening), len(opening) + 1
     arcs = [
@@ -111,7 +111,7 @@ def tokens(tagger: kaldifst.StdVectorFst, kind: str) -> kaldifst.StdVectorFst:
 
 
 def acceptor(arcs: Iterable[tuple[int, bytes, int]], *finals: int) -> kaldifst.StdVectorFst:
-    """Makes an acceptor that begins in state 0.
+    """Make an acceptor that begins in state 0.
 
     Args:
         arcs: from which state by any of which labels to which state.
@@ -132,7 +132,7 @@ def acceptor(arcs: Iterable[tuple[int, bytes, int]], *finals: int) -> kaldifst.S
 
 
 def _words(fst: kaldifst.StdVectorFst) -> set[str]:
-    """Returns every word that can stand in an input of ``fst``.
+    """Return every word that can stand in an input of ``fst``.
 
     Raises:
         ValueError: there is no end of them.
@@ -163,7 +163,7 @@ def _words(fst: kaldifst.StdVectorFst) -> set[str]:
 
 
 def _without_input(arcs: Sequence[Sequence[tuple[int, int]]], states: Iterable[int]) -> set[int]:
-    """Returns the states that are reached from ``states`` without reading anything."""
+    """Return the states that are reached from ``states`` without reading anything."""
     reached = set(states)
     pending = list(reached)
     while pending:

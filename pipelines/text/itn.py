@@ -41,7 +41,7 @@ def _always_written(_said: str, written: str) -> str:
 
 
 async def inverse_normalize(text: str, choose: Choose = _always_written) -> str:
-    """Writes the numbers, amounts, times and dates of an English ``text`` in figures.
+    """Write the numbers, amounts, times and dates of an English ``text`` in figures.
 
     It takes about a millisecond for each word of a number and nothing to speak of for other words. Other tasks run
     before it, and after every few words that were converted, so that a text may be of any length.
@@ -65,7 +65,7 @@ async def inverse_normalize(text: str, choose: Choose = _always_written) -> str:
 
 
 def grammar() -> Grammar:
-    """Returns the grammars; the first call loads them, which takes about a second.
+    """Return the grammars; the first call loads them, which takes about a second.
 
     Raises:
         ModelError: they cannot be loaded; that is logged once, and not tried again.
@@ -94,7 +94,7 @@ def _convert_run(run: tuple[str, ...]) -> str:
 
 
 async def _convert(stretch: str, choose: Choose) -> str:
-    """Converts words and single spaces; a capital at the beginning, which the grammars do not read, is kept."""
+    """Convert words and single spaces; a capital at the beginning, which the grammars do not read, is kept."""
     first = stretch[0]
     words = (first.lower() + stretch[1:]).split(" ")
     written = []

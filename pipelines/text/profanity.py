@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 def masked(text: str) -> str:
-    """Returns an English ``text`` with each profane word masked: "f***". The words are those of ``glin-profanity``.
+    """Return an English ``text`` with each profane word masked: "f***". The words are those of ``glin-profanity``.
 
     Raises:
         ModelError: the words cannot be loaded; that is logged once, and not tried again.

@@ -22,7 +22,7 @@ _MIN_PLAIN = 10
 
 
 async def as_documents_write(question: str, document: str) -> str:
-    """Writes the numbers of a question in figures where the document does so, and leaves the others as they were said.
+    """Write the numbers of a question in figures where the document does so, and leaves the others as they were said.
 
     "in nineteen seventy one" finds "in 1971", and "in the fourth quarter" still finds "in the fourth quarter".
 
@@ -43,7 +43,7 @@ async def as_documents_write(question: str, document: str) -> str:
 
 
 def _choose(said: str, written: str, document: str) -> str:
-    """Chooses between some words as they were said and in figures."""
+    """Choose between some words as they were said and in figures."""
     if said == written:
         return _SMALL.sub(lambda found: _small(found[0], document), said)
     figures = _FIGURE.findall(written)
@@ -59,13 +59,13 @@ def _choose(said: str, written: str, document: str) -> str:
 
 
 def _small(word: str, document: str) -> str:
-    """Writes a number that the grammars leave in words, where the document has it in figures alone: "Apollo 11"."""
+    """Write a number that the grammars leave in words, where the document has it in figures alone: "Apollo 11"."""
     figure = str(_SMALL_WORDS.index(word.lower()) + 2)
     return word if re.search(rf"\b{word.lower()}\b", document) else _form_in(figure, document) or word
 
 
 def _form_in(figure: str, document: str) -> str | None:
-    """Returns a figure as it stands in the document: "1,000" for "1000", "7:30" for "07:30"; None where it does not."""
+    """Return a figure as it stands in the document: "1,000" for "1000", "7:30" for "07:30"; None where it does not."""
     forms = [figure]
     if figure.isdecimal() and len(figure) <= len("999999999999"):
         forms.append(f"{int(figure):,}")

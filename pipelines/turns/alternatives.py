@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def join_alternatives(segments: Iterable[tuple[str, tuple[Alternative, ...]]], most: int) -> tuple[Alternative, ...]:
-    """Returns the most probable sequences of the segments' texts.
+    """Return the most probable sequences of the segments' texts.
 
     Args:
         segments: the text of each, and what it may be, the best first; nothing where only the text is known.

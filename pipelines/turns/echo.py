@@ -16,7 +16,7 @@ WORDS_BEFORE, WORDS_AFTER = 6, 4
 
 
 def words_around(text: str, heard: int) -> str:
-    """Returns the words of a reply's text around the place up to which it was heard.
+    """Return the words of a reply's text around the place up to which it was heard.
 
     Args:
         text: of the reply.
@@ -37,5 +37,5 @@ def is_echo(text: str, said: str) -> bool:
 
 
 def words_of(text: str) -> list[str]:
-    """Returns the words of a text in lower case, without punctuation."""
+    """Return the words of a text in lower case, without punctuation."""
     return re.findall(r"[^\W_]+(?:'[^\W_]+)*", text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))

@@ -140,7 +140,7 @@ Effect = (
 
 
 def joined(effects: Iterable[Effect]) -> list[Effect]:
-    """Returns the effects with audio that follows on in one piece: the windows of a message are sent as one."""
+    """Return the effects with audio that follows on in one piece: the windows of a message are sent as one."""
     kept: list[Effect] = []
     for effect in effects:
         last = kept[-1] if kept else None

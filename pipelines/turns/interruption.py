@@ -84,7 +84,7 @@ class Verdict(enum.Enum):
 
 
 def verdict(config: InterruptionConfig, turn: Turn, *, rests: bool, pauses: bool, is_noise: bool) -> Verdict:
-    """Returns what the speech of ``turn``, over a spoken reply, comes to.
+    """Return what the speech of ``turn``, over a spoken reply, comes to.
 
     Args:
         config: what the caller chose.

@@ -48,7 +48,7 @@ _CUT_FROM = 14 * MODEL_RATE_HZ
 
 
 def hear(state: State, event: Heard) -> Step:
-    """Takes the next window of audio in."""
+    """Take the next window of audio in."""
     if state.speaking is None and state.heard_to + WINDOW_SAMPLES <= state.floor:
         # The caller has ended the utterance that it belongs to, before it was heard.
         return replace(state, heard_to=state.heard_to + WINDOW_SAMPLES), ()
@@ -98,7 +98,7 @@ def hear(state: State, event: Heard) -> Step:
 
 
 def pause_judged(state: State, event: PauseJudged) -> Step:
-    """Ends the utterance if the pause has lasted long enough for what the model says of it."""
+    """End the utterance if the pause has lasted long enough for what the model says of it."""
     turn = state.speaking
     if turn is None or turn.number != event.turn or turn.pause is None or turn.pause.number != event.pause:
         return state, ()
@@ -118,7 +118,7 @@ def _goes_on(state: State) -> bool:
 
 
 def end_requested(state: State, event: EndRequested) -> Step:
-    """Ends the utterance because the caller says so."""
+    """End the utterance because the caller says so."""
     state, effects = _begin_if_any_speech(state)
     if state.speaking is None:
         message = "nobody has spoken since the last reply: send audio before end_of_utterance"
@@ -128,7 +128,7 @@ def end_requested(state: State, event: EndRequested) -> Step:
 
 
 def half_closed(state: State, event: HalfClosed) -> Step:
-    """Ends the utterance because nothing follows."""
+    """End the utterance because nothing follows."""
     state, effects = _begin_if_any_speech(replace(state, half_closed=True))
     if state.speaking is None:
         return state, effects
@@ -137,12 +137,12 @@ def half_closed(state: State, event: HalfClosed) -> Step:
 
 
 def stalled(state: State) -> Step:
-    """Gives the open segment's place in the recognizer back while no audio comes."""
+    """Give the open segment's place in the recognizer back while no audio comes."""
     return _close_segment(state) if state.speaking and state.speaking.open_segment else (state, ())
 
 
 def keep_from(state: State) -> int:
-    """Returns the first sample that a later step may still send."""
+    """Return the first sample that a later step may still send."""
     turn = state.speaking
     if turn is not None and state.settings.judges:
         judged_from = pausing.judged_from(state, turn)
@@ -154,7 +154,7 @@ def keep_from(state: State) -> int:
 
 
 def _begin_if_any_speech(state: State) -> Step:
-    """Begins a turn if there was speech, though too little of it to be sure."""
+    """Begin a turn if there was speech, though too little of it to be sure."""
     if state.speaking is None and state.endpointer.windows_since_onset() is not None:
         return _begin_turn(replace(state, endpointer=state.endpointer.begin()))
     return state, ()
@@ -190,7 +190,7 @@ def _open_segment(state: State, start: int) -> Step:
 
 
 def _feed(state: State, probability: float, *, speech: bool) -> Step:
-    """Sends, withholds or cuts, now that another window of the utterance was heard."""
+    """Send, withholds or cuts, now that another window of the utterance was heard."""
     assert state.speaking is not None
     segment = state.speaking.open_segment
     silence = state.endpointer.trailing_silence
@@ -233,7 +233,7 @@ def _dropped_speculation(state: State) -> tuple[Effect, ...]:
 
 
 def _quieter(state: State, segment: Segment, probability: float) -> QuietPoint | None:
-    """Remembers where in the second half of a segment speech was least likely; the later of two equals."""
+    """Remember where in the second half of a segment speech was least likely; the later of two equals."""
     if state.heard_to - segment.start < _CUT_FROM:
         return None
     best = state.quiet
@@ -243,7 +243,7 @@ def _quieter(state: State, segment: Segment, probability: float) -> QuietPoint |
 
 
 def _cut(state: State, segment: Segment) -> Step:
-    """Cuts a segment that became too long where it was quietest: its head is recognized anew, its tail goes on."""
+    """Cut a segment that became too long where it was quietest: its head is recognized anew, its tail goes on."""
     assert state.speaking is not None
     at = state.quiet.sample if state.quiet else state.heard_to
     head = Segment(
@@ -274,7 +274,7 @@ def _close_segment(state: State) -> Step:
 
 
 def _end_turn(state: State, reason: EndReason, at: float, audio_end: int, request_id: str = "") -> Step:
-    """Closes what is open, and hands the turn over to those that await their reply."""
+    """Close what is open, and hands the turn over to those that await their reply."""
     assert state.speaking is not None
     effects: tuple[Effect, ...] = ()
     segment = state.speaking.open_segment

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def step(state: State, event: events.Event) -> tuple[State, tuple[Effect, ...]]:
-    """Returns what the conversation has become through ``event``, and what has to be done about it, in order.
+    """Return what the conversation has become through ``event``, and what has to be done about it, in order.
 
     Idle until speech begins, listening while it lasts, pausing while silence runs, finalizing until the text is
     final, replying until understanding and answer are there, and speaking while audio of a reply is sent. When the
@@ -49,7 +49,7 @@ def step(state: State, event: events.Event) -> tuple[State, tuple[Effect, ...]]:
 
 
 def _go_on(state: State, telling: tuple[Effect, ...]) -> tuple[State, tuple[Effect, ...]]:
-    """Goes on with a dialog after replies: with later turns, and with what the agent carries out."""
+    """Go on with a dialog after replies: with later turns, and with what the agent carries out."""
     replies = (effect.message for effect in telling if isinstance(effect, Emit) and isinstance(effect.message, Reply))
     if any(reply.dialog is not None and reply.dialog.begun for reply in replies):
         state = replace(state, awaits_agent=True)
@@ -105,7 +105,7 @@ def _dispatch(state: State, event: events.Event) -> tuple[State, tuple[Effect, .
 
 
 def _updated(state: State, event: events.Updated) -> State:
-    """Changes what the caller chose; a pause under way is judged by it as well."""
+    """Change what the caller chose; a pause under way is judged by it as well."""
     endpointing = event.endpointing or state.settings.endpointing
     stages = state.settings.stages if event.stages is None else event.stages
     settings = dataclasses.replace(state.settings, endpointing=endpointing, stages=stages)
@@ -113,7 +113,7 @@ def _updated(state: State, event: events.Updated) -> State:
 
 
 def _given_up(before: State, after: State, event: events.Event) -> tuple[Effect, ...]:
-    """Cancels the stages that ran before the event, have not ended with it, and are not waited for any more."""
+    """Cancel the stages that ran before the event, have not ended with it, and are not waited for any more."""
     if before.speaking is after.speaking and before.ending is after.ending:
         return ()
     kept = after.running_stages
@@ -123,7 +123,7 @@ def _given_up(before: State, after: State, event: events.Event) -> tuple[Effect,
 
 
 def _abandon(state: State) -> tuple[State, tuple[Effect, ...]]:
-    """Gives up everything under way, so that no sequence is left open."""
+    """Give up everything under way, so that no sequence is left open."""
     judging = pausing.give_up(state.speaking) if state.speaking else ()
     unfinished = [segment.number for turn in state.turns for segment in turn.segments if not segment.final]
     finished = replace(state, speaking=None, ending=(), voicing=(), finished=True)

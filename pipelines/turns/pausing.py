@@ -40,7 +40,7 @@ and only the speaker knows how many there are."""
 
 
 def stop_after(state: State) -> int | None:
-    """Returns the windows of silence that end the utterance; None where the stop window decides."""
+    """Return the windows of silence that end the utterance; None where the stop window decides."""
     turn, settings = state.speaking, state.settings
     if turn is None or not settings.judges:
         return None
@@ -51,12 +51,12 @@ def stop_after(state: State) -> int | None:
 
 
 def judged_from(state: State, turn: Turn) -> int:
-    """Returns the first sample of a turn that the model hears."""
+    """Return the first sample of a turn that the model hears."""
     return max(turn.segments[0].start, state.heard_to - MAX_JUDGED_SAMPLES)
 
 
 def follow(state: State) -> Step:
-    """Begins a pause when there is enough silence, and asks the model when it is time."""
+    """Begin a pause when there is enough silence, and ask the model when it is time."""
     turn = state.speaking
     if turn is None or state.endpointer.trailing_silence < SPECULATION_WINDOWS or not state.settings.judges:
         return state, ()
@@ -67,7 +67,7 @@ def follow(state: State) -> Step:
 
 
 def ask(state: State) -> Step:
-    """Asks the model if it is time to, and all that was said is recognized."""
+    """Ask the model if it is time to, and all that was said is recognized."""
     turn = state.speaking
     if turn is None or turn.pause is None or turn.pause.awaited:
         return state, ()
@@ -82,7 +82,7 @@ def ask(state: State) -> Step:
 
 
 def take_judgement(state: State, probability: float | None) -> Step:
-    """Takes in what the model says of the pause under way, and tells the caller."""
+    """Take in what the model says of the pause under way, and tell the caller."""
     assert state.speaking is not None
     assert state.speaking.pause is not None
     pause = replace(state.speaking.pause, awaited=False)
@@ -97,7 +97,7 @@ def take_judgement(state: State, probability: float | None) -> Step:
 
 
 def correct(state: State, turn: Turn) -> Step:
-    """Tells a pause again if its text is another one now, so that the last one told is the final one."""
+    """Tell a pause again if its text is another one now, so that the last one told is the final one."""
     pause = turn.pause
     if pause is None or pause.told is None or pause.probability is None or pause.told == turn.text:
         return state, ()
@@ -106,7 +106,7 @@ def correct(state: State, turn: Turn) -> Step:
 
 
 def resume(state: State) -> Step:
-    """Ends the pause because speech goes on in the last window."""
+    """End the pause because speech goes on in the last window."""
     turn = state.speaking
     if turn is None or turn.pause is None:
         return state, ()
@@ -117,7 +117,7 @@ def resume(state: State) -> Step:
 
 
 def give_up(turn: Turn) -> tuple[Effect, ...]:
-    """Gives the judgement of a turn's pause up, if one is waited for."""
+    """Give the judgement of a turn's pause up, if one is waited for."""
     return (CancelJudgement(),) if turn.pause and turn.pause.awaited else ()
 
 

@@ -46,21 +46,21 @@ _FRAGMENT = "Words are missing, so that nothing is made of the others: say it ag
 
 
 def await_reply(state: State, turn: Turn) -> Step:
-    """Takes over a turn whose utterance has just ended: sets its deadline and goes as far as is possible."""
+    """Take over a turn whose utterance has just ended: set its deadline and go as far as is possible."""
     setting = deadline(state, turn)
     state, effects = _advance(state.with_ending(turn), turn)
     return state, setting + effects
 
 
 def typed(state: State, event: Typed) -> Step:
-    """Answers a typed turn as if it had been said."""
+    """Answer a typed turn as if it had been said."""
     turn = Turn(state.next_turn, ended_at=event.at, text_is_final=True, request_id=event.request_id)
     state, effects = take_text(replace(state, next_turn=turn.number + 1), turn, event.text)
     return _hand_over(state, effects, turn.number)
 
 
 def prompted(state: State, event: Prompted) -> Step:
-    """Lets an agent say something by itself: a turn without words of the caller, whose reply is there at once."""
+    """Let an agent say something by itself: a turn without words of the caller, whose reply is there at once."""
     names = tuple(event.outputs)
     speculation = Speculation(
         state.next_speculation,
@@ -81,7 +81,7 @@ def _hand_over(state: State, effects: tuple[Effect, ...], number: int) -> Step:
 
 
 def transcribed(state: State, event: Transcribed) -> Step:
-    """Takes in what the recognizer made of a segment."""
+    """Take in what the recognizer made of a segment."""
     found = unfinished(state, event.segment)
     if found is None:
         return state, ()
@@ -117,7 +117,7 @@ def transcribed(state: State, event: Transcribed) -> Step:
 
 
 def tell_likely_end(state: State) -> Step:
-    """Tells what was said until the end became likely, once all of it is recognized."""
+    """Tell what was said until the end became likely, once all of it is recognized."""
     turn = state.speaking
     if turn is None or not turn.end_is_likely or not turn.decoded:
         return state, ()
@@ -128,7 +128,7 @@ def tell_likely_end(state: State) -> Step:
 
 
 def recognition_failed(state: State, event: RecognitionFailed) -> Step:
-    """Keeps what was recognized before the recognizer gave up, and makes nothing of it: words are missing."""
+    """Keep what was recognized before the recognizer gave up, and make nothing of it: words are missing."""
     found = unfinished(state, event.segment)
     if found is None:
         return state, ()
@@ -147,7 +147,7 @@ def recognition_failed(state: State, event: RecognitionFailed) -> Step:
 
 
 def stage_yielded(state: State, event: StageYielded) -> Step:
-    """Keeps the output of a stage, if the text that it works on still counts."""
+    """Keep the output of a stage, if the text that it works on still counts."""
     found = find_speculation(state, event.turn, event.speculation)
     if found is None:
         return state, ()
@@ -157,7 +157,7 @@ def stage_yielded(state: State, event: StageYielded) -> Step:
 
 
 def stage_finished(state: State, event: StageFinished) -> Step:
-    """Takes the last output of a stage for its result, and starts the stages that need it."""
+    """Take the last output of a stage for its result, and starts the stages that need it."""
     found = find_speculation(state, event.turn, event.speculation)
     if found is None:
         return state, ()
@@ -170,7 +170,7 @@ def stage_finished(state: State, event: StageFinished) -> Step:
 
 
 def stage_failed(state: State, event: StageFailed) -> Step:
-    """Goes on without a stage that failed; the caller learns of it with the reply, if this speculation becomes that."""
+    """Go on without a stage that failed; the caller learns of it with the reply, if this speculation becomes that."""
     found = find_speculation(state, event.turn, event.speculation)
     if found is None:
         return state, ()
@@ -184,7 +184,7 @@ def stage_failed(state: State, event: StageFailed) -> Step:
 
 
 def deadline_passed(state: State, event: DeadlinePassed) -> Step:
-    """Replies with what there is; where that was done, gives up what is still missing."""
+    """Reply with what there is; where that was done, gives up what is still missing."""
     turn = next((turn for turn in state.ending if turn.number == event.turn), None)
     if turn is None or turn.is_complete or turn.awaits_recovery:
         return state, ()
@@ -192,7 +192,7 @@ def deadline_passed(state: State, event: DeadlinePassed) -> Step:
 
 
 def _advance(state: State, turn: Turn) -> Step:
-    """Does whatever has become possible for ``turn``: speculate on its text, finish its transcript, reply."""
+    """Do whatever has become possible for ``turn``: speculate on its text, finish its transcript, reply."""
     effects: tuple[Effect, ...] = ()
     if turn.ended_at is None:
         return _speculate(state, turn)
@@ -219,7 +219,7 @@ def _advance(state: State, turn: Turn) -> Step:
 
 
 def _speculate(state: State, turn: Turn) -> Step:
-    """Takes the text of a pause for all that will be said, and a better text of the same pause in its place."""
+    """Take the text of a pause for all that will be said, and a better text of the same pause in its place."""
     speculable = state.settings.speculates and state.withholding and turn.open_segment is not None and turn.decoded
     if not speculable or turn.asr_failed or (turn.speculation is not None and turn.speculation.text == turn.text):
         return state, ()
@@ -229,7 +229,7 @@ def _speculate(state: State, turn: Turn) -> Step:
 
 
 def _reply(state: State, turn: Turn) -> Step:
-    """Replies with all there is, or with what is ready when the budget is used up; completes a reply of before."""
+    """Reply with all there is, or with what is ready when the budget is used up; completes a reply of before."""
     speculation = meant(state, turn)
     results, missing = _ready(turn, speculation)
     failed = turn.asr_failed or speculation.failures
@@ -238,7 +238,7 @@ def _reply(state: State, turn: Turn) -> Step:
 
 
 def _give_up(state: State, turn: Turn) -> Step:
-    """Completes a reply without what is not ready long after the budget."""
+    """Complete a reply without what is not ready long after the budget."""
     speculation = meant(state, turn)
     results, missing = _ready(turn, speculation)
     reason = f"it was not ready {state.settings.late_seconds:g} s after the time for the reply: try again later"
@@ -247,7 +247,7 @@ def _give_up(state: State, turn: Turn) -> Step:
 
 
 def _ready(turn: Turn, speculation: Speculation) -> tuple[dict[str, StageOutput], tuple[str, ...]]:
-    """Returns the results that can be told, and the names of what is missing.
+    """Return the results that can be told, and the names of what is missing.
 
     While the text is not final, nothing is spoken, and nothing happens that later turns depend on.
     """
@@ -269,7 +269,7 @@ def _make_reply(
     status: Status,
     missing: tuple[str, ...] = (),
 ) -> Step:
-    """Makes a reply to be told in its order; a whole one takes the place of a PARTIAL one that was not told yet."""
+    """Make a reply to be told in its order; a whole one takes the place of a PARTIAL one that was not told yet."""
     assert turn.ended_at is not None
     partial = turn.partial
     reply = Reply(
@@ -298,7 +298,7 @@ def _make_reply(
 
 
 def tell_in_order(state: State) -> Step:
-    """Tells final transcripts and replies, each in the order in which their turns ended.
+    """Tell final transcripts and replies, each in the order in which their turns ended.
 
     Audio that comes faster than speech has turns recognized and answered side by side, and a short one may be done
     before the long one that was said first. A reply does not wait for transcripts of other turns: that of the turn
@@ -318,12 +318,12 @@ def tell_in_order(state: State) -> Step:
 
 
 def _due_again(state: State, turn: Turn, *, waited: bool) -> tuple[Effect, ...]:
-    """Sets the deadline again of a turn that waits for no lost model any more: it may have passed meanwhile."""
+    """Set the deadline again of a turn that waits for no lost model any more: it may have passed meanwhile."""
     return deadline(state, turn) if waited else ()
 
 
 def deadline(state: State, turn: Turn) -> tuple[Effect, ...]:
-    """Sets the time at which a turn is replied to with what is there, or then that at which the rest is given up."""
+    """Set the time at which a turn is replied to with what is there, or then that at which the rest is given up."""
     due = turn.due(state.settings.budget_seconds)
     if due is None or turn.awaits_recovery or not state.settings.replies:
         return ()
@@ -347,6 +347,6 @@ def _forget_if_done(state: State, turn: Turn) -> State:
 
 
 def unfinished(state: State, segment: int) -> tuple[Turn, Segment] | None:
-    """Finds the turn and the segment with this number; None when its text is final, or it was abandoned."""
+    """Find the turn and the segment with this number; None when its text is final, or it was abandoned."""
     candidates = ((turn, held) for turn in state.turns for held in turn.segments if not held.final)
     return next(((turn, held) for turn, held in candidates if held.number == segment), None)

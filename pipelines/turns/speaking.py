@@ -56,7 +56,7 @@ MAX_WAITING = 8
 
 
 def pass_time(state: State, event: events.Event) -> State:
-    """Plays what was sent up to the time of an event."""
+    """Play what was sent up to the time of an event."""
     at = getattr(event, "at", None)
     if not state.voicing or at is None:
         return state
@@ -64,7 +64,7 @@ def pass_time(state: State, event: events.Event) -> State:
 
 
 def take(state: State, event: events.SpeechEvent) -> Step:
-    """Takes in what becomes of spoken replies."""
+    """Take in what becomes of spoken replies."""
     if isinstance(event, events.CancelRequested):
         return _cancel(state, event.turn)
     voicing = state.voicing[0] if state.voicing else None
@@ -81,7 +81,7 @@ def take(state: State, event: events.SpeechEvent) -> Step:
 
 
 def attend(state: State, event: events.Event) -> Step:
-    """Decides what speech over a spoken reply, or a typed turn, means for it."""
+    """Decide what speech over a spoken reply, or a typed turn, means for it."""
     if isinstance(event, events.HalfClosed):
         return _listen(state, (HurrySpeech(),))
     if isinstance(event, events.Typed) and state.voicing and state.settings.interruption.enabled:
@@ -90,7 +90,7 @@ def attend(state: State, event: events.Event) -> Step:
 
 
 def begin(state: State, telling: tuple[Effect, ...]) -> Step:
-    """Begins to speak the replies that are told, and leaves the speech of those out that are not to be spoken."""
+    """Begin to speak the replies that are told, and leaves the speech of those out that are not to be spoken."""
     effects: list[Effect] = []
     for effect in telling:
         reply = effect.message if isinstance(effect, Emit) and isinstance(effect.message, Reply) else None
@@ -113,7 +113,7 @@ def begin(state: State, telling: tuple[Effect, ...]) -> Step:
 
 
 def begin_early(state: State) -> Step:
-    """Begins to speak replies that are late and not whole, but have what is spoken of them.
+    """Begin to speak replies that are late and not whole, but have what is spoken of them.
 
     An agent speaks with the whole reply: its turn happens then.
     """
@@ -131,7 +131,7 @@ def begin_early(state: State) -> Step:
 
 
 def _without_turn(state: State, number: int) -> State:
-    """Forgets how a turn is spoken whose whole reply is told."""
+    """Forget how a turn is spoken whose whole reply is told."""
     return replace(
         state,
         unspoken=tuple(turn for turn in state.unspoken if turn != number),
@@ -140,7 +140,7 @@ def _without_turn(state: State, number: int) -> State:
 
 
 def preparing(before: State, after: State) -> tuple[Effect, ...]:
-    """Prepares the speech of texts that may become replies, and forgets that of those which will not."""
+    """Prepare the speech of texts that may become replies, and forget that of those which will not."""
     if before.speaking is after.speaking and before.ending is after.ending and before.unspoken is after.unspoken:
         return ()
     was, now = _prepared(before), _prepared(after)
@@ -151,7 +151,7 @@ def preparing(before: State, after: State) -> tuple[Effect, ...]:
 
 
 def without_speech(reply: Reply) -> Reply:
-    """Returns a reply of which nothing is spoken."""
+    """Return a reply of which nothing is spoken."""
     return dataclasses.replace(
         reply, results={name: result for name, result in reply.results.items() if name != SPEECH}
     )
@@ -168,7 +168,7 @@ def _enqueue(state: State, turn: int, text: str, request_id: str) -> Step:
 
 
 def _next_in_line(state: State) -> Step:
-    """Starts the next reply once all of the one before was sent; what is still played of that comes first."""
+    """Start the next reply once all of the one before was sent; what is still played of that comes first."""
     if len(state.voicing) > 1 and state.voicing[0].is_sent:
         gone, first = state.voicing[0], state.voicing[1]
         first = replace(first, now=gone.now, played_seconds=min(0.0, gone.played_seconds - gone.sent_seconds))
@@ -180,7 +180,7 @@ def _next_in_line(state: State) -> Step:
 
 
 def _listen(state: State, effects: tuple[Effect, ...] = ()) -> Step:
-    """Judges what is said over the reply that is spoken."""
+    """Judge what is said over the reply that is spoken."""
     if not state.voicing:
         return state, effects
     voicing = state.voicing[0]
@@ -212,7 +212,7 @@ def _listen(state: State, effects: tuple[Effect, ...] = ()) -> Step:
 
 
 def _hold(voicing: Voicing) -> tuple[Effect, ...]:
-    """Holds a reply; a caller that has none of its audio yet has nothing to stop."""
+    """Hold a reply; a caller that has none of its audio yet has nothing to stop."""
     held = (Emit(ReplyHeld(voicing.turn, voicing.heard_seconds)),) if voicing.sent_seconds else ()
     return (HoldSpeech(voicing.turn), *held)
 
@@ -230,7 +230,7 @@ def _verdict(state: State, turn: Turn) -> Verdict:
 
 
 def _interrupt(state: State, reason: InterruptionReason) -> Step:
-    """Stops the reply that is spoken, and those that wait."""
+    """Stop the reply that is spoken, and those that wait."""
     effects: list[Effect] = []
     for voicing in state.voicing:
         effects += (StopSpeech(voicing.turn), Emit(_interrupted(voicing, reason)))
@@ -262,12 +262,12 @@ def _with_first(state: State, voicing: Voicing) -> State:
 
 
 def _without_played(state: State) -> State:
-    """Forgets a reply that was played to its end: what is said from now on interrupts nothing."""
+    """Forget a reply that was played to its end: what is said from now on interrupts nothing."""
     return replace(state, voicing=state.voicing[1:]) if state.voicing[0].is_over else state
 
 
 def _prepared(state: State) -> dict[int, str]:
-    """Returns what may be spoken, by turn."""
+    """Return what may be spoken, by turn."""
     texts = {turn.number: _text(turn) for turn in state.turns if turn.number not in state.unspoken}
     return {number: text for number, text in texts.items() if text}
 

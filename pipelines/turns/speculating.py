@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def count_speculation(state: State, fate: SpeculationFate) -> tuple[Effect, ...]:
-    """Counts what became of a speculation, where speculating saves any work."""
+    """Count what became of a speculation, where speculating saves any work."""
     return (CountSpeculation(fate),) if state.settings.replies else ()
 
 
 def take_text(state: State, turn: Turn, text: str) -> Step:
-    """Takes ``text`` for what is meant, and starts the stages on it; no stage works on no text."""
+    """Take ``text`` for what is meant, and starts the stages on it; no stage works on no text."""
     number = state.next_speculation
     speculation = Speculation(number, text, sent_to=turn.sent_to, is_fragment=turn.asr_failed)
     effects: tuple[Effect, ...] = ()
@@ -37,14 +37,14 @@ def take_text(state: State, turn: Turn, text: str) -> Step:
 
 
 def meant(state: State, turn: Turn) -> Speculation:
-    """Returns the speculation that a reply is made of: one at a text that covers all that was said."""
+    """Return the speculation that a reply is made of: one at a text that covers all that was said."""
     if turn.speculation and (turn.text_is_final or turn.speculation.sent_to >= turn.sent_to):
         return turn.speculation
     return Speculation(0, turn.text, () if turn.asr_failed else state.settings.stages, is_fragment=turn.asr_failed)
 
 
 def start_stages(state: State, turn: Turn, speculation: Speculation) -> tuple[Speculation, tuple[Effect, ...]]:
-    """Starts the stages of a speculation that have all that they need, and wait for no earlier turn."""
+    """Start the stages of a speculation that have all that they need, and wait for no earlier turn."""
     ready = speculation.runnable
     if any(stage.in_order for stage in ready) and _waits(state, turn):
         ready = tuple(stage for stage in ready if not stage.in_order)
@@ -64,7 +64,7 @@ def start_stages(state: State, turn: Turn, speculation: Speculation) -> tuple[Sp
 
 
 def start_waiting(state: State) -> Step:
-    """Starts the stages that have waited until earlier turns were replied to."""
+    """Start the stages that have waited until earlier turns were replied to."""
     effects: tuple[Effect, ...] = ()
     for turn in state.turns:
         if turn.speculation is None or turn.is_complete or not turn.speculation.runnable:
@@ -76,7 +76,7 @@ def start_waiting(state: State) -> Step:
 
 
 def dialog_changed(state: State) -> Step:
-    """Works everything out again that was worked out on the former state of a dialog."""
+    """Work everything out again that was worked out on the former state of a dialog."""
     effects: tuple[Effect, ...] = ()
     for turn in state.turns:
         old = turn.speculation
@@ -95,7 +95,7 @@ def awaits_reply(turn: Turn) -> bool:
 
 
 def in_order_stages(stages: tuple[PlannedStage, ...]) -> frozenset[str]:
-    """Returns the names of the stages that work on turns in order, and of those that need them."""
+    """Return the names of the stages that work on turns in order, and of those that need them."""
     names: set[str] = set()
     for stage in stages:
         if stage.in_order or names.intersection(stage.after):
@@ -118,14 +118,14 @@ def _has_happened(turn: Turn) -> bool:
 
 
 def _of_no_text(stages: tuple[PlannedStage, ...]) -> dict[str, Any]:
-    """Returns the fields of a speculation in which nothing was said: the results of stages that have one for it."""
+    """Return the fields of a speculation in which nothing was said: the results of stages that have one for it."""
     known = tuple(stage for stage in stages if stage.of_no_text is not None)
     names = tuple(stage.name for stage in known)
     return {"stages": known, "outputs": {it.name: it.of_no_text for it in known}, "started": names, "finished": names}
 
 
 def find_speculation(state: State, turn: int, speculation: int) -> tuple[Turn, Speculation] | None:
-    """Finds a turn that still holds this speculation; None when it was dropped, or nobody waits for it."""
+    """Find a turn that still holds this speculation; None when it was dropped, or nobody waits for it."""
     candidates = (held for held in state.turns if held.number == turn and not held.is_complete)
     return next(
         (

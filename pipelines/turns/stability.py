@@ -32,7 +32,7 @@ _MARKS = ".,;:?!"
 
 
 def told_text(segment: Segment, hypothesis: Hypothesis, *, withholding: bool) -> str:
-    """Returns what is told of a segment before its text is final: all of it in a pause, otherwise what will stay.
+    """Return what is told of a segment before its text is final: all of it in a pause, otherwise what will stay.
 
     Args:
         segment: as it was before ``hypothesis``.
@@ -49,7 +49,7 @@ def told_text(segment: Segment, hypothesis: Hypothesis, *, withholding: bool) ->
 
 
 def stable_text(text: str, *, previous: str, told: str, samples: int) -> str:
-    """Returns what is told of ``text`` while speech goes on.
+    """Return what is told of ``text`` while speech goes on.
 
     Args:
         text: what was recognized last.
@@ -70,7 +70,7 @@ def stable_text(text: str, *, previous: str, told: str, samples: int) -> str:
 
 
 def common_words(words: Sequence[str], others: Sequence[str]) -> int:
-    """Counts the words at the beginning that are the same but for case and punctuation."""
+    """Count the words at the beginning that are the same but for case and punctuation."""
     pairs = enumerate(zip(words, others, strict=False))
     return next(
         (at for at, (one, other) in pairs if one != other and _key(one) != _key(other)), min(len(words), len(others))

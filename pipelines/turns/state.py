@@ -183,21 +183,21 @@ class State(Struct, frozen=True):
         return any(not voicing.is_sent for voicing in self.voicing)
 
     def turn(self, number: int) -> Turn:
-        """Returns the turn with this number, which is not done."""
+        """Return the turn with this number, which is not done."""
         return next(turn for turn in self.turns if turn.number == number)
 
     def turn_of(self, segment: int) -> int:
-        """Returns the number of the turn that a segment is part of; 0 where that turn is done."""
+        """Return the number of the turn that a segment is part of; 0 where that turn is done."""
         return next((turn.number for turn in self.turns if any(it.number == segment for it in turn.segments)), 0)
 
     def with_turn(self, turn: Turn) -> State:
-        """Returns the state with ``turn`` where it belongs: speaking, or ending."""
+        """Return the state with ``turn`` where it belongs: speaking, or ending."""
         if self.speaking is not None and self.speaking.number == turn.number:
             return replace(self, speaking=turn)
         return self.with_ending(turn)
 
     def with_ending(self, turn: Turn) -> State:
-        """Returns the state with ``turn`` among those that end, in the place of its former self if it was there."""
+        """Return the state with ``turn`` among those that end, in the place of its former self if it was there."""
         others = tuple(turn if other.number == turn.number else other for other in self.ending)
         if turn not in others:
             others = (*others, turn)

@@ -279,7 +279,7 @@ class Turn(Struct, frozen=True):
         )
 
     def transcript(self, *, is_final: bool, end_is_likely: bool = False) -> Transcript:
-        """Returns what was recognized so far as a message."""
+        """Return what was recognized so far as a message."""
         covered_to = max((segment.covered_to for segment in self.segments), default=self.onset)
         end = self.speech_end if is_final else covered_to
         words = tuple(word for segment in self.segments for word in segment.words)
@@ -287,7 +287,7 @@ class Turn(Struct, frozen=True):
         return Transcript(self.number, text, is_final, self.onset, max(end, self.onset), end_is_likely, words=words)
 
     def final_transcript(self, alternatives: int) -> Transcript:
-        """Returns what was recognized as a message that tells at most so many alternatives."""
+        """Return what was recognized as a message that tells at most so many alternatives."""
         found = join_alternatives([(s.text, s.alternatives) for s in self.segments], max(1, alternatives))
         return dataclasses.replace(
             self.transcript(is_final=True),
@@ -297,12 +297,12 @@ class Turn(Struct, frozen=True):
         )
 
     def without_text(self) -> Turn:
-        """Returns the turn with nothing recognized."""
+        """Return the turn with nothing recognized."""
         segments = tuple(replace(s, text="", told="", alternatives=(), words=()) for s in self.segments)
         return replace(self, segments=segments)
 
     def with_segment(self, segment: Segment) -> Turn:
-        """Returns the turn with ``segment`` in the place of the one with its number, or behind the others."""
+        """Return the turn with ``segment`` in the place of the one with its number, or behind the others."""
         if any(other.number == segment.number for other in self.segments):
             replaced = tuple(segment if other.number == segment.number else other for other in self.segments)
             return replace(self, segments=replaced)

@@ -61,7 +61,7 @@ class Voicing(Struct, frozen=True):
         return is_played and not waits
 
     def at(self, now: float) -> Voicing:
-        """Returns what it has become at ``now``: audio is played as it comes, unless it is held."""
+        """Return what it has become at ``now``: audio is played as it comes, unless it is held."""
         if now <= self.now:
             return self
         if self.is_held:
@@ -69,20 +69,20 @@ class Voicing(Struct, frozen=True):
         return replace(self, now=now, played_seconds=min(self.sent_seconds, self.played_seconds + now - self.now))
 
     def sent(self, seconds: float, now: float, marks: tuple[Mark, ...], *, is_last: bool) -> Voicing:
-        """Returns what it has become when more audio went out."""
+        """Return what it has become when more audio went out."""
         before = self.at(now)
         marks = (*self.marks, *marks)
         return replace(before, now=now, sent_seconds=self.sent_seconds + seconds, marks=marks, is_sent=is_last)
 
     def reported(self, seconds: float, now: float, *, is_finished: bool) -> Voicing:
-        """Returns what it has become when the caller told how far it was played."""
+        """Return what it has become when the caller told how far it was played."""
         position = min(seconds, self.sent_seconds)
         if is_finished and self.is_sent:
             return replace(self, now=now, played_seconds=self.sent_seconds, reported_seconds=None)
         return replace(self, now=now, played_seconds=position, reported_seconds=position, reported_at=now)
 
     def heard_text(self) -> str:
-        """Returns what of the text was heard, to the word, as far as sentences tell the time."""
+        """Return what of the text was heard, to the word, as far as sentences tell the time."""
         heard, told = self.heard_seconds, []
         ends = [mark.seconds for mark in self.marks[1:]]
         for number, mark in enumerate(self.marks):
@@ -95,7 +95,7 @@ class Voicing(Struct, frozen=True):
         return " ".join(told)
 
     def _end_of(self, mark: Mark) -> float:
-        """Returns where the last sentence that was begun ends, about."""
+        """Return where the last sentence that was begun ends, about."""
         if self.is_sent:
             return self.sent_seconds
         return max(self.sent_seconds, mark.seconds + len(mark.text) / CHARACTERS_PER_SECOND)

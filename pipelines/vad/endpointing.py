@@ -91,7 +91,7 @@ class EndpointingConfig:
             raise _out_of_range("shortest_silence", shortest, f"at most longest_silence, which is {longest:g} s")
 
     def stop_after(self, probability: float | None) -> int | None:
-        """Returns the windows of silence that end an utterance, where the model decides.
+        """Return the windows of silence that end an utterance, where the model decides.
 
         Args:
             probability: how probable it is that the utterance is over; None where the model has not answered.
@@ -152,7 +152,7 @@ class Endpointer(Struct, frozen=True):
     stop_is_likely: bool = False
 
     def push(self, *, speech: bool, stop_after: int | None = None) -> tuple[Endpointer, Boundary | None]:
-        """Takes the next window in; returns the follower, and the boundary that the window completes.
+        """Take the next window in; return the follower, and the boundary that the window completes.
 
         Args:
             speech: whether somebody speaks in it.
@@ -174,11 +174,11 @@ class Endpointer(Struct, frozen=True):
         return following, None
 
     def begin(self) -> Endpointer:
-        """Returns the follower for which an utterance is under way."""
+        """Return the follower for which an utterance is under way."""
         return replace(self, speaking=True)
 
     def end(self) -> Endpointer:
-        """Returns the follower for which no utterance is under way."""
+        """Return the follower for which no utterance is under way."""
         return replace(self, speaking=False, recent=(), stop_is_likely=False)
 
     def has_started(self) -> bool:

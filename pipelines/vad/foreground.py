@@ -37,7 +37,7 @@ class Foreground:
         self._speech: deque[bool] = deque(maxlen=SPAN_WINDOWS)
 
     def follow(self, windows: npt.NDArray[np.float32], probabilities: Sequence[float]) -> list[bool]:
-        """Returns for each of the next windows whether what is heard is in the background.
+        """Return for each of the next windows whether what is heard is in the background.
 
         Args:
             windows: float32 ``[windows, 512]`` at 16 kHz.

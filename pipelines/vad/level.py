@@ -44,7 +44,7 @@ class LevelGain:
         self._speech_db = _QUIETEST_DB
 
     def follow(self, powers: Iterable[float]) -> tuple[list[float], list[bool]]:
-        """Takes in the mean square of each of the next windows.
+        """Take in the mean square of each of the next windows.
 
         Returns:
             The factor for the samples of each window, at least 1, and whether it is inaudible: quiet, and not above the

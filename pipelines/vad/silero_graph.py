@@ -40,7 +40,7 @@ class UnknownNetworkError(ValueError):
 
 
 def plain_graph(path: Path, window_samples: int) -> onnx.ModelProto:
-    """Reads the published network and returns a graph of the same function.
+    """Read the published network and return a graph of the same function.
 
     All is float32. It takes ``input`` ``[windows, context + window]``, which follow one another, and its memory,
     ``hidden`` and ``cell`` of ``[1, 1, 128]`` each. It returns ``output`` ``[windows, 1]``, the probabilities of
@@ -72,7 +72,7 @@ def plain_graph(path: Path, window_samples: int) -> onnx.ModelProto:
 
 
 def _weights(model: onnx.ModelProto) -> Weights:
-    """Returns the constants of the branch for 16 kHz, by the last part of their names (``encoder.0...``)."""
+    """Return the constants of the branch for 16 kHz, by the last part of their names (``encoder.0...``)."""
     choice = next((node for node in model.graph.node if node.op_type == "If"), None)
     branch = next((a.g for a in choice.attribute if a.name == "then_branch"), None) if choice else None
     if branch is None:
@@ -89,7 +89,7 @@ class _Builder:
         self.tensors: dict[str, npt.NDArray[np.generic]] = {}
 
     def add(self, operator: str, inputs: Sequence[str | npt.NDArray[np.generic]], output: str, **options: Any) -> str:  # noqa: ANN401 - attributes of any operator
-        """Adds a node; of its inputs those that are arrays become tensors. Returns ``output``."""
+        """Add a node; of its inputs those that are arrays become tensors. Return ``output``."""
         names = []
         for number, value in enumerate(inputs):
             if isinstance(value, str):
@@ -101,7 +101,7 @@ class _Builder:
         return output
 
     def unfold(self, rows: str, shape: tuple[int, int], kernel: int, stride: int, output: str) -> tuple[str, int]:
-        """Lays side by side what each step of a convolution sees.
+        """Lay side by side what each step of a convolution sees.
 
         Args:
             rows: name of ``[windows, time, channels]``.
@@ -120,7 +120,7 @@ class _Builder:
 
 
 def _network(weights: Weights, window_samples: int) -> tuple[list[onnx.NodeProto], dict[str, npt.NDArray[np.generic]]]:
-    """Returns the nodes, and the tensors that they need besides the inputs.
+    """Return the nodes, and the tensors that they need besides the inputs.
 
     Shapes are ``[windows, time, channels]``, or ``[windows * time, channels]`` where matrices are multiplied.
     """
@@ -157,7 +157,7 @@ def _network(weights: Weights, window_samples: int) -> tuple[list[onnx.NodeProto
 
 
 def _gates(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Puts gates in ONNX's order: input, output, forget, cell. PyTorch's is input, forget, cell, output."""
+    """Put gates in ONNX's order: input, output, forget, cell. PyTorch's is input, forget, cell, output."""
     entered, forget, cell, out = np.split(weights, 4)
     return np.concatenate([entered, out, forget, cell])
 

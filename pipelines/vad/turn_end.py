@@ -40,7 +40,7 @@ Read off the tuning half of the recordings: ``vivavoce bench turns`` prints what
 
 
 def ending_silence(probability: float, patience: Patience) -> float:
-    """Returns the seconds of silence after which a turn is over.
+    """Return the seconds of silence after which a turn is over.
 
     Args:
         probability: how probable it is that the turn is over, 0 to 1.

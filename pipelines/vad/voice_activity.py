@@ -34,7 +34,7 @@ class VoiceActivity(Protocol):
     """Judges the windows of one stream in order."""
 
     def probabilities(self, windows: npt.NDArray[np.float32]) -> list[float]:
-        """Returns for each of the next windows, float32 ``[windows, 512]`` at 16 kHz, how probably somebody speaks."""
+        """Return for each of the next windows, float32 ``[windows, 512]`` at 16 kHz, how probably somebody speaks."""
 
 
 class SileroModel:
@@ -54,11 +54,11 @@ class SileroModel:
         )
 
     def new_stream(self) -> SileroStream:
-        """Begins a stream with no memory of earlier audio."""
+        """Begin a stream with no memory of earlier audio."""
         return SileroStream(self)
 
     def run(self, samples: npt.NDArray[np.float32], memory: Memory) -> tuple[list[float], Memory]:
-        """Judges windows: float32 ``[windows, 576]`` (64 of context, 512 new), and the memory of those before.
+        """Judge windows: float32 ``[windows, 576]`` (64 of context, 512 new), and the memory of those before.
 
         Returns:
             The probability of speech of each, and the memory for the next windows.
@@ -79,7 +79,7 @@ class SileroStream:
         self._last = 0.0
 
     def probabilities(self, windows: npt.NDArray[np.float32]) -> list[float]:
-        """Returns for each of the next windows, float32 ``[windows, 512]`` at 16 kHz, how probably somebody speaks."""
+        """Return for each of the next windows, float32 ``[windows, 512]`` at 16 kHz, how probably somebody speaks."""
         gains, inaudible = self._gain.follow([float(window.dot(window)) / WINDOW_SAMPLES for window in windows])
         if self._last < SPEECH_ENDS and all(inaudible):
             # Most conversations are silent most of the time: the network is spared for those who speak.
@@ -101,7 +101,7 @@ class SileroStream:
         return found
 
     def _with_contexts(self, windows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Returns ``[windows, 576]``: each window behind the end of the one before it."""
+        """Return ``[windows, 576]``: each window behind the end of the one before it."""
         audio = np.concatenate((self._context, windows.ravel()))
         # A copy: the windows may be lifted where they lie.
         self._context = audio[-CONTEXT_SAMPLES:].copy()
@@ -118,7 +118,7 @@ class SileroStream:
 def is_speech(
     probability: float, *, was_speech: bool, begins: float = SPEECH_BEGINS, ends: float = SPEECH_ENDS
 ) -> bool:
-    """Decides with hysteresis, so that a probability that wavers around one threshold does not chop speech up."""
+    """Decide with hysteresis, so that a probability that wavers around one threshold does not chop speech up."""
     return probability >= (ends if was_speech else begins)
 
 

@@ -28,7 +28,7 @@ class Room(Protocol):
     """Tells whether those who are inside leave time for one more."""
 
     def refusal(self, conversations: int, typed_turns: int, retry_seconds: float) -> ServiceError | None:
-        """Returns why there is no time for so many: those who are inside, and the one at the door. None: there is."""
+        """Return why there is no time for so many: those who are inside, and the one at the door. None: there is."""
 
 
 class Admission:
@@ -52,25 +52,25 @@ class Admission:
         self._closed_because: str | None = "the models are being loaded: try again soon"
 
     def open(self) -> None:
-        """Lets callers in."""
+        """Let callers in."""
         self._closed_because = None
 
     def close(self, because: str) -> None:
-        """Lets nobody in any more; ``because`` is the sentence that callers are told."""
+        """Let nobody in any more; ``because`` is the sentence that callers are told."""
         self._closed_because = because
 
     def is_busy(self) -> bool:
-        """Returns whether a place is taken, by a conversation or a typed turn."""
+        """Return whether a place is taken, by a conversation or a typed turn."""
         return self._taken.total() > 0
 
     def check(self) -> None:
-        """Raises NotReadyError while nobody is let in."""
+        """Raise NotReadyError while nobody is let in."""
         if self._closed_because is not None:
             raise NotReadyError(self._closed_because, _RETRY_SECONDS)
 
     @contextlib.contextmanager
     def conversation(self) -> Iterator[None]:
-        """Holds a place while the body runs.
+        """Hold a place while the body runs.
 
         Raises:
             NotReadyError: nobody is let in now.
@@ -89,7 +89,7 @@ class Admission:
 
     @contextlib.asynccontextmanager
     async def typed_turn(self) -> AsyncIterator[None]:
-        """Holds a place for one typed turn; there are as many as for conversations, beside those.
+        """Hold a place for one typed turn; there are as many as for conversations, beside those.
 
         A principal who may send so many a second waits for his turn. See :meth:`conversation` for what is raised.
         """
@@ -127,7 +127,7 @@ class Admission:
             self._taken[kind] -= 1
 
     def _admit(self, kind: str) -> None:
-        """Raises what is against one more of its kind."""
+        """Raise what is against one more of its kind."""
         self.check()
         error: ServiceError | None = None
         if self._taken[kind] >= self._limit:
@@ -143,7 +143,7 @@ class Admission:
 
 
 def _retry_seconds() -> float:
-    """Returns a delay that is not everybody's: those who were refused together must not come back together."""
+    """Return a delay that is not everybody's: those who were refused together must not come back together."""
     return round(random.uniform(0.5, 1.5) * _RETRY_SECONDS, 1)  # noqa: S311 - no secret
 
 
@@ -161,7 +161,7 @@ class RecordingMemory:
 
     @contextlib.contextmanager
     def held(self, size: int) -> Iterator[None]:
-        """Holds ``size`` bytes while the body runs.
+        """Hold ``size`` bytes while the body runs.
 
         Raises:
             TooMuchAudioError: there is not so much left.

@@ -45,7 +45,7 @@ class SpeechShare:
         return max(_SILENT, self._spoken / self._seconds)
 
     def observe(self, spoken_seconds: float, seconds: float) -> None:
-        """Takes in that within so many seconds so many seconds of speech came."""
+        """Take in that within so many seconds so many seconds of speech came."""
         kept = math.exp(-seconds / _MEMORY_SECONDS)
         self._spoken = kept * (self._spoken + spoken_seconds)
         self._seconds = kept * (self._seconds + seconds)
@@ -111,7 +111,7 @@ class AdaptiveLimit:
         self.speakers = max(self._lowest, start * throughput, _START * known)
 
     def update(self, evidence: Evidence, now: float) -> bool:
-        """Takes in what was measured until ``now``, seconds on any clock; returns whether the limit changed.
+        """Take in what was measured until ``now``, seconds on any clock; return whether the limit changed.
 
         After a change nothing happens for four seconds: what it brings about has to show first.
         """
@@ -133,7 +133,7 @@ class AdaptiveLimit:
 
 
 def safe_part(alone_seconds: float) -> float:
-    """Returns the part of its throughput that a machine can be loaded with while replies come in time.
+    """Return the part of its throughput that a machine can be loaded with while replies come in time.
 
     What takes ``t`` alone takes about ``t / (1 - load)`` where others arrive at random (M/M/1, Kleinrock, "Queueing
     Systems", volume 1, 1975). That must stay within the silence after an utterance and the usual budget; 0.3 is the
@@ -143,7 +143,7 @@ def safe_part(alone_seconds: float) -> float:
 
 
 def slowest_twentieth(utilizations: Sequence[float], least: int = 5) -> float | None:
-    """Returns the 95th percentile (nearest rank); None of fewer than ``least``."""
+    """Return the 95th percentile (nearest rank); None of fewer than ``least``."""
     if len(utilizations) < least:
         return None
     return sorted(utilizations)[math.ceil(0.95 * len(utilizations)) - 1]
@@ -156,7 +156,7 @@ class Shortage:
         self.short = False
 
     def update(self, evidence: Evidence) -> bool:
-        """Takes in what was measured; returns whether the machine is short of time now."""
+        """Take in what was measured; return whether the machine is short of time now."""
         utilization = evidence.utilization or 0.0
         if utilization > 0.7 or evidence.busy > 0.85:
             self.short = True

@@ -78,7 +78,7 @@ class CapacityWatch:
         return self._limit.speakers if self._limit is not None else self._unmeasured
 
     def utilization(self) -> float:
-        """Returns the speakers now as a share of :attr:`limit`; above 1 where there are more."""
+        """Return the speakers now as a share of :attr:`limit`; above 1 where there are more."""
         return self._open.speakers(0) / self.limit
 
     @property
@@ -87,7 +87,7 @@ class CapacityWatch:
         return self._limit is not None
 
     def refusal(self, conversations: int, typed_turns: int, retry_seconds: float) -> ServiceError | None:
-        """Returns why there is no time for so many, with the one at the door; None: there is."""
+        """Return why there is no time for so many, with the one at the door; None: there is."""
         if self._overloaded:
             return LateRepliesError(retry_seconds)
         if self._open.speakers(conversations + typed_turns) > self.limit:
@@ -95,7 +95,7 @@ class CapacityWatch:
         return None
 
     def set_throughput(self, speakers: float, alone_seconds: float, known: float = 0.0) -> None:
-        """Takes in what the machine carries when nothing but throughput counts.
+        """Take in what the machine carries when nothing but throughput counts.
 
         Args:
             speakers: as it was measured.
@@ -108,7 +108,7 @@ class CapacityWatch:
         logger.info("capacity: %.1f speakers at most%s, of which %.1f are let in at first", speakers, floor, self.limit)
 
     async def watch(self) -> None:
-        """Follows the machine until cancelled."""
+        """Follow the machine until cancelled."""
         loop = asyncio.get_running_loop()
         at, before = loop.time(), await self._read_busy()
         while True:
@@ -164,7 +164,7 @@ class RecognizerRoom:
         self.limit = float(places)
 
     def refusal(self, conversations: int, typed_turns: int, retry_seconds: float) -> ServiceError | None:  # noqa: ARG002 - what is typed needs no place
-        """Returns why there is no place for each utterance of so many conversations, with the one at the door."""
+        """Return why there is no place for each utterance of so many conversations, with the one at the door."""
         if self._open.utterances(conversations) > self.limit:
             return TooManySpeakersError(self.limit, retry_seconds)
         return None
@@ -196,17 +196,17 @@ class MeasuredModels:
         self._was_quiet = False
 
     async def missing(self) -> Sequence[str]:
-        """Returns the names of the models that are not ready."""
+        """Return the names of the models that are not ready."""
         return await self._models.missing()
 
     async def warm_up(self) -> None:
-        """Warms the models up, and measures them the first time."""
+        """Warm the models up, and measure them the first time."""
         await self._models.warm_up()
         if not self._capacity.measured:
             await self._take()
 
     async def measure_when_quiet(self, is_busy: Callable[[], bool]) -> None:
-        """Measures again what was measured beside others, when they are gone and nobody is served; until it is done.
+        """Measure again what was measured beside others, when they are gone and nobody is served; until it is done.
 
         Args:
             is_busy: returns whether somebody is served. Who comes meanwhile ends the measurement.
@@ -234,7 +234,7 @@ class MeasuredModels:
 
 
 def busiest_share(before: Mapping[str, float], after: Mapping[str, float], seconds: float) -> float:
-    """Returns the share of the time between two readings in which the busiest model computed, 0 to 1."""
+    """Return the share of the time between two readings in which the busiest model computed, 0 to 1."""
     shares = [(after[name] - before[name]) / seconds for name in after.keys() & before.keys()]
     # What a model computed is counted when it is done: a long batch may count in the second after its own.
     return min(1.0, max(shares, default=0.0))

@@ -28,7 +28,7 @@ class MemoryShares:
         self._of_callers: collections.Counter[str] = collections.Counter()
 
     def hold(self, key: Hashable, caller: str, size: int) -> None:
-        """Says how much is held of a thing.
+        """Say how much is held of a thing.
 
         Args:
             key: tells it apart.
@@ -50,7 +50,7 @@ class MemoryShares:
         self._of_callers[caller] += more
 
     def release(self, key: Hashable) -> None:
-        """Says that nothing of a thing is held any more."""
+        """Say that nothing of a thing is held any more."""
         caller, counted = self._held.pop(key, ("", 0))
         self._total -= counted
         if counted:

@@ -20,21 +20,21 @@ _CPU_INFO, _STAT, _CPU_MAX = Path("/proc/cpuinfo"), Path("/proc/stat"), Path("/s
 
 
 def known_speakers() -> float:
-    """Returns the speakers that a processor of this kind is known to carry."""
+    """Return the speakers that a processor of this kind is known to carry."""
     flags = next((line for line in _lines(_CPU_INFO) if line.startswith("flags")), "").split()
     each = max((speakers for flag, speakers in _SPEAKERS_PER_CORE.items() if flag in flags), default=0.0)
     return usable_cores() * (each or _OTHER_SPEAKERS_PER_CORE)
 
 
 def usable_cores() -> float:
-    """Returns how many cores this process may use, with what a container leaves it."""
+    """Return how many cores this process may use, with what a container leaves it."""
     cores = float(len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else float(os.cpu_count() or 1)
     quota, _, period = next(iter(_lines(_CPU_MAX)), "max").partition(" ")
     return min(cores, int(quota) / int(period)) if quota.isdecimal() and period.isdecimal() else cores
 
 
 async def is_quiet() -> bool:
-    """Looks whether the machine is quiet, while this service does nothing; where nobody can tell, it is."""
+    """Look whether the machine is quiet, while this service does nothing; where nobody can tell, it is."""
     before = _times()
     await asyncio.sleep(QUIET_SECONDS)
     after = _times()
@@ -43,7 +43,7 @@ async def is_quiet() -> bool:
 
 
 def _times() -> tuple[int, int]:
-    """Returns the time of all cores since the start of the machine, and how much of it they were idle."""
+    """Return the time of all cores since the start of the machine, and how much of it they were idle."""
     fields = next((line for line in _lines(_STAT) if line.startswith("cpu ")), "").split()[1:]
     times = [int(field) for field in fields[:8]]
     return (sum(times), times[3] + times[4]) if len(times) == 8 else (0, 0)

@@ -58,12 +58,12 @@ class Quotas:
         return len(self._conversations)
 
     def held(self, principal: Principal) -> int:
-        """Returns how many conversations a principal holds."""
+        """Return how many conversations a principal holds."""
         return self._conversations.get(principal.key, 0)
 
     @contextlib.contextmanager
     def conversation(self) -> Iterator[None]:
-        """Counts a conversation of the current principal while the body runs.
+        """Count a conversation of the current principal while the body runs.
 
         Raises:
             QuotaError: the principal has as many as he may have.
@@ -76,7 +76,7 @@ class Quotas:
             yield
 
     async def typed_turn(self) -> None:
-        """Waits until the current principal may have another typed turn.
+        """Wait until the current principal may have another typed turn.
 
         Raises:
             QuotaError: so many of his wait already that this one would wait for long.
@@ -100,7 +100,7 @@ class Quotas:
                 pass
 
     def charge_audio(self, seconds: float) -> None:
-        """Counts audio of the current principal."""
+        """Count audio of the current principal."""
         self.audio_seconds += seconds
         principal = current_principal()
         rate = principal.limits.audio_seconds_per_minute
@@ -113,7 +113,7 @@ class Quotas:
         allowance.take(seconds, rate, self._clock())
 
     def check_audio(self) -> None:
-        """Checks that the current principal may send audio.
+        """Check that the current principal may send audio.
 
         Raises:
             QuotaError: he has sent more than he may within a minute.
@@ -129,7 +129,7 @@ class Quotas:
 
     @contextlib.contextmanager
     def recording(self, size: int) -> Iterator[None]:
-        """Counts a recording of the current principal while the body runs.
+        """Count a recording of the current principal while the body runs.
 
         Args:
             size: its bytes.
@@ -161,7 +161,7 @@ class _Allowance:
         self._left, self._filled_at = full, now
 
     def take(self, amount: float, full: float, now: float) -> float:
-        """Takes an amount; returns after how many seconds there is something again, 0 where there was enough."""
+        """Take an amount; return after how many seconds there is something again, 0 where there was enough."""
         self._left = min(full, self._left + (now - self._filled_at) * full / _MINUTE) - amount
         self._filled_at = now
         return max(0.0, -self._left) * _MINUTE / full
@@ -169,7 +169,7 @@ class _Allowance:
 
 @contextlib.contextmanager
 def _counted(counter: collections.Counter[str], key: str, amount: int) -> Iterator[None]:
-    """Counts while the body runs; who has nothing is not kept."""
+    """Count while the body runs; who has nothing is not kept."""
     counter[key] += amount
     try:
         yield
@@ -180,6 +180,6 @@ def _counted(counter: collections.Counter[str], key: str, amount: int) -> Iterat
 
 
 def _bound(kept: MutableMapping[str, Any]) -> None:
-    """Forgets the oldest of very many, so that subjects of JWTs cannot fill the memory."""
+    """Forget the oldest of very many, so that subjects of JWTs cannot fill the memory."""
     while len(kept) >= _FORGET_AFTER:
         del kept[next(iter(kept))]

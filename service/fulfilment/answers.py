@@ -38,7 +38,7 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_answer(body: bytes, agent: Agent, intent: str) -> Answer:
-    """Reads an answer; an empty body says that all is done.
+    """Read an answer; an empty body says that all is done.
 
     Raises:
         CallFailedError: it is no JSON of this form, or names what the agent does not have.
@@ -64,7 +64,7 @@ def _check_names(what: str, names: Mapping[str, object], known: Mapping[str, obj
 
 
 def to_event(answer: Answer, task: Fulfil, now: float) -> Fulfilled | FulfilmentFailed:
-    """Makes the event for the dialog of an answer."""
+    """Make the event for the dialog of an answer."""
     if answer.failed:
         return FulfilmentFailed(now, task.number, answer.say)
     slots = {

@@ -33,7 +33,7 @@ class CircuitBreaker:
         self._circuits: dict[str, _Circuit] = {}
 
     def admits(self, origin: str) -> bool:
-        """Tells whether a server may be asked. The first request after a pause is the one that tries it."""
+        """Tell whether a server may be asked. The first request after a pause is the one that tries it."""
         circuit = self._circuits.get(origin)
         if circuit is None or circuit.failures < MAX_FAILURES:
             return True
@@ -44,11 +44,11 @@ class CircuitBreaker:
         return True
 
     def succeeded(self, origin: str) -> None:
-        """Notes that a server has answered."""
+        """Note that a server has answered."""
         self._circuits.pop(origin, None)
 
     def failed(self, origin: str) -> None:
-        """Notes that a server could not be reached, was too slow, or was not able to answer."""
+        """Note that a server could not be reached, was too slow, or was not able to answer."""
         circuit = self._circuits.setdefault(origin, _Circuit())
         circuit.failures += 1
         circuit.open_until = self._clock() + OPEN_SECONDS

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def fulfillers_of(
     agent: Agent, folder: Path, calls: HttpCalls, environment: Mapping[str, str] | None = None
 ) -> dict[str, Fulfiller]:
-    """Makes what carries out an agent's fulfilments over HTTP, by their names.
+    """Make what carries out an agent's fulfilments over HTTP, by their names.
 
     Args:
         agent: as it was read.
@@ -97,7 +97,7 @@ class _Making:
         return url
 
     def _variable(self, name: str, variable: str) -> str:
-        """Returns what is to stand in a header or URL: printable, and not empty."""
+        """Return what is to stand in a header or URL: printable, and not empty."""
         value = self.environment.get(variable, "").strip()
         if not value:
             self.problems.append(f"fulfilment {name!r}: the environment variable {variable} is not set: set it")

@@ -45,7 +45,7 @@ class HomeFulfiller:
     clock: Callable[[], float] = time.monotonic
 
     async def carry_out(self, task: Fulfil, session: str) -> AsyncIterator[Fulfilled]:  # noqa: ARG002 - of the port
-        """Calls the service, or reads the state.
+        """Call the service, or read the state.
 
         Raises:
             CallFailedError: Home Assistant does not answer as it should.
@@ -75,7 +75,7 @@ class HomeFulfiller:
 
 
 def _entity(form: HomeAssistant, values: Mapping[str, str]) -> str:
-    """Returns the id of the entity, written as Home Assistant makes ids of names; "" where the form names none."""
+    """Return the id of the entity, written as Home Assistant makes ids of names; "" where the form names none."""
     if form.entity is None:
         return ""
     slugs = {name: re.sub(r"[^a-z0-9]+", "_", anyascii(value).lower()).strip("_") for name, value in values.items()}
@@ -87,7 +87,7 @@ def _entity(form: HomeAssistant, values: Mapping[str, str]) -> str:
 
 
 def _datum(datum: object, values: Mapping[str, str]) -> object:
-    """Returns what a service is told: a text that is one placeholder becomes a number where its value is one."""
+    """Return what a service is told: a text that is one placeholder becomes a number where its value is one."""
     if not isinstance(datum, str):
         return datum
     names = names_in(datum)

@@ -78,11 +78,11 @@ class HttpCalls:
         self._breaker = breaker or CircuitBreaker()
 
     async def close(self) -> None:
-        """Closes all connections."""
+        """Close all connections."""
         await self._client.aclose()
 
     async def read(self, call: Call) -> bytes:
-        """Returns the whole answer to a request, which is JSON or empty.
+        """Return the whole answer to a request, which is JSON or empty.
 
         Raises:
             CallFailedError: no such answer comes.
@@ -98,7 +98,7 @@ class HttpCalls:
 
     @contextlib.asynccontextmanager
     async def answering(self, call: Call) -> AsyncIterator[httpx.Response]:
-        """Makes a request, again where that may help; yields a response of success, the body of which is not read.
+        """Make a request, again where that may help; yield a response of success, the body of which is not read.
 
         The deadline holds for the body of the ``async with`` as well.
 
@@ -162,7 +162,7 @@ class HttpCalls:
 
 
 async def pieces_of(response: httpx.Response, max_bytes: int) -> AsyncGenerator[bytes, None]:
-    """Yields the body of a response as it comes, and lets others run meanwhile.
+    """Yield the body of a response as it comes, and let others run meanwhile.
 
     Raises:
         CallFailedError: it is too large, or comes in very many very small pieces, each of which costs as much as a
@@ -183,7 +183,7 @@ async def pieces_of(response: httpx.Response, max_bytes: int) -> AsyncGenerator[
 
 
 def decoded(body: bytes) -> object:
-    """Reads JSON.
+    """Read JSON.
 
     Raises:
         CallFailedError: it is none.
@@ -207,7 +207,7 @@ def _media_type(response: httpx.Response) -> str:
 
 
 def _retry_after(response: httpx.Response) -> float:
-    """Returns the seconds for which the server wants to be left alone; 0 where it does not say."""
+    """Return the seconds for which the server wants to be left alone; 0 where it does not say."""
     value = str(response.headers.get("retry-after", "")).strip()
     if value.isdecimal():
         return float(value[:9])

@@ -69,7 +69,7 @@ class LanguageModelFulfiller:
     clock: Callable[[], float] = time.monotonic
 
     async def carry_out(self, task: Fulfil, session: str) -> AsyncIterator[Progressed | Fulfilled]:  # noqa: ARG002 - of the port
-        """Says the sentences of the model one by one.
+        """Say the sentences of the model one by one.
 
         Args:
             task: what is to be done, with what was said last and what was found in documents.
@@ -114,7 +114,7 @@ class LanguageModelFulfiller:
 
 
 def _request(form: LanguageModel, task: Fulfil) -> dict[str, object]:
-    """Returns the request: instructions, the session, what was found, and the last turns."""
+    """Return the request: instructions, the session, what was found, and the last turns."""
     known = [f"Wish of the caller: {task.intent}"]
     known += [f"{name}: {value}" for name, value in {**task.parameters, **task.slots}.items() if value]
     system = f"{form.instructions}\n\n{_SPOKEN}\n\n" + "\n".join(known)
@@ -133,7 +133,7 @@ def _request(form: LanguageModel, task: Fulfil) -> dict[str, object]:
 
 
 async def _chunks(response: httpx.Response) -> AsyncGenerator[_Chunk, None]:
-    """Yields what a stream of server-sent events holds, of which OpenAI uses ``data`` alone."""
+    """Yield what a stream of server-sent events holds, of which OpenAI uses ``data`` alone."""
     if not str(response.headers.get("content-type", "")).lower().startswith("text/event-stream"):
         raise CallFailedError("the answer is no event stream: the server must know `stream`")
     is_over = False

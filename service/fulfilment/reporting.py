@@ -35,7 +35,7 @@ class ReportingFulfiller:
     clock: Callable[[], float] = time.monotonic
 
     async def carry_out(self, task: Fulfil, session: str) -> AsyncIterator[Progressed | Fulfilled | FulfilmentFailed]:
-        """Carries a fulfilment out; see ``pipelines.dialog.fulfilment``."""
+        """Carry a fulfilment out; see ``pipelines.dialog.fulfilment``."""
         try:
             async for event in self.fulfiller.carry_out(task, session):
                 yield event

@@ -13,7 +13,7 @@ ENCODED = "whsec_"
 
 
 def secret_of(text: str) -> bytes:
-    """Reads a secret: base64 behind ``whsec_``, else the text itself.
+    """Read a secret: base64 behind ``whsec_``, else the text itself.
 
     Raises:
         ValueError: it is no base64, or too short; the message says what to do.
@@ -31,7 +31,7 @@ def secret_of(text: str) -> bytes:
 
 
 def signature_headers(secret: bytes, key: str, timestamp: int, body: bytes) -> dict[str, str]:
-    """Returns the headers that prove where a request comes from.
+    """Return the headers that prove where a request comes from.
 
     Args:
         secret: known to both sides.

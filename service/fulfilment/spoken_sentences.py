@@ -25,7 +25,7 @@ class SpokenSentences:
         self._text = ""
 
     def add(self, piece: str) -> Iterator[str]:
-        """Takes the next piece; yields the sentences that it completes."""
+        """Take the next piece; yield the sentences that it completes."""
         # In blocks: each sentence is looked for in all that is there.
         for at in range(0, len(piece), MAX_SENTENCE_CHARACTERS):
             self._text = (self._text + piece[at : at + MAX_SENTENCE_CHARACTERS]).lstrip()
@@ -43,7 +43,7 @@ class SpokenSentences:
             yield from _speakable(sentence)
 
     def rest(self) -> Iterator[str]:
-        """Yields what is left when nothing more comes."""
+        """Yield what is left when nothing more comes."""
         text, self._text = self._text, ""
         yield from _speakable(text)
 

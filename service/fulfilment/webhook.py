@@ -51,7 +51,7 @@ class WebhookFulfiller:
     wall_clock: Callable[[], float] = time.time
 
     async def carry_out(self, task: Fulfil, session: str) -> AsyncIterator[Fulfilled | FulfilmentFailed]:
-        """Carries a fulfilment out.
+        """Carry a fulfilment out.
 
         Args:
             task: what is to be done.

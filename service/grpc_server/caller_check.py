@@ -55,7 +55,7 @@ class CallerCheck(grpc.aio.ServerInterceptor):
         continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Handler | None]],
         details: grpc.HandlerCallDetails,
     ) -> Handler | None:
-        """Returns the handler of a method, behind the check."""
+        """Return the handler of a method, behind the check."""
         if details.method.startswith(_OPEN_SERVICES):
             return await continuation(details)
         known = self._checked.get(details.method)
@@ -100,7 +100,7 @@ class CallerCheck(grpc.aio.ServerInterceptor):
 
 
 def _metadata(context: Context) -> dict[str, str]:
-    """Returns what the caller sent ahead, of a key that came more than once the first value."""
+    """Return what the caller sent ahead, of a key that came more than once the first value."""
     found: dict[str, str] = {}
     for key, value in context.invocation_metadata() or ():
         found.setdefault(key, value.decode("latin-1") if isinstance(value, bytes) else value)
@@ -108,7 +108,7 @@ def _metadata(context: Context) -> dict[str, str]:
 
 
 def _certificate_name(context: Context) -> str | None:
-    """Returns the name in the caller's certificate, which TLS has verified; None where he showed none.
+    """Return the name in the caller's certificate, which TLS has verified; None where he showed none.
 
     It is the first subject alternative name, or else the common name.
     """

@@ -35,7 +35,7 @@ class Unreadable:
 
 
 def reader(message: type[Message], max_bytes: int = MAX_MESSAGE_BYTES) -> Callable[[bytes], object]:
-    """Returns a deserializer of ``message`` that returns :class:`Unreadable` for what is none, or too long."""
+    """Return a deserializer of ``message`` that returns :class:`Unreadable` for what is none, or too long."""
 
     def read(data: bytes) -> object:
         if len(data) > max_bytes:
@@ -51,7 +51,7 @@ def reader(message: type[Message], max_bytes: int = MAX_MESSAGE_BYTES) -> Callab
 
 
 def refuse_malformed(request: object) -> None:
-    """Raises what is wrong with ``request`` if it could not be read.
+    """Raise what is wrong with ``request`` if it could not be read.
 
     Raises:
         InvalidInputError: it is no protobuf of the expected type.

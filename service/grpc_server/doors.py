@@ -76,7 +76,7 @@ class Doors:
     async def open_to_callers(
         self, handlers: Mapping[str, grpc.GenericRpcHandler], health_servicer: health.aio.HealthServicer
     ) -> None:
-        """Serves the callers.
+        """Serve the callers.
 
         Raises:
             ListenError: it cannot be listened on the address.
@@ -90,7 +90,7 @@ class Doors:
             defer_silent_connections(self.port)
 
     async def open_to_recordings(self, handlers: Mapping[str, grpc.GenericRpcHandler], port: int) -> None:
-        """Serves those who send long recordings, which are read one at a time.
+        """Serve those who send long recordings, which are read one at a time.
 
         A recording that takes more than ten seconds to be read makes place for one that waits, and has five minutes
         where none does.
@@ -113,7 +113,7 @@ class Doors:
         path: Path | None,
         health_servicer: health.aio.HealthServicer | None = None,
     ) -> None:
-        """Serves those who manage models.
+        """Serve those who manage models.
 
         Args:
             handlers: of the services.
@@ -138,7 +138,7 @@ class Doors:
         logger.info("models are managed over %s", chosen)
 
     async def leave(self, notice_seconds: float = _NOTICE_SECONDS) -> None:
-        """Lets callers go elsewhere, without waiting for that: calls under way go on.
+        """Let callers go elsewhere, without waiting for that: calls under way go on.
 
         After the notice no connection is taken, and clients are asked to make another one (GOAWAY): behind a balancer
         of connections they would be refused here again and again.
@@ -151,7 +151,7 @@ class Doors:
         await asyncio.gather(*(server.stop(grace=_NEVER_SECONDS) for server in callers))
 
     async def close(self) -> None:
-        """Stops the servers; calls under way have a second to end."""
+        """Stop the servers; calls under way have a second to end."""
         for server in reversed(self._servers):
             await server.stop(grace=1.0)
         if self._leaving is not None:
@@ -172,7 +172,7 @@ def _add(
     handlers: Mapping[str, grpc.GenericRpcHandler],
     health_servicer: health.aio.HealthServicer | None = None,
 ) -> None:
-    """Adds services, health where it is told, and reflection of what is there."""
+    """Add services, health where it is told, and reflection of what is there."""
     names = [*handlers, reflection.SERVICE_NAME]
     server.add_generic_rpc_handlers(tuple(handlers.values()))
     if health_servicer is not None:

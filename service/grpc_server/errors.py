@@ -56,7 +56,7 @@ class _Answer:
 
 @contextlib.asynccontextmanager
 async def reported_to(context: Context) -> AsyncIterator[None]:
-    """Ends the call with the right status when the body raises."""
+    """End the call with the right status when the body raises."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 - each becomes a status
@@ -69,7 +69,7 @@ async def reported_to(context: Context) -> AsyncIterator[None]:
 
 
 def _log(error: Exception, answer: _Answer, principal: Principal) -> None:
-    """Logs why a call ends with an error; the message stays with the caller, for it may quote what he sent."""
+    """Log why a call ends with an error; the message stays with the caller, for it may quote what he sent."""
     if answer.code is not grpc.StatusCode.INTERNAL:
         who = "a caller" if principal.kind == "anonymous" else _printable(principal)
         fields = {"code": answer.code.name, "reason": answer.reason}
@@ -81,7 +81,7 @@ def _log(error: Exception, answer: _Answer, principal: Principal) -> None:
 
 
 def _printable(principal: Principal) -> str:
-    """Returns a principal's name as a line of the log may hold it: JWTs bring what they like."""
+    """Return a principal's name as a line of the log may hold it: JWTs bring what they like."""
     name = principal.name[:_MAX_LOGGED_NAME]
     return name if name.isprintable() else ascii(name)
 
@@ -93,7 +93,7 @@ def _answer(error: Exception) -> _Answer:
 
 
 def _details(error: ReportedError) -> Iterator[Message]:
-    """Yields what helps the caller to go on."""
+    """Yield what helps the caller to go on."""
     if error.field is not None:
         violation = error_details_pb2.BadRequest.FieldViolation(field=error.field, description=str(error))
         yield error_details_pb2.BadRequest(field_violations=[violation])

@@ -58,7 +58,7 @@ class FirstMessages:
         self._calls = 0
 
     async def read(self, read: Callable[[], Awaitable[_T]], peer: str, seconds: float) -> _T:
-        """Returns the first message of a call.
+        """Return the first message of a call.
 
         Args:
             read: asks gRPC for it.
@@ -95,7 +95,7 @@ class FirstMessages:
 
     @contextlib.contextmanager
     def _shares(self, peer: str) -> Iterator[list[_Places]]:
-        """Yields the places of the call's connection and principal.
+        """Yield the places of the call's connection and principal.
 
         Connections over a Unix socket cannot be told apart, and callers who prove nothing are everybody: no shares.
         """
@@ -128,7 +128,7 @@ class _Call:
     sent_away: bool = False
 
     def send_away(self) -> None:
-        """Ends the wait."""
+        """End the wait."""
         if not self.sent_away and not self.deadline.expired():
             self.sent_away = True
             self.deadline.reschedule(asyncio.get_running_loop().time())
@@ -150,7 +150,7 @@ class _Places:
 
     @contextlib.asynccontextmanager
     async def taken(self, call: _Call) -> AsyncIterator[None]:
-        """Holds a place while the body runs; waits for one where all are taken."""
+        """Hold a place while the body runs; wait for one where all are taken."""
         loop = asyncio.get_running_loop()
         while len(self._taken) >= self.limit:
             longest, since = next(iter(self._taken.items()))
@@ -167,7 +167,7 @@ class _Places:
             self._leave(call)
 
     async def _wait(self, seconds: float) -> None:
-        """Waits until a place may be free, at most so long."""
+        """Wait until a place may be free, at most so long."""
         freed = asyncio.Event()
         self._queue.append(freed)
         try:

@@ -48,7 +48,7 @@ def server_options(
     keepalive_ms: int = 20_000,
     patience_ms: int = 10_000,
 ) -> list[tuple[str, int]]:
-    """Returns the options of a server that strangers talk to.
+    """Return the options of a server that strangers talk to.
 
     Args:
         connections: how many it may have at a time; further ones are closed at once.
@@ -80,7 +80,7 @@ def server_options(
 
 
 def raise_file_limit() -> int:
-    """Raises the soft limit of open files to the hard one; returns how many connections that leaves room for."""
+    """Raise the soft limit of open files to the hard one; return how many connections that leaves room for."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         try:
@@ -99,7 +99,7 @@ def raise_file_limit() -> int:
 def listen(
     server: grpc.aio.Server, host: str, port: int, credentials: grpc.ServerCredentials | None = None
 ) -> tuple[str, int]:
-    """Lets a server listen on a host and port, or on ``unix:/path``; over TLS with ``credentials``.
+    """Let a server listen on a host and port, or on ``unix:/path``; over TLS with ``credentials``.
 
     Returns:
         An address that clients on this machine can connect to, and the port; 0 for a Unix socket.
@@ -120,7 +120,7 @@ def listen(
 
 
 def defer_silent_connections(port: int) -> None:
-    """Lets the kernel keep TCP connections on which nothing was said yet, instead of a file of ours each.
+    """Let the kernel keep TCP connections on which nothing was said yet, instead of a file of ours each.
 
     Linux alone has that; elsewhere, and after a minute, the handshake's time-out ends them.
     """
@@ -158,7 +158,7 @@ def someone_listens(path: Path) -> bool:
 
 
 def _free_socket(path: Path) -> None:
-    """Makes sure that gRPC, which replaces whatever socket it finds, finds no other service's."""
+    """Make sure that gRPC, which replaces whatever socket it finds, finds no other service's."""
     if len(os.fsencode(path)) > _MAX_SOCKET_PATH:
         raise ListenError(f"{path} is too long for a Unix socket: choose a path of at most {_MAX_SOCKET_PATH} bytes")
     if not path.parent.is_dir():
@@ -197,7 +197,7 @@ def _bind(
 
 
 def _why_not(address: str, pair: tuple[str, int] | None) -> ListenError:
-    """Tells why an address cannot be listened on, which gRPC does not."""
+    """Tell why an address cannot be listened on, which gRPC does not."""
     number = _bind_error(*pair) if pair else None
     if number == errno.EADDRNOTAVAIL:
         return ListenError(f"cannot listen on {address}: give --host an address that this machine has")

@@ -26,7 +26,7 @@ _CURRENT: ContextVar[Utilization | None] = ContextVar("utilization", default=Non
 
 @contextlib.contextmanager
 def reporting(utilization: Utilization | None) -> Iterator[None]:
-    """Says, while the body runs, where the calls' reports come from; None: there are none."""
+    """Say, while the body runs, where the calls' reports come from; None: there are none."""
     token = _CURRENT.set(utilization)
     try:
         yield
@@ -35,7 +35,7 @@ def reporting(utilization: Utilization | None) -> Iterator[None]:
 
 
 def load_trailer() -> tuple[tuple[str, bytes], ...]:
-    """Returns the trailing metadata with the load of this moment; empty where none is reported."""
+    """Return the trailing metadata with the load of this moment; empty where none is reported."""
     utilization = _CURRENT.get()
     if utilization is None:
         return ()

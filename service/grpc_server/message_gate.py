@@ -57,7 +57,7 @@ class MessageGate(grpc.aio.ServerInterceptor):
         continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Handler | None]],
         details: grpc.HandlerCallDetails,
     ) -> Handler | None:
-        """Returns the handler of a method, behind the gate."""
+        """Return the handler of a method, behind the gate."""
         known = self._gated.get(details.method)
         if known is not None:
             return known
@@ -102,7 +102,7 @@ class MessageGate(grpc.aio.ServerInterceptor):
         return answer
 
     def _side_stream(self, method: Method) -> Method:
-        """Bounds streams that no admission bounds, in number and in time."""
+        """Bound streams that no admission bounds, in number and in time."""
         assert inspect.isasyncgenfunction(method)
 
         async def answer(requests: AsyncIterator[Any], context: Context) -> None:
@@ -116,7 +116,7 @@ class MessageGate(grpc.aio.ServerInterceptor):
         return answer
 
     async def _request(self, context: Context) -> Any:  # noqa: ANN401 - any request
-        """Reads the only request of a call.
+        """Read the only request of a call.
 
         What follows it on the wire, against the contract, is never asked for.
         """
@@ -143,7 +143,7 @@ class MessageGate(grpc.aio.ServerInterceptor):
 
 
 def _reader(deserializer: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
-    """Returns a deserializer that returns :class:`Unreadable` where a library's own would fail the call."""
+    """Return a deserializer that returns :class:`Unreadable` where a library's own would fail the call."""
 
     def read(data: bytes) -> Any:  # noqa: ANN401 - any request
         try:

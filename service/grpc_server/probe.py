@@ -16,7 +16,7 @@ _OPTIONS = (("grpc.enable_http_proxy", 0),)
 
 
 def serves(address: str, *, alive: bool = False) -> bool:
-    """Returns whether the service at ``address`` is there and SERVING; with ``alive`` whether it answers at all."""
+    """Return whether the service at ``address`` is there and SERVING; with ``alive`` whether it answers at all."""
     with grpc.insecure_channel(address, options=_OPTIONS) as channel:
         check = channel.unary_unary(
             "/grpc.health.v1.Health/Check",

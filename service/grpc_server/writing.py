@@ -17,7 +17,7 @@ WRITE_SECONDS = 20.0
 
 
 async def write(context: Context, response: Message) -> None:
-    """Writes a response, which waits for the caller to read where much of what came before was not read yet.
+    """Write a response, which waits for the caller to read where much of what came before was not read yet.
 
     Raises:
         SlowReaderError: nothing was read for :data:`WRITE_SECONDS`.

@@ -33,7 +33,7 @@ def bound(
     private_memory: bool = False,
     confinement: Confinement | None = None,
 ) -> list[str]:
-    """Returns the command that becomes ``command`` and ends with the thread that starts it.
+    """Return the command that becomes ``command`` and ends with the thread that starts it.
 
     Args:
         command: the program and its arguments.
@@ -48,7 +48,7 @@ def bound(
 
 
 def die_with(parent: int) -> None:
-    """Has the kernel send this process SIGTERM when its parent dies, however that dies; off Linux, nobody does.
+    """Have the kernel send this process SIGTERM when its parent dies, however that dies; off Linux, nobody does.
 
     Ends the process at once where the parent, which has this process id, died before the kernel was asked.
     """

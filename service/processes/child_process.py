@@ -35,7 +35,7 @@ class StartError(RuntimeError):
 
 
 def start(command: Sequence[str], log: IO[bytes], *, own_session: bool = False) -> subprocess.Popen[str]:
-    """Starts a server, which the kernel ends when the calling thread ends; does not wait until it listens.
+    """Start a server, which the kernel ends when the calling thread ends; do not wait until it listens.
 
     Args:
         command: the program and its arguments.
@@ -48,7 +48,7 @@ def start(command: Sequence[str], log: IO[bytes], *, own_session: bool = False) 
 
 
 def wait_for_address(process: subprocess.Popen[str], seconds: float = START_SECONDS) -> str | None:
-    """Waits until a server says where it listens, and reads no further; None where it ends or takes too long."""
+    """Wait until a server says where it listens, and read no further; None where it ends or takes too long."""
     for address in _looks(process, seconds):
         if address is not None:
             return address
@@ -57,7 +57,7 @@ def wait_for_address(process: subprocess.Popen[str], seconds: float = START_SECO
 
 
 async def address_of(process: subprocess.Popen[str], seconds: float = START_SECONDS) -> str | None:
-    """Does what :func:`wait_for_address` does, and lets others run meanwhile."""
+    """Do what :func:`wait_for_address` does, and let others run meanwhile."""
     for address in _looks(process, seconds):
         if address is not None:
             return address
@@ -66,7 +66,7 @@ async def address_of(process: subprocess.Popen[str], seconds: float = START_SECO
 
 
 def _looks(process: subprocess.Popen[str], seconds: float) -> Iterator[str | None]:
-    """Yields None as long as the server has not said where it listens, then the address; ends where it never will."""
+    """Yield None as long as the server has not said where it listens, then the address; end where it never will."""
     assert process.stdout is not None
     output = select.poll()
     output.register(process.stdout, select.POLLIN)
@@ -90,13 +90,13 @@ def _looks(process: subprocess.Popen[str], seconds: float) -> Iterator[str | Non
 
 
 def http_url_of(process: subprocess.Popen[str]) -> str:
-    """Returns the URL of the HTTP port of a service that has said where it listens; it says that next."""
+    """Return the URL of the HTTP port of a service that has said where it listens; it says that next."""
     assert process.stdout is not None
     return process.stdout.readline().removeprefix(_HTTP).strip()
 
 
 def ask_to_stop(process: subprocess.Popen[str], patience: float = STOP_SECONDS) -> bool:
-    """Stops a server as an operator would; tells whether it has ended within its time."""
+    """Stop a server as an operator would; tell whether it has ended within its time."""
     process.send_signal(signal.SIGTERM)
     try:
         process.wait(patience)
@@ -106,7 +106,7 @@ def ask_to_stop(process: subprocess.Popen[str], patience: float = STOP_SECONDS) 
 
 
 def stop(process: subprocess.Popen[str], patience: float = STOP_SECONDS) -> int:
-    """Stops a server in order, or at once where that takes too long; returns its exit status. May be called twice."""
+    """Stop a server in order, or at once where that takes too long; return its exit status. May be called twice."""
     if not ask_to_stop(process, patience):
         process.kill()
         process.wait()
@@ -119,7 +119,7 @@ def stop(process: subprocess.Popen[str], patience: float = STOP_SECONDS) -> int:
 def listening(
     arguments: Sequence[str], log: Path, seconds: float = START_SECONDS
 ) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Runs ``python ARGUMENTS`` until the body ends; yields it with the address that it says it listens on.
+    """Run ``python ARGUMENTS`` until the body ends; yield it with the address that it says it listens on.
 
     Args:
         arguments: of Python; :data:`SERVE` starts the service.

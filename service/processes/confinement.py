@@ -65,26 +65,26 @@ class Confinement:
     memory_bytes: int | None = None
 
     def to_json(self) -> str:
-        """Returns it as :meth:`from_json` reads it."""
+        """Return it as :meth:`from_json` reads it."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> Confinement:
-        """Reads what :meth:`to_json` wrote."""
+        """Read what :meth:`to_json` wrote."""
         given = json.loads(text)
         memory = given.pop("memory_bytes")
         return cls(**{name: tuple(items) for name, items in given.items()}, memory_bytes=memory)
 
 
 def landlock_abi() -> int:
-    """Returns which version of Landlock this system has; 0 for none."""
+    """Return which version of Landlock this system has; 0 for none."""
     if not hasattr(os, "O_PATH"):
         return 0
     return max(0, _syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION_FLAG)))
 
 
 def confine(limits: Confinement) -> None:
-    """Takes from this process all but what ``limits`` leave it. It must have one thread.
+    """Take from this process all but what ``limits`` leave it. It must have one thread.
 
     Raises:
         OSError: the system refuses.
@@ -141,7 +141,7 @@ def _allow_paths(rules: int, paths: Iterable[str], rights: int) -> None:
 
 
 def _drop_capabilities() -> None:
-    """Takes from root what a program started by it would have: the program is left with reading every file."""
+    """Take from root what a program started by it would have: the program is left with reading every file."""
     if os.geteuid() != 0 or not _LAST_CAPABILITY.exists():
         return
     libc = ctypes.CDLL(None, use_errno=True)

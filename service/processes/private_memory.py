@@ -20,7 +20,7 @@ _MIN_BYTES = 1 << 30
 
 
 def isolate() -> None:
-    """Gives this process, and those that it starts, a ``/dev/shm`` of their own. It must have one thread.
+    """Give this process, and those that it starts, a ``/dev/shm`` of their own. It must have one thread.
 
     Without CAP_SYS_ADMIN it takes a user namespace, in which user and group stay what they are.
 
@@ -44,7 +44,7 @@ def isolate() -> None:
 
 
 def why_not_isolated() -> str | None:
-    """Tries :func:`isolate` in a child; returns why it fails, None where it works. The caller must have one thread."""
+    """Try :func:`isolate` in a child; return why it fails, None where it works. The caller must have one thread."""
     child = os.fork()
     if not child:
         try:
@@ -59,7 +59,7 @@ def why_not_isolated() -> str | None:
 
 
 def close_to_others(path: Path) -> None:
-    """Takes the rights of other accounts from a segment of this user's, if it is there."""
+    """Take the rights of other accounts from a segment of this user's, if it is there."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
@@ -73,7 +73,7 @@ def close_to_others(path: Path) -> None:
 
 
 def _size_bytes() -> int:
-    """Returns what the system's own ``/dev/shm`` may hold, or 1 GiB (at most half the memory) where that is more."""
+    """Return what the system's own ``/dev/shm`` may hold, or 1 GiB (at most half the memory) where that is more."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
         system = os.statvfs(SHARED_MEMORY)
@@ -84,7 +84,7 @@ def _size_bytes() -> int:
 
 
 def _call(name: str, *arguments: object) -> None:
-    """Calls a function of the C library that returns 0 where it works."""
+    """Call a function of the C library that returns 0 where it works."""
     libc = ctypes.CDLL(None, use_errno=True)
     if getattr(libc, name)(*arguments) != 0:
         number = ctypes.get_errno()

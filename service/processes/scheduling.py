@@ -37,7 +37,7 @@ class RealTimeRefusedError(OSError):
 
 
 def run_ahead() -> bool:
-    """Asks for short turns, for the calling thread and all threads and processes that it starts later.
+    """Ask for short turns, for the calling thread and all threads and processes that it starts later.
 
     Since Linux 6.12 whoever asks for a shorter turn than the one that runs need not wait until that has had its own
     (Zijlstra, "sched/eevdf: Allow shorter slices to wakeup-preempt"). Older ones take no notice.
@@ -49,12 +49,12 @@ def run_ahead() -> bool:
 
 
 def run_as_usual() -> bool:
-    """Takes :func:`run_ahead` back; returns what that does."""
+    """Take :func:`run_ahead` back; return what that does."""
     return _ask_for_turns(0)
 
 
 def run_in_real_time() -> None:
-    """Asks for a core whenever there is work, for the calling thread and all that it starts later.
+    """Ask for a core whenever there is work, for the calling thread and all that it starts later.
 
     The lowest real-time priority is enough: whatever runs without one gives way at once, and those who have it take
     turns (``SCHED_RR``, sched(7)). Takes CAP_SYS_NICE, or a limit RLIMIT_RTPRIO above 0.
@@ -71,7 +71,7 @@ def run_in_real_time() -> None:
 
 
 def run_behind() -> None:
-    """Lets the calling process run behind others, with turns of the usual length and without real-time priority."""
+    """Let the calling process run behind others, with turns of the usual length and without real-time priority."""
     if sys.platform == "linux" and os.sched_getscheduler(0) in _REAL_TIME:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     os.nice(_BEHIND)
@@ -79,7 +79,7 @@ def run_behind() -> None:
 
 
 def _ask_for_turns(seconds: float) -> bool:
-    """Asks for turns of this length, or of the usual one with 0."""
+    """Ask for turns of this length, or of the usual one with 0."""
     if sys.platform != "linux":
         return False
     number = _SCHED_SETATTR.get(os.uname().machine)

@@ -27,7 +27,7 @@ class UnauthenticatedError(ServiceError):
 
 class _Source(Protocol):
     def find(self, token: str) -> tuple[Principal | None, str]:
-        """Returns whose token it is; None and why it is not good otherwise."""
+        """Return whose token it is; None and why it is not good otherwise."""
 
 
 class Authenticator:
@@ -58,7 +58,7 @@ class Authenticator:
         return bool(self._tokens or self._jwts or self._certificates)
 
     def authenticate(self, authorization: str | None, certificate_name: str | None) -> Principal:
-        """Returns who calls.
+        """Return who calls.
 
         Args:
             authorization: the call's ``authorization`` header; None where it has none.
@@ -93,7 +93,7 @@ class Authenticator:
 
 
 def authenticator(config: ServiceConfig) -> Authenticator:
-    """Makes what the configuration asks for.
+    """Make what the configuration asks for.
 
     Raises:
         OSError: a file cannot be read.

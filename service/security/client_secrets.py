@@ -78,7 +78,7 @@ class ClientSecrets:
         self._known: OrderedDict[str, ClientSecret] = OrderedDict()
 
     def make(self, seconds: int, session: Mapping[str, Any]) -> tuple[str, ClientSecret]:
-        """Makes a secret for the current principal; returns its value, and what is known of it.
+        """Make a secret for the current principal; return its value, and what is known of it.
 
         Raises:
             TooManySecretsError: there are very many already.
@@ -100,7 +100,7 @@ class ClientSecrets:
         return value, secret
 
     def find(self, value: str) -> ClientSecret:
-        """Returns what is known of a secret; it may be used until it expires, or the token that made it is withdrawn.
+        """Return what is known of a secret; it may be used until it expires, or the token that made it is withdrawn.
 
         Raises:
             UnauthenticatedError: it is unknown, or may be used no more.

@@ -50,7 +50,7 @@ class JwtVerifier:
         self._keys = WatchedFiles([keys], lambda: _read_keys(keys))
 
     def find(self, token: str) -> tuple[Principal | None, str]:
-        """Returns whose token it is; None and why it is not good otherwise."""
+        """Return whose token it is; None and why it is not good otherwise."""
         try:
             key = self._key_of(token)
             if key is None:
@@ -67,7 +67,7 @@ class JwtVerifier:
         return Principal(str(claims["sub"]), "jwt", self._limits, self._watch(token), expires), ""
 
     def _watch(self, token: str) -> Callable[[], bool]:
-        """Returns what tells whether the key of a JWT is still there.
+        """Return what tells whether the key of a JWT is still there.
 
         One that expires in the middle of a call does not end it. It is verified again when the keys have changed:
         each time would take too long for thousands of secrets.
@@ -115,7 +115,7 @@ def looks_like_jwt(token: str) -> bool:
 
 
 def _read_keys(path: Path) -> list[jwt.PyJWK]:
-    """Returns the public keys of a JWKS file.
+    """Return the public keys of a JWKS file.
 
     Raises:
         UnusableFileError: there is none.

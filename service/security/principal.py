@@ -70,13 +70,13 @@ _CURRENT: ContextVar[Principal] = ContextVar("principal", default=ANONYMOUS)
 
 
 def current_principal() -> Principal:
-    """Returns the principal of the call that is being served; :data:`ANONYMOUS` outside of one."""
+    """Return the principal of the call that is being served; :data:`ANONYMOUS` outside of one."""
     return _CURRENT.get()
 
 
 @contextlib.contextmanager
 def acting_for(principal: Principal) -> Iterator[None]:
-    """Makes ``principal`` the current one while the body runs."""
+    """Make ``principal`` the current one while the body runs."""
     token = _CURRENT.set(principal)
     try:
         yield

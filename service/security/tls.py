@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def server_credentials(files: TlsFiles) -> grpc.ServerCredentials:
-    """Returns the credentials of one server: gRPC gives the first certificates to the server that asks first.
+    """Return the credentials of one server: gRPC gives the first certificates to the server that asks first.
 
     Handshakes after a change of the files have the new ones.
 
@@ -26,7 +26,7 @@ def server_credentials(files: TlsFiles) -> grpc.ServerCredentials:
     last = first = watched.get()
 
     def fetch() -> grpc.ServerCertificateConfiguration | None:
-        """Returns what has changed. gRPC asks at each handshake, from threads of its own."""
+        """Return what has changed. gRPC asks at each handshake, from threads of its own."""
         nonlocal last
         now = watched.get()
         if now is last:
@@ -42,7 +42,7 @@ def server_credentials(files: TlsFiles) -> grpc.ServerCredentials:
 
 
 def server_context(files: TlsFiles) -> ssl.SSLContext:
-    """Returns the context of a server of asyncio; handshakes after a change of the files have the new ones.
+    """Return the context of a server of asyncio; handshakes after a change of the files have the new ones.
 
     Raises:
         OSError: a file cannot be read.
@@ -90,5 +90,5 @@ def _context(files: TlsFiles) -> ssl.SSLContext:
 
 
 def _no_password() -> bytes:
-    """Has OpenSSL fail at an encrypted key, instead of asking the terminal."""
+    """Have OpenSSL fail at an encrypted key, instead of asking the terminal."""
     return b""

@@ -75,7 +75,7 @@ class TokenFile:
         self._files = WatchedFiles([path], lambda: read_tokens(path))
 
     def find(self, token: str) -> tuple[Principal | None, str]:
-        """Returns whose token it is; None and why it is not good otherwise."""
+        """Return whose token it is; None and why it is not good otherwise."""
         hashed = hash_of(token)
         entry = self._files.get().get(hashed)
         if entry is None:
@@ -93,7 +93,7 @@ class TokenFile:
 
 
 def read_tokens(path: Path) -> dict[str, TokenEntry]:
-    """Returns the entries of a token file by their hashes.
+    """Return the entries of a token file by their hashes.
 
     Raises:
         OSError: it cannot be read.
@@ -111,12 +111,12 @@ def read_tokens(path: Path) -> dict[str, TokenEntry]:
 
 
 def hash_of(token: str) -> str:
-    """Returns the hash of a token, as token files have it."""
+    """Return the hash of a token, as token files have it."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def new_token() -> str:
-    """Returns a new token of 256 random bits."""
+    """Return a new token of 256 random bits."""
     return TOKEN_PREFIX + secrets.token_urlsafe(32)
 
 

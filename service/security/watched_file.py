@@ -20,7 +20,7 @@ CHECK_SECONDS = 1.0
 
 
 def warn_if_writable(path: Path) -> None:
-    """Warns of a file that others than its owner may write: they could let themselves in.
+    """Warn of a file that others than its owner may write: they could let themselves in.
 
     Raises:
         OSError: there is no such file.
@@ -60,7 +60,7 @@ class WatchedFiles(Generic[_T]):
         self._value = read()
 
     def get(self) -> _T:
-        """Returns the present value."""
+        """Return the present value."""
         if self._clock() - self._checked >= CHECK_SECONDS:
             self._checked = self._clock()
             self._look()

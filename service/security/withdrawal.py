@@ -19,7 +19,7 @@ CHECK_SECONDS = 2.0
 
 @contextlib.asynccontextmanager
 async def ended_when_withdrawn(principal: Principal) -> AsyncIterator[None]:
-    """Ends the body when the proof of ``principal`` no longer holds.
+    """End the body when the proof of ``principal`` no longer holds.
 
     Raises:
         UnauthenticatedError: it was ended so.

@@ -49,7 +49,7 @@ class AgentWatch:
         self._seen = dict(self._known)
 
     async def watch(self) -> None:
-        """Looks again and again, until it is cancelled."""
+        """Look again and again, until it is cancelled."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             for name, folder in self._folders.items():
@@ -81,6 +81,6 @@ class AgentWatch:
 
 
 def _stamp(folder: Path) -> Stamp:
-    """Returns what changes with the files of an agent: their names, sizes and times."""
+    """Return what changes with the files of an agent: their names, sizes and times."""
     files = sorted(path for pattern in _READ for path in folder.glob(pattern))
     return tuple((str(path), status.st_size, status.st_mtime_ns) for path in files for status in (path.stat(),))

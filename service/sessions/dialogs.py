@@ -42,7 +42,7 @@ class Dialogs:
     agent_watch: AgentWatch | None = None
 
     async def watch(self) -> None:
-        """Reads agents anew whose files change, until it is cancelled."""
+        """Read agents anew whose files change, until it is cancelled."""
         if self.agent_watch is not None:
             await self.agent_watch.watch()
 
@@ -50,7 +50,7 @@ class Dialogs:
     async def open(
         self, agent: str, session_id: str, parameters: Mapping[str, str]
     ) -> AsyncIterator[DialogSession | None]:
-        """Opens the dialog of a stream, which belongs to the caller's principal.
+        """Open the dialog of a stream, which belongs to the caller's principal.
 
         Args:
             agent: name of an agent; "": every turn stands alone, and there is no dialog.
@@ -82,7 +82,7 @@ def read_dialogs(
     make_sessions: MakeSessions | None = None,
     cleanup: contextlib.AsyncExitStack | None = None,
 ) -> Dialogs:
-    """Reads the agents of a service.
+    """Read the agents of a service.
 
     Args:
         folders: of the agents.
@@ -131,7 +131,7 @@ class _Fulfilments:
         self._calls: HttpCalls | None = None
 
     def fulfillers_of(self, agent: Agent, folder: Path) -> Mapping[str, Fulfiller]:
-        """Returns what carries out the fulfilments of an agent, by name.
+        """Return what carries out the fulfilments of an agent, by name.
 
         Raises:
             AgentError: a variable of the environment is missing.
@@ -149,7 +149,7 @@ class _Fulfilments:
 
 
 def check_parameters(parameters: Mapping[str, str], field_name: str) -> None:
-    """Checks session parameters that a caller sends.
+    """Check session parameters that a caller sends.
 
     Raises:
         InvalidInputError: they are too many, or one is too long.

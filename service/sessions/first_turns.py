@@ -27,11 +27,11 @@ class RehearsedModels:
         self._models, self._steps = models, steps
 
     async def missing(self) -> Sequence[str]:
-        """Returns the names of the models that are not ready."""
+        """Return the names of the models that are not ready."""
         return await self._models.missing()
 
     async def warm_up(self) -> None:
-        """Warms the models up and holds the first turns; what goes wrong shows when it is used."""
+        """Warm the models up and hold the first turns; what goes wrong shows when it is used."""
         await self._models.warm_up()
         for step in self._steps:
             try:

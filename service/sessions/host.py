@@ -73,7 +73,7 @@ class SessionHost:
         return self.open_conversations.workload
 
     def check_variants(self, variants: Mapping[str, str], field_name: str) -> dict[str, str]:
-        """Returns the choice of a caller among the engines of each role.
+        """Return the choice of a caller among the engines of each role.
 
         Args:
             variants: the chosen variant, by role.
@@ -91,7 +91,7 @@ class SessionHost:
         return dict(variants)
 
     def bases_of(self, agent: str, names: Iterable[str], field_name: str) -> tuple[str, ...]:
-        """Returns the knowledge bases that a caller names, and that of the conversation's agent, which has its name.
+        """Return the knowledge bases that a caller names, and that of the conversation's agent, which has its name.
 
         Args:
             agent: name of the agent; "": none.
@@ -108,7 +108,7 @@ class SessionHost:
     def conversation(
         self, config: ConversationConfig, voice: VoiceActivity | None = None, name: str = ""
     ) -> Conversation:
-        """Makes a conversation.
+        """Make a conversation.
 
         Args:
             config: how it is held.

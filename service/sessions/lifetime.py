@@ -42,10 +42,10 @@ class Endable(Protocol):
         """What goes on; ``idle`` between two turns."""
 
     def announce_end(self, reason: AwayReason, grace_seconds: float) -> None:
-        """Tells the caller that the end comes."""
+        """Tell the caller that the end comes."""
 
     def finish(self) -> None:
-        """Says nothing more."""
+        """Say nothing more."""
 
 
 class LifetimeWatch:
@@ -76,7 +76,7 @@ class LifetimeWatch:
                 timer.cancel()
 
     def touch(self) -> None:
-        """Says that something was sent; an end that was announced because nothing was is called off."""
+        """Say that something was sent; an end that was announced because nothing was is called off."""
         self._touched = self._loop.time()
         self._ends = False
 

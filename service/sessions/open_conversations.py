@@ -40,7 +40,7 @@ class OpenConversations:
 
     @contextlib.asynccontextmanager
     async def holding(self, *conversations: Conversation, whole: bool = False) -> AsyncIterator[None]:
-        """Knows the ``conversations`` of one stream while the body runs, and closes them after it.
+        """Know the ``conversations`` of one stream while the body runs, and close them after it.
 
         Args:
             conversations: one a channel.
@@ -63,16 +63,16 @@ class OpenConversations:
         return len(self._streams)
 
     def observe(self, seconds: float) -> None:
-        """Takes in how much was said in the last ``seconds``, since the call before."""
+        """Take in how much was said in the last ``seconds``, since the call before."""
         for stream in self._streams.values():
             stream.observe(seconds)
 
     def active(self) -> int:
-        """Returns in how many streams something is being said."""
+        """Return in how many streams something is being said."""
         return sum(stream.share.expected > _ACTIVE for stream in self._streams.values())
 
     def speakers(self, places: int) -> float:
-        """Returns how many people are expected to speak at a time.
+        """Return how many people are expected to speak at a time.
 
         Args:
             places: places that are taken; those of them whose conversation is not held yet count as newcomers.
@@ -81,7 +81,7 @@ class OpenConversations:
         return known + NEWCOMER * max(0, places - len(self._streams))
 
     def utterances(self, places: int) -> float:
-        """Returns how many utterances are expected to be under way at a time, however fast their audio comes.
+        """Return how many utterances are expected to be under way at a time, however fast their audio comes.
 
         Args:
             places: see :meth:`speakers`.
@@ -95,7 +95,7 @@ class OpenConversations:
         is_busy: Callable[[], bool] = lambda: False,
         hasten: asyncio.Event | None = None,
     ) -> None:
-        """Announces the shutdown to every conversation, and ends each as soon as it has no turn under way.
+        """Announce the shutdown to every conversation, and end each as soon as it has no turn under way.
 
         A stream has no turn under way when none of its channels has one. Streams that were let in before may become
         known only now. What is wanted whole goes on as long as it may. What is not finished after the grace is ended

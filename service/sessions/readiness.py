@@ -27,10 +27,10 @@ class ModelServer(Protocol):
     """Tells which models are not ready, and gets those that are into their stride."""
 
     async def missing(self) -> Sequence[str]:
-        """Returns their names; empty when all are ready."""
+        """Return their names; empty when all are ready."""
 
     async def warm_up(self) -> None:
-        """Lets every model answer a few requests, so that the first caller does not wait for what happens but once."""
+        """Let every model answer a few requests, so that the first caller does not wait for what happens but once."""
 
 
 class Readiness:
@@ -58,25 +58,25 @@ class Readiness:
         self._shut_down = False
 
     async def wait(self) -> None:
-        """Waits until every model is ready."""
+        """Wait until every model is ready."""
         await self._ready.wait()
 
     def is_ready(self) -> bool:
-        """Returns whether every model is ready."""
+        """Return whether every model is ready."""
         return self._ready.is_set()
 
     def is_serving(self) -> bool:
-        """Returns whether new callers are let in: every model is ready, and the service does not shut down."""
+        """Return whether new callers are let in: every model is ready, and the service does not shut down."""
         return self.is_ready() and not self._shut_down
 
     async def shut_down(self) -> None:
-        """Says NOT_SERVING and shuts the door, for good; the models may well be ready."""
+        """Say NOT_SERVING and shuts the door, for good; the models may well be ready."""
         self._shut_down = True
         self._admission.close(SHUTTING_DOWN)
         await self._health.enter_graceful_shutdown()
 
     async def watch(self) -> None:
-        """Follows the models until cancelled."""
+        """Follow the models until cancelled."""
         await self._set(serving=False)
         told = False
         while True:
@@ -92,7 +92,7 @@ class Readiness:
             await asyncio.sleep(_POLL_READY_SECONDS if self._ready.is_set() else _POLL_MISSING_SECONDS)
 
     async def lost(self) -> bool:
-        """Says at once that the model server is gone, without waiting for the next look.
+        """Say at once that the model server is gone, without waiting for the next look.
 
         Returns:
             Whether the models were ready until then.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def without_live_ends(turns: TurnSettings) -> TurnSettings:
-    """Returns how a recording is cut: nobody waits for its utterances, so they go on over pauses while they are short.
+    """Return how a recording is cut: nobody waits for its utterances, so they go on over pauses while they are short.
 
     Groups of digits and letters are recognized together so. A caller who chooses the pause gets it.
     """
@@ -26,6 +26,6 @@ def without_live_ends(turns: TurnSettings) -> TurnSettings:
 
 
 def refuse_failure(conversation: Conversation, message: Message) -> None:
-    """Raises ModelError if ``message`` says that recognition failed: a transcript cannot tell it in passing."""
+    """Raise ModelError if ``message`` says that recognition failed: a transcript cannot tell it in passing."""
     if isinstance(message, Notice) and message.code is NoticeCode.STAGE_FAILED:
         raise conversation.last_failure or ModelError(message.message)

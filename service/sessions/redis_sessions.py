@@ -94,7 +94,7 @@ class RedisSessions:
         self._redis = Redis.from_pool(pool)
 
     async def check(self) -> None:
-        """Looks whether Redis is there. One that does not answer is logged, as it may come; see ``serve``.
+        """Look whether Redis is there. One that does not answer is logged, as it may come; see ``serve``.
 
         Raises:
             SessionsError: it refuses the user or the password, or is not what the URL says.
@@ -154,7 +154,7 @@ class RedisSessions:
                 await self._redis.aclose()
 
     async def _lock(self, key: str, token: str, session: DialogSession) -> str:
-        """Locks a session for a stream, and reads it.
+        """Lock a session for a stream, and read it.
 
         Returns:
             The revision that was read; "": there is none that can go on.
@@ -181,7 +181,7 @@ class RedisSessions:
 
 
 def shown(url: str) -> str:
-    """Returns a URL without what may be a password."""
+    """Return a URL without what may be a password."""
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -34,12 +34,12 @@ class SessionCipher:
         self._ciphers = [AESGCM(key) for key in keys]
 
     def encrypt(self, data: bytes, place: bytes) -> bytes:
-        """Encrypts what is stored at a place, and binds it to that place."""
+        """Encrypt what is stored at a place, and bind it to that place."""
         nonce = secrets.token_bytes(_NONCE_BYTES)
         return nonce + self._ciphers[0].encrypt(nonce, data, place)
 
     def decrypt(self, data: bytes, place: bytes) -> bytes | None:
-        """Decrypts; None: it is of another key or place, or was changed."""
+        """Decrypt; None: it is of another key or place, or was changed."""
         from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - as above
 
         for cipher in self._ciphers:
@@ -51,7 +51,7 @@ class SessionCipher:
 
 
 def read_cipher(environment: Mapping[str, str]) -> SessionCipher | None:
-    """Reads the keys from the environment; None: there are none.
+    """Read the keys from the environment; None: there are none.
 
     Raises:
         SessionsError: a key is not base64 of 32 bytes.

@@ -86,16 +86,16 @@ class SessionSaver:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begins to store."""
+        """Begin to store."""
         self._task = asyncio.create_task(self._run(), name="session saver")
 
     def changed(self) -> None:
-        """Says that the session has changed."""
+        """Say that the session has changed."""
         self._is_dirty = True
         self._wake.set()
 
     async def close(self) -> None:
-        """Stores what is not stored yet and frees the session, within a bound."""
+        """Store what is not stored yet and free the session, within a bound."""
         assert self._task is not None
         self._closes_at = self._loop.time() + CLOSE_SECONDS
         self._wake.set()
@@ -120,7 +120,7 @@ class SessionSaver:
                     await self._wake.wait()
 
     async def _attempt(self, *, is_last: bool) -> bool | None:
-        """Stores or renews once.
+        """Store or renews once.
 
         Returns:
             Whether the session is still this stream's; None: Redis does not answer.

@@ -26,13 +26,13 @@ class StopRequests:
         self._first_at = 0.0
 
     def listen(self) -> None:
-        """Lets SIGINT, SIGTERM and SIGHUP be requests, unless this process ignores them, as nohup has it."""
+        """Let SIGINT, SIGTERM and SIGHUP be requests, unless this process ignores them, as nohup has it."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) != signal.SIG_IGN:
                 self._loop.add_signal_handler(number, self.request)
 
     def request(self) -> None:
-        """Takes one request; within a second of the first one, another is the same."""
+        """Take one request; within a second of the first one, another is the same."""
         now = self._loop.time()
         if not self.stop.is_set():
             self._first_at = now

@@ -23,7 +23,7 @@ FORMAT = 1
 
 
 def _stored_state() -> type[Struct]:
-    """Makes the stored form of a state: all of its fields, checked when they are read.
+    """Make the stored form of a state: all of its fields, checked when they are read.
 
     Turns that wait for a fulfilment are left out: with the stream, the fulfilment is lost.
     """
@@ -56,7 +56,7 @@ class Clocks:
 
 
 def pack(session: DialogSession, clocks: Clocks, *, sensitive: bool) -> bytes:
-    """Returns a session as bytes.
+    """Return a session as bytes.
 
     Args:
         session: what is stored.
@@ -72,7 +72,7 @@ def pack(session: DialogSession, clocks: Clocks, *, sensitive: bool) -> bytes:
 
 
 def unpack(data: bytes, agent: Agent, clocks: Clocks) -> tuple[str, State] | None:
-    """Reads id and state of a session.
+    """Read id and state of a session.
 
     Args:
         data: as :func:`pack` made it, or whatever stands there.
@@ -93,7 +93,7 @@ def unpack(data: bytes, agent: Agent, clocks: Clocks) -> tuple[str, State] | Non
 
 
 def without_sensitive(agent: Agent, state: State) -> State:
-    """Returns a state without the values of sensitive slots, in which those that are needed are asked for again."""
+    """Return a state without the values of sensitive slots, in which those that are needed are asked for again."""
     if not any(slot.sensitive for intent in agent.intents.values() for slot in intent.slots.values()):
         return state
 
@@ -125,6 +125,6 @@ def without_sensitive(agent: Agent, state: State) -> State:
 
 
 def _shifted(state: State, seconds: float) -> State:
-    """Moves the times of a state to another clock."""
+    """Move the times of a state to another clock."""
     contexts = tuple(one if one.until is None else replace(one, until=one.until + seconds) for one in state.contexts)
     return replace(state, now=state.now + seconds, contexts=contexts, held=(), wishes=())

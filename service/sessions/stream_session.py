@@ -26,10 +26,10 @@ class Input(Endable, Protocol):
     """The side of a stream that takes requests in: a conversation, or one conversation a channel."""
 
     async def half_close(self) -> None:
-        """Says that nothing more will be sent."""
+        """Say that nothing more will be sent."""
 
     def fail(self, error: Exception) -> None:
-        """Ends what is said with an error."""
+        """End what is said with an error."""
 
 
 class StreamSession(Generic[RequestT]):
@@ -65,7 +65,7 @@ class StreamSession(Generic[RequestT]):
         self._refuses = refuses
 
     async def run(self, requests: AsyncIterator[RequestT]) -> None:
-        """Returns when everything was said.
+        """Return when everything was said.
 
         Raises:
             InvalidInputError: a request cannot be served.
@@ -92,7 +92,7 @@ class StreamSession(Generic[RequestT]):
             await asyncio.wait((reader, *writers))
 
     async def _write(self, index: int, conversation: Conversation) -> AwayReason | None:
-        """Writes what one conversation says; returns why the server ends it, if it does."""
+        """Write what one conversation says; return why the server ends it, if it does."""
         away: AwayReason | None = None
         async for message in conversation.outbox:
             await self._tell(index, message)
@@ -101,7 +101,7 @@ class StreamSession(Generic[RequestT]):
         return away
 
     def _charge(self) -> None:
-        """Counts the audio that came for the caller's principal.
+        """Count the audio that came for the caller's principal.
 
         Raises:
             QuotaError: he has sent more than he may.
@@ -113,7 +113,7 @@ class StreamSession(Generic[RequestT]):
             self._quotas.check_audio()
 
     async def _read(self, requests: AsyncIterator[RequestT]) -> None:
-        """Hands requests on; what is wrong with one ends the stream through the outboxes."""
+        """Hand requests on; what is wrong with one ends the stream through the outboxes."""
         try:
             with LifetimeWatch(self._input, self._limits) as lifetime:
                 async for request in requests:

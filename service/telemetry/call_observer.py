@@ -32,7 +32,7 @@ class CallObserver:
     """Hears of calls. Every method does nothing unless it is overridden; none of them waits or raises."""
 
     def serving(self, method: str, metadata: Mapping[str, str]) -> contextlib.AbstractContextManager[object]:  # noqa: ARG002
-        """Returns what is entered while a call is served.
+        """Return what is entered while a call is served.
 
         Args:
             method: its full name, such as ``/vivavoce.v1.ConversationService/Converse`` or
@@ -69,13 +69,13 @@ _CURRENT: ContextVar[CallObserver] = ContextVar("call_observer", default=CallObs
 
 
 def current_call_observer() -> CallObserver:
-    """Returns who is told of the call that is being served; outside of one, an observer that does nothing."""
+    """Return who is told of the call that is being served; outside of one, an observer that does nothing."""
     return _CURRENT.get()
 
 
 @contextlib.contextmanager
 def telling(observer: CallObserver) -> Iterator[None]:
-    """Makes ``observer`` the current one while the body runs."""
+    """Make ``observer`` the current one while the body runs."""
     token = _CURRENT.set(observer)
     try:
         yield

@@ -39,11 +39,11 @@ class FiguresCollector(Collector):
         self._read = read
 
     def describe(self) -> Iterator[Metric]:
-        """Yields the metrics without values, so that registering needs no service."""
+        """Yield the metrics without values, so that registering needs no service."""
         return self._families(Figures())
 
     def collect(self) -> Iterator[Metric]:
-        """Yields the metrics."""
+        """Yield the metrics."""
         return self._families(self._read())
 
     def _families(self, figures: Figures) -> Iterator[Metric]:

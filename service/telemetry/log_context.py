@@ -17,7 +17,7 @@ _CONVERSATION: ContextVar[str] = ContextVar("conversation", default="")
 
 @contextlib.contextmanager
 def about(conversation: str) -> Iterator[None]:
-    """Says, while the body runs, which conversation lines are about; "" for none that has a name."""
+    """Say, while the body runs, which conversation lines are about; "" for none that has a name."""
     token = _CONVERSATION.set(conversation)
     try:
         yield
@@ -26,7 +26,7 @@ def about(conversation: str) -> Iterator[None]:
 
 
 def log_context() -> dict[str, str]:
-    """Returns what a line that is written now is about; empty outside of calls."""
+    """Return what a line that is written now is about; empty outside of calls."""
     found: dict[str, str] = {}
     if conversation := _CONVERSATION.get():
         found["conversation"] = conversation

@@ -92,7 +92,7 @@ def _moment(seconds: float) -> str:
 
 
 def _line(members: dict[str, Any]) -> str:
-    """Writes an object that is still one where its texts have to be cut."""
+    """Write an object that is still one where its texts have to be cut."""
     cut = members
     limit = MAX_LINE_BYTES
     while len(line := _encode(cut)) > MAX_LINE_BYTES:

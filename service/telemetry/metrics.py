@@ -105,7 +105,7 @@ class Metrics(TurnObserver, CallObserver):
         self._begin_with_nought()
 
     def _begin_with_nought(self) -> None:
-        """Makes the series that can be foreseen: a rate needs a value from before the first event."""
+        """Make the series that can be foreseen: a rate needs a value from before the first event."""
         for source in (SPOKEN, TYPED):
             self._reply.labels(source)
             for status in Status:

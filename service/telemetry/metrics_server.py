@@ -56,7 +56,7 @@ class MetricsPage:
         self._told: _Told | None = None
 
     async def text(self, session: aiohttp.ClientSession) -> bytes:
-        """Returns the metrics in Prometheus' text format.
+        """Return the metrics in Prometheus' text format.
 
         Args:
             session: asks Triton.
@@ -71,7 +71,7 @@ class MetricsPage:
             return self._told.text
 
     async def _of_triton(self, session: aiohttp.ClientSession) -> bytes:
-        """Returns Triton's metrics; nothing where it does not answer, as while it starts."""
+        """Return Triton's metrics; nothing where it does not answer, as while it starts."""
         url = self._triton_url()
         if url is None:
             return b""
@@ -86,7 +86,7 @@ class MetricsPage:
 
 @contextlib.asynccontextmanager
 async def serving_metrics(page: MetricsPage, host: str, port: int) -> AsyncIterator[str]:
-    """Serves ``GET /metrics`` while the body runs; yields the URL.
+    """Serve ``GET /metrics`` while the body runs; yield the URL.
 
     Args:
         page: the metrics.

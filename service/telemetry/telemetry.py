@@ -66,7 +66,7 @@ class Telemetry:
     async def running(
         self, read: Callable[[], Figures], triton_url: Callable[[], str | None] = lambda: None
     ) -> AsyncIterator[None]:
-        """Tells the metrics while the body runs, if they are wanted, and sends what is left of the traces after it.
+        """Tell the metrics while the body runs, if they are wanted, and send what is left of the traces after it.
 
         Args:
             read: returns the figures of the service.

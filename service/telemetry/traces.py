@@ -92,7 +92,7 @@ class Traces(TurnObserver, CallObserver):
         self._calls: dict[int, _Turns] = {}
 
     def close(self) -> None:
-        """Sends what is left, within two seconds."""
+        """Send what is left, within two seconds."""
         self._provider.force_flush(_CLOSE_MILLISECONDS)
         self._provider.shutdown()
 
@@ -153,7 +153,7 @@ class Traces(TurnObserver, CallObserver):
         self._finish(conversation, reply, now_seconds)
 
     def _finish(self, conversation: str, reply: Reply, now_seconds: float) -> None:
-        """Makes the spans of a turn that was replied to; its completion makes those of what came late."""
+        """Make the spans of a turn that was replied to; its completion makes those of what came late."""
         call = trace.get_current_span()
         turns = self._turns_of(call)
         if turns is None:
@@ -190,11 +190,11 @@ class Traces(TurnObserver, CallObserver):
         span.end(_nanoseconds(epoch + now_seconds))
 
     def _turns_of(self, call: Span) -> _Turns | None:
-        """Returns what is known of the turns of a call; None where nothing is recorded."""
+        """Return what is known of the turns of a call; None where nothing is recorded."""
         return self._calls.get(call.get_span_context().span_id)
 
     def _turn(self, conversation: str, number: int) -> _Turn:
-        """Returns what is known of a turn of the current call."""
+        """Return what is known of a turn of the current call."""
         turns = self._turns_of(trace.get_current_span())
         if turns is None:
             return _Turn()
@@ -205,12 +205,12 @@ class Traces(TurnObserver, CallObserver):
 
 
 def otlp_exporter(endpoint: str) -> SpanExporter:
-    """Returns what sends spans to an OTLP collector over gRPC; over TLS where the URL begins with ``https``."""
+    """Return what sends spans to an OTLP collector over gRPC; over TLS where the URL begins with ``https``."""
     return OTLPSpanExporter(endpoint=endpoint, timeout=_EXPORT_SECONDS)
 
 
 def _call_attributes(method: str) -> dict[str, str]:
-    """Returns the attributes of a call by gRPC, whose name begins with a slash, or by HTTP."""
+    """Return the attributes of a call by gRPC, whose name begins with a slash, or by HTTP."""
     if method.startswith("/"):
         service, _, name = method.strip("/").partition("/")
         return {"rpc.system": "grpc", "rpc.service": service, "rpc.method": name}

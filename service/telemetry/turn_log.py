@@ -29,7 +29,7 @@ class TurnLog(TurnObserver):
         return ", ".join(f"{self._fates[fate]} {fate.value}" for fate in SpeculationFate)
 
     def sum_up(self, refused: int) -> None:
-        """Logs what was counted while the service ran, and how many callers there was no room for."""
+        """Log what was counted while the service ran, and how many callers there was no room for."""
         logger.info("speculations: %s; callers refused for want of room: %d", self.speculations, refused)
 
     def speculated(self, conversation: str, fate: SpeculationFate) -> None:  # noqa: ARG002

@@ -44,7 +44,7 @@ _CACHES = (".nv", ".triton")
 def what_it_needs(
     installation: TritonInstallation, model_repository: Path, run: RunFolder, metrics_port: int | None
 ) -> Confinement | None:
-    """Returns what a Triton is left with; None where it is not confined.
+    """Return what a Triton is left with; None where it is not confined.
 
     Args:
         installation: what it runs from.

@@ -46,7 +46,7 @@ class EngineCode:
     repository: Path | None = None
 
     def check(self, folder: Path) -> None:
-        """Checks that a model holds nothing that chooses code.
+        """Check that a model holds nothing that chooses code.
 
         Args:
             folder: of one model of an engine directory, ``ENGINE/triton/MODEL``.
@@ -71,23 +71,23 @@ class EngineCode:
             raise EngineCodeError(f"{folder} is a model with code that this service does not ship: {_CURE}")
 
     def replaces(self, folder: Path) -> bool:
-        """Returns whether a model's own ``model.py`` is another one than that which is run."""
+        """Return whether a model's own ``model.py`` is another one than that which is run."""
         own = folder / VERSION / CODE
         return own.exists() and own.read_bytes() != self.file(own).read_bytes()
 
     def links_singly(self, folder: Path) -> bool:
-        """Returns whether not all files of a model may be where it is run, so that each is linked by itself."""
+        """Return whether not all files of a model may be where it is run, so that each is linked by itself."""
         if self.repository is None:
             return False
         return (folder / VERSION / COMPILED).exists() or self.replaces(folder)
 
     def file(self, own: Path) -> Path:
-        """Returns the ``model.py`` that is run where a model of an engine directory has ``own``."""
+        """Return the ``model.py`` that is run where a model of an engine directory has ``own``."""
         return own if self.repository is None else self.repository / own.parent.parent.name / VERSION / CODE
 
 
 def log_replaced(folder: Path) -> None:
-    """Says in the log that the code of a model in an engine directory is not run."""
+    """Say in the log that the code of a model in an engine directory is not run."""
     _log.warning("%s is not run: the shipped code of this model is run in its place", folder / VERSION / CODE)
 
 
@@ -116,7 +116,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _check_config(path: Path) -> None:
-    """Raises EngineCodeError where a ``config.pbtxt`` names code to run."""
+    """Raise EngineCodeError where a ``config.pbtxt`` names code to run."""
     try:
         named = named_code(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:

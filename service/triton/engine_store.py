@@ -148,7 +148,7 @@ class EngineStore:
                 shutil.copyfile(self._code.file(folder / VERSION / CODE), target / VERSION / CODE)
 
     def _configs(self, folders: Sequence[Path]) -> dict[Path, str]:
-        """Reads the ``config.pbtxt`` of an engine's models, with the settings applied."""
+        """Read the ``config.pbtxt`` of an engine's models, with the settings applied."""
         configs = {folder.name: (folder / CONFIG).read_text(encoding="utf-8") for folder in folders}
         configs |= self._settings.among(configs).adjusted(configs)
         return {folder: configs[folder.name] for folder in folders}
@@ -157,7 +157,7 @@ class EngineStore:
 def check_engine(
     source: Path, needed: Mapping[str, frozenset[str]], registry: EngineRegistry = SHIPPED
 ) -> CheckedEngine:
-    """Reads an engine directory.
+    """Read an engine directory.
 
     Args:
         source: its absolute path.
@@ -217,7 +217,7 @@ def _tensors_of(folder: Path) -> frozenset[str]:
 
 
 def _check_model(folder: Path) -> None:
-    """Raises InvalidInputError unless ``folder`` looks like a model of Triton."""
+    """Raise InvalidInputError unless ``folder`` looks like a model of Triton."""
     if not (folder / CONFIG).is_file():
         raise _bad("NO_ENGINE", f"{folder / CONFIG} is missing, which the engine's ensemble needs")
     try:
@@ -243,7 +243,7 @@ def _add_model(folder: Path, target: Path, config: str) -> None:
 
 
 def _copy(folder: Path, target: Path) -> None:
-    """Copies what is in a folder, and where links lead to; ends with the first file that will not be copied."""
+    """Copy what is in a folder, and where links lead to; end with the first file that will not be copied."""
     target.mkdir()
     for path in folder.iterdir():
         if path.name in {CONFIG, COMPILED}:
@@ -255,7 +255,7 @@ def _copy(folder: Path, target: Path) -> None:
 
 
 def _sentence(error: OSError) -> str:
-    """Says which file it was, and what was wrong with it."""
+    """Say which file it was, and what was wrong with it."""
     what = error.strerror or str(error)
     return f"{error.filename}: {what}" if error.filename else what
 

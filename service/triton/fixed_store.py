@@ -20,7 +20,7 @@ class FixedStore:
         self._address = address
 
     def holds(self, _: str) -> bool:
-        """Returns False: what such a Triton holds may change at any time."""
+        """Return False: what such a Triton holds may change at any time."""
         return False
 
     def source(self, _: str) -> str:
@@ -28,12 +28,12 @@ class FixedStore:
         return f"Triton at {self._address}"
 
     async def check(self, _: Path) -> NoReturn:
-        """Refuses every engine directory."""
+        """Refuse every engine directory."""
         message = f"this service uses a Triton that it did not start, at {self._address}: change the models there"
         raise RolloutRefusedError("MODELS_FIXED", message)
 
     async def add(self, files: EngineFiles, _: int) -> None:
-        """Refuses as well, though nothing passes :meth:`check`."""
+        """Refuse as well, though nothing passes :meth:`check`."""
         await self.check(Path(files.engine))
 
     def models(self, engine: str, _: int) -> Sequence[str]:
@@ -45,4 +45,4 @@ class FixedStore:
         return ()
 
     async def remove(self, engine: str, number: int) -> None:
-        """Does nothing: nothing was added."""
+        """Do nothing: nothing was added."""

@@ -43,12 +43,12 @@ _IN_ATTRIB, _IN_CREATE, _IN_MOVED_TO = 0x4, 0x100, 0x80
 
 
 def segment_prefix(folder: Path) -> str:
-    """Returns how the names of a run's shared memory begin."""
+    """Return how the names of a run's shared memory begin."""
     return f"vivavoce_{folder.name.removeprefix(PREFIX)}_"
 
 
 def make(base: Path) -> tuple[Path, int]:
-    """Makes a run folder; returns it with the open file that marks it as in use."""
+    """Make a run folder; return it with the open file that marks it as in use."""
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
     # Locked before it has its name: a sweep takes a lock that nobody holds for one that was left.
     unnamed = folder / f".{LOCK}"
@@ -59,7 +59,7 @@ def make(base: Path) -> tuple[Path, int]:
 
 
 def sweep(base: Path) -> None:
-    """Removes the runs of this user in ``base`` that nobody holds any more."""
+    """Remove the runs of this user in ``base`` that nobody holds any more."""
     for folder in base.glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
             if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
@@ -73,7 +73,7 @@ def sweep(base: Path) -> None:
 
 
 def clear(folder: Path) -> None:
-    """Ends the processes of a run, then removes its shared memory and its folder."""
+    """End the processes of a run, then removes its shared memory and its folder."""
     until = time.monotonic() + _KILL_SECONDS
     while (processes := list(_processes(folder))) and time.monotonic() < until:
         for process in processes:
@@ -87,7 +87,7 @@ def clear(folder: Path) -> None:
 
 
 def _processes(folder: Path) -> Iterator[int]:
-    """Finds the processes that were started for a run, by their environment; those of others cannot be read."""
+    """Find the processes that were started for a run, by their environment; those of others cannot be read."""
     mark = b"\0" + f"{VARIABLE}={folder}".encode() + b"\0"
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
@@ -97,7 +97,7 @@ def _processes(folder: Path) -> Iterator[int]:
 
 
 def _watch_segments() -> int | None:
-    """Asks the kernel for what happens in the shared memory; returns the file to read it from, None without one."""
+    """Ask the kernel for what happens in the shared memory; return the file to read it from, None without one."""
     libc = ctypes.CDLL(None)
     file = int(libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK))
     if file < 0:
@@ -108,7 +108,7 @@ def _watch_segments() -> int | None:
 
 
 def _close_segments(events: int, prefix: str) -> None:
-    """Takes the rights of other accounts from the run's segments among those of which the kernel tells."""
+    """Take the rights of other accounts from the run's segments among those of which the kernel tells."""
     with contextlib.suppress(BlockingIOError):
         told = os.read(events, 65_536)
         while told:

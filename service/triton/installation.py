@@ -34,7 +34,7 @@ class TritonInstallation:
 
     @classmethod
     def find(cls) -> TritonInstallation:
-        """Looks for the wheel in this interpreter's environment.
+        """Look for the wheel in this interpreter's environment.
 
         Raises:
             TritonNotInstalledError: it is not there, or has no stub for this version of Python.
@@ -60,7 +60,7 @@ class TritonInstallation:
         )
 
     def lay_out_backends(self, directory: Path) -> None:
-        """Makes ``directory`` what ``--backend-directory`` wants: the Python backend with its stub beside it."""
+        """Make ``directory`` what ``--backend-directory`` wants: the Python backend with its stub beside it."""
         target = directory / "python"
         target.mkdir(parents=True)
         for file in (*self.python_backend.iterdir(), self.python_stub):
@@ -68,7 +68,7 @@ class TritonInstallation:
                 (target / file.name).symlink_to(file)
 
     def environment(self) -> dict[str, str]:
-        """Returns this process's environment with what Triton and its Python models need."""
+        """Return this process's environment with what Triton and its Python models need."""
         libraries = os.pathsep.join(map(str, self.libraries))
         return {
             **os.environ,

@@ -35,7 +35,7 @@ _NO_GPU = re.compile(
 
 
 def relay(line: str) -> int:
-    """Logs one line of Triton's output; returns the level that it was logged at.
+    """Log one line of Triton's output; return the level that it was logged at.
 
     Triton's information is ours for debugging; a line that is not in its format comes from a Python model and is
     kept as a warning, since models are silent unless something is wrong.
@@ -50,7 +50,7 @@ def relay(line: str) -> int:
 
 
 def reason(lines: Sequence[str]) -> str:
-    """Picks from Triton's complaints the one that says why it ended: its own last word, else the last of all."""
+    """Pick from Triton's complaints the one that says why it ended: its own last word, else the last of all."""
     said = [line for line in lines if line.startswith("error:")] or lines
     return _text(said[-1], _LINE.match(said[-1])) if said else "it gave no reason"
 

@@ -26,10 +26,10 @@ class Client(Protocol):
     mending: set[str]
 
     def lose(self, models: Iterable[str]) -> None:
-        """Fails what models are asked now."""
+        """Fail what models are asked now."""
 
     async def reload(self, model: str) -> None:
-        """Loads a model anew; raises ModelError when that does not work."""
+        """Load a model anew; raise ModelError when that does not work."""
 
 
 class Supervisor(Protocol):
@@ -43,10 +43,10 @@ class Supervisor(Protocol):
         """Whether a model is run by a process of its own."""
 
     async def end_processes(self, model: str) -> None:
-        """Ends the processes of a model."""
+        """End the processes of a model."""
 
     def restart(self, verdict: str) -> None:
-        """Has Triton started again."""
+        """Have Triton started again."""
 
 
 class Mender:
@@ -64,7 +64,7 @@ class Mender:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def mend(self, model: str) -> bool:
-        """Begins to mend a model; may be called again meanwhile.
+        """Begin to mend a model; may be called again meanwhile.
 
         Returns:
             Whether it is mended: it is, if it is in service.
@@ -88,7 +88,7 @@ class Mender:
         return True
 
     async def close(self) -> None:
-        """Gives up what is under way."""
+        """Give up what is under way."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -36,7 +36,7 @@ _BLOCK_BYTES, _MAX_LINE_BYTES = 65_536, 8_192
 
 
 def free_port() -> int:
-    """Asks the kernel for a TCP port on the loopback that nobody listens on."""
+    """Ask the kernel for a TCP port on the loopback that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -82,7 +82,7 @@ class TritonProcess:
         *,
         metrics: bool = False,
     ) -> Self:
-        """Starts Triton; does not wait until it is ready.
+        """Start Triton; do not wait until it is ready.
 
         Args:
             model_repository: what it can serve.
@@ -140,14 +140,14 @@ class TritonProcess:
         return reason(self._complaints)
 
     async def wait(self) -> int:
-        """Waits until Triton has ended; returns its exit status, negative for a signal."""
+        """Wait until Triton has ended; return its exit status, negative for a signal."""
         # asyncio's own waiting goes on until the output ends, too, which the process of a model that hangs keeps open.
         while self._process.returncode is None:  # noqa: ASYNC110 - there is nothing else to wait for
             await asyncio.sleep(_POLL_SECONDS)
         return self._process.returncode
 
     async def ailing(self, in_service: Container[str], *, are_loaded: bool = True) -> Ailment | None:
-        """Returns which of its processes can work no more; to be asked again and again.
+        """Return which of its processes can work no more; to be asked again and again.
 
         Args:
             in_service: the models whose processes count.
@@ -161,7 +161,7 @@ class TritonProcess:
         return self._watch.ailing(seen, in_service, are_loaded=are_loaded)
 
     async def lost_model(self) -> str:
-        """Waits for the next model of which a process is lost while Triton goes on; returns its name.
+        """Wait for the next model of which a process is lost while Triton goes on; return its name.
 
         None is lost that Triton has told to end, or that it has another one for: it reloads a model by itself whose
         files have changed.
@@ -179,7 +179,7 @@ class TritonProcess:
                 return lost.model
 
     async def end_processes(self, model: str) -> None:
-        """Ends the processes of a model at once; Triton does not come to its own end in order any more."""
+        """End the processes of a model at once; Triton does not come to its own end in order any more."""
         self._is_orderly = False
         seen = await asyncio.to_thread(look, self.pid)
         for pid in (pid for pid, process in seen.items() if process.model == model):
@@ -187,13 +187,13 @@ class TritonProcess:
                 os.kill(pid, signal.SIGKILL)
 
     def kill(self) -> None:
-        """Ends Triton at once, if it still runs; :meth:`stop` cleans up behind it."""
+        """End Triton at once, if it still runs; :meth:`stop` cleans up behind it."""
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
 
     async def stop(self) -> None:
-        """Ends Triton and its models' processes, in order if they follow in time. May be called twice."""
+        """End Triton and its models' processes, in order if they follow in time. May be called twice."""
         self._exits.close()
         if self._process.returncode is None:
             if not self._is_orderly:
@@ -226,7 +226,7 @@ class TritonProcess:
 
 
 async def _lines(output: asyncio.StreamReader) -> AsyncIterator[str]:
-    """Yields the lines of an output, of a very long one the beginning: who prints must never wait for the reader."""
+    """Yield the lines of an output, of a very long one the beginning: who prints must never wait for the reader."""
     begun = b""
     while block := await output.read(_BLOCK_BYTES):
         *ended, rest = block.split(b"\n")
@@ -239,7 +239,7 @@ async def _lines(output: asyncio.StreamReader) -> AsyncIterator[str]:
 
 
 def check_startable(model_repository: Path) -> TritonInstallation:
-    """Returns the installation that will serve ``model_repository``.
+    """Return the installation that will serve ``model_repository``.
 
     Raises:
         TritonNotInstalledError: the wheel that carries Triton is not there.

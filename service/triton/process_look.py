@@ -48,7 +48,7 @@ class Ailment:
 
 
 def look(group: int, known: Iterable[int] | None = None) -> dict[int, SeenProcess]:
-    """Returns the processes of a group by their ids; the group is Triton's, whose id it has.
+    """Return the processes of a group by their ids; the group is Triton's, whose id it has.
 
     Args:
         group: its id.
@@ -93,7 +93,7 @@ class ProcessWatch:
     def ailing(
         self, seen: Mapping[int, SeenProcess], in_service: Container[str], *, are_loaded: bool = True
     ) -> Ailment | None:
-        """Returns what is wrong with Triton itself or with a model that is in service, None while nothing is.
+        """Return what is wrong with Triton itself or with a model that is in service, None while nothing is.
 
         Args:
             seen: the processes of this look.
@@ -131,7 +131,7 @@ class ExitWatch:
         self._watched: dict[int, int] = {}
 
     def watch(self, seen: Mapping[int, SeenProcess]) -> None:
-        """Watches the processes of models among those that were seen, each once."""
+        """Watch the processes of models among those that were seen, each once."""
         for pid, process in seen.items():
             if pid in self._watched or process.model in {None, _SERVER} or process.state in _AILING:
                 continue
@@ -142,7 +142,7 @@ class ExitWatch:
                 asyncio.get_running_loop().add_reader(descriptor, self._tell, pid, process)
 
     def close(self) -> None:
-        """Watches no more."""
+        """Watch no more."""
         for pid in tuple(self._watched):
             self._forget(pid)
 
@@ -177,6 +177,6 @@ def has_crashed(pid: int) -> bool:
 
 
 def _instance(command_line: bytes) -> re.Match[str] | None:
-    """Finds the instance of a model in the arguments of the process that runs it."""
+    """Find the instance of a model in the arguments of the process that runs it."""
     names = (_INSTANCE.match(argument.decode(errors="replace")) for argument in command_line.split(b"\0"))
     return next(filter(None, names), None)

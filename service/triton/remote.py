@@ -58,7 +58,7 @@ class RemoteModels:
         self._said_at: float | None = None
 
     async def missing(self) -> Sequence[str]:
-        """Returns the names of the models that are not ready.
+        """Return the names of the models that are not ready.
 
         Raises:
             WrongTritonError: they never will be, and have not been so far.
@@ -72,13 +72,13 @@ class RemoteModels:
         return missing
 
     async def warm_up(self) -> None:
-        """Warms the models up."""
+        """Warm the models up."""
         await self._models.warm_up()
         self._has_served = True
         self._said_at = None
 
     async def _check(self) -> Sequence[str]:
-        """Compares the models with what is asked of them; returns those that do not suit."""
+        """Compare the models with what is asked of them; return those that do not suit."""
         wrong = {}
         active = self._models.active_models()
         models = {role: active[role] for role in self._registry.required}
@@ -97,7 +97,7 @@ class RemoteModels:
         return list(wrong)
 
     def _give_up(self, message: str) -> None:
-        """Ends the start; a service that has served goes on waiting, for what was there may come back."""
+        """End the start; a service that has served goes on waiting, for what was there may come back."""
         if not self._has_served:
             raise WrongTritonError(message)
         self._say(message)

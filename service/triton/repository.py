@@ -40,7 +40,7 @@ def composed(
     variants: Mapping[str, Path] | None = None,
     code: EngineCode = ANY_CODE,
 ) -> Iterator[Path]:
-    """Gives a model repository with the models of ``default`` and of ``engines`` while the body runs.
+    """Give a model repository with the models of ``default`` and of ``engines`` while the body runs.
 
     Args:
         default: a model repository; it stays as it is, whatever comes into the composed one later.
@@ -79,7 +79,7 @@ def composed(
 
 
 def overlaid(default: Path, engines: Sequence[Path], registry: EngineRegistry = SHIPPED) -> dict[str, Path]:
-    """Finds the folder of every model, by name; see :func:`composed`."""
+    """Find the folder of every model, by name; see :func:`composed`."""
     if not default.is_dir():
         raise FileNotFoundError(
             f"there is no model repository at {default}: name the one of the checkout (`serve --model-repository`)"
@@ -96,7 +96,7 @@ def overlaid(default: Path, engines: Sequence[Path], registry: EngineRegistry = 
 
 
 def role_of(engine: Path, registry: EngineRegistry = SHIPPED) -> str:
-    """Returns the role of an engine directory.
+    """Return the role of an engine directory.
 
     Raises:
         NoEngineError: it holds no models, or none of a role that the registry has.
@@ -118,7 +118,7 @@ def _models_of(engine: Path) -> dict[str, Path]:
 
 
 def _changed(models: Mapping[str, Path], settings: Settings) -> dict[str, str]:
-    """Returns the ``config.pbtxt`` of the models that settings change."""
+    """Return the ``config.pbtxt`` of the models that settings change."""
     return settings.adjusted({name: _read_config(folder / CONFIG) for name, folder in models.items()})
 
 
@@ -136,7 +136,7 @@ def _bad_config(path: Path, error: ValueError) -> NoEngineError:
 
 
 def link_with_config(folder: Path, target: Path, config: str, code: EngineCode = ANY_CODE) -> None:
-    """Makes ``target`` a model with the files of the one in ``folder`` and another ``config.pbtxt``.
+    """Make ``target`` a model with the files of the one in ``folder`` and another ``config.pbtxt``.
 
     Args:
         folder: of the model.

@@ -61,7 +61,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, *, confined: bool = True, model_memory_bytes: int | None = None) -> Self:
-        """Makes one, in ``TMPDIR`` or where that has too long a name for a socket in ``/tmp``.
+        """Make one, in ``TMPDIR`` or where that has too long a name for a socket in ``/tmp``.
 
         Args:
             confined: see the class.
@@ -134,7 +134,7 @@ class RunFolder:
         return {guardian.VARIABLE: str(self.path)}
 
     def close(self) -> None:
-        """Removes the folder, and ends what still runs of it. May be called twice."""
+        """Remove the folder, and end what still runs of it. May be called twice."""
         if self._lock < 0:
             return
         assert self._guardian.stdin is not None
@@ -146,7 +146,7 @@ class RunFolder:
 
 
 def _base() -> Path:
-    """Chooses the folder for temporary files in which a socket's path is short enough."""
+    """Choose the folder for temporary files in which a socket's path is short enough."""
     usual = Path(tempfile.gettempdir()).absolute()
     longest = f"/{guardian.PREFIX}12345678/{_SOCKET}:{_PORT}"
     fits = len(os.fsencode(usual)) + len(longest) <= _MAX_SOCKET_BYTES

@@ -49,7 +49,7 @@ class Settings:
     source: str = "settings"
 
     def adjusted(self, configs: Mapping[str, str]) -> dict[str, str]:
-        """Applies the settings to the models of a repository; returns the ``config.pbtxt`` of those that change.
+        """Apply the settings to the models of a repository; return the ``config.pbtxt`` of those that change.
 
         Args:
             configs: the ``config.pbtxt`` of every model, by name.
@@ -67,12 +67,12 @@ class Settings:
             raise SettingsError(f"{self.source}, [{error.model}] {error.key}: {error}") from error
 
     def among(self, names: Iterable[str]) -> Settings:
-        """Returns what is set for some of the models."""
+        """Return what is set for some of the models."""
         return Settings({name: self.models[name] for name in names if name in self.models}, self.source)
 
 
 def read_settings(path: Path) -> Settings:
-    """Reads a settings file.
+    """Read a settings file.
 
     Raises:
         FileNotFoundError: there is none.
@@ -90,7 +90,7 @@ def read_settings(path: Path) -> Settings:
 
 
 def parse_settings(tables: Mapping[str, Any], source: str) -> Settings:
-    """Takes the tables of a settings file.
+    """Take the tables of a settings file.
 
     Raises:
         SettingsError: they are not in order.
@@ -111,7 +111,7 @@ def parse_settings(tables: Mapping[str, Any], source: str) -> Settings:
 
 
 def to_toml(models: Mapping[str, ModelSettings], heading: str = "") -> str:
-    """Writes settings as a settings file.
+    """Write settings as a settings file.
 
     Args:
         models: what is set.

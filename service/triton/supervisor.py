@@ -67,7 +67,7 @@ class TritonSupervisor:
         return self._process.metrics_url if self._process is not None else None
 
     def restart(self, verdict: str) -> None:
-        """Has a Triton started again that runs, but cannot do its work any more. May be called again meanwhile.
+        """Have a Triton started again that runs, but cannot do its work any more. May be called again meanwhile.
 
         Args:
             verdict: what is wrong with it.
@@ -81,7 +81,7 @@ class TritonSupervisor:
         return any((self._model_repository / model).glob("*/model.py"))
 
     async def end_processes(self, model: str) -> None:
-        """Ends the processes of a model."""
+        """End the processes of a model."""
         if self._process is not None:
             await self._process.end_processes(model)
 
@@ -92,7 +92,7 @@ class TritonSupervisor:
         serves: Callable[[], bool] = lambda: True,
         mend: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        """Starts Triton and watches it until cancelled.
+        """Start Triton and watch it until cancelled.
 
         Args:
             models: names what is to be loaded, at every start.
@@ -131,7 +131,7 @@ class TritonSupervisor:
         serves: Callable[[], bool],
         mend: Callable[[str], bool],
     ) -> tuple[int, bool, str]:
-        """Runs Triton to its end.
+        """Run Triton to its end.
 
         Returns:
             Its exit status, whether its models served until then, and why it ended.
@@ -168,7 +168,7 @@ class TritonSupervisor:
         serves: Callable[[], bool],
         mend: Callable[[str], bool],
     ) -> None:
-        """Mends models as soon as their processes are lost, and restarts a Triton of which that is not possible."""
+        """Mend models as soon as their processes are lost, and restarts a Triton of which that is not possible."""
         while True:
             model = await process.lost_model()
             # A Triton that cannot load its models ends by itself, after their processes, and says why.
@@ -183,7 +183,7 @@ class TritonSupervisor:
         serves: Callable[[], bool],
         mend: Callable[[str], bool],
     ) -> None:
-        """Mends models whose processes can work no more; restarts a Triton that cannot, or does not come to serve."""
+        """Mend models whose processes can work no more; restart a Triton that cannot, or does not come to serve."""
         waited = 0.0
         while True:
             # Only time in which this process runs itself counts: it may have been stopped, and the machine asleep.

@@ -42,13 +42,13 @@ class Client(Protocol):
         """Models that are being loaded anew."""
 
     def answered_at(self, model: str) -> float | None:
-        """Returns when a model answered last; None if it never has since Triton was lost."""
+        """Return when a model answered last; None if it never has since Triton was lost."""
 
     async def unloaded(self, names: Sequence[str]) -> Sequence[str]:
-        """Returns those that are not ready; raises ModelUnavailableError where Triton cannot be reached."""
+        """Return those that are not ready; raise ModelUnavailableError where Triton cannot be reached."""
 
     async def load(self, model: str) -> None:
-        """Loads a model; raises ModelError when that does not work."""
+        """Load a model; raise ModelError when that does not work."""
 
 
 class Versions(Protocol):
@@ -100,7 +100,7 @@ class Watchdog:
         self._idle_ticks = 0.0
 
     async def missing(self) -> Sequence[str]:
-        """Returns the names of the models that are not ready, or do not answer.
+        """Return the names of the models that are not ready, or do not answer.
 
         While a model is loaded anew that recognizes no speech, none is missing for want of it: callers come in, and
         what they ask of that model waits for it.
@@ -114,11 +114,11 @@ class Watchdog:
         return missing + [model for model in silent if model not in missing]
 
     async def warm_up(self) -> None:
-        """Warms the models up."""
+        """Warm the models up."""
         await self._models.warm_up()
 
     async def watch(self, serves: Callable[[], bool]) -> None:
-        """Watches the models until cancelled.
+        """Watch the models until cancelled.
 
         Args:
             serves: tells whether the models serve now. While they come up nobody is asked: their first answers take
@@ -132,7 +132,7 @@ class Watchdog:
                 tasks.create_task(self._keep_loaded())
 
     async def _count_idle_time(self, serves: Callable[[], bool]) -> None:
-        """Counts how long the models have not served."""
+        """Count how long the models have not served."""
         self._idle_ticks = _RECENT_SECONDS
         while True:
             self._idle_ticks = 0.0 if serves() else self._idle_ticks + _TICK_SECONDS
@@ -156,7 +156,7 @@ class Watchdog:
         return (recent or engine in self._silent) and not crowded
 
     async def _is_there(self, engine: str) -> bool:
-        """Returns whether a model is loaded, of which a Triton may have none."""
+        """Return whether a model is loaded, of which a Triton may have none."""
         if self._registry[engine].is_required:
             return True
         try:
@@ -171,7 +171,7 @@ class Watchdog:
         return await self._registry[engine].heartbeat.ask(self._versions.active.get(engine))
 
     async def _probe(self, engine: str, model: str) -> None:
-        """Asks a model, and has it mended where it does not answer."""
+        """Ask a model, and has it mended where it does not answer."""
         asked_at = asyncio.get_running_loop().time()
         had_answered = self._client.answered_at(model) is not None or engine in self._silent
         probe = asyncio.create_task(self._ask(engine), name=f"probe-{engine}")
@@ -196,7 +196,7 @@ class Watchdog:
             probe.add_done_callback(_hear)
 
     def _judge(self, engine: str, model: str, error: BaseException | None) -> None:
-        """Takes in how a probe has ended."""
+        """Take in how a probe has ended."""
         match error:
             case ModelDeadError():
                 self._unheard(engine, model, "has lost its process")
@@ -221,7 +221,7 @@ class Watchdog:
             logger.error("the model %s %s: start its Triton again", model, why)
 
     async def _keep_loaded(self) -> None:
-        """Loads again what somebody else has unloaded."""
+        """Load again what somebody else has unloaded."""
         while True:
             await asyncio.sleep(INTERVAL_SECONDS)
             with contextlib.suppress(ModelUnavailableError):
@@ -249,6 +249,6 @@ class Watchdog:
 
 
 def _hear(task: asyncio.Task[Any]) -> None:
-    """Takes notice of what went wrong in a probe that nobody waits for any more."""
+    """Take notice of what went wrong in a probe that nobody waits for any more."""
     if not task.cancelled():
         task.exception()

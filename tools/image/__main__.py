@@ -19,7 +19,7 @@ INTENT = "iot_hue_lightoff"
 
 
 def main() -> int:
-    """Returns the exit status."""
+    """Return the exit status."""
     parser = argparse.ArgumentParser(description="Carry the steps of the Dockerfile out, and try what comes of them.")
     parser.add_argument("--work", type=Path, help="Keep base and roots here.  [default: a folder that is removed]")
     work = parser.parse_args().work

@@ -29,7 +29,7 @@ _PASSED_ON = (
 
 
 def call(*command: str | Path) -> None:
-    """Runs a program of this machine.
+    """Run a program of this machine.
 
     Raises:
         CalledProcessError: it failed.
@@ -56,7 +56,7 @@ class Image:
     last: dict[str, Step] = field(default_factory=dict)
 
     def identity(self) -> tuple[int, int]:
-        """Returns the numbers of its user and that user's group, as its own /etc/passwd has them."""
+        """Return the numbers of its user and that user's group, as its own /etc/passwd has them."""
         for line in (self.root / "etc" / "passwd").read_text(encoding="utf-8").splitlines():
             name, _, user, group, *_ = line.split(":")
             if self.user in {name, user}:
@@ -79,7 +79,7 @@ class Builder:
         self._images: dict[str, Image] = {}
 
     def build(self, stages: list[Stage]) -> Image:
-        """Carries all stages out; returns the last one's image."""
+        """Carry all stages out; return the last one's image."""
         for stage in stages:
             image = Image(self._work / (stage.name or "image"))
             self._begin(stage.base, image.root)
@@ -90,7 +90,7 @@ class Builder:
         return self._images[stages[-1].name]
 
     def _begin(self, base: str, root: Path) -> None:
-        """Makes the root of a base image."""
+        """Make the root of a base image."""
         suite = SUITES.get(base)
         if suite is None:
             raise DockerfileError(f"FROM {base}: add it to SUITES with the release of Debian that stands for it")
@@ -122,7 +122,7 @@ class Builder:
                 image.last[step.name] = step
 
     def _run(self, step: Step, image: Image) -> None:
-        """Runs a shell line in the root, with this machine's sources of packages."""
+        """Run a shell line in the root, with this machine's sources of packages."""
         passed = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)}
         variables = [f"{name}={value}" for name, value in {**passed, **image.variables, "HOME": "/root"}.items()]
         user, group = image.identity()
@@ -148,6 +148,6 @@ class Builder:
                 shutil.copy(found, place)
 
     def _skipped(self, folder: str, names: list[str]) -> list[str]:
-        """Returns the names that .dockerignore keeps out."""
+        """Return the names that .dockerignore keeps out."""
         inside = Path(folder).relative_to(self._context)
         return [name for name in names if is_ignored(str(inside / name), self._ignored)]

@@ -32,7 +32,7 @@ class Step:
     text: str
 
     def words(self) -> list[str]:
-        """Returns the words of a JSON list or of a shell line."""
+        """Return the words of a JSON list or of a shell line."""
         return json.loads(self.text) if self.text.startswith("[") else shlex.split(self.text)
 
 
@@ -52,7 +52,7 @@ class Stage:
 
 
 def parse(text: str) -> list[Stage]:
-    """Reads a Dockerfile.
+    """Read a Dockerfile.
 
     Raises:
         DockerfileError: an instruction is unknown, or comes before the first FROM.
@@ -79,7 +79,7 @@ def parse(text: str) -> list[Stage]:
 
 
 def environment(step: Step, before: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variables after an ENV step; ``$NAME`` stands for the value before it."""
+    """Return the variables after an ENV step; ``$NAME`` stands for the value before it."""
     after = dict(before)
     for word in shlex.split(step.text):
         name, _, value = word.partition("=")
@@ -88,12 +88,12 @@ def environment(step: Step, before: Mapping[str, str]) -> dict[str, str]:
 
 
 def health_command(step: Step) -> list[str]:
-    """Returns the command of a HEALTHCHECK step."""
+    """Return the command of a HEALTHCHECK step."""
     return Step("CMD", step.text.partition("CMD ")[2].strip()).words()
 
 
 def copied(step: Step) -> tuple[str, list[str], str]:
-    """Returns the stage that a COPY step copies from (empty: the context), its sources, and its destination."""
+    """Return the stage that a COPY step copies from (empty: the context), its sources, and its destination."""
     words = step.words()
     origin = ""
     while words and words[0].startswith("--"):

@@ -39,19 +39,19 @@ class Trial:
         self._image, self.process = image, process
 
     def first_process(self) -> int:
-        """Returns the number of the image's first process, as this machine has it."""
+        """Return the number of the image's first process, as this machine has it."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text(encoding="utf-8")
         if not children.split():
             raise TrialError(f"the image ended at once, with status {self.process.wait()}")
         return int(children.split()[0])
 
     def is_healthy(self) -> bool:
-        """Asks as the image's HEALTHCHECK does, inside of it."""
+        """Ask as the image's HEALTHCHECK does, inside of it."""
         command = health_command(self._image.last["HEALTHCHECK"])
         return self._inside(*_as_user(self._image, command)).returncode == 0
 
     def wait_until_healthy(self) -> float:
-        """Returns after how many seconds it was.
+        """Return after how many seconds it was.
 
         Raises:
             TrialError: it was not.
@@ -64,7 +64,7 @@ class Trial:
         return time.monotonic() - began
 
     def converse(self, intent: str) -> str:
-        """Speaks a recording to it, from beside it, with this checkout's client; returns the reply's intent.
+        """Speak a recording to it, from beside it, with this checkout's client; return the reply's intent.
 
         Raises:
             TrialError: there is not one reply, or its intent is not ``intent``.
@@ -80,7 +80,7 @@ class Trial:
         return intent
 
     def stop(self) -> None:
-        """Stops it as an orchestrator does.
+        """Stop it as an orchestrator does.
 
         Raises:
             TrialError: its exit status is not 0.
@@ -91,18 +91,18 @@ class Trial:
             raise TrialError(f"it ended with status {status}")
 
     def _inside(self, *command: str) -> subprocess.CompletedProcess[bytes]:
-        """Runs a program in all of its namespaces, below its root."""
+        """Run a program in all of its namespaces, below its root."""
         target = ["nsenter", f"--target={self.first_process()}", "--mount", "--pid", "--net", "--root", "--wd=/"]
         return subprocess.run([*target, *command], check=False, capture_output=True)
 
     def _beside(self, *command: str) -> subprocess.CompletedProcess[bytes]:
-        """Runs a program of this machine in its network."""
+        """Run a program of this machine in its network."""
         target = ["nsenter", f"--target={self.first_process()}", "--net"]
         return subprocess.run([*target, *command], check=False, capture_output=True)
 
 
 def check_log(text: str) -> None:
-    """Raises TrialError if the log has a warning but that of the missing namespace, which containers do not allow."""
+    """Raise TrialError if the log has a warning but that of the missing namespace, which containers do not allow."""
     warnings = [line for line in text.splitlines() if re.search(r" (WARNING|ERROR) ", line)]
     if unexpected := [line for line in warnings if "the system allows no mount namespace" not in line]:
         raise TrialError(f"it warned: {unexpected[0]}")
@@ -110,7 +110,7 @@ def check_log(text: str) -> None:
 
 @contextlib.contextmanager
 def running(image: Image, arguments: Sequence[str], variables: dict[str, str], log: IO[bytes]) -> Iterator[Trial]:
-    """Runs an image until the body ends.
+    """Run an image until the body ends.
 
     Args:
         image: what is run.
@@ -142,7 +142,7 @@ _LOOPBACK_UP = "import fcntl, socket, struct; fcntl.ioctl(socket.socket(), 0x891
 
 
 def _as_user(image: Image, command: Sequence[str], variables: dict[str, str] | None = None) -> list[str]:
-    """Returns the command line that runs ``command`` as the image's user, who may do nothing else."""
+    """Return the command line that runs ``command`` as the image's user, who may do nothing else."""
     user, group = image.identity()
     rights = [f"--reuid={user}", f"--regid={group}", "--clear-groups", "--bounding-set=-all", "--no-new-privs"]
     shown = [f"{name}={value}" for name, value in {**image.variables, **(variables or {})}.items()]

@@ -40,7 +40,7 @@ def commands() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Runs the command line and ends the process.
+    """Run the command line and end the process.
 
     Args:
         arguments: What follows the name of the command; None takes it from the process.
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def run(arguments: Sequence[str] | None = None, *, owns_process: bool = False) -> int:
-    """Runs the command line; returns the exit code."""
+    """Run the command line; return the exit code."""
     invocation = Invocation(owns_process)
     try:
         code = commands.main(args=arguments, prog_name="vivavoce", standalone_mode=False, obj=invocation)

@@ -47,12 +47,12 @@ class Commands(click.Group):
     """A group whose commands are imported when they are needed."""
 
     def list_commands(self, _context: click.Context) -> list[str]:
-        """Returns the names of the commands that are installed."""
+        """Return the names of the commands that are installed."""
         contributed = (entry.name for entry in entry_points(group=GROUP) if _is_installed(entry))
         return sorted({*_OWN, *contributed})
 
     def get_command(self, _context: click.Context, name: str) -> click.Command | None:
-        """Imports a command; returns None when no distribution has one of this name.
+        """Import a command; return None when no distribution has one of this name.
 
         Raises:
             click.ClickException: It is one of the server's, and the server is not installed.
@@ -76,7 +76,7 @@ def _command(entry: EntryPoint) -> click.Command:
 
 
 def _is_installed(entry: EntryPoint) -> bool:
-    """Tells whether the entry's package is there: the container image leaves some of the server's out."""
+    """Tell whether the entry's package is there: the container image leaves some of the server's out."""
     return importlib.util.find_spec(_package(entry)) is not None
 
 

@@ -31,7 +31,7 @@ class JsonView(AbstractContextManager["JsonView"]):
         self._name = in_unicode(name)
 
     def show(self, event: Event) -> None:
-        """Writes `event`."""
+        """Write `event`."""
         named = {"file": self._name} if self._name else {}
         print(json.dumps({**event.to_dict(), **named}), file=self._stream, flush=True)
 

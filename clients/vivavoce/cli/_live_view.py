@@ -58,13 +58,13 @@ class LiveView(AbstractContextManager["LiveView"]):
         self._live.stop()
 
     def begin(self, name: str) -> None:
-        """Prints a heading."""
+        """Print a heading."""
         self._replied = False
         if name:
             self._console.print(Text(printable(name), style="bold blue"))
 
     def show(self, event: Event) -> None:
-        """Shows `event`."""
+        """Show `event`."""
         match event:
             case SpeechBegan():
                 self._firm_up("")
@@ -92,12 +92,12 @@ class LiveView(AbstractContextManager["LiveView"]):
         self._refresh()
 
     def level(self, peak: float) -> None:
-        """Moves the meter."""
+        """Move the meter."""
         self._meter = _meter(peak)
         self._refresh()
 
     def end(self) -> None:
-        """Says so when nothing was heard."""
+        """Say so when nothing was heard."""
         for late in self._late.values():
             self._console.print(late)
         self._late.clear()
@@ -108,7 +108,7 @@ class LiveView(AbstractContextManager["LiveView"]):
         self._refresh()
 
     def _reply(self, reply: Reply) -> None:
-        """Prints a reply; one that is not whole stays below what is printed until the whole takes its place."""
+        """Print a reply; one that is not whole stays below what is printed until the whole takes its place."""
         self._replied = True
         rows = Group(*map(_row, reply_rows(reply, self._budget_seconds)))
         if reply.status is ReplyStatus.PARTIAL:
@@ -122,7 +122,7 @@ class LiveView(AbstractContextManager["LiveView"]):
         self._console.print(rows)
 
     def _firm_up(self, text: str) -> None:
-        """Shows a partial transcript: words that were there before firmly, new ones dimly."""
+        """Show a partial transcript: words that were there before firmly, new ones dimly."""
         words, firm = printable(text).split(" "), _firm_word_count(self._last_partial, text)
         self._last_partial = text
         self._words = Text.assemble(
@@ -130,7 +130,7 @@ class LiveView(AbstractContextManager["LiveView"]):
         )
 
     def _pause(self, paused: SpeechPaused) -> None:
-        """Shows what was said up to a pause, and how likely the turn is over."""
+        """Show what was said up to a pause, and how likely the turn is over."""
         self._last_partial = paused.text
         judgement = f" ... over with {paused.probability:.0%}"
         self._words = Text.assemble(("> ", "dim green"), printable(paused.text), (judgement, "dim cyan"))
@@ -147,7 +147,7 @@ class LiveView(AbstractContextManager["LiveView"]):
 
 
 def _firm_word_count(before: str, now: str) -> int:
-    """Counts the words at the beginning of `now` that were already there `before`."""
+    """Count the words at the beginning of `now` that were already there `before`."""
     count = 0
     for old, new in zip(before.split(" "), now.split(" "), strict=False):
         if old != new:

@@ -27,13 +27,13 @@ class PlainView(AbstractContextManager["PlainView"]):
         """Nothing is held open."""
 
     def begin(self, name: str) -> None:
-        """Writes a heading."""
+        """Write a heading."""
         self._replied = False
         if name:
             self._write(f"== {printable(name)}")
 
     def show(self, event: Event) -> None:
-        """Writes what a person wants to know of `event`."""
+        """Write what a person wants to know of `event`."""
         match event:
             case Transcript():
                 self._transcript(event)
@@ -58,7 +58,7 @@ class PlainView(AbstractContextManager["PlainView"]):
         """Levels need a terminal."""
 
     def end(self) -> None:
-        """Says so when nothing was heard."""
+        """Say so when nothing was heard."""
         if not self._replied:
             self._write("Nothing was said.")
 

@@ -41,7 +41,7 @@ class Row:
 
 
 def reply_rows(reply: Reply, budget_seconds: float) -> Iterator[Row]:
-    """Yields the lines that tell a person about `reply`, which had `budget_seconds`."""
+    """Yield the lines that tell a person about `reply`, which had `budget_seconds`."""
     yield _intent_row(reply, reply.intent)
     if len(reply.readings) > 1:
         for reading in reply.readings:
@@ -65,24 +65,24 @@ def reply_rows(reply: Reply, budget_seconds: float) -> Iterator[Row]:
 
 
 def reconnection(reconnected: Reconnected) -> str:
-    """Writes what a lost connection came to."""
+    """Write what a lost connection came to."""
     told = f"Connected again; {reconnected.replayed_seconds:.1f} s of audio are sent once more"
     return f"{told}, {reconnected.lost_seconds:.1f} s are lost." if reconnected.lost_seconds else f"{told}."
 
 
 def interruption(interrupted: Interrupted) -> str:
-    """Writes what was heard of a reply that was stopped."""
+    """Write what was heard of a reply that was stopped."""
     heard = f'"{printable(interrupted.heard_text)}"' if interrupted.heard_text else "nothing"
     return f"The reply was stopped after {interrupted.heard_seconds:.1f} s; {heard} was heard."
 
 
 def printable(text: str) -> str:
-    """Replaces what a terminal would obey rather than show: texts come from other people."""
+    """Replace what a terminal would obey rather than show: texts come from other people."""
     return "".join(character if character.isprintable() else " " for character in text)
 
 
 def milliseconds(seconds: float) -> str:
-    """Writes a time for people."""
+    """Write a time for people."""
     return f"{seconds * 1_000:.0f} ms"
 
 

@@ -19,7 +19,7 @@ _MILLISECONDS = click.IntRange(128, 10_000)
 
 
 def endpointing_options(command: _C) -> _C:
-    """Adds `--endpointing`, `--patience`, `--shortest-silence-ms` and `--longest-silence-ms`."""
+    """Add `--endpointing`, `--patience`, `--shortest-silence-ms` and `--longest-silence-ms`."""
     mode = click.option(
         "--endpointing",
         type=click.Choice(tuple(_MODES)),
@@ -40,7 +40,7 @@ def endpointing_options(command: _C) -> _C:
 def read_endpointing(
     mode: str | None, patience: str | None, shortest_silence_ms: int | None, longest_silence_ms: int | None
 ) -> vivavoce.Endpointing | None:
-    """Makes what the endpointing options choose; None where they choose nothing.
+    """Make what the endpointing options choose; None where they choose nothing.
 
     Raises:
         click.UsageError: An option is of no effect with the silence alone.

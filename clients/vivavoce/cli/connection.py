@@ -31,7 +31,7 @@ class Connection:
     token: str = ""
 
     def connect(self) -> vivavoce.Client:
-        """Makes a client of the server.
+        """Make a client of the server.
 
         Raises:
             vivavoce.InvalidRequest: A token would be sent in the clear to another machine.
@@ -40,7 +40,7 @@ class Connection:
 
 
 def server_option(command: _C) -> _C:
-    """Adds `--server`, `--tls`, `--ca`, `--cert`, `--key` and `--token`, of which the command gets a `Connection`."""
+    """Add `--server`, `--tls`, `--ca`, `--cert`, `--key` and `--token`, of which the command gets a `Connection`."""
 
     @functools.wraps(command)
     def connected(

@@ -135,7 +135,7 @@ def converse(
 
 
 def check_speech_out(speech_out: Path | None, files: Sequence[Path], *, realtime: bool) -> None:
-    """Checks that a conversation can be written as it was heard.
+    """Check that a conversation can be written as it was heard.
 
     Raises:
         click.UsageError: It cannot.
@@ -159,7 +159,7 @@ async def show_conversation(
     name: str = "",
     on_event: Callable[[vivavoce.Event], object] | None = None,
 ) -> list[vivavoce.Reply]:
-    """Holds a conversation and shows it.
+    """Hold a conversation and show it.
 
     Args:
         conversation: The conversation.

@@ -25,7 +25,7 @@ class PackageMissingError(click.ClickException):
 
 
 def how_to_install(names: str) -> str:
-    """Returns an imperative that says how extras are installed.
+    """Return an imperative that says how extras are installed.
 
     Args:
         names: The extras, with commas between.
@@ -36,7 +36,7 @@ def how_to_install(names: str) -> str:
 
 @contextlib.contextmanager
 def extra(names: str, purpose: str) -> Iterator[None]:
-    """Turns an import that fails in the body into a sentence that says what to install.
+    """Turn an import that fails in the body into a sentence that says what to install.
 
     Args:
         names: The extras that bring what is missing, with commas between.

@@ -142,7 +142,7 @@ def mic(
 
 
 async def _show_and_play(conversation: vivavoce.Conversation, view: View, speaker: Speaker) -> None:
-    """Holds a conversation, shows it and plays its replies, to their end."""
+    """Hold a conversation, shows it and plays its replies, to their end."""
     reporting = asyncio.create_task(_report_playback(conversation, speaker))
 
     def hear(event: vivavoce.Event) -> None:
@@ -170,7 +170,7 @@ async def _report_playback(conversation: vivavoce.Conversation, speaker: Speaker
 
 
 def _stop_on_interrupt(microphone: Microphone) -> None:
-    """Makes the first Ctrl-C end the recording, and the second one everything."""
+    """Make the first Ctrl-C end the recording, and the second one everything."""
     loop = asyncio.get_running_loop()
 
     def stop() -> None:

@@ -21,7 +21,7 @@ _C = TypeVar("_C", bound="Callable[..., Any]")
 
 
 def admin_option(command: _C) -> _C:
-    """Adds `--server` and `--socket`, of which the command gets `server`."""
+    """Add `--server` and `--socket`, of which the command gets `server`."""
     server = click.option(
         "--server",
         metavar="HOST:PORT",
@@ -42,7 +42,7 @@ def admin_option(command: _C) -> _C:
 
 
 def _take_socket(context: click.Context, _parameter: click.Parameter, value: Path | None) -> None:
-    """Puts the socket in the place of the server's address."""
+    """Put the socket in the place of the server's address."""
     if value is not None:
         context.params["server"] = f"unix:{value.absolute()}"
 

@@ -19,7 +19,7 @@ _C = TypeVar("_C", bound=Callable[..., Any])
 
 
 def address_option(command: _C) -> _C:
-    """Adds `--server`, for commands that talk to a server on this machine."""
+    """Add `--server`, for commands that talk to a server on this machine."""
     return click.option(
         "--server",
         metavar="HOST:PORT",
@@ -31,7 +31,7 @@ def address_option(command: _C) -> _C:
 
 
 def context_options(command: _C) -> _C:
-    """Adds `--context` and `--context-file`."""
+    """Add `--context` and `--context-file`."""
     text = click.option(
         "--context", "contexts", metavar="TEXT", multiple=True, help="Look for answers in this text. May be repeated."
     )
@@ -47,7 +47,7 @@ def context_options(command: _C) -> _C:
 
 
 def budget_option(command: _C) -> _C:
-    """Adds `--budget-ms`."""
+    """Add `--budget-ms`."""
     return click.option(
         "--budget-ms",
         metavar="N",
@@ -57,7 +57,7 @@ def budget_option(command: _C) -> _C:
 
 
 def hint_options(command: _C) -> _C:
-    """Adds `--hint`, `--hints`, `--boost` and `--alternatives`."""
+    """Add `--hint`, `--hints`, `--boost` and `--alternatives`."""
     hint = click.option(
         "--hint",
         "hints",
@@ -90,7 +90,7 @@ def hint_options(command: _C) -> _C:
 
 
 def understanding_options(command: _C) -> _C:
-    """Adds `--intents` and `--time-zone`."""
+    """Add `--intents` and `--time-zone`."""
     intents = click.option(
         "--intents",
         metavar="N",
@@ -108,7 +108,7 @@ def understanding_options(command: _C) -> _C:
 
 
 def agent_options(command: _C) -> _C:
-    """Adds `--agent` and `--session`."""
+    """Add `--agent` and `--session`."""
     agent = click.option(
         "--agent", metavar="NAME", default="", help="Hold a dialog by this agent of the server.  [default: none]"
     )
@@ -122,14 +122,14 @@ def agent_options(command: _C) -> _C:
 
 
 def voice_option(command: _C) -> _C:
-    """Adds `--voice`."""
+    """Add `--voice`."""
     return click.option(
         "--voice", metavar="NAME", default="", help="Voice of spoken replies.  [default: that of the server]"
     )(command)
 
 
 def engine_hints_option(command: _C) -> _C:
-    """Adds `--no-engine-hints`."""
+    """Add `--no-engine-hints`."""
     return click.option(
         "--no-engine-hints",
         is_flag=True,
@@ -140,7 +140,7 @@ def engine_hints_option(command: _C) -> _C:
 def read_hints(
     hints: Sequence[str], hint_files: Sequence[Path], boost: float | None
 ) -> tuple[vivavoce.PhraseHints, ...]:
-    """Makes the phrase hints that the hint options name; empty lines of files are left out.
+    """Make the phrase hints that the hint options name; empty lines of files are left out.
 
     Raises:
         click.ClickException: A file cannot be read as UTF-8.
@@ -151,7 +151,7 @@ def read_hints(
 
 
 def engine_option(text: str) -> Callable[[_C], _C]:
-    """Adds `--engine`, which may be repeated; `text` says what the engine is for."""
+    """Add `--engine`, which may be repeated; `text` says what the engine is for."""
     return click.option(
         "--engine",
         "engines",
@@ -171,7 +171,7 @@ class FileToWrite(click.Path):
     def convert(
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
     ) -> str | bytes | os.PathLike[str]:
-        """Checks the file, or the folder that it is to be made in."""
+        """Check the file, or the folder that it is to be made in."""
         path = super().convert(value, param, ctx)
         folder = Path(os.fsdecode(path)).absolute().parent
         if not folder.is_dir():
@@ -182,7 +182,7 @@ class FileToWrite(click.Path):
 
 
 def variant_option(command: _C) -> _C:
-    """Adds `--variant`, which may be repeated."""
+    """Add `--variant`, which may be repeated."""
     return click.option(
         "--variant",
         "variants",
@@ -194,7 +194,7 @@ def variant_option(command: _C) -> _C:
 
 
 def knowledge_option(command: _C) -> _C:
-    """Adds `--knowledge`, which may be repeated."""
+    """Add `--knowledge`, which may be repeated."""
     return click.option(
         "--knowledge",
         metavar="NAME",
@@ -204,7 +204,7 @@ def knowledge_option(command: _C) -> _C:
 
 
 def _pairs(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> dict[str, str]:
-    """Reads `ROLE=NAME` pairs."""
+    """Read `ROLE=NAME` pairs."""
     for value in values:
         if not re.fullmatch(r"[^=\s]+=[^=\s]+", value):
             raise click.BadParameter(f"{value!r} is not of the form ROLE=NAME.")
@@ -212,14 +212,14 @@ def _pairs(_context: click.Context, _parameter: click.Parameter, values: Sequenc
 
 
 def json_option(command: _C) -> _C:
-    """Adds `--json`."""
+    """Add `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line, and nothing else.")(
         command
     )
 
 
 def read_documents(contexts: Sequence[str], context_files: Sequence[Path]) -> list[vivavoce.Document]:
-    """Makes the documents that the context options name.
+    """Make the documents that the context options name.
 
     Returns:
         Texts are numbered from 1 where there are several; files go by their names.
@@ -236,7 +236,7 @@ def read_documents(contexts: Sequence[str], context_files: Sequence[Path]) -> li
 
 
 def seconds(budget_ms: int | None) -> float | None:
-    """Converts the value of `--budget-ms`."""
+    """Convert the value of `--budget-ms`."""
     return None if budget_ms is None else budget_ms / 1_000
 
 
@@ -253,7 +253,7 @@ def _read_text(path: Path, kind: str = "context") -> str:
 
 
 def check_address(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """Checks that an option's value, where it has one, is an address."""
+    """Check that an option's value, where it has one, is an address."""
     if value is None or re.fullmatch(r"unix:/\S+", value):
         return value
     found = re.fullmatch(r"(\S+):(\d{1,5})", value)

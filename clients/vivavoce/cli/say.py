@@ -98,7 +98,7 @@ def say(
 
 
 async def _speak(server: Connection, asked: dict[str, Any], out: Path, rate_hz: int, *, is_opus: bool) -> _Spoken:
-    """Writes the file as speech comes. A text that is refused leaves a file that was there as it is."""
+    """Write the file as speech comes. A text that is refused leaves a file that was there as it is."""
     spoken = _Spoken()
     async with server.connect() as client:
         began = time.monotonic()
@@ -117,7 +117,7 @@ async def _speak(server: Connection, asked: dict[str, Any], out: Path, rate_hz: 
 
 @contextmanager
 def _writing(out: Path, rate_hz: int, *, is_opus: bool) -> Iterator[Callable[[bytes], object]]:
-    """Opens the file under another name, which it loses when everything was written."""
+    """Open the file under another name, which it loses when everything was written."""
     partial = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
         with partial.open("wb") as file:

@@ -53,14 +53,14 @@ class SpeechFile:
         return AudioFormat(sample_rate_hz=self._rate)
 
     async def saying(self, chunks: AsyncIterator[NDArray[np.float32]]) -> AsyncIterator[NDArray[np.float32]]:
-        """Yields what the caller says, and keeps it."""
+        """Yield what the caller says, and keep it."""
         self._began = self._clock()
         async for chunk in chunks:
             self._said.append(np.clip(np.rint(chunk * _FULL_SCALE), -_FULL_SCALE, _FULL_SCALE).astype(np.int16))
             yield chunk
 
     def hear(self, event: Event) -> None:
-        """Keeps what the service says: each piece is played when it comes, behind the one before."""
+        """Keep what the service says: each piece is played when it comes, behind the one before."""
         match event:
             case ReplyAudio(audio=audio) if audio:
                 end = self._heard[-1].start + len(self._heard[-1].samples) if self._heard else 0
@@ -76,7 +76,7 @@ class SpeechFile:
                 self._heard = [_Piece(piece.start, piece.samples[: max(0, now - piece.start)]) for piece in self._heard]
 
     def _delay(self, at: int, samples: int) -> None:
-        """Moves what was to be heard from the sample `at` on."""
+        """Move what was to be heard from the sample `at` on."""
         pieces: list[_Piece] = []
         for piece in self._heard:
             heard = min(len(piece.samples), max(0, at - piece.start))
@@ -87,7 +87,7 @@ class SpeechFile:
         self._heard = pieces
 
     def write(self) -> None:
-        """Writes the file. One that was there is replaced when all is written."""
+        """Write the file. One that was there is replaced when all is written."""
         said = np.concatenate(self._said) if self._said else np.zeros(0, np.int16)
         length = max([len(said), *(piece.start + len(piece.samples) for piece in self._heard)])
         sides = np.zeros((length, 2), "<i2")
@@ -106,5 +106,5 @@ class SpeechFile:
             partial.unlink(missing_ok=True)
 
     def _now(self) -> int:
-        """Returns the sample that is said now."""
+        """Return the sample that is said now."""
         return 0 if self._began is None else round((self._clock() - self._began) * self._rate)

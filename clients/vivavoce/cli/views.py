@@ -37,7 +37,7 @@ class View(AbstractContextManager["View"], Protocol):
 
 
 def choose_view(*, as_json: bool, budget_seconds: float | None) -> View:
-    """Chooses the view for stdout: JSON where it was asked for, a live one in a terminal, plain lines elsewhere."""
+    """Choose the view for stdout: JSON where it was asked for, a live one in a terminal, plain lines elsewhere."""
     if as_json:
         return JsonView(sys.stdout)
     budget_seconds = DEFAULT_BUDGET_SECONDS if budget_seconds is None else budget_seconds

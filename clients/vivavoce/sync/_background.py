@@ -30,7 +30,7 @@ class BackgroundLoop:
         self._lost_in_fork = False
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Runs `work` on the loop and waits for its result; an interrupt cancels it.
+        """Run `work` on the loop and wait for its result; an interrupt cancels it.
 
         Raises:
             RuntimeError: The caller is the loop itself, which must not wait; or the loop was used before a fork.
@@ -50,7 +50,7 @@ class BackgroundLoop:
         return future.result()
 
     def call_soon(self, callback: Callable[..., object], *arguments: object) -> None:
-        """Has `callback` called on the loop, without waiting; does nothing once the loop is stopped."""
+        """Have `callback` called on the loop, without waiting; do nothing once the loop is stopped."""
         loop = self._loop
         if loop is None:
             return
@@ -60,7 +60,7 @@ class BackgroundLoop:
             return
 
     def stop(self) -> None:
-        """Cancels what runs on the loop and ends its thread."""
+        """Cancel what runs on the loop and end its thread."""
         with self._lock:
             loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
         if loop is not None and thread is not None:
@@ -68,7 +68,7 @@ class BackgroundLoop:
             thread.join(_EXIT_SECONDS)
 
     def forget(self) -> None:
-        """Begins anew in a process that was forked: the thread is not there.
+        """Begin anew in a process that was forked: the thread is not there.
 
         Nor are gRPC's own threads, if it was used, and without them a connection hangs or fails at random.
         """

@@ -46,7 +46,7 @@ def connect(
     connect_timeout_seconds: float = 5.0,
     response_timeout_seconds: float = 60.0,
 ) -> Client:
-    """Makes a client, to be used as `with vivavoce.sync.connect(...) as client`.
+    """Make a client, to be used as `with vivavoce.sync.connect(...) as client`.
 
     Args:
         target: Address of the server, `HOST:PORT` or `unix:/PATH`; IPv6 as `[::1]:50051`.
@@ -94,7 +94,7 @@ class Conversation(Controls, Iterator["Event"]):
         return self._exchange.ended
 
     def send(self, said: Utterable) -> None:
-        """Says something: audio, `EndOfUtterance()`, `TypedTurn(text)` or `ConversationUpdate(...)`.
+        """Say something: audio, `EndOfUtterance()`, `TypedTurn(text)` or `ConversationUpdate(...)`.
 
         Waits while too much is not sent yet.
 
@@ -104,11 +104,11 @@ class Conversation(Controls, Iterator["Event"]):
         self._exchange.say(said)
 
     def finish(self) -> None:
-        """Says that nothing follows: the last replies come, and the iteration ends. May be called several times."""
+        """Say that nothing follows: the last replies come, and the iteration ends. May be called several times."""
         self._exchange.finish()
 
     def poll(self, timeout_seconds: float = 0.0) -> Event | None:
-        """Returns the next event, or None if there is none within `timeout_seconds`, or none will follow.
+        """Return the next event, or None if there is none within `timeout_seconds`, or none will follow.
 
         Raises:
             VivavoceError: The conversation has failed, in one of its kinds.
@@ -116,7 +116,7 @@ class Conversation(Controls, Iterator["Event"]):
         return self._exchange.take(timeout_seconds)
 
     def close(self) -> None:
-        """Ends the conversation, whatever it is doing. May be called several times, and from any thread."""
+        """End the conversation, whatever it is doing. May be called several times, and from any thread."""
         self._exchange.close()
 
 
@@ -207,7 +207,7 @@ class Client:
         seed: int = 0,
         lexicon: Iterable[Pronunciation] = (),
     ) -> Generator[SpeechChunk, None, None]:
-        """Has a text spoken: `for chunk in client.say("Good morning.")`. Takes what `vivavoce.Client.say` takes.
+        """Have a text spoken: `for chunk in client.say("Good morning.")`. Take what `vivavoce.Client.say` takes.
 
         Leaving the loop early ends the speech when the generator is closed.
 

@@ -23,18 +23,18 @@ class Controls:
         self._exchange = exchange
 
     def send_playback(self, turn: int, position_seconds: float, *, finished: bool = False) -> None:
-        """Tells how far a spoken reply was played; see `vivavoce.Conversation.send_playback`."""
+        """Tell how far a spoken reply was played; see `vivavoce.Conversation.send_playback`."""
         self._exchange.tell(playback_request(turn, position_seconds, finished=finished))
 
     def cancel_reply(self, turn: int = 0) -> None:
-        """Stops a spoken reply; see `vivavoce.Conversation.cancel_reply`."""
+        """Stop a spoken reply; see `vivavoce.Conversation.cancel_reply`."""
         self._exchange.tell(cancel_request(turn))
 
     def press_keys(self, keys: str) -> None:
-        """Tells an agent that the caller has pressed keys; see `vivavoce.Conversation.press_keys`."""
+        """Tell an agent that the caller has pressed keys; see `vivavoce.Conversation.press_keys`."""
         self._exchange.tell(keys_request(keys))
 
     def send_tool_result(self, call: ToolCall | str, result: ToolResult | None = None) -> None:
-        """Sends what came of a tool; see `vivavoce.Conversation.send_tool_result`."""
+        """Send what came of a tool; see `vivavoce.Conversation.send_tool_result`."""
         call_id = call.id if isinstance(call, ToolCall) else call
         self._exchange.tell(tool_result_request(call_id, ToolResult() if result is None else result))

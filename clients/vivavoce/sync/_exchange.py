@@ -54,13 +54,13 @@ class Exchange:
         return self._ended
 
     def begin(self, conversation: Conversation) -> None:
-        """Starts the pump; called on the loop."""
+        """Start the pump; called on the loop."""
         self._conversation = conversation
         self._pump = asyncio.get_running_loop().create_task(self._hold(conversation))
         self._pump.add_done_callback(self._over)
 
     def say(self, said: Utterable) -> None:
-        """Says something, and waits while too much is not sent yet.
+        """Say something, and wait while too much is not sent yet.
 
         Raises:
             RuntimeError: Everything was said, or the conversation has ended.
@@ -76,13 +76,13 @@ class Exchange:
         background.call_soon(self._more_said.set)
 
     def tell(self, request: pb.ConverseRequest) -> None:
-        """Sends what is not said but concerns the conversation, ahead of what waits to be said."""
+        """Send what is not said but concerns the conversation, ahead of what waits to be said."""
         conversation = self._conversation
         if conversation is not None and not self._ended:
             background.call_soon(lambda: conversation.tell(request))
 
     def finish(self, error: Exception | None = None) -> None:
-        """Says that nothing follows, or raises `error` in the conversation in place of what follows."""
+        """Say that nothing follows, or raises `error` in the conversation in place of what follows."""
         with self._changed:
             if self._all_said:
                 return
@@ -91,7 +91,7 @@ class Exchange:
         background.call_soon(self._more_said.set)
 
     def take(self, timeout_seconds: float | None) -> Event | None:
-        """Returns the next event, or None when there is none in time, or none will follow.
+        """Return the next event, or None when there is none in time, or none will follow.
 
         Args:
             timeout_seconds: How long to wait; None: until there is an event, or the end.
@@ -117,12 +117,12 @@ class Exchange:
         return None
 
     def close_soon(self) -> None:
-        """Ends the conversation, without waiting; events that were not taken are dropped."""
+        """End the conversation, without waiting; events that were not taken are dropped."""
         self._closing = True
         background.call_soon(self._cancel)
 
     def close(self) -> None:
-        """Ends the conversation and waits for that, for `CLOSE_SECONDS` at most."""
+        """End the conversation and wait for that, for `CLOSE_SECONDS` at most."""
         self.close_soon()
         until = time.monotonic() + CLOSE_SECONDS
         with self._changed:
@@ -134,7 +134,7 @@ class Exchange:
             self._changed.notify_all()
 
     def feed(self, chunks: Iterable[Utterable]) -> None:
-        """Says everything in `chunks`; runs on a thread of its own, for an iterable may block for as long as it likes.
+        """Say everything in `chunks`; runs on a thread of its own, for an iterable may block for as long as it likes.
 
         An error that it raises is raised in the conversation.
         """
@@ -156,7 +156,7 @@ class Exchange:
                 close()
 
     async def said(self) -> AsyncIterator[Utterable]:
-        """Yields what is said; runs on the loop."""
+        """Yield what is said; runs on the loop."""
         while True:
             self._more_said.clear()
             while self._said:

@@ -61,7 +61,7 @@ class ModelAdmin:
         raise TypeError("This one is not asynchronous: write `with`.")
 
     def list(self) -> list[ModelVersion]:
-        """Lists all versions, engine by engine, the oldest first.
+        """List all versions, engine by engine, the oldest first.
 
         Raises:
             VivavoceError: One of its kinds; so do the other methods.
@@ -69,7 +69,7 @@ class ModelAdmin:
         return background.run(self._opened().list())
 
     def load(self, path: PurePath | str) -> ModelVersion:
-        """Loads an engine directory as a new version and lets it take over for the turns that begin from then on.
+        """Load an engine directory as a new version and let it take over for the turns that begin from then on.
 
         Args:
             path: Absolute path of the directory on the server.
@@ -80,11 +80,11 @@ class ModelAdmin:
         return background.run(self._opened().load(path))
 
     def unload(self, name: str, version: int) -> None:
-        """Unloads a version that is not active, as soon as no turn uses it, or forgets one that failed."""
+        """Unload a version that is not active, as soon as no turn uses it, or forget one that failed."""
         background.run(self._opened().unload(name, version))
 
     def roll_back(self, name: str) -> ModelVersion:
-        """Lets the version before the active one take over again.
+        """Let the version before the active one take over again.
 
         Returns:
             The version that serves now.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def pace(chunks: Iterable[NDArray[np.float32]], sample_rate_hz: int) -> Iterator[NDArray[np.float32]]:
-    """Yields chunks at the pace of speech, as `vivavoce.pace` does.
+    """Yield chunks at the pace of speech, as `vivavoce.pace` does.
 
     Args:
         chunks: Samples, as arrays of shape [n] or [n, channels].

@@ -17,7 +17,7 @@ def chunks(
     speech: AsyncGenerator[SpeechChunk, None],
     run: Callable[[Callable[[], Coroutine[Any, Any, SpeechChunk | None]]], SpeechChunk | None],
 ) -> Generator[SpeechChunk, None, None]:
-    """Yields speech as it comes; closing the generator ends it at once.
+    """Yield speech as it comes; closing the generator ends it at once.
 
     Args:
         speech: The speech, which belongs to the background loop.

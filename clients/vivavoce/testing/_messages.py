@@ -51,7 +51,7 @@ _CODES = {
 
 
 def response_of(event: Event) -> pb.ConverseResponse:  # noqa: PLR0912 - one an event
-    """Writes an event as the server's message.
+    """Write an event as the server's message.
 
     Raises:
         TypeError: A server does not tell it.
@@ -110,7 +110,7 @@ def response_of(event: Event) -> pb.ConverseResponse:  # noqa: PLR0912 - one an 
 
 
 def reply_of(reply: Reply) -> reply_pb2.Reply:
-    """Writes a reply as the server's message, without what only the client knows."""
+    """Write a reply as the server's message, without what only the client knows."""
     intent, answer = reply.intent, reply.answer
     message = reply_pb2.Reply(
         turn=reply.turn,
@@ -152,7 +152,7 @@ def reply_of(reply: Reply) -> reply_pb2.Reply:
 
 
 def abort(context: grpc.ServicerContext, error: VivavoceError) -> NoReturn:
-    """Ends a call so that the client raises `error`."""
+    """End a call so that the client raises `error`."""
     code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), grpc.StatusCode.UNKNOWN)
     if isinstance(error, ServerError):
         code = getattr(grpc.StatusCode, error.code, code)
@@ -221,5 +221,5 @@ def _latency(latency: Latency) -> reply_pb2.Latency:
 
 
 def _name(prefix: str, member: Enum) -> str:
-    """Returns the protocol's name of a value; there, what is not known is not specified."""
+    """Return the protocol's name of a value; there, what is not known is not specified."""
     return prefix + ("UNSPECIFIED" if member.value == "UNKNOWN" else str(member.value))

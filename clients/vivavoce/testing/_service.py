@@ -27,7 +27,7 @@ _SAMPLE_BYTES = {pb.AUDIO_ENCODING_MULAW: 1, pb.AUDIO_ENCODING_ALAW: 1, pb.AUDIO
 
 
 def silence(request: pb.SayRequest, _context: grpc.ServicerContext) -> Iterator[pb.SayResponse]:
-    """Speaks each word as a tenth of a second of silence."""
+    """Speak each word as a tenth of a second of silence."""
     text = request.text or request.ssml
     sample_bytes = _SAMPLE_BYTES.get(request.encoding, 2)
     for number, _ in enumerate(text.split()):
@@ -62,21 +62,21 @@ class FakeService(ConversationServiceServicer):
     """Set once a conversation is over."""
 
     def audio(self) -> bytes:
-        """Returns all audio that was sent."""
+        """Return all audio that was sent."""
         return b"".join(request.audio for request in self.received)
 
     def texts(self) -> list[str]:
-        """Returns the typed turns of conversations."""
+        """Return the typed turns of conversations."""
         return [request.text for request in self.received if request.HasField("text")]
 
     def config(self) -> pb.ConversationConfig:
-        """Returns the config of the first conversation."""
+        """Return the config of the first conversation."""
         return self.received[0].config
 
     def Converse(  # noqa: N802 - the name in the protocol
         self, request_iterator: Iterator[pb.ConverseRequest], context: grpc.ServicerContext
     ) -> Iterator[pb.ConverseResponse]:
-        """Holds one conversation; gRPC calls it."""
+        """Hold one conversation; gRPC calls it."""
         self.conversations += 1
         context.add_callback(self.ended.set)
         yield from self.script(self._remembered(request_iterator), context)
@@ -84,14 +84,14 @@ class FakeService(ConversationServiceServicer):
     def Ask(  # noqa: N802 - the name in the protocol
         self, request: pb.AskRequest, context: grpc.ServicerContext
     ) -> pb.AskResponse:
-        """Answers one typed turn; gRPC calls it."""
+        """Answer one typed turn; gRPC calls it."""
         self.asked.append(request)
         return pb.AskResponse(reply=self.answer(request, context))
 
     def Say(  # noqa: N802 - the name in the protocol
         self, request: pb.SayRequest, context: grpc.ServicerContext
     ) -> Iterator[pb.SayResponse]:
-        """Speaks a text; gRPC calls it."""
+        """Speak a text; gRPC calls it."""
         self.said.append(request)
         yield from self.speak(request, context)
 
@@ -105,7 +105,7 @@ class FakeService(ConversationServiceServicer):
 
 @contextmanager
 def serving(*turns: Turn, address: str = "127.0.0.1:0") -> Iterator[FakeService]:
-    """Runs a fake service while the block lasts.
+    """Run a fake service while the block lasts.
 
     Args:
         turns: What is said and replied in each conversation, utterance by utterance; none: a command, again and again.

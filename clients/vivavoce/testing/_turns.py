@@ -75,7 +75,7 @@ class Turn:
     """The spoken reply is interrupted when so many words were heard; None: it is heard to its end."""
 
     def spoken(self, number: int, sample_rate_hz: int, sample_bytes: int) -> Iterator[ReplyAudio | Interrupted]:
-        """Yields the spoken reply to turn `number`, in the format that was asked for."""
+        """Yield the spoken reply to turn `number`, in the format that was asked for."""
         words = self.speech_text.split()
         piece = bytes(sample_bytes * round(_WORD_SECONDS * sample_rate_hz))
         heard = words[: self.interrupted_after_words]
@@ -86,7 +86,7 @@ class Turn:
             yield Interrupted(number, len(heard) * _WORD_SECONDS, " ".join(heard), InterruptionReason.SPEECH)
 
     def reply(self, number: int, text: str, request_id: str = "") -> Reply:
-        """Returns the reply, to turn `number` in which `text` was said or typed."""
+        """Return the reply, to turn `number` in which `text` was said or typed."""
         return Reply(
             turn=number,
             transcript=text,
@@ -103,7 +103,7 @@ class Turn:
 
 
 def scripted(*turns: Turn, repeated: bool = False) -> Script:
-    """Makes the script of conversations with these turns.
+    """Make the script of conversations with these turns.
 
     Each utterance is the next turn; behind the last one nobody is heard. A typed turn is answered as the turn with
     its text, or else by a reply without intent.
@@ -124,7 +124,7 @@ def scripted(*turns: Turn, repeated: bool = False) -> Script:
 
 
 def answering(*turns: Turn) -> Answers:
-    """Makes what a service answers to `Client.ask`: as the turn with its text, or else by a reply without intent."""
+    """Make what a service answers to `Client.ask`: as the turn with its text, or else by a reply without intent."""
 
     def answer(request: pb.AskRequest, context: grpc.ServicerContext) -> reply_pb2.Reply:
         turn = _turn_of(turns, request.text)
@@ -137,7 +137,7 @@ def answering(*turns: Turn) -> Answers:
 
 
 def failing(error: VivavoceError) -> Script:
-    """Makes the script of a service that refuses every conversation so that the client raises `error`."""
+    """Make the script of a service that refuses every conversation so that the client raises `error`."""
 
     def script(requests: Iterator[pb.ConverseRequest], context: grpc.ServicerContext) -> Iterator[pb.ConverseResponse]:
         next(requests, None)

@@ -22,7 +22,7 @@ _WIDTHS = (1, 2, 3, 4)
 
 
 def check_format(audio: AudioFormat) -> None:
-    """Refuses a format that is none.
+    """Refuse a format that is none.
 
     Raises:
         RefusedError: It has no samples, or samples of a width that PCM does not know.
@@ -33,7 +33,7 @@ def check_format(audio: AudioFormat) -> None:
 
 
 def mono(chunk: AudioChunk) -> NDArray[np.float32]:
-    """Reads the samples of a chunk: unsigned of width 1, signed little-endian of widths 2 to 4.
+    """Read the samples of a chunk: unsigned of width 1, signed little-endian of widths 2 to 4.
 
     Args:
         chunk: A chunk whose format was checked.
@@ -65,7 +65,7 @@ class Resampler:
         self._stream = None if fits else soxr.ResampleStream(rate_hz, self.rate_hz, 1, dtype="float32")
 
     def feed(self, samples: NDArray[np.float32], *, last: bool = False) -> NDArray[np.float32]:
-        """Takes the next samples of shape [n], and returns those that are ready, of shape [m]."""
+        """Take the next samples of shape [n], and return those that are ready, of shape [m]."""
         if self._stream is None:
             return samples
         return np.asarray(self._stream.resample_chunk(samples, last=last), np.float32)
@@ -79,7 +79,7 @@ def _check(field: str, value: object, lowest: int, highest: int) -> None:
 
 
 def _samples(audio: bytes, width: int) -> NDArray[np.float32]:
-    """Reads PCM of 1 to 4 bytes a sample as float32 of shape [n]."""
+    """Read PCM of 1 to 4 bytes a sample as float32 of shape [n]."""
     if width == 1:
         return (np.frombuffer(audio, np.uint8).astype(np.float32) - 128.0) / 128.0
     if width == 3:  # As the upper bytes of 32-bit integers.

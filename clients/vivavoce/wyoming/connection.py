@@ -68,7 +68,7 @@ class Connection:
         self.ended = False
 
     async def handle(self, event: Event) -> None:
-        """Answers one event. What cannot be done is told to the client; unknown events are ignored.
+        """Answer one event. What cannot be done is told to the client; unknown events are ignored.
 
         After an error in a stream of audio the rest of it is ignored: one error a stream. An error where the client now
         waits for a reply ends the connection: Home Assistant may know no errors, and waits until it is hung up on.
@@ -85,7 +85,7 @@ class Connection:
             self.ended = _is_one_of(event, AudioStop, Recognize, Transcript, Intent, *_SYNTHESIZE)
 
     def abandon(self) -> None:
-        """Stops hearing; nothing more is sent of the stream under way."""
+        """Stop hearing; nothing more is sent of the stream under way."""
         if self._hearing is not None:
             self._hearing.abandon()
             self._hearing = None
@@ -145,7 +145,7 @@ class Connection:
             await self._send(reply)
 
     async def _fail_to_handle(self, error: Error, transcript: Transcript) -> None:
-        """Tells an error twice: a Home Assistant that knows no errors says what a `not-handled` holds."""
+        """Tell an error twice: a Home Assistant that knows no errors says what a `not-handled` holds."""
         await self._send(error)
         await self._send(NotHandled(text=error.text, context=transcript.context))
         self.ended = True
@@ -207,7 +207,7 @@ class Connection:
 
 
 def _parse(kind: type[Eventable], event: Event) -> Eventable:
-    """Reads an event; the package expects of the client that nothing is missing."""
+    """Read an event; the package expects of the client that nothing is missing."""
     try:
         return kind.from_event(event)
     except (AttributeError, KeyError, TypeError, ValueError) as error:

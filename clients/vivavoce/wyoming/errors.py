@@ -24,7 +24,7 @@ class RefusedError(Exception):
 
 
 def error_event(error: RefusedError | vivavoce.VivavoceError) -> Error:
-    """Tells a client of `error`: its sentence, and as the code what the service or this adapter calls it."""
+    """Tell a client of `error`: its sentence, and as the code what the service or this adapter calls it."""
     if isinstance(error, RefusedError):
         return Error(text=str(error), code=error.code)
     reason = getattr(error, "reason", "")
@@ -32,5 +32,5 @@ def error_event(error: RefusedError | vivavoce.VivavoceError) -> Error:
 
 
 def _kebab_case(name: str) -> str:
-    """Writes `TOO_MANY_CONVERSATIONS` and `ServerUnavailable` as Wyoming writes names: `server-unavailable`."""
+    """Write `TOO_MANY_CONVERSATIONS` and `ServerUnavailable` as Wyoming writes names: `server-unavailable`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])|_", "-", name).lower()

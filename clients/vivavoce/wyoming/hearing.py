@@ -68,7 +68,7 @@ class Hearing:
         self._work = tasks.create_task(self._transcribe())
 
     async def chunk(self, chunk: AudioChunk) -> None:
-        """Takes the next piece; waits while the service is behind. After a failure, which was told, it is dropped.
+        """Take the next piece; wait while the service is behind. After a failure, which was told, it is dropped.
 
         Raises:
             RefusedError: The chunk is damaged, or of another rate than the stream.
@@ -82,13 +82,13 @@ class Hearing:
         await self._say(self._resampler.feed(mono(chunk)))
 
     async def stop(self) -> None:
-        """Ends the utterance, and waits until its transcript, or why there is none, is sent."""
+        """End the utterance, and wait until its transcript, or why there is none, is sent."""
         await self._say(self._resampler.feed(np.zeros(0, np.float32), last=True))
         await self._offer(None)
         await asyncio.wait([self._work])
 
     def abandon(self) -> None:
-        """Stops at once; nothing more is sent."""
+        """Stop at once; nothing more is sent."""
         self._work.cancel()
 
     async def _say(self, samples: NDArray[np.float32]) -> None:
@@ -115,7 +115,7 @@ class Hearing:
             await self._send(error_event(error))
 
     async def _converse(self) -> str:
-        """Holds the conversation up to its final transcript, and returns that; "" when nobody spoke.
+        """Hold the conversation up to its final transcript, and return that; "" when nobody spoke.
 
         Raises:
             RefusedError: Recognition failed: Home Assistant would carry out what is left of the words.
@@ -152,7 +152,7 @@ class Hearing:
 
 
 def phrase_hints(request: Transcribe) -> list[vivavoce.PhraseHints]:
-    """Makes hints of the names and terms that a client expects to be said.
+    """Make hints of the names and terms that a client expects to be said.
 
     Raises:
         RefusedError: They are no list of texts.

@@ -32,7 +32,7 @@ class _Common(TypedDict):
 
 
 def describe() -> Info:
-    """Lists the programs: for speech in and out, intents and answers, each with the service's own model.
+    """List the programs: for speech in and out, intents and answers, each with the service's own model.
 
     Speech is transcribed up to `audio-stop`, so that the end of a command is for the client to find. Answers are texts:
     no device is switched.
@@ -70,10 +70,10 @@ def describe() -> Info:
 
 
 def check_program(name: object) -> bool:
-    """Tells whether `name` is the name of our programs and models; None leaves the choice to the server."""
+    """Tell whether `name` is the name of our programs and models; None leaves the choice to the server."""
     return name is None or name == NAME
 
 
 def check_language(tag: object) -> bool:
-    """Tells whether `tag` names the language served, in whatever region; None leaves it to the server."""
+    """Tell whether `tag` names the language served, in whatever region; None leaves it to the server."""
     return tag is None or (isinstance(tag, str) and tag.lower().replace("_", "-").partition("-")[0] == LANGUAGE)

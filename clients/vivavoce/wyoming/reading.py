@@ -23,7 +23,7 @@ class BoundedReader(asyncio.StreamReader):
     """A reader that does not collect what a client merely announces."""
 
     async def readexactly(self, n: int) -> bytes:
-        """Reads `n` bytes.
+        """Read `n` bytes.
 
         Raises:
             RefusedError: That is more than an event may hold.
@@ -36,7 +36,7 @@ class BoundedReader(asyncio.StreamReader):
 
 
 async def read_event(reader: asyncio.StreamReader) -> Event | None:
-    """Returns the next event, or None when the client has said all.
+    """Return the next event, or None when the client has said all.
 
     Raises:
         RefusedError: What came is no event; where the next one begins is not known.

@@ -17,7 +17,7 @@ NOT_UNDERSTOOD = "I found neither a command nor an answer in that."
 
 
 def recognized(reply: vivavoce.Reply, context: dict[str, Any] | None) -> Intent | NotRecognized:
-    """Answers `recognize`: the intent, its slots as entities, and the answer, if any, as the text.
+    """Answer `recognize`: the intent, its slots as entities, and the answer, if any, as the text.
 
     Args:
         reply: What the service understood.
@@ -36,7 +36,7 @@ def recognized(reply: vivavoce.Reply, context: dict[str, Any] | None) -> Intent 
 
 
 def handled(reply: vivavoce.Reply, context: dict[str, Any] | None) -> Handled | NotHandled:
-    """Answers `transcript`: with the answer, else with a sentence that says what was understood.
+    """Answer `transcript`: with the answer, else with a sentence that says what was understood.
 
     Args:
         reply: What the service understood.

@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 def parse_uri(uri: str) -> tuple[str, int] | Path:
-    """Reads `tcp://HOST:PORT` or `unix://PATH`.
+    """Read `tcp://HOST:PORT` or `unix://PATH`.
 
     Raises:
         ValueError: It is neither; the text says what to write.
@@ -61,7 +61,7 @@ class WyomingServer:
 
     @asynccontextmanager
     async def listening(self, where: tuple[str, int] | Path) -> AsyncIterator[str]:
-        """Listens until the body ends; then all clients are let go.
+        """Listen until the body ends; then all clients are let go.
 
         Args:
             where: Host and port, of which 0 lets the system choose, or the path of a Unix socket.
@@ -109,7 +109,7 @@ class WyomingServer:
             writer.close()
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answers a client until it goes, what it sends makes no sense any more, or it waits for what will not come."""
+        """Answer a client until it goes, what it sends makes no sense any more, or it waits for what will not come."""
 
         async def send(event: Eventable) -> None:
             async with timeout(SEND_SECONDS):

@@ -29,7 +29,7 @@ _NOTHING_TO_SPEAK = {"NOTHING_TO_SPEAK", "EMPTY_TEXT"}
 
 
 async def speak(client: vivavoce.Client, text: object, text_format: object, send: Send) -> None:
-    """Sends a text as speech: `audio-start`, `audio-chunk` …, `audio-stop`.
+    """Send a text as speech: `audio-start`, `audio-chunk` …, `audio-stop`.
 
     Raises:
         RefusedError: The text is none, or of a format that there is not.
@@ -91,14 +91,14 @@ class Speaking:
             )
 
     async def stop(self) -> None:
-        """Speaks the rest, and waits until all speech, or why there is none, is sent."""
+        """Speak the rest, and wait until all speech, or why there is none, is sent."""
         rest, self._text = self._text, ""
         await self._offer(rest)
         await self._offer(None)
         await asyncio.wait([self._work])
 
     def abandon(self) -> None:
-        """Stops at once; nothing more is sent."""
+        """Stop at once; nothing more is sent."""
         self._work.cancel()
 
     async def _offer(self, sentence: str | None) -> None:
@@ -124,7 +124,7 @@ class Speaking:
             await self._send(error_event(error))
 
     async def _speak_one(self, sentence: str, *, begun: bool) -> bool:
-        """Speaks a sentence; one of signs alone, such as an emoji, is left out. Returns whether audio has begun."""
+        """Speak a sentence; one of signs alone, such as an emoji, is left out. Return whether audio has begun."""
         try:
             async with aclosing(self._client.say(sentence)) as chunks:
                 async for chunk in chunks:

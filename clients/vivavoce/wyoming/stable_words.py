@@ -16,14 +16,14 @@ class StableWords:
         self._told = 0
 
     def partial(self, text: str) -> str:
-        """Takes the next hypothesis; returns what can be told now, with a space before all but the first words."""
+        """Take the next hypothesis; return what can be told now, with a space before all but the first words."""
         words = text.split()
         agreed = _common_prefix(self._previous, words)
         self._previous = words
         return self._tell(words[:agreed])
 
     def final(self, text: str) -> str:
-        """Takes the final text; returns what is left to be told. Words that were told and now differ stay told."""
+        """Take the final text; return what is left to be told. Words that were told and now differ stay told."""
         return self._tell(text.split())
 
     def _tell(self, words: list[str]) -> str:
@@ -34,7 +34,7 @@ class StableWords:
 
 
 def _common_prefix(first: list[str], second: list[str]) -> int:
-    """Returns how many words both lists begin with."""
+    """Return how many words both lists begin with."""
     return next(
         (n for n, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second))
     )

@@ -34,7 +34,7 @@ class _Rows:
         self._places = np.arange(len(encoded.frames) * beams)
 
     def _run(self, tokens: NDArray[np.int64], starts: NDArray[np.int64]) -> tuple[Tensor, Tensor | None]:
-        """Runs ``[rows, steps]`` tokens of the rows that are left, from ``starts`` on; see ``Room.run``."""
+        """Run ``[rows, steps]`` tokens of the rows that are left, from ``starts`` on; see ``Room.run``."""
         steps = self._batch.steps_for(tokens.shape[1])
         padded = np.full((self._batch.rows, steps), END_TOKEN, np.int64)
         padded[self._places, : tokens.shape[1]] = tokens
@@ -43,7 +43,7 @@ class _Rows:
         return self._room.run(self._batch, padded, positions)
 
     def _retire(self, utterance: int) -> None:
-        """Drops the rows of an utterance; those of the last take their place."""
+        """Drop the rows of an utterance; those of the last take their place."""
         size = self._beams
         self._places[utterance * size : (utterance + 1) * size] = self._places[-size:]
         self._places = self._places[:-size]
@@ -53,24 +53,24 @@ class GreedyBatch(_Rows):
     """The rows of one batch (``engines.asr.moonshine.decoding.TokenPredictor``)."""
 
     def __init__(self, encoded: Encoded, limit: int) -> None:
-        """Takes the encoded rows, and the most positions a row may use."""
+        """Take the encoded rows, and the most positions a row may use."""
         super().__init__(encoded, limit, beams=1)
 
     def begin(self, tokens: NDArray[np.int64], lengths: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Runs the first tokens of every row; see ``TokenPredictor``."""
+        """Run the first tokens of every row; see ``TokenPredictor``."""
         del lengths  # What lies beyond them is run for nothing, and overwritten.
         following, _ = self._run(tokens, np.zeros(len(tokens), np.int64))
         predicted: NDArray[np.int64] = following.cpu().numpy()[self._places, : tokens.shape[1]]
         return predicted
 
     def step(self, tokens: NDArray[np.int64], positions: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Runs one more token of every row; see ``TokenPredictor``."""
+        """Run one more token of every row; see ``TokenPredictor``."""
         following, _ = self._run(tokens[:, None], positions.astype(np.int64))
         predicted: NDArray[np.int64] = following.cpu().numpy()[self._places, 0]
         return predicted
 
     def retire(self, row: int) -> None:
-        """Drops a row; the last row takes its place."""
+        """Drop a row; the last row takes its place."""
         self._retire(row)
 
 
@@ -78,12 +78,12 @@ class BeamBatch(_Rows):
     """The beams of one batch of utterances (``engines.asr.search.ports.CandidateScorer``)."""
 
     def __init__(self, encoded: Encoded, limit: int, beams: int) -> None:
-        """Takes the encoded utterances, the most positions of a row, and the rows of each."""
+        """Take the encoded utterances, the most positions of a row, and the rows of each."""
         super().__init__(encoded, limit, beams)
         self._copies: list[tuple[int, int]] = []
 
     def begin(self, tokens: NDArray[np.int64], lengths: NDArray[np.int32], boosted: Sequence[Boosted]) -> Candidates:
-        """Runs the first tokens of every row; see ``CandidateScorer``."""
+        """Run the first tokens of every row; see ``CandidateScorer``."""
         if tokens.shape[1] > 1:
             # All but the last are run first: rows whose last token comes earlier overwrite what is beyond it.
             self._run(tokens[:, :-1], np.zeros(len(tokens), np.int64))
@@ -91,16 +91,16 @@ class BeamBatch(_Rows):
         return self._candidates(tokens[np.arange(len(tokens)), last], last, boosted)
 
     def step(self, tokens: NDArray[np.int64], positions: NDArray[np.int32], boosted: Sequence[Boosted]) -> Candidates:
-        """Runs one more token of every row; see ``CandidateScorer``."""
+        """Run one more token of every row; see ``CandidateScorer``."""
         return self._candidates(tokens, positions.astype(np.int64), boosted)
 
     def copy(self, source: int, target: int, positions: int) -> None:
-        """Lets row ``target`` continue what row ``source`` holds; done with all others before the next step."""
+        """Let row ``target`` continue what row ``source`` holds; done with all others before the next step."""
         del positions
         self._copies.append((int(self._places[source]), int(self._places[target])))
 
     def retire(self, utterance: int) -> None:
-        """Drops an utterance with its rows; the last one takes its place."""
+        """Drop an utterance with its rows; the last one takes its place."""
         self._retire(utterance)
 
     def _candidates(
@@ -124,7 +124,7 @@ class BeamBatch(_Rows):
         return Candidates(best.cpu().numpy(), scores.cpu().numpy())
 
     def _copy_rows(self) -> None:
-        """Copies what beams go on in other rows than their own; no row is both copied and overwritten."""
+        """Copy what beams go on in other rows than their own; no row is both copied and overwritten."""
         if not self._copies:
             return
         keys, values = self._batch.memory.keys, self._batch.memory.values

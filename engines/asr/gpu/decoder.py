@@ -61,7 +61,7 @@ class Decoder:
         return len(self._embeddings)
 
     def __call__(self, tokens: Tensor, starts: Tensor, memory: Memory, queries: list[Tensor] | None = None) -> Tensor:
-        """Runs tokens of every row, and keeps their keys and values.
+        """Run tokens of every row, and keep their keys and values.
 
         Args:
             tokens: int64 ``[rows, steps]``.
@@ -91,11 +91,11 @@ class Decoder:
         return self._norm(hidden)
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """Returns the logits of the token after each of ``hidden``, ``[rows, 288]``: float32 ``[rows, vocabulary]``."""
+        """Return the logits of the token after each of ``hidden``, ``[rows, 288]``: float32 ``[rows, vocabulary]``."""
         return self._product(hidden, self._embeddings)
 
     def most_probable(self, hidden: Tensor) -> Tensor:
-        """Returns the most probable token after each of ``hidden``, ``[rows, steps, 288]``: int64 ``[rows, steps]``."""
+        """Return the most probable token after each of ``hidden``, ``[rows, steps, 288]``: int64 ``[rows, steps]``."""
         parts = [self.logits(part).argmax(1) for part in torch.split(hidden.flatten(0, 1), _CHUNK)]
         return torch.cat(parts).view(hidden.shape[:2])
 
@@ -120,18 +120,18 @@ class _Layer:
         )
 
     def project(self, hidden: Tensor, cosines: Tensor, sines: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Returns rotated queries and keys, and values, ``[rows, 8, steps, 40]`` each."""
+        """Return rotated queries and keys, and values, ``[rows, 8, steps, 40]`` each."""
         parts = self._projections(self._attention_norm(hidden)).view(*hidden.shape[:2], 5, HEADS, CROSS_SIZE)
         rotated = parts[:, :, :2] * cosines + parts[:, :, 3:] * sines
         query, key = rotated.transpose(1, 3).unbind(2)
         return query, key, parts[:, :, 2].transpose(1, 2)
 
     def cross_query(self, hidden: Tensor) -> Tensor:
-        """Returns what the cross attention looks for, ``[rows, steps, 8, 40]``."""
+        """Return what the cross attention looks for, ``[rows, steps, 8, 40]``."""
         return self._cross_query(self._cross_norm(hidden)).view(*hidden.shape[:2], HEADS, CROSS_SIZE)
 
     def feed(self, hidden: Tensor) -> Tensor:
-        """Adds the feed-forward network, whose second half gates the first (SwiGLU; Shazeer, 2020)."""
+        """Add the feed-forward network, whose second half gates the first (SwiGLU; Shazeer, 2020)."""
         value, gate = self._up(self._inner_norm(hidden)).chunk(2, -1)
         return hidden + self._down(functional.silu(gate) * value)
 
@@ -142,5 +142,5 @@ def _attend(query: Tensor, keys: Tensor, values: Tensor, seen: Tensor) -> Tensor
 
 
 def _heads_joined(mixed: Tensor) -> Tensor:
-    """Turns ``[rows, 8, steps, 40]`` into ``[rows, steps, 320]``."""
+    """Turn ``[rows, 8, steps, 40]`` into ``[rows, steps, 320]``."""
     return mixed.transpose(1, 2).flatten(2)

@@ -70,7 +70,7 @@ class Encoder:
         self._cross = Linear(joined(*cross), device, dtype)
 
     def __call__(self, audio: PackedAudio) -> Tensor:
-        """Returns keys and values of the six layers in turn, ``[frames, 12, 8, 40]``."""
+        """Return keys and values of the six layers in turn, ``[frames, 12, 8, 40]``."""
         hidden = self._convolve(audio)[audio.sources]
         cosines, sines = (table[audio.positions][:, None, None] for table in self._tables)
 
@@ -85,7 +85,7 @@ class Encoder:
         return self._cross(self._norm(hidden)).view(len(hidden), 2 * LAYERS, HEADS, CROSS_SIZE)
 
     def _convolve(self, audio: PackedAudio) -> Tensor:
-        """Returns the frames of the last convolution, ``[frames, 288]``."""
+        """Return the frames of the last convolution, ``[frames, 288]``."""
         (kernel, stride), second, third = CONVOLUTIONS
         hidden = torch.tanh(audio.samples.unfold(0, kernel, stride) @ self._first)
         # Mean and deviation over all entries of each recording.
@@ -123,11 +123,11 @@ class _Layer:
 
 
 def _convolution(weights: Weights, name: str, device: torch.device, dtype: torch.dtype) -> Linear:
-    """Returns a convolution as a product with windows, whose entries are ordered by time, then channel."""
+    """Return a convolution as a product with windows, whose entries are ordered by time, then channel."""
     kernel = weights.tensor(f"encoder.{name}.weight").permute(0, 2, 1).flatten(1)
     return Linear((kernel.contiguous(), weights.tensor(f"encoder.{name}.bias")), device, dtype)
 
 
 def _windows(frames: Tensor, kernel: int, stride: int) -> Tensor:
-    """Returns what each position of a convolution's kernel sees, ``[positions, kernel * channels]``."""
+    """Return what each position of a convolution's kernel sees, ``[positions, kernel * channels]``."""
     return frames.unfold(0, kernel, stride).transpose(1, 2).flatten(1)

@@ -49,22 +49,22 @@ class Layout:
 
 
 def frames_of(samples: int) -> int:
-    """Returns how many frames the encoder has for so many samples, 0 for too few."""
+    """Return how many frames the encoder has for so many samples, 0 for too few."""
     return encoder_frames(feature_frames(samples))
 
 
 def room_of(samples: int) -> int:
-    """Returns how many frames of a run so many samples take."""
+    """Return how many frames of a run so many samples take."""
     return -(-samples // SAMPLES_PER_ENCODER_FRAME)
 
 
 def sizes_of(frames: int) -> tuple[int, int]:
-    """Returns the samples, and the frames of the first convolution, of a run of so many frames."""
+    """Return the samples, and the frames of the first convolution, of a run of so many frames."""
     return frames * SAMPLES_PER_ENCODER_FRAME + _MORE_SAMPLES, frames * FIRST_FRAMES + _MORE_FIRST_FRAMES
 
 
 def lay_out(recordings: Sequence[NDArray[np.float32]], frames: int, rows: int) -> Layout:
-    """Lays recordings out.
+    """Lay recordings out.
 
     Args:
         recordings: float32, each of at least 895 samples.

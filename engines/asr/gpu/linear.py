@@ -30,7 +30,7 @@ class Linear:
         self._bias = bias.to(device, dtype) if bool(bias.any()) else None
 
     def __call__(self, values: Tensor) -> Tensor:
-        """Multiplies ``[…, inputs]`` to ``[…, outputs]``."""
+        """Multiply ``[…, inputs]`` to ``[…, outputs]``."""
         return functional.linear(values, self._weight, self._bias)
 
 
@@ -43,7 +43,7 @@ class Norm:
         self._weight = weight.to(device, dtype)
 
     def __call__(self, values: Tensor) -> Tensor:
-        """Normalizes ``[…, width]``."""
+        """Normalize ``[…, width]``."""
         return functional.layer_norm(values, self._weight.shape, self._weight, None, _EPSILON)
 
 
@@ -52,7 +52,7 @@ Product = Callable[["Tensor", "Tensor"], "Tensor"]
 
 
 def choose_product(device: torch.device, dtype: torch.dtype) -> Product:
-    """Returns the product for logits: those in half precision would be the same for several tokens.
+    """Return the product for logits: those in half precision would be the same for several tokens.
 
     A GPU sums in float32 anyway, and PyTorch leaves the sums as they are from 2.8 on.
     """

@@ -60,7 +60,7 @@ class GpuOptions:
 
     @classmethod
     def of(cls, parameters: Mapping[str, str], device: str) -> GpuOptions:
-        """Reads the model's parameters; a batch for each of its workers is under way.
+        """Read the model's parameters; a batch for each of its workers is under way.
 
         Raises:
             ValueError: one of them cannot be; the message names it.
@@ -79,7 +79,7 @@ class GpuNetworks:
 
     @torch.inference_mode()
     def __init__(self, path: Path, options: GpuOptions) -> None:
-        """Loads the networks, and records them where there is a GPU.
+        """Load the networks, and records them where there is a GPU.
 
         Args:
             path: of the weights, see ``modelkit.moonshine_network``.
@@ -108,17 +108,17 @@ class GpuNetworks:
             self._rooms.put(room)
 
     def extend(self, utterances: Sequence[Utterance]) -> None:
-        """Does nothing: all audio is read anew for every text, which on a GPU takes less time than keeping track."""
+        """Do nothing: all audio is read anew for every text, which on a GPU takes less time than keeping track."""
 
     def batches(self, utterances: Sequence[Utterance], beams: int) -> Iterator[list[int]]:
-        """Yields indices of utterances that are decoded together; each has so many rows."""
+        """Yield indices of utterances that are decoded together; each has so many rows."""
         rooms = [room_of(len(utterance)) for utterance in utterances]
         drafted = [min(len(utterance.tokens), token_limit(len(utterance))) + 1 for utterance in utterances]
         return self._sizes.together(rooms, drafted, beams)
 
     @contextlib.contextmanager
     def encoded(self, utterances: Sequence[Utterance]) -> Iterator[Encoded]:
-        """Encodes utterances into a room, which is theirs while the body runs."""
+        """Encode utterances into a room, which is theirs while the body runs."""
         room = self._rooms.get()
         try:
             with room.entered():
@@ -129,22 +129,22 @@ class GpuNetworks:
     def drafts(
         self, encoded: Encoded, known: Sequence[Sequence[int]], limits: Sequence[int], news: int
     ) -> Sequence[Sequence[int]]:
-        """Returns what is known: the decoder in 8 bits serves processors alone."""
+        """Return what is known: the decoder in 8 bits serves processors alone."""
         del encoded, limits, news
         return known
 
     def greedy(self, encoded: Encoded, limit: int) -> GreedyBatch:
-        """Returns the decoder for rows that use so many positions at most."""
+        """Return the decoder for rows that use so many positions at most."""
         return GreedyBatch(encoded, limit)
 
     def beams(self, encoded: Encoded, limit: int, width: int) -> BeamBatch:
-        """Returns the decoder for so many beams of each utterance."""
+        """Return the decoder for so many beams of each utterance."""
         return BeamBatch(encoded, limit, width)
 
     def cross_queries(
         self, encoded: Encoded, tokens: NDArray[np.int64], lengths: NDArray[np.int32]
     ) -> list[NDArray[np.float32]]:
-        """Returns what the cross attention of each layer looks for after each token, ``[rows, steps, 288]`` each."""
+        """Return what the cross attention of each layer looks for after each token, ``[rows, steps, 288]`` each."""
         del lengths
         room = encoded.room
         batch = room.batch(len(tokens), max(encoded.frames))
@@ -156,7 +156,7 @@ class GpuNetworks:
         return [query[: len(tokens), :, :, :HEAD_SIZE].flatten(2).float().cpu().numpy() for query in queries]
 
     def cross_keys(self, encoded: Encoded, row: int) -> list[NDArray[np.float32]]:
-        """Returns the cross attention's keys of each layer for one row, ``[8, frames, 36]`` each."""
+        """Return the cross attention's keys of each layer for one row, ``[8, frames, 36]`` each."""
         begin = int(encoded.offsets[row])
         keys = encoded.packed[begin : begin + encoded.frames[row], ::2, :, :HEAD_SIZE]
         return list(keys.permute(1, 2, 0, 3).float().cpu().numpy())

@@ -49,7 +49,7 @@ class EncoderRun:
         self.output: Tensor | None = None
 
     def compute(self, encoder: Encoder, recordings: Sequence[NDArray[np.float32]]) -> tuple[Tensor, NDArray[np.int32]]:
-        """Returns keys and values of the packed frames, and where each recording's begin."""
+        """Return keys and values of the packed frames, and where each recording's begin."""
         layout = lay_out(recordings, self.frames, self.rows)
         parts = (layout.samples, layout.rows, layout.entries, layout.sources, layout.positions, layout.offsets)
         for target, source in zip(self.audio[:-1], parts, strict=True):
@@ -89,7 +89,7 @@ class Batch:
     runs: dict[int, DecoderRun] = field(default_factory=dict)
 
     def steps_for(self, tokens: int) -> int:
-        """Returns the smallest recorded pass of so many tokens a row; as many where none is."""
+        """Return the smallest recorded pass of so many tokens a row; as many where none is."""
         return min((steps for steps in self.runs if steps >= tokens), default=tokens)
 
 
@@ -132,7 +132,7 @@ class Room:
 
     @contextlib.contextmanager
     def entered(self) -> Iterator[None]:
-        """Computes what the body launches on the room's own stream."""
+        """Compute what the body launches on the room's own stream."""
         with torch.inference_mode():
             if self._stream is None:
                 yield
@@ -141,18 +141,18 @@ class Room:
                     yield
 
     def encode(self, recordings: Sequence[NDArray[np.float32]]) -> Encoded:
-        """Encodes recordings that fit into one run; what it returns is valid until the next call."""
+        """Encode recordings that fit into one run; what it returns is valid until the next call."""
         taken = sum(room_of(len(samples)) for samples in recordings)
         run = self._encoder_runs[bucket_for(tuple(self._encoder_runs), taken)]
         packed, offsets = run.compute(self._encoder, recordings)
         return Encoded(self, packed, offsets[: len(recordings)], [frames_of(len(samples)) for samples in recordings])
 
     def batch(self, rows: int, frames: int) -> Batch:
-        """Returns the smallest batch that holds so many rows of so many frames."""
+        """Return the smallest batch that holds so many rows of so many frames."""
         return self._batches[self.sizes.batch_for(rows, frames)]
 
     def run(self, batch: Batch, tokens: NDArray[np.int64], starts: NDArray[np.int64]) -> tuple[Tensor, Tensor | None]:
-        """Runs tokens of every row of a batch.
+        """Run tokens of every row of a batch.
 
         Args:
             batch: the batch.
@@ -182,7 +182,7 @@ class Room:
 
     @torch.inference_mode()
     def _record(self, stream: torch.cuda.Stream) -> None:
-        """Records all sizes; the largest first, so that the others fit into its memory."""
+        """Record all sizes; the largest first, so that the others fit into its memory."""
         first: torch.cuda.CUDAGraph | None = None
         for encoder_run in reversed(self._encoder_runs.values()):
             # One recording that fills the run as far as one may.
@@ -216,7 +216,7 @@ class Encoded:
     frames: Sequence[int]
 
     def fill(self, batch: Batch, beams: int) -> None:
-        """Copies what each row looks at into a batch; an utterance has as many rows as ``beams``."""
+        """Copy what each row looks at into a batch; an utterance has as many rows as ``beams``."""
         rows = len(self.frames) * beams
         assert rows <= batch.rows
         begins, counts = np.zeros((2, batch.rows), np.int64)
@@ -231,7 +231,7 @@ class Encoded:
 
 
 def _memory(keys: Tensor, values: Tensor, cross: Tensor, heard: Tensor, rows: int, frames: int) -> Memory:
-    """Returns the beginning of each buffer in the shape of a batch."""
+    """Return the beginning of each buffer in the shape of a batch."""
 
     def view(buffer: Tensor, *shape: int) -> Tensor:
         return buffer[: math.prod(shape)].view(shape)

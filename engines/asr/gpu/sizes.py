@@ -47,7 +47,7 @@ class Sizes:
 
     @classmethod
     def of(cls, parameters: Mapping[str, str]) -> Sizes:
-        """Reads ``gpu_rows``, ``gpu_frames`` and ``max_utterance_seconds`` of the model's parameters.
+        """Read ``gpu_rows``, ``gpu_frames`` and ``max_utterance_seconds`` of the model's parameters.
 
         Raises:
             ValueError: one of them cannot be; the message names it.
@@ -87,16 +87,16 @@ class Sizes:
         return token_buckets(max(self.most_frames // 2, self.longest + 1))
 
     def batch_for(self, rows: int, frames: int) -> tuple[int, int]:
-        """Returns the smallest batch that holds so many rows of so many frames."""
+        """Return the smallest batch that holds so many rows of so many frames."""
         return _at_least(self.rows, rows), _at_least(self.frames, frames)
 
     def steps_for(self, rows: int, frames: int) -> tuple[int, ...]:
-        """Returns for how many tokens a row a pass over a batch is recorded."""
+        """Return for how many tokens a row a pass over a batch is recorded."""
         most = capacity(frames)
         return tuple(n for n in sorted({1, _DRAFTED, most}) if n <= most and rows * n <= self.most_drafted)
 
     def together(self, frames: Sequence[int], drafted: Sequence[int], beams: int = 1) -> Iterator[list[int]]:
-        """Yields indices of utterances that are decoded together.
+        """Yield indices of utterances that are decoded together.
 
         Args:
             frames: of each utterance, with what packing rounds up.
@@ -124,7 +124,7 @@ class Sizes:
 
 
 def capacity(frames: int) -> int:
-    """Returns how many positions a row of so many frames may use, a multiple of 8."""
+    """Return how many positions a row of so many frames may use, a multiple of 8."""
     return -(-(token_limit(frames * SAMPLES_PER_ENCODER_FRAME + _MORE_SAMPLES) + 1) // 8) * 8
 
 

@@ -29,7 +29,7 @@ class Weights:
 
     @classmethod
     def read(cls, path: Path) -> Weights:
-        """Reads a file.
+        """Read a file.
 
         Raises:
             ValueError: it is damaged or holds something else; the message names it.
@@ -45,7 +45,7 @@ class Weights:
             ) from error
 
     def tensor(self, name: str) -> Tensor:
-        """Returns a tensor.
+        """Return a tensor.
 
         Raises:
             ValueError: there is none of that name.
@@ -55,13 +55,13 @@ class Weights:
         return self._tensors[name]
 
     def dense(self, name: str) -> Dense:
-        """Returns a matrix ``[outputs, inputs]`` and its bias ``[outputs]``."""
+        """Return a matrix ``[outputs, inputs]`` and its bias ``[outputs]``."""
         weight, scale, zero_point, bias = (self.tensor(f"{name}.{part}") for part in MATRIX_PARTS)
         return ((weight.float() - zero_point.float()) * scale).t().contiguous(), bias.float()
 
 
 def widen_outputs(dense: Dense, size: int) -> Dense:
-    """Widens every head that a projection returns to ``size`` entries, of which the new ones are zero."""
+    """Widen every head that a projection returns to ``size`` entries, of which the new ones are zero."""
     weight, bias = dense
     rows = weight.view(HEADS, HEAD_SIZE, -1)
     wide = torch.zeros(HEADS, size, rows.shape[2])
@@ -72,7 +72,7 @@ def widen_outputs(dense: Dense, size: int) -> Dense:
 
 
 def widen_inputs(dense: Dense, size: int) -> Dense:
-    """Widens every head that enters a projection to ``size`` entries, of which the new ones have no influence."""
+    """Widen every head that enters a projection to ``size`` entries, of which the new ones have no influence."""
     weight, bias = dense
     wide = torch.zeros(len(weight), HEADS, size)
     wide[:, :, :HEAD_SIZE] = weight.view(-1, HEADS, HEAD_SIZE)
@@ -80,7 +80,7 @@ def widen_inputs(dense: Dense, size: int) -> Dense:
 
 
 def turned(dense: Dense, size: int) -> Dense:
-    """Returns the projection whose results are those of ``dense`` turned by 90 degrees, pair by pair.
+    """Return the projection whose results are those of ``dense`` turned by 90 degrees, pair by pair.
 
     Rotary position embedding (Su et al., 2021) is then ``x * cosines + turned_x * sines``: of each pair of neighbours
     ``(a, b)`` the turned one is ``(-b, a)``. Heads have ``size`` entries.
@@ -95,12 +95,12 @@ def turned(dense: Dense, size: int) -> Dense:
 
 
 def joined(*parts: Dense) -> Dense:
-    """Joins projections of the same input into one, whose outputs stand side by side."""
+    """Join projections of the same input into one, whose outputs stand side by side."""
     return torch.cat([weight for weight, _ in parts]), torch.cat([bias for _, bias in parts])
 
 
 def rotary_tables(inverse_frequencies: Tensor, positions: int, size: int) -> tuple[Tensor, Tensor]:
-    """Returns cosines and sines for heads of ``size`` entries, ``[positions, size]`` each; the last are not turned."""
+    """Return cosines and sines for heads of ``size`` entries, ``[positions, size]`` each; the last are not turned."""
     angles = torch.arange(positions, dtype=torch.float64)[:, None] * inverse_frequencies.double()
     angles = torch.nn.functional.pad(angles.repeat_interleave(2, 1), (0, size - 2 * len(inverse_frequencies)))
     return angles.cos().float(), angles.sin().float()

@@ -37,12 +37,12 @@ class EncodedBatch:
     mask: NDArray[np.int32]
 
     def copy(self) -> EncodedBatch:
-        """Returns a batch of its own: whoever decodes one moves its rows about."""
+        """Return a batch of its own: whoever decodes one moves its rows about."""
         return EncodedBatch([tensor.copy() for tensor in self.cross], self.mask.copy())
 
     @classmethod
     def merged(cls, parts: Sequence[tuple[Sequence[int], EncodedBatch]]) -> EncodedBatch:
-        """Merges batches into one that is padded to the longest; each comes with the rows that its rows become."""
+        """Merge batches into one that is padded to the longest; each comes with the rows that its rows become."""
         rows = sum(len(indices) for indices, _ in parts)
         frames = max(part.mask.shape[1] for _, part in parts)
         mask = np.zeros((rows, frames), np.int32)
@@ -71,7 +71,7 @@ class _Rows:
         self._cache = [np.zeros((self.count, _HEADS, capacity, _CACHE_HEAD_SIZE), np.float32) for _ in _NAMES]
 
     def bind(self, tokens: NDArray[np.int64]) -> ort.IOBinding:
-        """Binds the buffers of the rows in use, which the caller keeps alive, as it does ``tokens``."""
+        """Bind the buffers of the rows in use, which the caller keeps alive, as it does ``tokens``."""
         binding = self._session.io_binding()
         binding.bind_cpu_input("tokens", tokens)
         binding.bind_cpu_input("last_positions", self.last_positions[: self.count])
@@ -85,16 +85,16 @@ class _Rows:
         return binding
 
     def run(self, binding: ort.IOBinding) -> None:
-        """Runs the graph."""
+        """Run the graph."""
         self._session.run_with_iobinding(binding)
 
     def copy(self, source: int, target: int, positions: int) -> None:
-        """Copies the keys and values of a row's first positions."""
+        """Copy the keys and values of a row's first positions."""
         for cache in self._cache:
             cache[target, :, :positions] = cache[source, :, :positions]
 
     def retire(self, utterance: int) -> None:
-        """Drops an utterance with its rows; the last one takes its place."""
+        """Drop an utterance with its rows; the last one takes its place."""
         self.count -= self._beams
         last = self.count // self._beams
         if utterance < last:
@@ -109,14 +109,14 @@ class DecoderBatch:
     """The rows of one batch (``engines.asr.moonshine.decoding.TokenPredictor``)."""
 
     def __init__(self, session: ort.InferenceSession, encoded: EncodedBatch, capacity: int) -> None:
-        """Takes the decoder's session, the encoded rows, and the most positions a row may use."""
+        """Take the decoder's session, the encoded rows, and the most positions a row may use."""
         self._rows = _Rows(session, encoded, capacity, beams=1)
         self._tokens = np.zeros((self._rows.count, 1), np.int64)
         self._next_tokens = np.zeros((self._rows.count, 1), np.int64)
         self._step_binding: ort.IOBinding | None = None
 
     def begin(self, tokens: NDArray[np.int64], lengths: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Runs the first tokens of every row; see ``TokenPredictor``."""
+        """Run the first tokens of every row; see ``TokenPredictor``."""
         self._rows.last_positions[:] = lengths - 1
         self._rows.total_length[...] = tokens.shape[1]
         next_tokens = np.zeros(tokens.shape, np.int64)
@@ -124,7 +124,7 @@ class DecoderBatch:
         return next_tokens
 
     def step(self, tokens: NDArray[np.int64], positions: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Runs one more token of every row; see ``TokenPredictor``."""
+        """Run one more token of every row; see ``TokenPredictor``."""
         rows = self._rows.count
         self._tokens[:rows, 0] = tokens
         self._rows.last_positions[:rows] = positions
@@ -135,7 +135,7 @@ class DecoderBatch:
         return self._next_tokens[:rows, 0]
 
     def retire(self, row: int) -> None:
-        """Drops a row; the last row takes its place."""
+        """Drop a row; the last row takes its place."""
         self._rows.retire(row)
         self._step_binding = None
 
@@ -160,20 +160,20 @@ class BeamBatch:
     """The beams of one batch of utterances (``engines.asr.search.ports.CandidateScorer``)."""
 
     def __init__(self, session: ort.InferenceSession, encoded: EncodedBatch, capacity: int, beams: int) -> None:
-        """Takes the decoder's session, the encoded utterances, the most positions of a row, and the rows of each."""
+        """Take the decoder's session, the encoded utterances, the most positions of a row, and the rows of each."""
         self._rows = _Rows(session, encoded, capacity, beams)
         self._tokens = np.zeros((self._rows.count, 1), np.int64)
         self._step_binding: ort.IOBinding | None = None
 
     def begin(self, tokens: NDArray[np.int64], lengths: NDArray[np.int32], boosted: Sequence[Boosted]) -> Candidates:
-        """Runs the first tokens of every row; see ``CandidateScorer``."""
+        """Run the first tokens of every row; see ``CandidateScorer``."""
         self._rows.last_positions[:] = lengths - 1
         self._rows.total_length[...] = tokens.shape[1]
         asked = (lengths - 1).astype(np.int64)[:, None]
         return self._run(self._bind(tokens, asked), boosted)
 
     def step(self, tokens: NDArray[np.int64], positions: NDArray[np.int32], boosted: Sequence[Boosted]) -> Candidates:
-        """Runs one more token of every row; see ``CandidateScorer``."""
+        """Run one more token of every row; see ``CandidateScorer``."""
         rows = self._rows.count
         self._tokens[:rows, 0] = tokens
         self._rows.last_positions[:rows] = positions
@@ -183,11 +183,11 @@ class BeamBatch:
         return self._run(self._step_binding, boosted)
 
     def copy(self, source: int, target: int, positions: int) -> None:
-        """Lets row ``target`` continue what row ``source`` holds at its first ``positions``."""
+        """Let row ``target`` continue what row ``source`` holds at its first ``positions``."""
         self._rows.copy(source, target, positions)
 
     def retire(self, utterance: int) -> None:
-        """Drops an utterance with its rows; the last one takes its place."""
+        """Drop an utterance with its rows; the last one takes its place."""
         self._rows.retire(utterance)
         self._step_binding = None
 
@@ -216,7 +216,7 @@ class BeamBatch:
 def cross_queries(
     session: ort.InferenceSession, encoded: EncodedBatch, tokens: NDArray[np.int64], lengths: NDArray[np.int32]
 ) -> list[NDArray[np.float32]]:
-    """Returns what the cross attention of each layer looks for after each token, float32 ``[rows, steps, 288]`` each.
+    """Return what the cross attention of each layer looks for after each token, float32 ``[rows, steps, 288]`` each.
 
     Args:
         session: the decoder.
@@ -237,7 +237,7 @@ def cross_queries(
 
 
 def _ask(binding: ort.IOBinding, asked: NDArray[np.int64], *, scored: bool) -> None:
-    """Binds which of the steps a prediction is wanted after, ``[rows, asked]``, with nothing boosted."""
+    """Bind which of the steps a prediction is wanted after, ``[rows, asked]``, with nothing boosted."""
     binding.bind_cpu_input("asked", asked)
     binding.bind_cpu_input("scored", _SCORED if scored else _NOT_SCORED)
     binding.bind_cpu_input("boosted_tokens", np.zeros((*asked.shape, 0), np.int64))

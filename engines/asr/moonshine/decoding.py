@@ -36,7 +36,7 @@ LOOP_REPEATS = 4
 
 
 def token_limit(samples: int) -> int:
-    """Returns the most tokens that an utterance of so many samples may have."""
+    """Return the most tokens that an utterance of so many samples may have."""
     return math.ceil(samples / SAMPLE_RATE * _TOKENS_PER_SECOND) + _EXTRA_TOKENS
 
 
@@ -44,7 +44,7 @@ class TokenPredictor(Protocol):
     """The decoder, with the keys and values of the rows of one batch."""
 
     def begin(self, tokens: NDArray[np.int64], lengths: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Runs the first tokens of every row.
+        """Run the first tokens of every row.
 
         Args:
             tokens: ``[rows, steps]``; what lies beyond a row's length is ignored.
@@ -55,7 +55,7 @@ class TokenPredictor(Protocol):
         """
 
     def step(self, tokens: NDArray[np.int64], positions: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Runs one more token of every row and returns the most probable next one, ``[rows]``.
+        """Run one more token of every row and return the most probable next one, ``[rows]``.
 
         Args:
             tokens: ``[rows]``.
@@ -63,7 +63,7 @@ class TokenPredictor(Protocol):
         """
 
     def retire(self, row: int) -> None:
-        """Drops a row; the last row takes its place."""
+        """Drop a row; the last row takes its place."""
 
 
 @dataclass(slots=True)
@@ -81,7 +81,7 @@ class Hypothesis:
     done: bool = False
 
     def append(self, token: int) -> None:
-        """Adds the next token, and sees whether it is the last."""
+        """Add the next token, and sees whether it is the last."""
         if token == END_TOKEN:
             self.done = True
             return
@@ -92,7 +92,7 @@ class Hypothesis:
 
 
 def find_loop(tokens: Sequence[int]) -> int:
-    """Returns the length of the shortest cycle that ``tokens`` ends in, 0 when it does not loop.
+    """Return the length of the shortest cycle that ``tokens`` ends in, 0 when it does not loop.
 
     Autoregressive recognizers fall into loops on noise and on cut-off speech; a loop never ends by itself.
     """
@@ -104,7 +104,7 @@ def find_loop(tokens: Sequence[int]) -> int:
 
 
 def trim_loop(tokens: Sequence[int], cycle: int) -> Sequence[int]:
-    """Returns ``tokens`` with one round of the cycle of this length that they end in; all of them if it is 0."""
+    """Return ``tokens`` with one round of the cycle of this length that they end in; all of them if it is 0."""
     end = len(tokens)
     while cycle and end >= 2 * cycle and tokens[end - cycle : end] == tokens[end - 2 * cycle : end - cycle]:
         end -= cycle
@@ -114,7 +114,7 @@ def trim_loop(tokens: Sequence[int], cycle: int) -> Sequence[int]:
 def decode_greedily(
     predictor: TokenPredictor, drafts: Sequence[Sequence[int]], limits: Sequence[int]
 ) -> list[Hypothesis]:
-    """Decodes a batch of rows, each from a draft.
+    """Decode a batch of rows, each from a draft.
 
     Args:
         predictor: The decoder, ready for ``len(drafts)`` rows.
@@ -140,7 +140,7 @@ def decode_greedily(
 def _verify_drafts(
     predictor: TokenPredictor, drafts: Sequence[Sequence[int]], hypotheses: list[Hypothesis]
 ) -> list[Hypothesis]:
-    """Takes over the agreeing prefix of every draft and the token after it; returns the hypotheses that go on."""
+    """Take over the agreeing prefix of every draft and the token after it; return the hypotheses that go on."""
     starts = [[START_TOKEN, *draft[: hypothesis.limit]] for draft, hypothesis in zip(drafts, hypotheses, strict=True)]
     lengths = np.array([len(start) for start in starts], np.int32)
     tokens = np.full((len(starts), lengths.max()), END_TOKEN, np.int64)
@@ -156,7 +156,7 @@ def _verify_drafts(
 
 
 def _retire_done(predictor: TokenPredictor, rows: Sequence[Hypothesis]) -> list[Hypothesis]:
-    """Drops the rows that are complete from the batch, in the order in which the predictor moves them."""
+    """Drop the rows that are complete from the batch, in the order in which the predictor moves them."""
     left = list(rows)
     for row in range(len(left) - 1, -1, -1):
         if left[row].done:

@@ -48,7 +48,7 @@ class Drafter:
         self._session = session
 
     def draft(self, encoded: EncodedBatch, known: Sequence[Sequence[int]], limits: Sequence[int]) -> list[list[int]]:
-        """Returns what each row probably says.
+        """Return what each row probably says.
 
         Args:
             encoded: the encoded rows, which stay as they are.
@@ -60,7 +60,7 @@ class Drafter:
 
 
 def drafting_pays(draft: ort.InferenceSession, decoder: ort.InferenceSession, encoded: EncodedBatch) -> bool:
-    """Tries whether a text that ``draft`` drafts and ``decoder`` verifies takes less time than ``decoder`` alone.
+    """Try whether a text that ``draft`` drafts and ``decoder`` verifies takes less time than ``decoder`` alone.
 
     It does where the processor multiplies integers of 8 bits faster than float32.
 

@@ -36,7 +36,7 @@ class Encoder:
         self._front_end, self._encoder = front_end, encoder
 
     def extend(self, utterances: Sequence[Utterance]) -> None:
-        """Runs the front end over the audio that it has not seen."""
+        """Run the front end over the audio that it has not seen."""
         for utterance in utterances:
             if utterance.state is None:
                 utterance.state = FeatureCache()
@@ -51,7 +51,7 @@ class Encoder:
                 utterances[i].state.extend(sizes[i], *row_outputs)
 
     def encode(self, utterances: Sequence[Utterance]) -> EncodedBatch:
-        """Encodes utterances, those of similar length together."""
+        """Encode utterances, those of similar length together."""
         groups = group_by_length(frames_of(utterances), _MAX_ENCODER_FRAMES, _MAX_ENCODER_PADDING)
         encoded = [(group, self._encode_group([utterances[i] for i in group])) for group in groups]
         if len(encoded) == 1 and groups[0] == sorted(groups[0]):
@@ -70,12 +70,12 @@ class Encoder:
 
 
 def frames_of(utterances: Sequence[Utterance]) -> list[int]:
-    """Returns how many encoder frames each utterance has."""
+    """Return how many encoder frames each utterance has."""
     return [encoder_frames(utterance.state.frames) for utterance in utterances]
 
 
 def load_session(path: Path, threads: int) -> ort.InferenceSession:
-    """Loads a graph that works on one batch with so many threads."""
+    """Load a graph that works on one batch with so many threads."""
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

@@ -54,7 +54,7 @@ class FeatureCache:
     def extend(
         self, samples: int, features: NDArray[np.float32], sums: NDArray[np.float32], square_sums: NDArray[np.float32]
     ) -> None:
-        """Takes what the front end returned for the audio from ``next_sample`` on.
+        """Take what the front end returned for the audio from ``next_sample`` on.
 
         Args:
             samples: How many of the samples that the front end was given are the utterance's; what was computed from
@@ -73,7 +73,7 @@ class FeatureCache:
         self.frames += new
 
     def statistics(self) -> tuple[float, float]:
-        """Returns mean and standard deviation of the first convolution over the whole utterance."""
+        """Return mean and standard deviation of the first convolution over the whole utterance."""
         entries = self._sums.shape[1] * _FIRST_CHANNELS
         total, squares = self._sums.sum(axis=1) / entries
         return float(total), math.sqrt(max(0.0, squares - total**2) + _EPSILON)
@@ -85,11 +85,11 @@ class FeatureCache:
 
 
 def encoder_frames(frames: int) -> int:
-    """Returns how many frames the encoder makes of so many feature frames (kernel 3, stride 2)."""
+    """Return how many frames the encoder makes of so many feature frames (kernel 3, stride 2)."""
     return max(0, (frames - 3) // 2 + 1)
 
 
 def feature_frames(samples: int) -> int:
-    """Returns how many feature frames so many samples have."""
+    """Return how many feature frames so many samples have."""
     first = max(0, (samples - _FIRST_KERNEL) // _FIRST_STRIDE + 1)
     return max(0, (first - _SECOND_KERNEL) // _SECOND_STRIDE + 1)

@@ -70,7 +70,7 @@ class MoonshineRecognizer:
     def __init__(
         self, folder: Path, threads: int = 1, *, speculative: bool = True, networks: Networks | None = None
     ) -> None:
-        """Loads the model.
+        """Load the model.
 
         Args:
             folder: Holds ``FILES``; with networks, the tokenizer will do.
@@ -92,19 +92,19 @@ class MoonshineRecognizer:
         self._networks = networks or OnnxNetworks(folder, threads, drafting=speculative)
 
     def rank(self, alternatives: Sequence[Alternative], wanted: int) -> tuple[ScoredText, ...]:
-        """Returns the texts of alternatives, each once; those that differ in case or punctuation alone are one."""
+        """Return the texts of alternatives, each once; those that differ in case or punctuation alone are one."""
         return rank_texts([(self.text(found.tokens), found) for found in alternatives], wanted)
 
     def text(self, tokens: Sequence[int]) -> str:
-        """Returns the text of ``tokens``."""
+        """Return the text of ``tokens``."""
         return without_open_end(without_doubled_marks(self._tokenizer.decode(tokens)))
 
     def bias(self, hints: tuple[Hint, ...]) -> Future[PhraseBias]:
-        """Returns what ``hints`` make of the search; made once, in a thread of its own, and kept for a while."""
+        """Return what ``hints`` make of the search; made once, in a thread of its own, and kept for a while."""
         return self._biases.get(hints)
 
     def transcribe(self, utterances: Sequence[Utterance]) -> list[list[int]]:
-        """Returns the tokens of each utterance, from all its audio.
+        """Return the tokens of each utterance, from all its audio.
 
         The hypothesis and the features that an utterance brings along make it faster and change nothing else.
         """
@@ -113,7 +113,7 @@ class MoonshineRecognizer:
     def search(
         self, utterances: Sequence[Utterance], *, thorough: bool, hints_seconds: float = HINTS_SECONDS
     ) -> list[list[Alternative]]:
-        """Returns what each utterance may be, the best first, by its own bias.
+        """Return what each utterance may be, the best first, by its own bias.
 
         Args:
             utterances: only what was made of them so far decides, without ``thorough``, what is questioned again.
@@ -134,7 +134,7 @@ class MoonshineRecognizer:
         return found
 
     def time_words(self, utterances: Sequence[Utterance]) -> list[tuple[TimedWord, ...]]:
-        """Returns when the words of each utterance's hypothesis were said."""
+        """Return when the words of each utterance's hypothesis were said."""
         return self._in_batches(utterances, self._time_batch, ())
 
     def _in_batches(
@@ -144,7 +144,7 @@ class MoonshineRecognizer:
         silence: _T,
         beams: int = 1,
     ) -> list[_T]:
-        """Decodes utterances in groups that fit into one decoder batch; those too short for a word are ``silence``."""
+        """Decode utterances in groups that fit into one decoder batch; those too short for a word are ``silence``."""
         results = [silence for _ in utterances]
         audible = [i for i, utterance in enumerate(utterances) if len(utterance) >= MIN_SAMPLES]
         self._networks.extend([utterances[i] for i in audible])
@@ -155,7 +155,7 @@ class MoonshineRecognizer:
         return results
 
     def _transcribe_batch(self, utterances: Sequence[Utterance]) -> list[list[int]]:
-        """Transcribes utterances that fit into one decoder batch."""
+        """Transcribe utterances that fit into one decoder batch."""
         limits = [token_limit(len(utterance)) for utterance in utterances]
         known = [utterance.tokens if self._speculative else [] for utterance in utterances]
         news = max(len(utterance) - utterance.decoded_samples for utterance in utterances)
@@ -165,7 +165,7 @@ class MoonshineRecognizer:
         return self._without_loops(utterances, [hypothesis.tokens for hypothesis in hypotheses])
 
     def _without_loops(self, utterances: Sequence[Utterance], texts: Sequence[Sequence[int]]) -> list[list[int]]:
-        """Takes out of texts, one an utterance, what is repeated there and was said once. Few texts repeat anything."""
+        """Take out of texts, one an utterance, what is repeated there and was said once. Few texts repeat anything."""
         kept = [list(tokens) for tokens in texts]
         looked_at: Sequence[int] = range(len(kept))
         for _ in range(_LOOP_PASSES):
@@ -196,7 +196,7 @@ class MoonshineRecognizer:
         return [self._tokenizer.decode([token]) for token in tokens]
 
     def _search_batch(self, utterances: Sequence[Utterance], width: int, *, thorough: bool) -> list[list[Alternative]]:
-        """Searches utterances that fit into one decoder batch."""
+        """Search utterances that fit into one decoder batch."""
         tasks = [
             SearchTask(
                 self._ready_bias(utterance),
@@ -218,7 +218,7 @@ class MoonshineRecognizer:
         return bias.result() if bias and bias.done() and not bias.exception() else self._no_bias
 
     def _time_batch(self, utterances: Sequence[Utterance]) -> list[tuple[TimedWord, ...]]:
-        """Finds when words were said, in utterances that fit into one decoder batch."""
+        """Find when words were said, in utterances that fit into one decoder batch."""
         found = []
         weights = self._attention(utterances, [utterance.tokens for utterance in utterances])
         for utterance, own in zip(utterances, weights, strict=True):
@@ -227,7 +227,7 @@ class MoonshineRecognizer:
         return found
 
     def _attention(self, utterances: Sequence[Utterance], texts: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
-        """Returns how much each token of texts, one an utterance, and their ends looked at each frame."""
+        """Return how much each token of texts, one an utterance, and their ends looked at each frame."""
         found: dict[int, NDArray[np.float32]] = {}
         # There may be more texts than fit into one batch: several of each utterance.
         for rows in self._networks.batches(utterances, 1):
@@ -238,7 +238,7 @@ class MoonshineRecognizer:
     def _attention_of_batch(
         self, utterances: Sequence[Utterance], texts: Sequence[Sequence[int]]
     ) -> list[NDArray[np.float32]]:
-        """Does the same for utterances that fit into one decoder batch."""
+        """Do the same for utterances that fit into one decoder batch."""
         lengths = np.array([len(tokens) + 1 for tokens in texts], np.int32)
         padded = np.full((len(texts), lengths.max()), END_TOKEN, np.int64)
         padded[:, 0] = START_TOKEN

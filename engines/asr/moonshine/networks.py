@@ -41,16 +41,16 @@ class Networks(Protocol):
     """Encoder and decoder on some device. ``encoded`` is what :meth:`encoded` gave, while that is open."""
 
     def extend(self, utterances: Sequence[Utterance]) -> None:
-        """Takes in the audio that has not been seen."""
+        """Take in the audio that has not been seen."""
 
     def batches(self, utterances: Sequence[Utterance], beams: int) -> Iterator[list[int]]:
-        """Yields indices of utterances that are decoded together; each has so many rows."""
+        """Yield indices of utterances that are decoded together; each has so many rows."""
 
     def encoded(self, utterances: Sequence[Utterance]) -> AbstractContextManager[Any]:
-        """Encodes utterances that are decoded together."""
+        """Encode utterances that are decoded together."""
 
     def drafts(self, encoded: Any, known: Drafts, limits: Sequence[int], news: int) -> Drafts:  # noqa: ANN401 - its own
-        """Returns what each row probably says.
+        """Return what each row probably says.
 
         Args:
             encoded: the rows, which stay as they are.
@@ -60,10 +60,10 @@ class Networks(Protocol):
         """
 
     def greedy(self, encoded: Any, limit: int) -> TokenPredictor:  # noqa: ANN401 - its own
-        """Returns the decoder for rows that use so many positions at most."""
+        """Return the decoder for rows that use so many positions at most."""
 
     def beams(self, encoded: Any, limit: int, width: int) -> CandidateScorer:  # noqa: ANN401 - its own
-        """Returns the decoder for so many beams of each utterance."""
+        """Return the decoder for so many beams of each utterance."""
 
     def cross_queries(
         self,
@@ -71,7 +71,7 @@ class Networks(Protocol):
         tokens: NDArray[np.int64],
         lengths: NDArray[np.int32],
     ) -> list[NDArray[np.float32]]:
-        """Returns what each layer's cross attention looks for after each token, float32 ``[rows, steps, 288]`` each.
+        """Return what each layer's cross attention looks for after each token, float32 ``[rows, steps, 288]`` each.
 
         Args:
             encoded: the rows.
@@ -80,7 +80,7 @@ class Networks(Protocol):
         """
 
     def cross_keys(self, encoded: Any, row: int) -> list[NDArray[np.float32]]:  # noqa: ANN401 - its own
-        """Returns the cross attention's keys of each layer for one row, ``[8, frames, 36]`` each, maybe with more."""
+        """Return the cross attention's keys of each layer for one row, ``[8, frames, 36]`` each, maybe with more."""
 
 
 class OnnxNetworks:

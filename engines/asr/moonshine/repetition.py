@@ -75,7 +75,7 @@ class Repetition:
 
 
 def find_repetitions(words: Sequence[TokenizedWord]) -> list[Repetition]:
-    """Returns what is repeated, in order; each word belongs to one repetition at most.
+    """Return what is repeated, in order; each word belongs to one repetition at most.
 
     Numbers in figures are left out: "555" is one word, and digits say nothing about how it was spoken.
     """
@@ -91,7 +91,7 @@ def find_repetitions(words: Sequence[TokenizedWord]) -> list[Repetition]:
 
 
 def without_loops(tokens: Sequence[int], words: Sequence[TokenizedWord], weights: NDArray[np.float32]) -> list[int]:
-    """Returns the tokens without the repetitions that were not said.
+    """Return the tokens without the repetitions that were not said.
 
     Args:
         tokens: of a text.
@@ -124,7 +124,7 @@ def without_loops(tokens: Sequence[int], words: Sequence[TokenizedWord], weights
 
 
 def first_of_figures(pieces: Sequence[str]) -> int:
-    """Returns the first token of the figures that a text ends in, with the signs between; as many as there are for few.
+    """Return the first token of the figures that a text ends in, with the signs between; as many as there are for few.
 
     Args:
         pieces: text of each token.
@@ -136,7 +136,7 @@ def first_of_figures(pieces: Sequence[str]) -> int:
 
 
 def without_unsaid_figures(tokens: Sequence[int], pieces: Sequence[str], weights: NDArray[np.float32]) -> list[int]:
-    """Returns the tokens without the figures at the end that were not said.
+    """Return the tokens without the figures at the end that were not said.
 
     Numbers that look like the beginning of a telephone number are completed by the decoder: "4046" to "4046-666-6666".
     There is no audio left for what it adds.
@@ -187,12 +187,12 @@ def _has_figures(key: bytes) -> bool:
 
 
 def _covered(repetition: Repetition) -> tuple[int, int]:
-    """Prefers what covers more words, then the shorter phrase."""
+    """Prefer what covers more words, then the shorter phrase."""
     return (repetition.size * repetition.count if repetition.count > 1 else 0), -repetition.size
 
 
 def _span(words: Sequence[TokenizedWord], repetition: Repetition, number: int) -> tuple[int, int]:
-    """Returns the tokens of one of the times that a phrase stands there: the first, and one past the last."""
+    """Return the tokens of one of the times that a phrase stands there: the first, and one past the last."""
     first = repetition.first + number * repetition.size
     return words[first].first, words[first + repetition.size - 1].end
 

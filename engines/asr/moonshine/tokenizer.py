@@ -50,18 +50,18 @@ class Tokenizer:
     """Decodes token ids."""
 
     def __init__(self, pieces: Sequence[bytes]) -> None:
-        """Takes the bytes of every token, in the order of their ids."""
+        """Take the bytes of every token, in the order of their ids."""
         self._pieces = [b"" if _CONTROL.fullmatch(piece) else piece for piece in pieces]
 
     def __len__(self) -> int:
         return len(self._pieces)
 
     def vocabulary(self) -> Vocabulary:
-        """Returns the tokens by what they spell."""
+        """Return the tokens by what they spell."""
         return Vocabulary(self._pieces)
 
     def decode(self, tokens: Iterable[int]) -> str:
-        """Returns the text of ``tokens``, without spaces around it.
+        """Return the text of ``tokens``, without spaces around it.
 
         A hypothesis may stop in the middle of a character that is spelled in bytes. Such bytes, and any that are not
         UTF-8, are left out: the character appears once it is complete.
@@ -70,11 +70,11 @@ class Tokenizer:
         return data.decode("utf-8", errors="ignore").replace(_SPACE, " ").strip()
 
     def words(self, tokens: Sequence[int]) -> list[TokenizedWord]:
-        """Returns the words of a text in order. Punctuation that stands alone belongs to the word before."""
+        """Return the words of a text in order. Punctuation that stands alone belongs to the word before."""
         return self._words(tokens, _WORD_BEGINS)
 
     def spoken_words(self, tokens: Sequence[int]) -> list[TokenizedWord]:
-        """Returns the words of a text, as :meth:`words` does, with those that a hyphen joins apart."""
+        """Return the words of a text, as :meth:`words` does, with those that a hyphen joins apart."""
         return self._words(tokens, (*_WORD_BEGINS, b"-"))
 
     def _words(self, tokens: Sequence[int], begin_with: tuple[bytes, ...]) -> list[TokenizedWord]:
@@ -92,7 +92,7 @@ def _has_letters(text: str) -> bool:
 
 
 def load_tokenizer(path: Path) -> Tokenizer:
-    """Reads ``tokenizer.bin``: for each token its length and its bytes.
+    """Read ``tokenizer.bin``: for each token its length and its bytes.
 
     A length below 128 is one byte; a longer one is two, the low seven bits first (``low + 128``, ``high``).
 

@@ -30,7 +30,7 @@ _SHORTEST_PAUSE = 8
 def time_words(
     words: Sequence[TokenizedWord], weights: NDArray[np.float32], audio: NDArray[np.float32]
 ) -> tuple[TimedWord, ...]:
-    """Places words; they come in order, do not overlap, and lie within the audio.
+    """Place words; they come in order, do not overlap, and lie within the audio.
 
     Args:
         words: which tokens each is made of.
@@ -47,14 +47,14 @@ def time_words(
 
 
 def with_tidy_marks(words: Sequence[TimedWord]) -> tuple[TimedWord, ...]:
-    """Returns the words of a text with the punctuation that they have in it; see ``engines.asr.moonshine.marks``."""
+    """Return the words of a text with the punctuation that they have in it; see ``engines.asr.moonshine.marks``."""
     tidy = [replace(word, text=without_doubled_marks(word.text)) for word in words]
     tidy[-1:] = [replace(word, text=without_open_end(word.text)) for word in tidy[-1:]]
     return tuple(word for word in tidy if word.text)
 
 
 def _loud_windows(audio: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Returns which windows of 10 ms are not much quieter than the loudest, bool ``[windows]``."""
+    """Return which windows of 10 ms are not much quieter than the loudest, bool ``[windows]``."""
     windows = len(audio) // _WINDOW
     power = np.square(audio[: windows * _WINDOW]).reshape(windows, _WINDOW).mean(axis=1)
     loud: NDArray[np.bool_] = power >= power.max(initial=0.0) * 10 ** (-_QUIET_DECIBELS / 10)
@@ -62,7 +62,7 @@ def _loud_windows(audio: NDArray[np.float32]) -> NDArray[np.bool_]:
 
 
 def _without_pauses(start: int, end: int, loud: NDArray[np.bool_]) -> tuple[int, int]:
-    """Cuts pauses off a word: attention does not tell them from the words around them."""
+    """Cut pauses off a word: attention does not tell them from the words around them."""
     first = start // _WINDOW
     voiced = np.flatnonzero(loud[first : end // _WINDOW])
     if not len(voiced):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def rank_texts(found: Sequence[tuple[str, Alternative]], wanted: int) -> tuple[ScoredText, ...]:
-    """Returns the best texts, each once.
+    """Return the best texts, each once.
 
     Args:
         found: texts and where they come from, the best first; those that differ in case or punctuation alone count as

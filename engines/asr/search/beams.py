@@ -87,13 +87,13 @@ class _Search(Generic[S]):
         return best_open <= max(ranked[0] - HOPELESS, ranked[self.task.wanted - 1] - PATIENCE if enough else -math.inf)
 
     def boosted(self) -> list[Boosted]:
-        """Returns what is boosted in each row."""
+        """Return what is boosted in each row."""
         return [self.task.bias.boosted(beam.state) if beam else _NO_BOOST for beam in self.beams]
 
     def extend(
         self, tokens: Sequence[Sequence[int]], log_probabilities: Sequence[Sequence[float]]
     ) -> list[tuple[int, int]]:
-        """Replaces the beams by their best extensions.
+        """Replace the beams by their best extensions.
 
         Returns:
             Rows that go on in another row than their own: from, to. None of the latter is among the former.
@@ -156,7 +156,7 @@ class _Search(Generic[S]):
         )
 
     def _go_on(self, extensions: Iterable[_Extension[S]]) -> list[tuple[int, int]]:
-        """Gives every row to the best of its extensions, and rows that have none to the others."""
+        """Give every row to the best of its extensions, and rows that have none to the others."""
         beams: list[_Beam[S] | None] = [None] * len(self.beams)
         moving: list[tuple[int, _Beam[S]]] = []
         for extension in extensions:
@@ -182,7 +182,7 @@ class _Search(Generic[S]):
 
 
 def search(scorer: CandidateScorer, tasks: Sequence[SearchTask[S]], width: int) -> list[list[Alternative]]:
-    """Decodes a batch of utterances.
+    """Decode a batch of utterances.
 
     Args:
         scorer: the decoder, ready for ``len(tasks) * width`` rows.
@@ -221,7 +221,7 @@ def _extend(scorer: CandidateScorer, running: Sequence[_Search[S]], width: int, 
 
 
 def _step(scorer: CandidateScorer, running: Sequence[_Search[S]]) -> Candidates:
-    """Runs the last token of every beam; a row without a beam repeats that of another."""
+    """Run the last token of every beam; a row without a beam repeats that of another."""
     tokens, positions = [], []
     for one in running:
         some = next(beam for beam in one.beams if beam)
@@ -233,7 +233,7 @@ def _step(scorer: CandidateScorer, running: Sequence[_Search[S]]) -> Candidates:
 
 
 def _retire_done(scorer: CandidateScorer, running: Sequence[_Search[S]]) -> list[_Search[S]]:
-    """Drops the utterances that are done, in the order in which the scorer moves them."""
+    """Drop the utterances that are done, in the order in which the scorer moves them."""
     left = list(running)
     for block in range(len(left) - 1, -1, -1):
         if left[block].done:

@@ -39,7 +39,7 @@ class Pattern:
     bonuses: Sequence[float]
 
     def steps(self) -> Iterator[tuple[int, float]]:
-        """Yields the letters, with a space before and after each word, and the bonus earned up to and with each."""
+        """Yield the letters, with a space before and after each word, and the bonus earned up to and with each."""
         total = 0.0
         for word, bonus in zip(self.words, self.bonuses, strict=True):
             yield SPACE, total + bonus * word.space_share
@@ -78,11 +78,11 @@ class PhraseAutomaton:
             self._settle(node, complete)
 
     def __len__(self) -> int:
-        """Returns the number of nodes."""
+        """Return the number of nodes."""
         return len(self._children)
 
     def advance(self, node: int, spelling: bytes) -> tuple[int, float]:
-        """Reads letters; returns the node reached and what they earn, negative when a bonus is given back."""
+        """Read letters; return the node reached and what they earn, negative when a bonus is given back."""
         earned = 0.0
         for letter in spelling:
             if letter == SPACE and self._letters[node] == SPACE and node != ROOT:
@@ -97,11 +97,11 @@ class PhraseAutomaton:
         return node, earned
 
     def pending(self, node: int) -> float:
-        """Returns what is given back if the text leaves its patterns at ``node``."""
+        """Return what is given back if the text leaves its patterns at ``node``."""
         return self._potentials[node] - self._kept[node]
 
     def continuations(self, node: int) -> set[int]:
-        """Returns the letters that keep the text inside some pattern."""
+        """Return the letters that keep the text inside some pattern."""
         letters = set(self._children[node])
         while node != ROOT:
             node = self._fails[node]
@@ -131,7 +131,7 @@ class PhraseAutomaton:
         return node
 
     def _link(self, node: int) -> None:
-        """Finds the fail node; those of all shorter prefixes are known."""
+        """Find the fail node; those of all shorter prefixes are known."""
         parent, letter = self._parents[node], self._letters[node]
         while parent != ROOT:
             parent = self._fails[parent]
@@ -141,7 +141,7 @@ class PhraseAutomaton:
                 return
 
     def _settle(self, node: int, complete: dict[int, float]) -> None:
-        """Finds what is kept: the dearest choice of complete phrases, none inside another, that the prefix holds."""
+        """Find what is kept: the dearest choice of complete phrases, none inside another, that the prefix holds."""
         kept = self._kept[self._parents[node]]
         if self._letters[node] == SPACE:
             inner = node
@@ -167,23 +167,23 @@ class BiasAutomaton:
         self._pairs = PhraseAutomaton(pairs)
 
     def __len__(self) -> int:
-        """Returns the number of nodes, of both together."""
+        """Return the number of nodes, of both together."""
         return len(self._phrases) + len(self._pairs)
 
     def after(self, phrases: bytes, pairs: bytes) -> BiasState:
-        """Returns where a text stands that begins with these letters, as phrases and as pairs see it."""
+        """Return where a text stands that begins with these letters, as phrases and as pairs see it."""
         return self._phrases.advance(ROOT, phrases)[0], self._pairs.advance(ROOT, pairs)[0]
 
     def advance(self, state: BiasState, spelling: bytes) -> tuple[BiasState, float]:
-        """Reads letters; returns the state reached and what they earn, negative when a bonus is given back."""
+        """Read letters; return the state reached and what they earn, negative when a bonus is given back."""
         phrase, by_phrases = self._phrases.advance(state[0], spelling)
         pair, by_pairs = self._pairs.advance(state[1], spelling)
         return (phrase, pair), by_phrases + by_pairs
 
     def pending(self, state: BiasState) -> float:
-        """Returns what is given back if the text leaves all patterns at ``state``."""
+        """Return what is given back if the text leaves all patterns at ``state``."""
         return self._phrases.pending(state[0]) + self._pairs.pending(state[1])
 
     def continuations(self, state: BiasState) -> set[int]:
-        """Returns the letters that keep the text inside some pattern."""
+        """Return the letters that keep the text inside some pattern."""
         return self._phrases.continuations(state[0]) | self._pairs.continuations(state[1])

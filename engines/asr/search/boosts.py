@@ -41,7 +41,7 @@ class BoostFinder:
         self._shared: dict[tuple[BiasState, bytes], tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
 
     def boosted(self, state: BiasState) -> Boosted:
-        """Returns the tokens that go on with a phrase or a pair, and what they earn more than others."""
+        """Return the tokens that go on with a phrase or a pair, and what they earn more than others."""
         found = self._boosted.get(state)
         if found is None:
             found = self._find(state)
@@ -59,7 +59,7 @@ class BoostFinder:
         return tokens[earning], bonuses[earning].astype(np.float32)
 
     def _walk(self, state: BiasState, spelling: bytes) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Returns the tokens that go on after ``spelling``, which led to ``state``, and what they earn from there."""
+        """Return the tokens that go on after ``spelling``, which led to ``state``, and what they earn from there."""
         known = self._shared.get((state, spelling))
         if known is not None:
             return known

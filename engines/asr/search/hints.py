@@ -62,7 +62,7 @@ _BEGINNING = Spelling(b"\n", 0.0, (0.0,), 1)
 
 
 def check_hints(texts: Sequence[str], boosts: Sequence[float]) -> tuple[Hint, ...]:
-    """Returns the hints that a request brings.
+    """Return the hints that a request brings.
 
     Raises:
         InvalidHintsError: they are too many, too long, or a boost is out of range.
@@ -121,15 +121,15 @@ class PhraseBias:
         self.boosted(self._automaton.after(blank, blank))
 
     def __len__(self) -> int:
-        """Returns the number of nodes that the hints take: what they cost in memory."""
+        """Return the number of nodes that the hints take: what they cost in memory."""
         return len(self._automaton)
 
     def spelling(self, token: int) -> bytes:
-        """Returns the letters that a token spells."""
+        """Return the letters that a token spells."""
         return self._vocabulary.spelling(token)
 
     def advance(self, state: BiasState, token: int) -> tuple[BiasState, float]:
-        """Returns the state after ``token`` and what the token earns; negative when it gives a bonus back."""
+        """Return the state after ``token`` and what the token earns; negative when it gives a bonus back."""
         step = self._steps.get((state, token))
         if step is None:
             if len(self._steps) >= _MAX_STEPS:
@@ -139,12 +139,12 @@ class PhraseBias:
         return step
 
     def finish(self, state: BiasState) -> float:
-        """Returns what the end of the text earns: it completes phrases, and gives back what is unfinished."""
+        """Return what the end of the text earns: it completes phrases, and gives back what is unfinished."""
         after, earned = self._automaton.advance(state, bytes([SPACE]))
         return earned - self._automaton.pending(after)
 
     def boosted(self, state: BiasState) -> Boosted:
-        """Returns the tokens that go on with a phrase or a pair, and what they earn more than others."""
+        """Return the tokens that go on with a phrase or a pair, and what they earn more than others."""
         return self._boosts.boosted(state)
 
 
@@ -172,7 +172,7 @@ class BiasCache:
             return sum(self._nodes.values())
 
     def get(self, hints: tuple[Hint, ...]) -> Future[PhraseBias]:
-        """Returns the bias of ``hints``, which may not be ready yet."""
+        """Return the bias of ``hints``, which may not be ready yet."""
         with self._lock:
             bias = self._biases.pop(hints, None)
             if bias is None:
@@ -191,14 +191,14 @@ class BiasCache:
         return bias
 
     def _make_room(self) -> None:
-        """Forgets what was used longest ago; what was used last stays, whatever its size."""
+        """Forget what was used longest ago; what was used last stays, whatever its size."""
         while len(self._biases) > 1 and (len(self._biases) > self._capacity or sum(self._nodes.values()) > MAX_NODES):
             hints, _ = self._biases.popitem(last=False)
             self._nodes.pop(hints, None)
 
 
 def _log_failure(bias: Future[PhraseBias]) -> None:
-    """Tells of a mistake in making hints ready, but not which words they hold."""
+    """Tell of a mistake in making hints ready, but not which words they hold."""
     if error := bias.exception():
         logger.error("phrase hints could not be made ready and are left out: %s", type(error).__name__)
 

@@ -35,16 +35,16 @@ class Bias(Protocol[S]):
         """Tokens that end a sentence."""
 
     def spelling(self, token: int) -> bytes:
-        """Returns the letters that a token spells, as far as they matter."""
+        """Return the letters that a token spells, as far as they matter."""
 
     def advance(self, state: S, token: int) -> tuple[S, float]:
-        """Returns the state after ``token``, and what it earns; negative when it gives a bonus back."""
+        """Return the state after ``token``, and what it earns; negative when it gives a bonus back."""
 
     def finish(self, state: S) -> float:
-        """Returns what the end of the text earns."""
+        """Return what the end of the text earns."""
 
     def boosted(self, state: S) -> Boosted:
-        """Returns the tokens that earn more than all others."""
+        """Return the tokens that earn more than all others."""
 
 
 class Candidates(NamedTuple):
@@ -63,7 +63,7 @@ class CandidateScorer(Protocol):
     """The decoder, with the keys and values of the beams of one batch."""
 
     def begin(self, tokens: NDArray[np.int64], lengths: NDArray[np.int32], boosted: Sequence[Boosted]) -> Candidates:
-        """Runs the first tokens of every row, ``[rows, steps]``; see ``engines.asr.moonshine.decoding.TokenPredictor``.
+        """Run the first tokens of every row, ``[rows, steps]``; see ``engines.asr.moonshine.decoding.TokenPredictor``.
 
         Args:
             tokens: what lies beyond a row's length is ignored.
@@ -72,13 +72,13 @@ class CandidateScorer(Protocol):
         """
 
     def step(self, tokens: NDArray[np.int64], positions: NDArray[np.int32], boosted: Sequence[Boosted]) -> Candidates:
-        """Runs one more token of every row; what was run at its position or later before is forgotten."""
+        """Run one more token of every row; what was run at its position or later before is forgotten."""
 
     def copy(self, source: int, target: int, positions: int) -> None:
-        """Lets row ``target`` continue what row ``source`` holds at its first ``positions``."""
+        """Let row ``target`` continue what row ``source`` holds at its first ``positions``."""
 
     def retire(self, utterance: int) -> None:
-        """Drops the rows of an utterance; those of the last utterance take their place."""
+        """Drop the rows of an utterance; those of the last utterance take their place."""
 
 
 NOTHING = Alternative((), 0.0, 0.0)

@@ -16,12 +16,12 @@ _WORD_CATEGORIES = "LMN"
 
 
 def spell(text: str) -> bytes:
-    """Returns the letters and digits of ``text`` in lower case, UTF-8; a space for each space, dash, slash or line."""
+    """Return the letters and digits of ``text`` in lower case, UTF-8; a space for each space, dash, slash or line."""
     return "".join(map(_spell_character, text)).encode()
 
 
 def spell_piece(piece: bytes) -> bytes:
-    """Spells a token; one that is only a part of a character stays as it is."""
+    """Spell a token; one that is only a part of a character stays as it is."""
     try:
         return spell(piece.decode())
     except UnicodeDecodeError:
@@ -29,7 +29,7 @@ def spell_piece(piece: bytes) -> bytes:
 
 
 def words(text: str) -> list[str]:
-    """Returns the words of ``text``, as they are written, that hold a letter or a digit."""
+    """Return the words of ``text``, as they are written, that hold a letter or a digit."""
     spaced = "".join(" " if _spell_character(character) == " " else character for character in text)
     return [word for word in spaced.split() if spell(word)]
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def group_by_length(lengths: Sequence[int], max_padded: int, max_padding: float) -> list[list[int]]:
-    """Groups items of similar length.
+    """Group items of similar length.
 
     Args:
         lengths: Length of each item.

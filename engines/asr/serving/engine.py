@@ -51,7 +51,7 @@ class _Job:
         return len(self.utterance) / SAMPLE_RATE
 
     def result(self, compute_ms: float, words: tuple[TimedWord, ...] = ()) -> AsrResult:
-        """Returns the answer, once the utterance is decoded as far as it will be."""
+        """Return the answer, once the utterance is decoded as far as it will be."""
         utterance = self.utterance
         return AsrResult(
             utterance.transcript,
@@ -79,7 +79,7 @@ class AsrEngine:
     def __init__(
         self, recognizer: Recognizer, settings: AsrSettings, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Takes the model, the settings, and a monotonic clock in seconds."""
+        """Take the model, the settings, and a monotonic clock in seconds."""
         self.partials = PartialTexts(settings.partial_interval_seconds, settings.workers, clock)
         # Of the sequences, and of what is counted. Each utterance belongs to the one worker that answers for it.
         self._lock = threading.Lock()
@@ -97,7 +97,7 @@ class AsrEngine:
         return len(self._sequences)
 
     def process(self, requests: Sequence[AsrRequest]) -> Iterator[tuple[int, AsrResult | AsrError]]:
-        """Answers a batch of requests.
+        """Answer a batch of requests.
 
         All audio of the batch is taken in first. What needs no decoding is answered at once, then comes what was asked
         for (DECODE, END), that which is searched with beams last, and then the texts that may still change. When words
@@ -114,7 +114,7 @@ class AsrEngine:
 
     @contextlib.contextmanager
     def _working(self) -> Iterator[None]:
-        """Counts the time in which a worker runs the body."""
+        """Count the time in which a worker runs the body."""
         with self._lock:
             self._sequences.drop_idle()
             self.partials.load.begin()
@@ -127,7 +127,7 @@ class AsrEngine:
     def _process_distinct(
         self, requests: Sequence[AsrRequest], hints_due: float
     ) -> Iterator[tuple[int, AsrResult | AsrError]]:
-        """Answers requests of sequences that are all different; those that begin wait for hints until ``hints_due``."""
+        """Answer requests of sequences that are all different; those that begin wait for hints until ``hints_due``."""
         try:
             with self._lock:
                 accepted = [self._accept(request, hints_due) for request in requests]
@@ -154,7 +154,7 @@ class AsrEngine:
                         self._sequences.end(request.sequence_id)
 
     def _accept(self, request: AsrRequest, hints_due: float) -> Utterance | AsrError:
-        """Takes in the audio of a request; returns its utterance, or why the request is refused."""
+        """Take in the audio of a request; return its utterance, or why the request is refused."""
         try:
             utterance = self._start(request, hints_due) if request.start else self._sequences.get(request.sequence_id)
             self._sequences.append(utterance, request.audio)
@@ -163,7 +163,7 @@ class AsrEngine:
         return utterance
 
     def _start(self, request: AsrRequest, hints_due: float) -> Utterance:
-        """Opens a sequence with its hints. Also a START that is refused ends what was open under its ID."""
+        """Open a sequence with its hints. Also a START that is refused ends what was open under its ID."""
         self._sequences.end(request.sequence_id)
         if request.refusal:
             raise request.refusal
@@ -176,7 +176,7 @@ class AsrEngine:
         return utterance
 
     def _choose_partials(self, jobs: Sequence[_Job], *, beside: bool) -> list[_Job]:
-        """Returns those of the sequences that nobody waits for which are decoded all the same."""
+        """Return those of the sequences that nobody waits for which are decoded all the same."""
         now = self._clock()
         wishes = [
             Wish(
@@ -190,7 +190,7 @@ class AsrEngine:
         return [jobs[index] for index in self.partials.choose(wishes, beside=beside)]
 
     def _answer(self, decoded: Iterable[_Decoded]) -> Iterator[tuple[int, AsrResult]]:
-        """Answers as texts become known, and last those that are to tell when their words were said."""
+        """Answer as texts become known, and last those that are to tell when their words were said."""
         timed: list[_Decoded] = []
         for job, compute_ms in decoded:
             if job.wants_words:
@@ -203,7 +203,7 @@ class AsrEngine:
             yield job.index, job.result(compute_ms + 1000 * (time.perf_counter() - started), words)
 
     def _decode(self, jobs: Sequence[_Job], *, thorough: bool) -> Iterator[_Decoded]:
-        """Decodes utterances in two batches: those that greedy decoding will do for, then those that are searched."""
+        """Decode utterances in two batches: those that greedy decoding will do for, then those that are searched."""
         for searched in (False, True):
             same = [job for job in jobs if job.utterance.searched == searched]
             if not same:
@@ -240,7 +240,7 @@ class AsrEngine:
 
 
 def _split_at_repeats(requests: Iterable[AsrRequest]) -> list[tuple[int, list[AsrRequest]]]:
-    """Splits requests, in order, so that no part has two of the same sequence; returns where each part begins too."""
+    """Split requests, in order, so that no part has two of the same sequence; return where each part begins too."""
     parts: list[tuple[int, list[AsrRequest]]] = [(0, [])]
     seen: set[int] = set()
     for index, request in enumerate(requests):

@@ -42,7 +42,7 @@ _TAKEN_LEARNING = 0.5
 
 
 def core_wait_seconds() -> float:
-    """Returns how long the calling thread has waited for a core so far; 0 where the system does not tell."""
+    """Return how long the calling thread has waited for a core so far; 0 where the system does not tell."""
     try:
         # Time on a core and time in a run queue, in nanoseconds (Linux, Documentation/scheduler/sched-stats.rst).
         return int(Path("/proc/thread-self/schedstat").read_text(encoding="ascii").split()[1]) / 1e9
@@ -60,7 +60,7 @@ class BusyShare:
     """
 
     def __init__(self, workers: int, clock: Callable[[], float]) -> None:
-        """Takes how many may compute at a time, and a monotonic clock in seconds."""
+        """Take how many may compute at a time, and a monotonic clock in seconds."""
         self._workers = workers
         self._clock = clock
         self._share = 0.0
@@ -136,7 +136,7 @@ class PartialTexts:
         return max(1 + (MAX_STRETCH - 1) * min(1.0, max(0.0, position)), min(slowed, MAX_STRETCH))
 
     def choose(self, wishes: Sequence[Wish], *, beside: bool = False) -> list[int]:
-        """Returns the indices of the wishes that come true, those that have waited longest first.
+        """Return the indices of the wishes that come true, those that have waited longest first.
 
         Args:
             wishes: of the sequences of a batch that nobody waits for.
@@ -160,12 +160,12 @@ class PartialTexts:
         return chosen
 
     def learn(self, seconds: float, lengths: Sequence[float], *, searched: bool) -> None:
-        """Takes in that partial texts of sequences of these lengths (seconds) took so many seconds together."""
+        """Take in that partial texts of sequences of these lengths (seconds) took so many seconds together."""
         cost, known = seconds / max(sum(lengths), 1e-9), self._cost[searched]
         self._cost[searched] = known + _LEARNING * (cost - known) if known else cost
 
     def note_wait(self, waited_seconds: float, seconds: float) -> None:
-        """Takes in how long a worker waited for a core while it worked for so many seconds.
+        """Take in how long a worker waited for a core while it worked for so many seconds.
 
         Where others take the cores, one speaker's texts become slow although most workers have nothing to do.
         """

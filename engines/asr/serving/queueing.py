@@ -62,7 +62,7 @@ class RequestQueue:
         self._in_work: set[int] = set()
 
     def __len__(self) -> int:
-        """Returns how many wait."""
+        """Return how many wait."""
         return len(self._waiting)
 
     @property
@@ -71,11 +71,11 @@ class RequestQueue:
         return any(ticket.request.sequence_id not in self._in_work for ticket in self._waiting)
 
     def put(self, tickets: Iterable[Ticket]) -> None:
-        """Adds requests behind the others."""
+        """Add requests behind the others."""
         self._waiting.extend(tickets)
 
     def take(self) -> list[Ticket]:
-        """Returns what a worker does next, which it hands to :meth:`done` afterwards.
+        """Return what a worker does next, which it hands to :meth:`done` afterwards.
 
         That is all that waits, since to take in audio costs little, but of the texts that are asked for only this
         worker's share, ``MAX_TEXTS`` at most: the others shall find something to do when they are free. A sequence
@@ -102,7 +102,7 @@ class RequestQueue:
         return taken
 
     def done(self, tickets: Sequence[Ticket]) -> None:
-        """Frees the sequences of what was taken together."""
+        """Free the sequences of what was taken together."""
         self._in_work.difference_update(ticket.request.sequence_id for ticket in tickets)
 
 

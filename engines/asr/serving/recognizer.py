@@ -75,7 +75,7 @@ class Recognizer(Protocol):
     """A model that transcribes utterances, many at a time. Several threads may call it, for different utterances."""
 
     def transcribe(self, utterances: Sequence[Utterance]) -> list[list[int]]:
-        """Returns the tokens of each utterance, from all its audio.
+        """Return the tokens of each utterance, from all its audio.
 
         The hypothesis and the state that an utterance brings along make it faster and change nothing else.
         """
@@ -83,26 +83,26 @@ class Recognizer(Protocol):
     def search(
         self, utterances: Sequence[Utterance], *, thorough: bool, hints_seconds: float
     ) -> list[list[Alternative]]:
-        """Returns what each utterance may be, the best first, by its bias and the number of alternatives wanted.
+        """Return what each utterance may be, the best first, by its bias and the number of alternatives wanted.
 
         Without ``thorough`` only the best is wanted, and an approximation will do. Biases that are not ready are waited
         for, ``hints_seconds`` in all, and then left out.
         """
 
     def bias(self, hints: tuple[Hint, ...]) -> Future[Any]:
-        """Returns what ``hints`` make of a search, which may not be ready yet."""
+        """Return what ``hints`` make of a search, which may not be ready yet."""
 
     def time_words(self, utterances: Sequence[Utterance]) -> list[tuple[TimedWord, ...]]:
-        """Returns when the words of each utterance's hypothesis were said."""
+        """Return when the words of each utterance's hypothesis were said."""
 
     def text(self, tokens: Sequence[int]) -> str:
-        """Returns the text of ``tokens``."""
+        """Return the text of ``tokens``."""
 
     def rank(self, alternatives: Sequence[Alternative], wanted: int) -> tuple[ScoredText, ...]:
-        """Returns the texts of alternatives, the best first, each once, at most ``wanted``."""
+        """Return the texts of alternatives, the best first, each once, at most ``wanted``."""
 
 
 def check_alternatives(wanted: int) -> None:
-    """Raises InvalidHintsError if so many alternatives are not served."""
+    """Raise InvalidHintsError if so many alternatives are not served."""
     if not 1 <= wanted <= MAX_ALTERNATIVES:
         raise InvalidHintsError(f"ALTERNATIVES is {wanted}; ask for 1 to {MAX_ALTERNATIVES}.")

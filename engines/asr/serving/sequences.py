@@ -29,7 +29,7 @@ class SequenceStore:
         clock: Callable[[], float],
         max_sequences: int = MAX_SEQUENCES,
     ) -> None:
-        """Takes the limits and a monotonic clock in seconds."""
+        """Take the limits and a monotonic clock in seconds."""
         self._max_samples = max_samples
         self._idle_timeout_seconds = idle_timeout_seconds
         self._clock = clock
@@ -40,7 +40,7 @@ class SequenceStore:
         return len(self._utterances)
 
     def start(self, sequence_id: int) -> Utterance:
-        """Opens a sequence; one that is open under the same ID is replaced.
+        """Open a sequence; one that is open under the same ID is replaced.
 
         Raises:
             TooManySequencesError: there is no room for another.
@@ -54,7 +54,7 @@ class SequenceStore:
         return utterance
 
     def get(self, sequence_id: int) -> Utterance:
-        """Returns an open sequence and notes that it was used.
+        """Return an open sequence and notes that it was used.
 
         Raises:
             UnknownSequenceError: it was never started, has ended, or was idle for too long.
@@ -69,7 +69,7 @@ class SequenceStore:
         return utterance
 
     def append(self, utterance: Utterance, samples: NDArray[np.float32]) -> None:
-        """Adds audio to an utterance, all of it or, when it is refused, none.
+        """Add audio to an utterance, all of it or, when it is refused, none.
 
         Raises:
             InvalidAudioError: a sample is NaN or infinite.
@@ -86,11 +86,11 @@ class SequenceStore:
         utterance.append(samples)
 
     def end(self, sequence_id: int) -> None:
-        """Forgets a sequence, if it is open."""
+        """Forget a sequence, if it is open."""
         self._utterances.pop(sequence_id, None)
 
     def drop_idle(self) -> None:
-        """Forgets the sequences of which nothing was heard for longer than the idle time-out."""
+        """Forget the sequences of which nothing was heard for longer than the idle time-out."""
         oldest = self._clock() - self._idle_timeout_seconds
         for sequence_id in [i for i, u in self._utterances.items() if u.last_used_seconds < oldest]:
             del self._utterances[sequence_id]

@@ -76,7 +76,7 @@ class Utterance:
         return self.bias is None or self.bias.done()
 
     def __len__(self) -> int:
-        """Returns the number of samples heard."""
+        """Return the number of samples heard."""
         return self._size
 
     @property
@@ -85,7 +85,7 @@ class Utterance:
         return self._buffer[: self._size]
 
     def append(self, samples: NDArray[np.float32]) -> None:
-        """Adds samples; the buffer doubles when it is full, so that adding costs the same at every length."""
+        """Add samples; the buffer doubles when it is full, so that adding costs the same at every length."""
         size = self._size + len(samples)
         if size > len(self._buffer):
             buffer = np.empty(max(size, 2 * len(self._buffer)), np.float32)

@@ -32,7 +32,7 @@ class Engine(Protocol):
     """What answers requests (:class:`engines.asr.serving.engine.AsrEngine`)."""
 
     def process(self, requests: Sequence[AsrRequest]) -> Iterator[tuple[int, AsrResult | AsrError]]:
-        """Yields the index of each request and its answer; called from several threads at once."""
+        """Yield the index of each request and its answer; called from several threads at once."""
 
 
 class Workers:
@@ -57,7 +57,7 @@ class Workers:
             thread.start()
 
     def submit(self, tickets: Sequence[Ticket]) -> None:
-        """Hands requests over; waits while no worker is free, for ``WAIT_SECONDS`` at most, and while too many wait.
+        """Hand requests over; wait while no worker is free, for ``WAIT_SECONDS`` at most, and while too many wait.
 
         So the time that this takes tells how busy the workers are, and what comes meanwhile gathers outside: not for
         long, since whose turn it is cannot be told of requests that are not known here.
@@ -69,7 +69,7 @@ class Workers:
             self._changed.wait_for(lambda: len(self._queue) <= MAX_WAITING)
 
     def close(self) -> None:
-        """Answers all that was submitted, and ends the threads."""
+        """Answer all that was submitted, and end the threads."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
@@ -91,7 +91,7 @@ class Workers:
                     self._changed.notify_all()
 
     def _take(self) -> list[Ticket]:
-        """Waits for work; returns nothing once there will be no more."""
+        """Wait for work; return nothing once there will be no more."""
         with self._changed:
             self._changed.wait_for(lambda: self._queue.is_ready or (self._closing and not self._queue))
             tickets = self._queue.take()

@@ -93,7 +93,7 @@ class Encoder:
         self._layers = [_layer(get, number, method, shape.epsilon) for number in range(shape.layers)]
 
     def __call__(self, batch: Batch) -> Tensor:
-        """Returns the last layer's vectors, ``[tokens, width]``."""
+        """Return the last layer's vectors, ``[tokens, width]``."""
         ops, operand = self._method.ops, self._operand
         words = functional.embedding(batch.ids, self._words)
         hidden, rounded = ops.add_norm(words, functional.embedding(batch.places, self._places), self._embedded, operand)

@@ -24,7 +24,7 @@ class Head(Protocol):
     outputs: dict[str, bool]
 
     def __call__(self, hidden: Tensor, offsets: Tensor) -> tuple[Tensor, ...]:
-        """Computes float32 results, ``[tokens, …]`` or ``[rows, …]``.
+        """Compute float32 results, ``[tokens, …]`` or ``[rows, …]``.
 
         Args:
             hidden: ``[tokens, width]``.
@@ -63,7 +63,7 @@ class IntentSlotHead:
 
 
 def make_head(shape: NetworkShape, state: State, dtype: torch.dtype, device: torch.device) -> Head:
-    """Makes the head that ``shape`` names."""
+    """Make the head that ``shape`` names."""
     return (SpanHead if shape.head == "span" else IntentSlotHead)(state, dtype, device)
 
 

@@ -56,7 +56,7 @@ class FusedOps:
 
 
 def _room(values: Tensor, operand: torch.dtype | None) -> Rounded:
-    """Makes room for a result in 8 bits; nothing where none is wanted."""
+    """Make room for a result in 8 bits; nothing where none is wanted."""
     if operand is None:
         return Rounded(values[:0], values[:0])
     return Rounded(
@@ -77,7 +77,7 @@ def _constants(values: Tensor, operand: torch.dtype | None) -> dict[str, object]
 
 @triton.jit
 def _store_rounded(row, columns, inside, wide, rounded, scales, width, LARGEST: tl.constexpr, TO_INTEGER: tl.constexpr):
-    """Writes a row in 8 bits, with its scale; see :func:`engines.bert.gpu.precision.round_rows`."""
+    """Write a row in 8 bits, with its scale; see :func:`engines.bert.gpu.precision.round_rows`."""
     scale = tl.maximum(tl.max(tl.abs(tl.where(inside, wide, 0.0))), 1e-12) / LARGEST
     scaled = wide * (1.0 / scale)
     if TO_INTEGER:

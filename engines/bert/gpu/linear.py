@@ -19,7 +19,7 @@ class Linear(Protocol):
     """A product with weights, plus bias."""
 
     def __call__(self, values: Tensor, rounded: Rounded | None) -> Tensor:
-        """Multiplies ``[tokens, inputs]`` to ``[tokens, outputs]``.
+        """Multiply ``[tokens, inputs]`` to ``[tokens, outputs]``.
 
         Args:
             values: in the activations' type.
@@ -45,7 +45,7 @@ class PlainLinear:
         return functional.linear(values, self._weight, self._bias)
 
     def gelu(self, values: Tensor) -> Tensor:
-        """Multiplies and applies GELU before anything is written; on a GPU with tanh, which is off by 5e-4 at most."""
+        """Multiply and applies GELU before anything is written; on a GPU with tanh, which is off by 5e-4 at most."""
         activated: Tensor = torch._addmm_activation(  # noqa: SLF001 - cuBLASLt's epilogue has no public name
             self._bias, values, self._weight.t(), use_gelu=True
         )
@@ -106,7 +106,7 @@ class Int8Linear:
 
 
 def make_linear(weight: Tensor, bias: Tensor, precision: Precision, ops: Ops) -> Linear:
-    """Makes the product of a precision.
+    """Make the product of a precision.
 
     Args:
         weight: ``[outputs, inputs]`` on the device.

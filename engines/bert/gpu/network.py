@@ -57,12 +57,12 @@ class NetworkShape:
     epsilon: float = 1e-12
 
     def flops(self, length: int) -> float:
-        """Counts the floating-point operations for a row of ``length`` tokens: matrix products, twice the products."""
+        """Count the floating-point operations for a row of ``length`` tokens: matrix products, twice the products."""
         products = 4 * self.width * self.width + 2 * self.width * self.inner
         return 2.0 * self.layers * length * (products + 2 * length * self.width)
 
     def parameters(self) -> dict[str, tuple[int, ...]]:
-        """Lists the shape of every tensor by its name."""
+        """List the shape of every tensor by its name."""
         sizes: dict[str, tuple[int, ...]] = {
             f"{_EMBEDDINGS}.word_embeddings.weight": (self.vocabulary, self.width),
             f"{_EMBEDDINGS}.position_embeddings.weight": (self.positions, self.width),
@@ -89,7 +89,7 @@ def layer_prefix(layer: int) -> str:
 
 
 def write_network(path: Path, shape: NetworkShape, state: Mapping[str, torch.Tensor]) -> None:
-    """Writes the tensors that ``shape`` names, as float16: half the size, and 11 bits of every number.
+    """Write the tensors that ``shape`` names, as float16: half the size, and 11 bits of every number.
 
     Raises:
         ValueError: a tensor is missing, or has another shape.
@@ -99,7 +99,7 @@ def write_network(path: Path, shape: NetworkShape, state: Mapping[str, torch.Ten
 
 
 def read_network(path: Path) -> tuple[NetworkShape, State]:
-    """Reads what :func:`write_network` wrote, float16 on the CPU.
+    """Read what :func:`write_network` wrote, float16 on the CPU.
 
     Raises:
         ValueError: the file is damaged or holds something else; the message names it.
@@ -115,7 +115,7 @@ def read_network(path: Path) -> tuple[NetworkShape, State]:
 
 
 def random_state(shape: NetworkShape, seed: int = 0) -> State:
-    """Makes a network of random weights, for measuring sizes alone.
+    """Make a network of random weights, for measuring sizes alone.
 
     Variances are those at which activations keep theirs from layer to layer, so that attention prefers some tokens to
     others, and rounding errors are of the size that they have in trained networks.

@@ -34,16 +34,16 @@ class Ops(Protocol):
     """The steps between products. All tensors are ``[tokens, columns]``; ``operand`` is the 8-bit type, or None."""
 
     def add_norm(self, values: Tensor, residual: Tensor, norm: Norm, operand: torch.dtype | None) -> Step:
-        """Normalizes ``values + residual``."""
+        """Normalize ``values + residual``."""
 
     def gelu(self, values: Tensor, operand: torch.dtype | None) -> Step:
-        """Applies x Φ(x) (Hendrycks and Gimpel, 2016); with an operand the first result may be empty."""
+        """Apply x Φ(x) (Hendrycks and Gimpel, 2016); with an operand the first result may be empty."""
 
     def round(self, values: Tensor, operand: torch.dtype) -> Rounded:
-        """Rounds to 8 bits."""
+        """Round to 8 bits."""
 
     def rescale(self, sums: Tensor, rows: Tensor, columns: Tensor, bias: Tensor) -> Tensor:
-        """Turns int32 sums into numbers of the type of ``bias``: sums times both scales, plus bias."""
+        """Turn int32 sums into numbers of the type of ``bias``: sums times both scales, plus bias."""
 
 
 class TorchOps:

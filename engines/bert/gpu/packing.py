@@ -49,7 +49,7 @@ class PackedRows:
         return len(self.offsets) - 1
 
     def split(self, most_tokens: int, most_rows: int) -> Iterator[PackedRows]:
-        """Cuts between rows, so that no part has more than ``most_tokens`` tokens or ``most_rows`` rows.
+        """Cut between rows, so that no part has more than ``most_tokens`` tokens or ``most_rows`` rows.
 
         Raises:
             ValueError: a single row has more tokens.
@@ -72,7 +72,7 @@ class PackedRows:
 
 
 def pack(requests: Sequence[Mapping[str, npt.NDArray[Any]]]) -> tuple[PackedRows, list[Mask]]:
-    """Packs requests; nothing of what is returned is part of them, so that their memory may be used again.
+    """Pack requests; nothing of what is returned is part of them, so that their memory may be used again.
 
     Args:
         requests: for each ``input_ids``, ``attention_mask`` and, where the network reads them, ``token_type_ids``,
@@ -96,7 +96,7 @@ def pack(requests: Sequence[Mapping[str, npt.NDArray[Any]]]) -> tuple[PackedRows
 
 
 def spread_tokens(values: npt.NDArray[np.float32], masks: Sequence[Mask]) -> list[npt.NDArray[np.float32]]:
-    """Gives each request its tokens' values, ``[rows, tokens, …]``, zeros at padding.
+    """Give each request its tokens' values, ``[rows, tokens, …]``, zeros at padding.
 
     Args:
         values: ``[all tokens, …]`` in the order of packing.
@@ -113,5 +113,5 @@ def spread_tokens(values: npt.NDArray[np.float32], masks: Sequence[Mask]) -> lis
 
 
 def spread_rows(values: npt.NDArray[np.float32], masks: Sequence[Mask]) -> list[npt.NDArray[np.float32]]:
-    """Gives each request its rows' values, ``[rows, …]``; see :func:`spread_tokens`."""
+    """Give each request its rows' values, ``[rows, …]``; see :func:`spread_tokens`."""
     return np.split(values, np.cumsum([len(mask) for mask in masks])[:-1])

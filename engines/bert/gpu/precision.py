@@ -44,12 +44,12 @@ class Rounded(NamedTuple):
 
 
 def largest(operand: torch.dtype) -> float:
-    """Returns the largest number used of an 8-bit type: 448 of E4M3 (Micikevicius et al., 2022), 127 of int8."""
+    """Return the largest number used of an 8-bit type: 448 of E4M3 (Micikevicius et al., 2022), 127 of int8."""
     return 127.0 if operand == torch.int8 else float(torch.finfo(operand).max)
 
 
 def round_rows(values: torch.Tensor, operand: torch.dtype) -> Rounded:
-    """Rounds a matrix to 8 bits, each row by its own largest magnitude.
+    """Round a matrix to 8 bits, each row by its own largest magnitude.
 
     A scale a row keeps tokens apart: what one holds changes no other's result.
     """

@@ -35,7 +35,7 @@ class Running:
         self._event = event
 
     def wait(self) -> list[npt.NDArray[np.float32]]:
-        """Waits for the results: ``[tokens, …]`` or ``[rows, …]``."""
+        """Wait for the results: ``[tokens, …]`` or ``[rows, …]``."""
         if self._event is not None:
             self._event.synchronize()
         return [result.numpy() for result in self._results]
@@ -57,7 +57,7 @@ class _Size:
         self.outputs: tuple[Tensor, ...] = ()
 
     def capture(self, forward: Forward, stream: torch.cuda.Stream, first: torch.cuda.CUDAGraph | None) -> None:
-        """Records the work for this size.
+        """Record the work for this size.
 
         Args:
             forward: the network.
@@ -71,7 +71,7 @@ class _Size:
         self.outputs = outputs or ()
 
     def compute(self, forward: Forward) -> tuple[Tensor, ...]:
-        """Computes the results of what stands in ``block``."""
+        """Compute the results of what stands in ``block``."""
         if self.graph is None:
             return forward(self.batch)
         self.graph.replay()
@@ -124,7 +124,7 @@ class Runs:
 
     @torch.inference_mode()
     def start(self, rows: PackedRows) -> Running:
-        """Starts a run; on a GPU it goes on while the caller does something else.
+        """Start a run; on a GPU it goes on while the caller does something else.
 
         Args:
             rows: no more than fit; see :meth:`engines.bert.gpu.packing.PackedRows.split`.
@@ -143,7 +143,7 @@ class Runs:
         return Running(results, event)
 
     def _filled(self, rows: PackedRows, tokens: int) -> Tensor:
-        """Lays out what the device reads; rows that are not there are empty, filler tokens are the first of all."""
+        """Lay out what the device reads; rows that are not there are empty, filler tokens are the first of all."""
         block = torch.zeros(2 * tokens + self.most_rows + 1, dtype=torch.int32, pin_memory=self._on_gpu)
         view = block.numpy()
         view[: rows.tokens] = rows.ids
@@ -159,6 +159,6 @@ class Runs:
         ]
 
     def _fetched(self, output: Tensor) -> Tensor:
-        """Starts the copy of a result into memory that the device can write by itself."""
+        """Start the copy of a result into memory that the device can write by itself."""
         arrived = torch.empty(output.shape, dtype=output.dtype, pin_memory=True)
         return arrived.copy_(output, non_blocking=True)

@@ -23,7 +23,7 @@ ROUNDING_LIMIT = 0.05
 
 
 def choose_method(shape: NetworkShape, precision: Precision, tokens: int, longest: int, device: torch.device) -> Method:
-    """Chooses how a network is computed.
+    """Choose how a network is computed.
 
     Args:
         shape: of the network.
@@ -42,7 +42,7 @@ def choose_method(shape: NetworkShape, precision: Precision, tokens: int, longes
 
 
 def choose_ops(width: int, precision: Precision, device: torch.device) -> Ops:
-    """Takes the fused kernels where they can be compiled and are right, else plain PyTorch."""
+    """Take the fused kernels where they can be compiled and are right, else plain PyTorch."""
     plain = TorchOps()
     if device.type != "cuda" or not importlib.util.find_spec("triton"):
         return plain

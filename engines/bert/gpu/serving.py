@@ -52,7 +52,7 @@ class OverlappedNetwork:
         self._answering.start()
 
     def execute(self, requests: Sequence[object]) -> None:
-        """Starts computing a batch; waits for a place first. The answers follow by themselves."""
+        """Start computing a batch; wait for a place first. The answers follow by themselves."""
         senders, accepted = [], []
         for request in requests:
             sender = request.get_response_sender()  # type: ignore[attr-defined]
@@ -70,7 +70,7 @@ class OverlappedNetwork:
             self._start(senders, accepted)
 
     def close(self) -> None:
-        """Answers what is under way, and ends."""
+        """Answer what is under way, and end."""
         self._started.put(None)
         self._answering.join()
 
@@ -111,7 +111,7 @@ class OverlappedNetwork:
 
 
 def _refuse(senders: Sequence[object], error: Exception) -> None:
-    """Tells every caller of a batch why it was not computed."""
+    """Tell every caller of a batch why it was not computed."""
     logger.error("a batch was not computed: %s", error)
     for sender in senders:
         _send(sender, partial(_failed, str(error)))
@@ -122,7 +122,7 @@ def _failed(reason: str) -> object:
 
 
 def _send(sender: object, make: Callable[[], object]) -> None:
-    """Answers a caller with what ``make`` makes; one who cannot be answered keeps nobody else waiting."""
+    """Answer a caller with what ``make`` makes; one who cannot be answered keeps nobody else waiting."""
     try:
         sender.send(make(), flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)  # type: ignore[attr-defined]
     except Exception:

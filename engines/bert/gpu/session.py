@@ -48,7 +48,7 @@ class GpuOptions:
 
     @classmethod
     def of(cls, parameters: Mapping[str, str], device: str) -> GpuOptions:
-        """Reads ``gpu_precision``, ``gpu_tokens``, ``gpu_rows`` and ``gpu_longest`` of a model's parameters.
+        """Read ``gpu_precision``, ``gpu_tokens``, ``gpu_rows`` and ``gpu_longest`` of a model's parameters.
 
         Raises:
             ValueError: one of them cannot be; the message names it.
@@ -92,7 +92,7 @@ class Pending:
         self._outputs = outputs
 
     def wait(self) -> list[dict[str, npt.NDArray[np.float32]]]:
-        """Waits for the results; see :meth:`GpuBertSession.run`."""
+        """Wait for the results; see :meth:`GpuBertSession.run`."""
         parts = [run.wait() for run in self._runs]
         results: list[dict[str, npt.NDArray[np.float32]]] = [{} for _ in self._masks]
         for number, (name, per_token) in enumerate(self._outputs.items()):
@@ -148,7 +148,7 @@ class GpuBertSession:
         )
 
     def check(self, request: Request) -> None:
-        """Checks what would end every batch to come: a GPU that reads beyond a table serves nobody any more.
+        """Check what would end every batch to come: a GPU that reads beyond a table serves nobody any more.
 
         Raises:
             ValueError: inputs differ in shape, a token or its kind is unknown, or a row is longer than the network
@@ -165,7 +165,7 @@ class GpuBertSession:
             raise ValueError(f"a row has {length} tokens, but this model reads {self._longest}: send shorter ones")
 
     def start(self, requests: Sequence[Request]) -> Pending:
-        """Starts computing requests; what is started is computed in that order.
+        """Start computing requests; what is started is computed in that order.
 
         Args:
             requests: for each :attr:`inputs`, ``[rows, tokens]`` of any integer type (the mask also bool), padded on
@@ -176,7 +176,7 @@ class GpuBertSession:
         return Pending([self._runs.start(part) for part in parts], masks, self._head.outputs)
 
     def run(self, requests: Sequence[Request]) -> list[dict[str, npt.NDArray[np.float32]]]:
-        """Computes requests; see :meth:`start`.
+        """Compute requests; see :meth:`start`.
 
         Returns:
             For each request its results, ``[rows, tokens, …]`` or ``[rows, …]`` float32; zeros at padding.

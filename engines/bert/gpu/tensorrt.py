@@ -25,7 +25,7 @@ _GROUP_TOKENS = 16384
 
 
 def tensorrt_session(path: Path, threads: int) -> BertSession:
-    """Loads a network for TensorRT.
+    """Load a network for TensorRT.
 
     Args:
         path: a float32 ``.onnx`` file; its engines are kept beside it.
@@ -40,7 +40,7 @@ def tensorrt_session(path: Path, threads: int) -> BertSession:
 
 
 def tensorrt_providers(inputs: Collection[str], cache: Path, available: Collection[str]) -> list[Provider]:
-    """Says how onnxruntime is to use TensorRT: in half precision, with one engine for all shapes.
+    """Say how onnxruntime is to use TensorRT: in half precision, with one engine for all shapes.
 
     Args:
         inputs: of the network, ``[rows, tokens]`` each.

@@ -44,7 +44,7 @@ class TritonPythonModel:
     """One instance holds the sequences of all clients, or of several each its own."""
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Loads the model and reads the parameters of ``config.pbtxt``."""
+        """Load the model and read the parameters of ``config.pbtxt``."""
         # Hints are made ready in a thread; the recognizer, which lets go of the interpreter whenever a network runs, is
         # not to wait for it long.
         sys.setswitchinterval(_SWITCH_SECONDS)
@@ -74,7 +74,7 @@ class TritonPythonModel:
         self._workers = Workers(self._engine, settings.workers, config["max_batch_size"], self._after_work)
 
     def execute(self, requests: Sequence[pb_utils.InferenceRequest]) -> list[None]:
-        """Hands a batch over: requests of different sequences, each answered as soon as its answer is known."""
+        """Hand a batch over: requests of different sequences, each answered as soon as its answer is known."""
         tickets = []
         for request in requests:
             answer = partial(_answer, request.get_response_sender())
@@ -89,7 +89,7 @@ class TritonPythonModel:
         return [None] * len(requests)
 
     def finalize(self) -> None:
-        """Answers what was asked, and frees the model."""
+        """Answer what was asked, and free the model."""
         self._workers.close()
         del self._workers, self._engine, self._metrics
 
@@ -122,7 +122,7 @@ class _Metrics:
         self._lock = threading.Lock()
 
     def show(self, engine: AsrEngine) -> None:
-        """Tells what the engine has counted; called from several threads."""
+        """Tell what the engine has counted; called from several threads."""
         partials = engine.partials
         with self._lock:
             decoded, thinned = partials.decoded, partials.thinned
@@ -134,7 +134,7 @@ class _Metrics:
 
 
 def _read(request: pb_utils.InferenceRequest) -> AsrRequest | None:
-    """Reads a request.
+    """Read a request.
 
     With the strategy ``direct`` Triton fills the places of sequences that send nothing now: None for these.
     """
@@ -177,7 +177,7 @@ def _optional(request: pb_utils.InferenceRequest, name: str) -> list[Any]:
 
 
 def _answer(sender: pb_utils.InferenceResponseSender, answer: AsrResult | AsrError | Exception) -> None:
-    """Sends the only response of a request; one that cannot be sent keeps nobody else waiting."""
+    """Send the only response of a request; one that cannot be sent keeps nobody else waiting."""
     try:
         sender.send(_response(answer), flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
     except Exception:

@@ -20,12 +20,12 @@ class TritonPythonModel:
     """Embeds the texts of all requests of a batch in one run of the network."""
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Loads the network and its tokenizer, which lie beside this file."""
+        """Load the network and its tokenizer, which lie beside this file."""
         threads = int(serving.parameters(args)["threads"])
         self._embedder = Embedder(serving.version_directory(args) / FOLDER, threads)
 
     def execute(self, requests: Sequence[object]) -> list[object]:
-        """Answers every request; one that is overdue or not UTF-8 gets its own error, and the others are served."""
+        """Answer every request; one that is overdue or not UTF-8 gets its own error, and the others are served."""
         began = time.perf_counter()
         read = [_read(request) for request in requests]
         vectors = self._embedder.embed([text for one in read if isinstance(one, list) for text in one])
@@ -41,7 +41,7 @@ class TritonPythonModel:
 
 
 def _read(request: object) -> list[str] | Exception | None:
-    """Returns the texts of a request; None where nobody waits for them any more."""
+    """Return the texts of a request; None where nobody waits for them any more."""
     try:
         return None if serving.is_overdue(request) else serving.texts(request, "TEXT")
     except Exception as error:  # noqa: BLE001 - whatever cannot be read, the others of the batch are served

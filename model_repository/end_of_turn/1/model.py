@@ -25,7 +25,7 @@ class TritonPythonModel:
     """Judges the pauses of all requests of a batch."""
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Loads what lies beside this file.
+        """Load what lies beside this file.
 
         A model that raises here keeps Triton from starting. Nobody needs this one to be served, so that it refuses its
         requests instead where its files are missing.
@@ -42,7 +42,7 @@ class TritonPythonModel:
             self._missing = str(error)
 
     def execute(self, requests: Sequence[object]) -> list[object]:
-        """Answers every request; one that cannot be read gets its own error, and the others are served."""
+        """Answer every request; one that cannot be read gets its own error, and the others are served."""
         if self._missing:
             return [serving.failure(serving.BadRequestError(self._missing)) for _ in requests]
         began = time.perf_counter()
@@ -57,7 +57,7 @@ class TritonPythonModel:
 
 
 def _read(request: object) -> Pause | Exception | None:
-    """Reads a pause; None where nobody waits for its judgement any more."""
+    """Read a pause; None where nobody waits for its judgement any more."""
     if serving.is_overdue(request):
         return None
     try:

@@ -21,11 +21,11 @@ class TritonPythonModel:
     """Decodes requests of one or several utterances."""
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Loads the labels that lie beside this file, and closed slots' values and tags' priors where there are any."""
+        """Load the labels that lie beside this file, and closed slots' values and tags' priors where there are any."""
         self._decoder = load_intent_decoder(serving.version_directory(args))
 
     def execute(self, requests: Sequence[object]) -> list[object]:
-        """Answers each request by itself."""
+        """Answer each request by itself."""
         return serving.answer_each(requests, self._decode)
 
     def _decode(self, request: object) -> dict[str, npt.NDArray[np.generic]]:

@@ -18,12 +18,12 @@ class TritonPythonModel:
     """Tokenizes requests of one or several utterances."""
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Loads the tokenizer that lies beside this file."""
+        """Load the tokenizer that lies beside this file."""
         path = serving.version_directory(args) / "tokenizer.json"
         self._tokenizer = UtteranceTokenizer(path, int(serving.parameters(args)["max_tokens"]))
 
     def execute(self, requests: Sequence[object]) -> list[object]:
-        """Answers each request by itself: what one holds cannot spoil another."""
+        """Answer each request by itself: what one holds cannot spoil another."""
         return serving.answer_each(requests, self._tokenize)
 
     def _tokenize(self, request: object) -> dict[str, npt.NDArray[np.int64]]:

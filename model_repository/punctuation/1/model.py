@@ -20,14 +20,14 @@ class TritonPythonModel:
     """Writes the texts of all requests of a batch in one run of the network."""
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Loads what lies beside this file: the network, its tokenizer and the spellings."""
+        """Load what lies beside this file: the network, its tokenizer and the spellings."""
         version = serving.version_directory(args)
         session = BertSession(network_file(version), int(serving.parameters(args)["threads"]))
         spellings = load_spellings(version / "spellings.json")
         self._punctuator = Punctuator(session, WordTokenizer(version / "tokenizer.json"), spellings)
 
     def execute(self, requests: Sequence[object]) -> list[object]:
-        """Answers every request; one that is not UTF-8 gets its own error, and the others are served."""
+        """Answer every request; one that is not UTF-8 gets its own error, and the others are served."""
         began = time.perf_counter()
         read: list[list[str] | Exception] = [_read(request) for request in requests]
         texts = [text for one in read if isinstance(one, list) for text in one]

@@ -19,11 +19,11 @@ class TritonPythonModel:
     """Decodes the windows of one question a request."""
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Loads the calibration that lies beside this file."""
+        """Load the calibration that lies beside this file."""
         self._decoder = SpanDecoder(Calibration.load(serving.version_directory(args) / "calibration.json"))
 
     def execute(self, requests: Sequence[object]) -> list[object]:
-        """Answers each request by itself."""
+        """Answer each request by itself."""
         return serving.answer_each(requests, self._decode)
 
     def _decode(self, request: object) -> dict[str, npt.NDArray[np.generic]]:

@@ -19,14 +19,14 @@ class TritonPythonModel:
     """Tokenizes a question and a document a request."""
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Loads the tokenizer that lies beside this file."""
+        """Load the tokenizer that lies beside this file."""
         parameters = serving.parameters(args)
         path = serving.version_directory(args) / "tokenizer.json"
         self._tokenizer = DocumentTokenizer(path, int(parameters["window"]), int(parameters["overlap"]))
         self._max_windows = int(parameters["max_windows"])
 
     def execute(self, requests: Sequence[object]) -> list[object]:
-        """Answers each request by itself: what one holds cannot spoil another."""
+        """Answer each request by itself: what one holds cannot spoil another."""
         return serving.answer_each(requests, self._tokenize)
 
     def _tokenize(self, request: object) -> dict[str, npt.NDArray[np.int64]]:

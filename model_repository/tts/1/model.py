@@ -25,7 +25,7 @@ class TritonPythonModel:
     """Sends speech in pieces as they are ready. Requests are served one after the other."""
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Loads the voice, and lets it speak once: the first words take longer than all later ones."""
+        """Load the voice, and let it speak once: the first words take longer than all later ones."""
         self._voice = Voice(int(serving.parameters(args)["threads"]))
         for _ in speak(self._voice, _WARM_UP, seed=0):
             pass
@@ -33,7 +33,7 @@ class TritonPythonModel:
         self._released_at = time.monotonic()
 
     def execute(self, requests: Sequence[Any]) -> None:
-        """Serves requests; one that fails gets its own error, and the others are served."""
+        """Serve requests; one that fails gets its own error, and the others are served."""
         for request in requests:
             sender = request.get_response_sender()
             try:
@@ -56,7 +56,7 @@ class TritonPythonModel:
 
 
 def _read(request: object) -> tuple[list[Part], int]:
-    """Reads what is to be spoken.
+    """Read what is to be spoken.
 
     Raises:
         BadRequestError: it cannot be.

@@ -79,7 +79,7 @@ class Agent:
         return {name: prepositions_of(intent, self.sentences.get(name, ())) for name, intent in self.intents.items()}
 
     def prepositions_of(self, intent: str) -> Mapping[str, frozenset[str]]:
-        """Returns the prepositions that tell a slot of an intent from others: "from" of an origin."""
+        """Return the prepositions that tell a slot of an intent from others: "from" of an origin."""
         return self._prepositions[intent]
 
     @cached_property
@@ -89,13 +89,13 @@ class Agent:
         return frozenset(webhooks | self.talking_fulfilments | self.safe_fulfilments)
 
     def intent_named(self, engine_intent: str) -> str | None:
-        """Returns the intent that an engine's intent means; None: the agent has none."""
+        """Return the intent that an engine's intent means; None: the agent has none."""
         return self._intent_names.get(engine_intent)
 
     def slots_of(self, intent: str) -> Mapping[str, Slot]:
-        """Returns the slots of an intent by name."""
+        """Return the slots of an intent by name."""
         return self.intents[intent].slots
 
     def values_of(self, name: str, slot: Slot) -> ValueList | None:
-        """Returns the value list of a slot; None where it has none."""
+        """Return the value list of a slot; None where it has none."""
         return self.values[slot.values or name] if slot.type == CLOSED else None

@@ -28,7 +28,7 @@ _TEXTS = (
 
 
 def check_whole(agent: Agent, file: YamlFile) -> list[Problem]:
-    """Returns what is wrong between the parts of an agent, each of which is well formed.
+    """Return what is wrong between the parts of an agent, each of which is well formed.
 
     Args:
         agent: with the value lists and sentences that could be read.

@@ -40,7 +40,7 @@ class _Reading:
 
 
 def read_agent(folder: Path) -> Agent:
-    """Reads the agent in a folder.
+    """Read the agent in a folder.
 
     Raises:
         AgentError: something is wrong with it; all problems are told.
@@ -52,7 +52,7 @@ def read_agent(folder: Path) -> Agent:
 
 
 def check(folder: Path) -> tuple[Problem, ...]:
-    """Returns all problems of an agent's folder, those of its tests and documents too."""
+    """Return all problems of an agent's folder, those of its tests and documents too."""
     _, problems = _read(folder)
     try:
         read_agent_scripts(folder)
@@ -64,7 +64,7 @@ def check(folder: Path) -> tuple[Problem, ...]:
 
 
 def read_agent_scripts(folder: Path) -> tuple[Script, ...]:
-    """Reads the scripts in the ``tests/`` of an agent.
+    """Read the scripts in the ``tests/`` of an agent.
 
     Raises:
         AgentError: a file of them cannot be used.

@@ -43,7 +43,7 @@ _CURES = {
 
 
 def validated(form: type[FormT], file: YamlFile, content: Any, place: Place = ()) -> FormT:  # noqa: ANN401 - any YAML
-    """Makes a record of a file's content, or of a part of it.
+    """Make a record of a file's content, or of a part of it.
 
     Args:
         form: class of the record.
@@ -85,7 +85,7 @@ def _unknown(form: type[BaseModel], place: Place) -> str:
 
 
 def _keys(form: type[BaseModel], place: Place) -> list[str]:
-    """Returns the keys of the mapping at a place of a form."""
+    """Return the keys of the mapping at a place of a form."""
     found: Any = form
     for step in place:
         if _is_form(found):
@@ -105,6 +105,6 @@ def _is_form(annotation: Any) -> bool:  # noqa: ANN401 - any annotation
 
 
 def _entry(annotation: Any) -> Any:  # noqa: ANN401
-    """Returns what a mapping or list holds; of an optional value that which it may be."""
+    """Return what a mapping or list holds; of an optional value that which it may be."""
     inner = [one for one in get_args(annotation) if one not in {Ellipsis, type(None)}]
     return inner[-1] if inner else None

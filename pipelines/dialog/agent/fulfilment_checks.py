@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def faults_of_fulfilments(agent: Agent) -> Iterator[tuple[Place, str]]:
-    """Returns what is wrong, with its place in ``agent.yaml``.
+    """Return what is wrong, with its place in ``agent.yaml``.
 
     An agent without ``fulfilments`` names them freely: the caller's program is told with the reply.
     """

@@ -44,12 +44,12 @@ _BEFORE = r"([a-z]+)(?: (?:the|your|my|a|an))? "
 
 
 def preposition_of(word: str) -> str:
-    """Returns the preposition that a word is, "until" being "to"; "" where it is none."""
+    """Return the preposition that a word is, "until" being "to"; "" where it is none."""
     return _SAME.get(word, word) if word in _PREPOSITIONS else ""
 
 
 def prepositions_of(intent: Intent, sentences: Iterable[str]) -> dict[str, frozenset[str]]:
-    """Returns the prepositions of each slot: those before it in texts and sentences, in its prompts, and of its name.
+    """Return the prepositions of each slot: those before it in texts and sentences, in its prompts, and of its name.
 
     Args:
         intent: of an agent.

@@ -27,7 +27,7 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        """Returns the problem in one line."""
+        """Return the problem in one line."""
         place = f"{self.path}, line {self.line}" if self.line else str(self.path)
         return f"{place}: {self.message}"
 

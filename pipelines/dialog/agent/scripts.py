@@ -96,7 +96,7 @@ class Script(_Form):
 
 
 def read_scripts(path: Path) -> tuple[Script, ...]:
-    """Reads a file of scripts.
+    """Read a file of scripts.
 
     Raises:
         AgentError: it cannot be used; all problems are told.

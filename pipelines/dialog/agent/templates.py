@@ -17,7 +17,7 @@ _NAME = re.compile(r"[A-Za-z]\w*")
 
 
 def fault_of(template: str) -> str:
-    """Returns what is wrong with the form of a template, with the cure; "" when nothing is."""
+    """Return what is wrong with the form of a template, with the cure; "" when nothing is."""
     plain = _OPTIONAL.sub(r"\1", template)
     if "[" in plain or "]" in plain:
         return "a square bracket without its partner, or inside of another pair: write [ with {milk}]"
@@ -30,23 +30,23 @@ def fault_of(template: str) -> str:
 
 
 def names_in(template: str) -> frozenset[str]:
-    """Returns the names of all placeholders."""
+    """Return the names of all placeholders."""
     return frozenset(_PLACEHOLDER.findall(template))
 
 
 def required_names_in(template: str) -> frozenset[str]:
-    """Returns the names of the placeholders outside of square brackets."""
+    """Return the names of the placeholders outside of square brackets."""
     return names_in(_OPTIONAL.sub("", template))
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """Returns the text with its placeholders filled in, from a capital on; one without a value is left out."""
+    """Return the text with its placeholders filled in, from a capital on; one without a value is left out."""
     text = substituted(template, values)
     return text[:1].upper() + text[1:]
 
 
 def substituted(template: str, values: Mapping[str, str]) -> str:
-    """Returns the text with its placeholders filled in; one without a value is left out."""
+    """Return the text with its placeholders filled in; one without a value is left out."""
 
     def optional(match: re.Match[str]) -> str:
         return match[1] if all(values.get(name) for name in names_in(match[1])) else ""

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 
 def fault_of_url(url: str, *, allow_http: bool = False) -> str:
-    """Returns what is wrong with the URL of a server, with the cure; "" when nothing is.
+    """Return what is wrong with the URL of a server, with the cure; "" when nothing is.
 
     Args:
         url: absolute.

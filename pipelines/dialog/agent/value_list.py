@@ -31,7 +31,7 @@ class Word:
 
 
 def words_of(text: str) -> tuple[Word, ...]:
-    """Divides a text into words, without punctuation."""
+    """Divide a text into words, without punctuation."""
     return tuple(
         Word(match[0].lower().replace("\u2019", "'"), match.start(), match.end()) for match in _WORD.finditer(text)
     )
@@ -85,7 +85,7 @@ class ValueList:
         return {value: frozenset(word.text for word in words_of(value)) for value in self.values}
 
     def find(self, words: tuple[Word, ...]) -> tuple[Mention, ...]:
-        """Finds all mentions of values, of those that overlap the longest."""
+        """Find all mentions of values, of those that overlap the longest."""
         found: list[Mention] = []
         at = 0
         while at < len(words):
@@ -100,11 +100,11 @@ class ValueList:
         return tuple(found)
 
     def value_of(self, text: str) -> str | None:
-        """Returns the value that a text is, or is a synonym of; None where it is neither."""
+        """Return the value that a text is, or is a synonym of; None where it is neither."""
         return self._spoken.get(tuple(word.text for word in words_of(text)))
 
     def like(self, words: tuple[Word, ...]) -> tuple[str, ...]:
-        """Returns the values that have a word of a text in them which tells them from others."""
+        """Return the values that have a word of a text in them which tells them from others."""
         said = {word.text for word in words}
         shares = {value: len(said & parts) for value, parts in self._parts.items()}
         best = max(shares.values())
@@ -113,7 +113,7 @@ class ValueList:
 
 
 def read_values(path: Path) -> ValueList:
-    """Reads the file of a value list.
+    """Read the file of a value list.
 
     Raises:
         AgentError: the file cannot be read, holds no values, or something stands in it twice.

@@ -39,18 +39,18 @@ class YamlFile:
     lines: dict[Place, int] = field(default_factory=dict)
 
     def line(self, place: Place) -> int:
-        """Returns the line of a value, or of the nearest one around it that stands in the file."""
+        """Return the line of a value, or of the nearest one around it that stands in the file."""
         while place and place not in self.lines:
             place = place[:-1]
         return self.lines.get(place, 1)
 
     def problem(self, place: Place, message: str) -> Problem:
-        """Makes a problem of the value at a place."""
+        """Make a problem of the value at a place."""
         return Problem(self.path, self.line(place), message)
 
 
 def read_text(path: Path, max_bytes: int = MAX_BYTES, within: Path | None = None) -> str:
-    """Reads a UTF-8 file.
+    """Read a UTF-8 file.
 
     Args:
         path: of the file.
@@ -76,7 +76,7 @@ def read_text(path: Path, max_bytes: int = MAX_BYTES, within: Path | None = None
 
 
 def read_yaml(path: Path) -> YamlFile:
-    """Reads a YAML file of one document.
+    """Read a YAML file of one document.
 
     Aliases are refused: a few of them make gigabytes out of a hundred bytes. So are keys that stand twice in a
     mapping, of which YAML would keep the last.

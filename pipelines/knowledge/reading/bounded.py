@@ -50,7 +50,7 @@ class BoundedReader:
             self._end(self._process)
 
     def read(self, name: str, data: bytes) -> ParsedDocument:
-        """Reads a document; see ``pipelines.knowledge.reading.formats.read``.
+        """Read a document; see ``pipelines.knowledge.reading.formats.read``.
 
         Raises:
             UnreadableDocumentError: it cannot be read, or takes too much time or memory.

@@ -35,7 +35,7 @@ _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
 def read_docx(data: bytes) -> ParsedDocument:
-    """Reads a Word document; see ``pipelines.knowledge.reading.formats.read``."""
+    """Read a Word document; see ``pipelines.knowledge.reading.formats.read``."""
     if data.startswith(_OLE):
         raise UnreadableDocumentError(
             "ENCRYPTED", "it is encrypted, or older than Word 2007: save it as DOCX without a password"
@@ -72,7 +72,7 @@ def _blocks(document: Document) -> Iterator[Block]:
 
 
 def _level(paragraph: Paragraph) -> int | None:
-    """Returns the level of a heading, from 1; None for other paragraphs. Styles are followed to what they rest on."""
+    """Return the level of a heading, from 1; None for other paragraphs. Styles are followed to what they rest on."""
     style = paragraph.style
     while style is not None:
         name = (style.name or "").lower()
@@ -85,7 +85,7 @@ def _level(paragraph: Paragraph) -> int | None:
 
 
 def _cells(table: Table, row: int) -> list[str]:
-    """Returns the texts of a row; a cell that spans several columns stands once."""
+    """Return the texts of a row; a cell that spans several columns stands once."""
     cells: list[str] = []
     previous = None
     for cell in table.rows[row].cells:

@@ -38,7 +38,7 @@ def is_readable(name: str) -> bool:
 
 
 def read(name: str, data: bytes) -> ParsedDocument:
-    """Reads a document.
+    """Read a document.
 
     Args:
         name: of its file; the ending tells the format.

@@ -38,13 +38,13 @@ _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 
 def read_html(data: bytes) -> ParsedDocument:
-    """Reads an HTML file; see ``pipelines.knowledge.reading.formats.read``."""
+    """Read an HTML file; see ``pipelines.knowledge.reading.formats.read``."""
     declared = _CHARSET.search(data[:_DECLARED_WITHIN])
     return read_html_text(decode(data, declared[1].decode("ascii") if declared else None))
 
 
 def read_html_text(text: str) -> ParsedDocument:
-    """Reads a page, or a part of one."""
+    """Read a page, or a part of one."""
     tree = LexborHTMLParser(text)
     titled = tree.css_first("title", None)
     title = one_line(titled.text()) if titled else ""
@@ -75,7 +75,7 @@ class _Walk:
         self._text: list[str] = []
 
     def blocks(self, root: LexborNode) -> Iterator[Block]:
-        """Yields the blocks below a node. It keeps a stack of its own: pages nest deeper than Python may call."""
+        """Yield the blocks below a node. It keeps a stack of its own: pages nest deeper than Python may call."""
         stack: list[tuple[LexborNode, bool]] = [(root, False)]
         while stack:
             node, is_end = stack.pop()
@@ -115,7 +115,7 @@ class _Walk:
 
 
 def _rows(table: LexborNode) -> list[str]:
-    """Returns the rows of a table that has several columns; none for one that only lays a page out."""
+    """Return the rows of a table that has several columns; none for one that only lays a page out."""
     rows = [[cell.text() for cell in row.css("th, td")] for row in table.css("tr")]
     rows = [row for row in rows if any(cell.strip() for cell in row)]
     return [table_row(row) for row in rows] if max(map(len, rows), default=0) > 1 else []

@@ -24,7 +24,7 @@ _BREAKS = {"softbreak": " ", "hardbreak": "\n"}
 
 
 def read_markdown(data: bytes) -> ParsedDocument:
-    """Reads a Markdown file; see ``pipelines.knowledge.reading.formats.read``."""
+    """Read a Markdown file; see ``pipelines.knowledge.reading.formats.read``."""
     text = decode(data).replace("\r\n", "\n").lstrip("\n")
     title = ""
     if matter := _FRONT_MATTER.match(text):
@@ -65,7 +65,7 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[Block]:
 
 
 def _inline(token: Token) -> str:
-    """Returns the text of a line without its marks; of a picture what stands for it."""
+    """Return the text of a line without its marks; of a picture what stands for it."""
     parts = []
     for child in token.children or ():
         if child.type in _BREAKS:

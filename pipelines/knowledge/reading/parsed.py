@@ -57,17 +57,17 @@ class Outline:
         return tuple(heading for _, heading in self._open)
 
     def enter(self, level: int, heading: str) -> None:
-        """Begins a section; sections of the same or a deeper level end."""
+        """Begin a section; sections of the same or a deeper level end."""
         self._open = [kept for kept in self._open if kept[0] < level]
         if heading := one_line(heading)[:MAX_HEADING_CHARACTERS]:
             self._open.append((level, heading))
 
 
 def one_line(text: str) -> str:
-    """Returns a text with single spaces in place of all white space."""
+    """Return a text with single spaces in place of all white space."""
     return " ".join(text.split())
 
 
 def table_row(cells: list[str]) -> str:
-    """Returns a row of a table as Markdown writes it, which the answering stage reads cell by cell."""
+    """Return a row of a table as Markdown writes it, which the answering stage reads cell by cell."""
     return f"| {' | '.join(one_line(cell).replace('|', '/') for cell in cells)} |"

@@ -38,7 +38,7 @@ class Passage:
 
 
 def cut(document: ParsedDocument) -> list[Passage]:
-    """Cuts a document; short neighbours below one heading stand together, long paragraphs are cut between sentences."""
+    """Cut a document; short neighbours below one heading stand together, long paragraphs are cut between sentences."""
     passages: list[Passage] = []
     for group in _groups(document.blocks):
         first = group[0]
@@ -48,7 +48,7 @@ def cut(document: ParsedDocument) -> list[Passage]:
 
 
 def _groups(blocks: Sequence[Block]) -> Iterator[list[Block]]:
-    """Yields neighbouring blocks of one section and page that fit into a passage together."""
+    """Yield neighbouring blocks of one section and page that fit into a passage together."""
     group: list[Block] = []
     for block in blocks:
         together = "\n".join(each.text for each in (*group, block))
@@ -61,7 +61,7 @@ def _groups(blocks: Sequence[Block]) -> Iterator[list[Block]]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yields a text whole if it fits, else in overlapping pieces of whole sentences."""
+    """Yield a text whole if it fits, else in overlapping pieces of whole sentences."""
     if _fits(text):
         yield text
         return
@@ -78,7 +78,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _tail(piece: Sequence[str], following: str) -> list[str]:
-    """Returns the last sentences of a piece, as many as the overlap and the next sentence have room for."""
+    """Return the last sentences of a piece, as many as the overlap and the next sentence have room for."""
     tail: list[str] = []
     for sentence in reversed(piece):
         longer = [sentence, *tail]
@@ -97,7 +97,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _hard_cut(sentence: str) -> Iterator[str]:
-    """Cuts a sentence that is longer than a passage between words, and words that are between characters."""
+    """Cut a sentence that is longer than a passage between words, and words that are between characters."""
     piece: list[str] = []
     for word in sentence.split():
         for part in (word[at : at + MAX_CHARACTERS] for at in range(0, len(word), MAX_CHARACTERS)):

@@ -34,7 +34,7 @@ class _Bookmark(NamedTuple):
 
 
 def read_pdf(data: bytes) -> ParsedDocument:
-    """Reads a PDF file; see ``pipelines.knowledge.reading.formats.read``."""
+    """Read a PDF file; see ``pipelines.knowledge.reading.formats.read``."""
     try:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
@@ -80,7 +80,7 @@ def _has_picture(page: pypdfium2.PdfPage) -> bool:
 
 
 def _bookmarks(document: pypdfium2.PdfDocument) -> dict[int, list[_Bookmark]]:
-    """Returns the bookmarks by the index of the page that they lead to."""
+    """Return the bookmarks by the index of the page that they lead to."""
     found: dict[int, list[_Bookmark]] = defaultdict(list)
     for number, bookmark in enumerate(document.get_toc()):
         if number >= _MAX_BOOKMARKS:
@@ -123,7 +123,7 @@ def _joined(lines: Sequence[str], outline: Outline, index: int) -> Iterator[Bloc
 
 
 def _without_repeated(pages: Sequence[Sequence[str]]) -> list[Sequence[str]]:
-    """Takes headers and footers away: first and last lines that stand on most pages, numbers in them aside."""
+    """Take headers and footers away: first and last lines that stand on most pages, numbers in them aside."""
     filled = [[line for line in lines if line] for lines in pages]
     kept: list[Sequence[str]] = list(filled)
     for end in (0, -1):

@@ -48,7 +48,7 @@ class _Line(NamedTuple):
 
 
 def read_lines(page: PdfTextPage) -> list[str] | None:
-    """Returns the lines of a page in the order in which people read them; None where those are the lines as written."""
+    """Return the lines of a page in the order in which people read them; None where those are the lines as written."""
     count = page.count_rects()
     if count > MAX_RUNS:
         return None
@@ -67,7 +67,7 @@ def read_lines(page: PdfTextPage) -> list[str] | None:
 
 
 def _lines(page: PdfTextPage, count: int) -> list[_Line]:
-    """Returns the lines from top to bottom, each cut into cells at its gaps."""
+    """Return the lines from top to bottom, each cut into cells at its gaps."""
     runs = []
     for index in range(count):
         left, bottom, right, top = page.get_rect(index)
@@ -96,7 +96,7 @@ def _merged(line: _Line) -> list[_Cell]:
 
 
 def _blocks(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
-    """Yields runs of lines whose cells stand below one another, and other lines one by one."""
+    """Yield runs of lines whose cells stand below one another, and other lines one by one."""
     block: list[_Line] = []
     for line in lines:
         if block and not _continues(block[-1], line):
@@ -136,7 +136,7 @@ def _columns(block: Sequence[_Line]) -> list[str]:
 
 
 def _with_soft_hyphen(line: str, after: str) -> str:
-    """Returns a line whose last word goes on in the next one as PDFium tells it."""
+    """Return a line whose last word goes on in the next one as PDFium tells it."""
     is_parted = line[-2:-1].isalpha() and line.endswith("-") and after[:1].islower()
     return f"{line[:-1]}\N{SOFT HYPHEN}" if is_parted else line
 

@@ -14,7 +14,7 @@ MAX_TITLE_CHARACTERS = 100
 
 
 def read_plain(data: bytes) -> ParsedDocument:
-    """Reads a text file; see ``pipelines.knowledge.reading.formats.read``."""
+    """Read a text file; see ``pipelines.knowledge.reading.formats.read``."""
     text = decode(data).replace("\r\n", "\n").replace("\r", "\n").strip()
     paragraphs = [paragraph for paragraph in _EMPTY_LINES.split(text) if paragraph.strip()]
     title = _title(paragraphs)
@@ -22,7 +22,7 @@ def read_plain(data: bytes) -> ParsedDocument:
 
 
 def _title(paragraphs: list[str]) -> str:
-    """Returns the first line, where it stands alone and ends like no sentence; else nothing."""
+    """Return the first line, where it stands alone and ends like no sentence; else nothing."""
     if len(paragraphs) < 2:
         return ""
     lines = [line.strip() for line in paragraphs[0].split("\n")]
@@ -33,7 +33,7 @@ def _title(paragraphs: list[str]) -> str:
 
 
 def _paragraph(text: str) -> str:
-    """Joins lines that were broken to fit a width; lines of tables and lists stay."""
+    """Join lines that were broken to fit a width; lines of tables and lists stay."""
     lines = [line.rstrip() for line in text.split("\n")]
     if any("\t" in line or "|" in line for line in lines):
         return "\n".join(line.strip() for line in lines)

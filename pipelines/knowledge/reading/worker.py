@@ -21,7 +21,7 @@ LENGTH = struct.Struct("!Q")
 
 
 def main(memory_bytes: int, seconds: float) -> None:
-    """Reads documents from stdin until it ends, and writes what they say to stdout.
+    """Read documents from stdin until it ends, and write what they say to stdout.
 
     Args:
         memory_bytes: address space that the process may have.

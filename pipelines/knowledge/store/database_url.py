@@ -25,7 +25,7 @@ class DatabaseUrl:
     shown: str
 
     def __repr__(self) -> str:
-        """Returns no password."""
+        """Return no password."""
         return f"DatabaseUrl({self.shown!r})"
 
 
@@ -35,7 +35,7 @@ def is_url(text: str) -> bool:
 
 
 def read_url(url: str, base: str = "") -> DatabaseUrl:
-    """Reads the URL of a base, ``postgresql://[USER[:PASSWORD]@][HOST][:PORT]/DATABASE?base=NAME``.
+    """Read the URL of a base, ``postgresql://[USER[:PASSWORD]@][HOST][:PORT]/DATABASE?base=NAME``.
 
     Args:
         url: with whatever other options libpq takes.

@@ -19,7 +19,7 @@ WEIGHT_OF_WORDS = 1.5
 
 
 def fuse(rankings: Iterable[tuple[float, Sequence[int]]]) -> list[tuple[int, float]]:
-    """Joins rankings of ids.
+    """Join rankings of ids.
 
     Args:
         rankings: weight of each, and its ids, the best first.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def open_base(location: Path | str, name: str = "") -> SqliteKnowledge | PostgresKnowledge:
-    """Opens a base for searching.
+    """Open a base for searching.
 
     Args:
         location: its file, or the URL of a database.
@@ -31,7 +31,7 @@ def open_base(location: Path | str, name: str = "") -> SqliteKnowledge | Postgre
 
 
 def create_base(location: Path | str, embedding: str, dimensions: int) -> SqliteKnowledge | PostgresKnowledge:
-    """Opens a base for building; a missing one is made, and one of other embeddings is emptied.
+    """Open a base for building; a missing one is made, and one of other embeddings is emptied.
 
     Args:
         location: its file, or the URL of a database with the name of the base.

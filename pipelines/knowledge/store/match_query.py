@@ -26,13 +26,13 @@ _STOP_WORDS = frozenset(
 
 
 def telling_terms(question: str) -> list[str]:
-    """Returns the question's words without stop words, each once; all of them where there are only stop words."""
+    """Return the question's words without stop words, each once; all of them where there are only stop words."""
     terms = list(dict.fromkeys(term.lower() for term in _TERM.findall(question)))
     return ([term for term in terms if term not in _STOP_WORDS] or terms)[:MAX_TERMS]
 
 
 def match_query(question: str) -> str:
-    """Returns a query for any of the question's words, stop words aside; "" where there is no word.
+    """Return a query for any of the question's words, stop words aside; "" where there is no word.
 
     Words are quoted, so that nothing in a question is an operator of the search.
     """
@@ -40,12 +40,12 @@ def match_query(question: str) -> str:
 
 
 def any_of(terms: Sequence[str]) -> str:
-    """Returns a query for any of some words."""
+    """Return a query for any of some words."""
     return " OR ".join(f'"{term}"' for term in terms)
 
 
 def rarest(counts: Mapping[str, int], most: int) -> list[str]:
-    """Returns the rarer ones of some words, as many as stand in ``most`` passages together, and at least one.
+    """Return the rarer ones of some words, as many as stand in ``most`` passages together, and at least one.
 
     Ranking takes as long as there are passages to rank, and words that stand in many passages tell them apart least.
 

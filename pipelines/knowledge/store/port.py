@@ -61,10 +61,10 @@ class KnowledgeStore(Protocol):
     """Documents of one base, their passages, and the passages' embeddings. Reading goes on while it is written."""
 
     def hashes(self) -> Mapping[str, str]:
-        """Returns the content hash of every document by its path."""
+        """Return the content hash of every document by its path."""
 
     def replace(self, document: StoredDocument, passages: Sequence[Passage], vectors: npt.NDArray[np.float32]) -> None:
-        """Stores a document in place of what had its path; readers see the old one or the new one.
+        """Store a document in place of what had its path; readers see the old one or the new one.
 
         Args:
             document: which.
@@ -76,7 +76,7 @@ class KnowledgeStore(Protocol):
         """
 
     def remove(self, paths: Sequence[str]) -> None:
-        """Removes documents; those that are not there are none to remove.
+        """Remove documents; those that are not there are none to remove.
 
         Raises:
             KnowledgeStoreError: it cannot be written.
@@ -85,7 +85,7 @@ class KnowledgeStore(Protocol):
     def search(
         self, question: str, vector: npt.NDArray[np.float32] | None, limit: int = DEFAULT_LIMIT
     ) -> list[FoundPassage]:
-        """Finds passages by words and by meaning, the best first.
+        """Find passages by words and by meaning, the best first.
 
         Args:
             question: what is asked, in words.
@@ -97,4 +97,4 @@ class KnowledgeStore(Protocol):
         """
 
     def close(self) -> None:
-        """Closes the base."""
+        """Close the base."""

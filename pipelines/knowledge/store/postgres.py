@@ -75,7 +75,7 @@ class PostgresKnowledge:
 
     @classmethod
     def create(cls, url: DatabaseUrl, embedding: str, dimensions: int) -> Self:
-        """Opens a base for building; a missing one is made, and one of other embeddings is emptied.
+        """Open a base for building; a missing one is made, and one of other embeddings is emptied.
 
         Args:
             url: of the base.
@@ -110,7 +110,7 @@ class PostgresKnowledge:
 
     @classmethod
     def open(cls, url: DatabaseUrl) -> Self:
-        """Opens a base for searching.
+        """Open a base for searching.
 
         Raises:
             KnowledgeStoreError: there is none, or the server cannot be reached.
@@ -133,7 +133,7 @@ class PostgresKnowledge:
             return dict(connection.execute(schema.HASHES, (self._url.base,)).fetchall())
 
     def count(self) -> tuple[int, int]:
-        """Returns the numbers of documents and of passages."""
+        """Return the numbers of documents and of passages."""
         with _told(self._url, "read"), self._pool.connection() as connection:
             row = connection.execute(schema.COUNT, (self._url.base,)).fetchone()
             assert row is not None
@@ -232,7 +232,7 @@ class _UnreachableError(KnowledgeStoreError):
 
 
 def _by_words(connection: Connection, key: int, common: dict[str, int], passages: int) -> list[int]:
-    """Ranks passages by the words that they share with a question, the rarer ones counting more.
+    """Rank passages by the words that they share with a question, the rarer ones counting more.
 
     Args:
         connection: to the database.
@@ -253,7 +253,7 @@ def _by_words(connection: Connection, key: int, common: dict[str, int], passages
 
 
 def _quoted(lexeme: str) -> str:
-    """Returns a word as a query, in which nothing is an operator."""
+    """Return a word as a query, in which nothing is an operator."""
     return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
@@ -262,12 +262,12 @@ def _words_of(document: StoredDocument, passage: Passage) -> str:
 
 
 def _folded(text: str) -> str:
-    """Returns text without accents, which few people type."""
+    """Return text without accents, which few people type."""
     return "".join(sign for sign in unicodedata.normalize("NFKD", text) if not unicodedata.combining(sign))
 
 
 def _plain(text: str) -> str:
-    """Returns text without the one character that PostgreSQL does not store."""
+    """Return text without the one character that PostgreSQL does not store."""
     return text.replace("\0", "")
 
 
@@ -283,7 +283,7 @@ def _configure(connection: Connection) -> None:
 
 
 def _lock(connection: Connection, key: int, url: DatabaseUrl) -> None:
-    """Keeps other builders out until the connection ends."""
+    """Keep other builders out until the connection ends."""
     connection.execute(f"SET LOCAL lock_timeout = {BUILDER_SECONDS * 1000:.0f}")
     try:
         connection.execute("SELECT pg_advisory_lock(%s, %s)", (_BUILDER, key))
@@ -292,7 +292,7 @@ def _lock(connection: Connection, key: int, url: DatabaseUrl) -> None:
 
 
 def _conninfo(url: DatabaseUrl) -> str:
-    """Returns how the database is reached, with bounds where the URL has none."""
+    """Return how the database is reached, with bounds where the URL has none."""
     bounds = {"connect_timeout": CONNECT_SECONDS, "tcp_user_timeout": CONNECT_SECONDS * 1000}
     given = conninfo_to_dict(url.conninfo)
     return make_conninfo("", **{**bounds, "application_name": "vivavoce", **given})
@@ -311,7 +311,7 @@ def _unreachable(url: DatabaseUrl) -> _UnreachableError:
 
 @contextlib.contextmanager
 def _told(url: DatabaseUrl, doing: str) -> Iterator[None]:
-    """Turns PostgreSQL's errors into ours, without what they say of the connection, which may hold a password."""
+    """Turn PostgreSQL's errors into ours, without what they say of the connection, which may hold a password."""
     try:
         yield
     except (psycopg.errors.InvalidPassword, psycopg.errors.InvalidAuthorizationSpecification) as error:

@@ -103,7 +103,7 @@ FROM {SCHEMA}.passages JOIN {SCHEMA}.documents ON documents.id = passages.docume
 
 
 def indexes(base: int, dimensions: int) -> str:
-    """Returns what makes the indexes of a base; each base has its own, so that a search goes through one base alone."""
+    """Return what makes the indexes of a base; each base has its own, so that a search goes through one base alone."""
     return f"""
     CREATE INDEX words_{base} ON {SCHEMA}.passages USING gin (words) WHERE base = {base};
     CREATE INDEX vectors_{base} ON {SCHEMA}.passages
@@ -112,12 +112,12 @@ def indexes(base: int, dimensions: int) -> str:
 
 
 def drop_indexes(base: int) -> str:
-    """Returns what drops the indexes of a base."""
+    """Return what drops the indexes of a base."""
     return f"DROP INDEX IF EXISTS {SCHEMA}.words_{base}, {SCHEMA}.vectors_{base}"
 
 
 def ranked_by_words(base: int, terms: int) -> str:
-    """Returns the query for passages with any of some words, the best first.
+    """Return the query for passages with any of some words, the best first.
 
     Args:
         base: id of the base.
@@ -132,7 +132,7 @@ def ranked_by_words(base: int, terms: int) -> str:
 
 
 def ranked_by_meaning(base: int, dimensions: int) -> str:
-    """Returns the query for the passages whose vectors have the greatest cosine with one, the greatest first."""
+    """Return the query for the passages whose vectors have the greatest cosine with one, the greatest first."""
     kind = f"vector({dimensions})"
     return f"""
     SELECT id FROM {SCHEMA}.passages WHERE base = {base} ORDER BY (embedding::{kind}) <#> %s::{kind} LIMIT %s

@@ -48,7 +48,7 @@ class SqliteKnowledge:
 
     @classmethod
     def create(cls, path: Path, embedding: str, dimensions: int) -> Self:
-        """Opens a base for building; a missing one is made, and one of other embeddings is emptied.
+        """Open a base for building; a missing one is made, and one of other embeddings is emptied.
 
         Args:
             path: of the file; its folder exists.
@@ -77,7 +77,7 @@ class SqliteKnowledge:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Opens a base for searching.
+        """Open a base for searching.
 
         Raises:
             KnowledgeStoreError: there is none, or it is of another version.
@@ -101,7 +101,7 @@ class SqliteKnowledge:
             return dict(self._connection.execute("SELECT path, content_hash FROM documents").fetchall())
 
     def count(self) -> tuple[int, int]:
-        """Returns the numbers of documents and of passages."""
+        """Return the numbers of documents and of passages."""
         query = "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM passages)"
         with self._lock, told(self._path, "read"):
             documents, passages = self._connection.execute(query).fetchone()
@@ -161,7 +161,7 @@ class SqliteKnowledge:
         self._connection.close()
 
     def _query(self, question: str) -> str:
-        """Returns what of a question is searched: in large bases no words that stand in very many passages."""
+        """Return what of a question is searched: in large bases no words that stand in very many passages."""
         (last,) = self._connection.execute("SELECT max(id) FROM passages").fetchone()
         if (last or 0) <= LARGE_PASSAGES:
             return match_query(question)
@@ -172,7 +172,7 @@ class SqliteKnowledge:
         return any_of(rarest(counts, MAX_RANKED))
 
     def _reopen_replaced(self) -> None:
-        """Goes over to the file that has taken this one's place, if it is a base; without one, this one goes on."""
+        """Go over to the file that has taken this one's place, if it is a base; without one, this one goes on."""
         if not self._reopens or (file := identity(self._path)) in {self._file, None}:
             return
         self._file = file
@@ -196,7 +196,7 @@ class SqliteKnowledge:
                 yield FoundPassage(path, title, Passage(number, body, tuple(json.loads(headings)), page), score)
 
     def _refresh(self) -> None:
-        """Takes over what another connection or this one has changed."""
+        """Take over what another connection or this one has changed."""
         (version,) = self._connection.execute("PRAGMA data_version").fetchone()
         if version == self._seen_version:
             return

@@ -19,7 +19,7 @@ BUSY_SECONDS = 10.0
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """Returns what tells a file from another one that takes its place; None: it is not there."""
+    """Return what tells a file from another one that takes its place; None: it is not there."""
     with contextlib.suppress(OSError):
         stat = path.stat()
         return stat.st_dev, stat.st_ino
@@ -27,7 +27,7 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 
 def stored_about(path: Path, *, immutable: bool = False) -> dict[str, str]:
-    """Reads what a base is.
+    """Read what a base is.
 
     Args:
         path: of the file.
@@ -46,12 +46,12 @@ def stored_about(path: Path, *, immutable: bool = False) -> dict[str, str]:
 
 
 def about_of(connection: sqlite3.Connection) -> dict[str, str]:
-    """Reads what an open base is."""
+    """Read what an open base is."""
     return dict(connection.execute("SELECT key, value FROM about").fetchall())
 
 
 def reading(path: Path, *, immutable: bool = False) -> sqlite3.Connection:
-    """Opens a file for reading."""
+    """Open a file for reading."""
     # SQLite wants files beside it to see a writer's changes. Where none can be made, nobody writes.
     mode = "mode=ro" if os.access(path.parent, os.W_OK) and not immutable else "mode=ro&immutable=1"
     uri = f"{path.resolve().as_uri()}?{mode}"
@@ -66,7 +66,7 @@ def reading(path: Path, *, immutable: bool = False) -> sqlite3.Connection:
 
 @contextlib.contextmanager
 def told(path: Path, doing: str) -> Iterator[None]:
-    """Turns SQLite's errors into ours."""
+    """Turn SQLite's errors into ours."""
     try:
         yield
     except sqlite3.OperationalError as error:

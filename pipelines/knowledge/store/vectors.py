@@ -27,7 +27,7 @@ class VectorIndex:
         self._vectors = np.zeros((0, dimensions), np.float32)
 
     def update(self, ids: Sequence[int], load: Callable[[Sequence[int]], Iterable[tuple[int, bytes]]]) -> None:
-        """Takes changes over.
+        """Take changes over.
 
         Args:
             ids: all that there are now; an id always has the same vector.
@@ -46,7 +46,7 @@ class VectorIndex:
         self._ids = ids_now
 
     def nearest(self, vector: npt.NDArray[np.float32], limit: int) -> list[int]:
-        """Returns the ids of the vectors with the greatest cosine, the greatest first."""
+        """Return the ids of the vectors with the greatest cosine, the greatest first."""
         cosines = self._vectors @ vector.astype(np.float32)
         best = np.argpartition(cosines, -limit)[-limit:] if limit < len(cosines) else np.arange(len(cosines))
         ranked: list[int] = self._ids[best[np.argsort(-cosines[best], kind="stable")]].tolist()
@@ -54,5 +54,5 @@ class VectorIndex:
 
 
 def pack(vector: npt.NDArray[np.float32]) -> bytes:
-    """Returns a vector as it is stored."""
+    """Return a vector as it is stored."""
     return vector.astype(STORED).tobytes()

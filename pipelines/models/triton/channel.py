@@ -12,7 +12,7 @@ _RECONNECTING: list[tuple[str, int]] = [
 
 
 def channel_options(address: str) -> list[tuple[str, int]]:
-    """Returns gRPC's options for a channel to Triton. What is on this machine is never looked for behind a proxy."""
+    """Return gRPC's options for a channel to Triton. What is on this machine is never looked for behind a proxy."""
     return [*_RECONNECTING, *([("grpc.enable_http_proxy", 0)] if is_local(address) else [])]
 
 
@@ -28,6 +28,6 @@ def is_local(address: str) -> bool:
 
 
 def split(address: str) -> tuple[str, str]:
-    """Splits ``HOST:PORT``; an IPv6 host loses its brackets."""
+    """Split ``HOST:PORT``; an IPv6 host loses its brackets."""
     host, _, port = address.rpartition(":")
     return host.removeprefix("[").removesuffix("]"), port

@@ -73,24 +73,24 @@ class TritonClient(TritonControl):
         self._name = uuid.uuid4().hex
 
     async def close(self) -> None:
-        """Closes the connection, once Triton has answered what nobody waits for or has taken too long for it."""
+        """Close the connection, once Triton has answered what nobody waits for or has taken too long for it."""
         if self._abandoned:
             await asyncio.wait(self._abandoned, timeout=_FAREWELL_SECONDS)
         await self._client.close()
 
     def answered_at(self, model: str) -> float | None:
-        """Returns when a model answered last, on the running loop's clock; None if it never has since it was lost."""
+        """Return when a model answered last, on the running loop's clock; None if it never has since it was lost."""
         return self._answered_at.get(model)
 
     def lose(self, models: Iterable[str]) -> None:
-        """Fails what models are asked now, whose processes have ended: Triton takes a second to tell."""
+        """Fail what models are asked now, whose processes have ended: Triton takes a second to tell."""
         for model in models:
             loss = self._losses.pop(model, None)
             if loss is not None:
                 loss.set_result(None)
 
     async def until_served(self, model: str) -> None:
-        """Waits until a model that was lost is ready again."""
+        """Wait until a model that was lost is ready again."""
         # An ensemble is lost with any of its steps.
         while self.mending or await self.missing([model]):  # noqa: ASYNC110 - Triton can only be asked
             await asyncio.sleep(_RECOVERY_POLL_SECONDS)
@@ -105,7 +105,7 @@ class TritonClient(TritonControl):
         end: bool = False,
         due: float | None = None,
     ) -> triton.InferResult:
-        """Runs one request; a correlation ID other than 0 makes it part of that sequence.
+        """Run one request; a correlation ID other than 0 makes it part of that sequence.
 
         Triton is not told when the caller is cancelled: where a cancellation meets the taking in of its request, the
         whole server may end (triton-inference-server/server, issues 7368 and 8034; seen here with 2.51).
@@ -125,7 +125,7 @@ class TritonClient(TritonControl):
                 self.open_sequences.discard(correlation_id)
 
     async def stream(self, model: str, inputs: Sequence[triton.InferInput]) -> AsyncGenerator[triton.InferResult, None]:
-        """Runs one request of a decoupled model, and yields its responses as they come.
+        """Run one request of a decoupled model, and yield its responses as they come.
 
         A caller who stops iterating is told nothing more, and the model computes the request to its end.
 
@@ -173,7 +173,7 @@ class TritonClient(TritonControl):
             await asyncio.wait(self._abandoned, return_when=asyncio.FIRST_COMPLETED)
 
     def _parameters(self, due: float | None) -> dict[str, int | str] | None:
-        """Returns the deadline for the models to read. Triton's own time-outs cost: see docs/performance.md.
+        """Return the deadline for the models to read. Triton's own time-outs cost: see docs/performance.md.
 
         It is a duration: clocks of two machines differ, and may be set (see ``engines/deadline.py``).
         """
@@ -183,7 +183,7 @@ class TritonClient(TritonControl):
         return {"useful_us": round(useful * 1e6), "sent_us": round(self._clock() * 1e6), "sender": self._name}
 
     async def _answer(self, model: str, call: Awaitable[_AnswerT]) -> _AnswerT:
-        """Waits for Triton's answer, also where nobody else does any more: it may tell that the model is dead."""
+        """Wait for Triton's answer, also where nobody else does any more: it may tell that the model is dead."""
         loop = asyncio.get_running_loop()
         asked_at = loop.time()
         try:
@@ -199,7 +199,7 @@ class TritonClient(TritonControl):
         return result
 
     def _failure(self, model: str, error: InferenceServerException, asked_at: float) -> ModelError:
-        """Makes of what Triton says our own error, and has Triton started again where the model is dead."""
+        """Make of what Triton says our own error, and has Triton started again where the model is dead."""
         if tells_of_lost_sequence(error) or (self.mending and tells_of_unloaded_model(error)):
             return self._lost(model)
         # A model that is slow has answered somebody else meanwhile; one that never has may only be slow to start.
@@ -223,13 +223,13 @@ class TritonClient(TritonControl):
         return self._recoverable(model, ModelUnavailableError(message))
 
     def _recoverable(self, model: str, failure: ModelError) -> ModelError:
-        """Marks a failure for which the process of the model or Triton is to blame, and not the request."""
+        """Mark a failure for which the process of the model or Triton is to blame, and not the request."""
         if isinstance(failure, ModelUnavailableError):
             failure.recovery = partial(self.until_served, model)
         return failure
 
     async def _unless_abandoned(self, call: asyncio.Task[_AnswerT]) -> _AnswerT:
-        """Waits for a call, which goes on to its end when the waiting is cancelled."""
+        """Wait for a call, which goes on to its end when the waiting is cancelled."""
         try:
             return await asyncio.shield(call)
         except asyncio.CancelledError:
@@ -237,7 +237,7 @@ class TritonClient(TritonControl):
             raise
 
     async def _unless_lost(self, model: str, call: asyncio.Task[_AnswerT]) -> _AnswerT:
-        """Waits for a call; it goes on to its end when the waiting is cancelled, or when the model is lost."""
+        """Wait for a call; it goes on to its end when the waiting is cancelled, or when the model is lost."""
         loss = self._losses.get(model)
         if loss is None:
             loss = self._losses[model] = asyncio.get_running_loop().create_future()

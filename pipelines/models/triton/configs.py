@@ -20,7 +20,7 @@ class BadConfigError(ValueError):
 
 
 def steps(config: str) -> tuple[str, ...]:
-    """Returns the names of the models that an ensemble's ``config.pbtxt`` names; none for any other model.
+    """Return the names of the models that an ensemble's ``config.pbtxt`` names; none for any other model.
 
     Raises:
         BadConfigError: it cannot be read.
@@ -29,7 +29,7 @@ def steps(config: str) -> tuple[str, ...]:
 
 
 def tensors(config: str) -> frozenset[str]:
-    """Returns the names of a model's inputs and outputs.
+    """Return the names of a model's inputs and outputs.
 
     Raises:
         BadConfigError: it cannot be read.
@@ -39,7 +39,7 @@ def tensors(config: str) -> frozenset[str]:
 
 
 def renamed(config: str, rename: Callable[[str], str]) -> str:
-    """Returns a ``config.pbtxt`` whose model, and the steps of an ensemble, have the names that ``rename`` gives.
+    """Return a ``config.pbtxt`` whose model, and the steps of an ensemble, have the names that ``rename`` gives.
 
     Raises:
         BadConfigError: it cannot be read.
@@ -53,7 +53,7 @@ def renamed(config: str, rename: Callable[[str], str]) -> str:
 
 
 def named_code(config: str) -> str:
-    """Returns the first setting of a ``config.pbtxt`` that chooses which code is run for the model; "" for none.
+    """Return the first setting of a ``config.pbtxt`` that chooses which code is run for the model; "" for none.
 
     The backends ``python``, which runs the model's ``model.py``, and ``ensemble``, which runs nothing, are no such
     choices.
@@ -76,7 +76,7 @@ def named_code(config: str) -> str:
 
 
 def parse(config: str) -> model_config_pb2.ModelConfig:
-    """Reads a ``config.pbtxt``.
+    """Read a ``config.pbtxt``.
 
     Raises:
         BadConfigError: it cannot be read.

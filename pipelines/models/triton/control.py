@@ -42,14 +42,14 @@ class TritonControl:
         self.reloaded_at: dict[str, float] = {}
 
     async def missing(self, names: Sequence[str]) -> Sequence[str]:
-        """Returns those of ``names`` that are not ready; all of them when Triton cannot be reached."""
+        """Return those of ``names`` that are not ready; all of them when Triton cannot be reached."""
         try:
             return await self.unloaded(names)
         except ModelUnavailableError:
             return names
 
     async def unloaded(self, names: Sequence[str]) -> Sequence[str]:
-        """Returns those of ``names`` that are not ready.
+        """Return those of ``names`` that are not ready.
 
         Raises:
             ModelUnavailableError: Triton cannot be reached, or did not answer in time.
@@ -77,7 +77,7 @@ class TritonControl:
         return frozenset(tensor.name for tensor in (*found.inputs, *found.outputs))
 
     async def max_batch_size(self, model: str) -> int:
-        """Returns how many rows one request to a model may have; 0 if it takes no batches.
+        """Return how many rows one request to a model may have; 0 if it takes no batches.
 
         Raises:
             ModelUnavailableError: Triton cannot be reached, or did not answer in time.
@@ -86,7 +86,7 @@ class TritonControl:
         return int((await self._config(model)).max_batch_size)
 
     async def parameter(self, model: str, key: str) -> str:
-        """Returns a parameter of a model's configuration; "" where it has none of that name.
+        """Return a parameter of a model's configuration; "" where it has none of that name.
 
         Raises:
             ModelUnavailableError: Triton cannot be reached, or did not answer in time.
@@ -102,7 +102,7 @@ class TritonControl:
             raise model_error(model, error) from error
 
     async def busy_seconds(self) -> Mapping[str, float]:
-        """Returns for how long each model has computed since it was loaded, on average of its instances.
+        """Return for how long each model has computed since it was loaded, on average of its instances.
 
         Raises:
             ModelUnavailableError: Triton cannot be reached, or did not answer in time.
@@ -126,7 +126,7 @@ class TritonControl:
         return self._instances[model]
 
     async def load(self, model: str) -> None:
-        """Loads a model of the repository, and waits until it is ready.
+        """Load a model of the repository, and wait until it is ready.
 
         Raises:
             ModelUnavailableError: Triton cannot be reached, or took too long.
@@ -138,7 +138,7 @@ class TritonControl:
             raise control_error(f"Triton cannot load {model}", error) from error
 
     async def reload(self, model: str) -> None:
-        """Loads a model anew whose process has ended; ensembles that have it for a step are ready again with it.
+        """Load a model anew whose process has ended; ensembles that have it for a step are ready again with it.
 
         Triton does not come to the end of unloading such a model, but loads another beside what is left of it.
 
@@ -155,7 +155,7 @@ class TritonControl:
         self.reloads += 1
 
     async def unload(self, models: Sequence[str]) -> None:
-        """Unloads models, and waits until their processes have ended. What is not there is unloaded already.
+        """Unload models, and wait until their processes have ended. What is not there is unloaded already.
 
         Raises:
             ModelUnavailableError: Triton cannot be reached, or took too long.
@@ -180,6 +180,6 @@ class TritonControl:
 
 
 def _instances(config: model_config_pb2.ModelConfig) -> int:
-    """Counts the instances of a model; a group has its count on each of the GPUs that it names."""
+    """Count the instances of a model; a group has its count on each of the GPUs that it names."""
     groups = ((int(group.count), len(group.gpus)) for group in config.instance_group)
     return max(1, sum(max(1, count) * max(1, gpus) for count, gpus in groups))

@@ -35,7 +35,7 @@ class Diagnosis:
 
 
 async def diagnose(address: str) -> Diagnosis | None:
-    """Looks for a Triton at ``host:port`` or ``unix:path``; returns None where one answers."""
+    """Look for a Triton at ``host:port`` or ``unix:path``; return None where one answers."""
     try:
         async with asyncio.timeout(_CONNECT_SECONDS):
             await _connect(address)
@@ -71,7 +71,7 @@ def _refusal(address: str, error: OSError) -> str:
 
 
 async def _ask(address: str) -> Diagnosis | None:
-    """Asks whatever takes connections at an address whether it is a Triton."""
+    """Ask whatever takes connections at an address whether it is a Triton."""
     async with triton.InferenceServerClient(address, channel_args=channel_options(address)) as client:
         try:
             found = await client.get_server_metadata(client_timeout=_ANSWER_SECONDS)

@@ -25,7 +25,7 @@ class TritonEmbeddings:
         self._model = model
 
     async def embed(self, texts: Sequence[str], due: float | None = None) -> Embeddings:
-        """Embeds texts; see ``pipelines.models.embedding_port.EmbeddingModel``."""
+        """Embed texts; see ``pipelines.models.embedding_port.EmbeddingModel``."""
         began = time.monotonic()
         packed = np.array([[text.encode()] for text in texts], np.object_)
         result = await self._client.infer(self._model, [tensor("TEXT", packed, "BYTES")], due=due)

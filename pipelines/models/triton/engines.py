@@ -51,7 +51,7 @@ class TritonRecognizer:
         self._model = model
 
     def open_sequence(self, options: RecognitionOptions = NO_OPTIONS) -> TritonSequence:
-        """Begins a sequence under a correlation ID of its own."""
+        """Begin a sequence under a correlation ID of its own."""
         return TritonSequence(self._client, self._model, options)
 
 
@@ -69,7 +69,7 @@ class TritonSequence:
     async def send(
         self, audio: npt.NDArray[np.float32], *, decode: bool, end: bool, due: float | None = None
     ) -> Hypothesis:
-        """Sends the next audio; see ``pipelines.models.ports.SpeechSequence``."""
+        """Send the next audio; see ``pipelines.models.ports.SpeechSequence``."""
         began = time.monotonic()
         start, self._begun = not self._begun, True
         result = await self._client.infer(
@@ -110,7 +110,7 @@ class TritonIntents:
         return self._hints or ()
 
     async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
-        """Finds intent and slots."""
+        """Find intent and slots."""
         if self._hints is None:
             self._hints = await self._read_hints()
         began = time.monotonic()
@@ -128,7 +128,7 @@ class TritonIntents:
         )
 
     async def _read_hints(self) -> tuple[PhraseHint, ...]:
-        """Asks Triton for the hints that training wrote into the engine's configuration."""
+        """Ask Triton for the hints that training wrote into the engine's configuration."""
         stored = await self._client.parameter(self._model, _HINTS)
         try:
             groups = [(group["phrases"], group["boost"]) for group in json.loads(stored or "[]")]
@@ -146,7 +146,7 @@ class TritonAnswers:
         self._model = model
 
     async def find(self, question: str, document: str, due: float | None = None) -> AnswerSpan:
-        """Looks for an answer."""
+        """Look for an answer."""
         began = time.monotonic()
         inputs = [_text("QUESTION", question), _text("DOCUMENT", document)]
         result = await self._client.infer(self._model, inputs, due=due)
@@ -164,7 +164,7 @@ class TritonPunctuation:
         self._model = model
 
     async def punctuate(self, texts: Sequence[str]) -> list[str]:
-        """Writes texts in batches as large as the model takes; see ``pipelines.models.ports.PunctuationModel``."""
+        """Write texts in batches as large as the model takes; see ``pipelines.models.ports.PunctuationModel``."""
         # Asked for every time: the model may be served with other settings from one request to the next.
         rows = max(1, await self._client.max_batch_size(self._model))
         batches = (texts[start : start + rows] for start in range(0, len(texts), rows))
@@ -177,7 +177,7 @@ class TritonPunctuation:
 
 
 def _option_inputs(options: RecognitionOptions) -> Iterator[triton.InferInput]:
-    """Yields the inputs that say what is asked of a sequence beside its words."""
+    """Yield the inputs that say what is asked of a sequence beside its words."""
     if options.hints:
         phrases = np.array([[hint.phrase.encode() for hint in options.hints]], np.object_)
         boosts = [_USUAL_BOOST if hint.boost is None else hint.boost for hint in options.hints]
@@ -198,7 +198,7 @@ def _alternatives(result: triton.InferResult) -> tuple[Alternative, ...]:
 
 
 def _kind(result: triton.InferResult) -> dict[str, Any]:
-    """Reads what engines from before there were kinds of utterances do not tell."""
+    """Read what engines from before there were kinds of utterances do not tell."""
     kinds = result.as_numpy("KIND")
     if kinds is None:
         return {}

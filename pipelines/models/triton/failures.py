@@ -20,7 +20,7 @@ _DEAD_PROCESS = re.compile(r"Stub process '(?P<model>\S+)_\d+_\d+' is not health
 
 
 def model_error(model: str, error: InferenceServerException) -> ModelError:
-    """Makes our own error of what Triton said of a request to a model."""
+    """Make our own error of what Triton said of a request to a model."""
     if error.status() in UNREACHABLE:
         return ModelUnavailableError(f"the model server cannot be reached for {model}: try again soon")
     logger.error("the model %s failed: %s", model, error.message())
@@ -28,7 +28,7 @@ def model_error(model: str, error: InferenceServerException) -> ModelError:
 
 
 def dead_model(error: InferenceServerException) -> str | None:
-    """Returns the model whose process is gone, as Triton's Python backend says; it never makes another by itself."""
+    """Return the model whose process is gone, as Triton's Python backend says; it never makes another by itself."""
     found = _DEAD_PROCESS.search(error.message() or "")
     return found["model"] if found else None
 
@@ -44,7 +44,7 @@ def tells_of_unloaded_model(error: InferenceServerException) -> bool:
 
 
 def control_error(what: str, error: InferenceServerException) -> ModelError:
-    """Makes our own error of what Triton said of a load or an unload; ``what`` begins its message."""
+    """Make our own error of what Triton said of a load or an unload; ``what`` begins its message."""
     message = error.message() or ""
     # Triton says of this too that it is UNAVAILABLE.
     if "explicit model load / unload is not allowed" in message:
@@ -55,5 +55,5 @@ def control_error(what: str, error: InferenceServerException) -> ModelError:
 
 
 def _first_line(message: str) -> str:
-    """Cuts the traceback off that a Python model adds to its reason."""
+    """Cut the traceback off that a Python model adds to its reason."""
     return message.replace("\\n", "\n").strip().splitlines()[0].strip()

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def tensor(name: str, values: npt.NDArray[np.generic], datatype: str) -> triton.InferInput:
-    """Returns an input of a request."""
+    """Return an input of a request."""
     packed = triton.InferInput(name, values.shape, datatype)
     packed.set_data_from_numpy(values)
     return packed
 
 
 def timing(began: float, result: triton.InferResult) -> Timing:
-    """Splits the time since ``began`` into the engine's own work and all the rest."""
+    """Split the time since ``began`` into the engine's own work and all the rest."""
     total = time.monotonic() - began
     compute = min(total, float(result.as_numpy("COMPUTE_MS").reshape(-1)[0]) / 1000)
     return Timing(total - compute, compute)

@@ -74,13 +74,13 @@ class ModelSettings:
     gpu_precision: str | None = None
 
     def given(self) -> dict[str, object]:
-        """Returns what is set, by name."""
+        """Return what is set, by name."""
         values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
 
 
 def adjusted(configs: Mapping[str, str], settings: Mapping[str, ModelSettings]) -> dict[str, str]:
-    """Applies settings to the models of a repository.
+    """Apply settings to the models of a repository.
 
     An ensemble whose steps take smaller batches now takes smaller ones too.
 
@@ -187,7 +187,7 @@ def _adjust_sequences(name: str, model: model_config_pb2.ModelConfig, wanted: Mo
 
 
 def _assign(message: object, field: str, value: object) -> None:
-    """Sets a field of a message, repeated or not."""
+    """Set a field of a message, repeated or not."""
     if isinstance(value, tuple):
         getattr(message, field)[:] = value
     else:
@@ -195,7 +195,7 @@ def _assign(message: object, field: str, value: object) -> None:
 
 
 def _fit(ensemble: model_config_pb2.ModelConfig, models: Mapping[str, model_config_pb2.ModelConfig]) -> None:
-    """Lets an ensemble take no larger batches than its steps.
+    """Let an ensemble take no larger batches than its steps.
 
     Raises:
         SettingError: a step takes fewer rows than the step before it makes of one request.

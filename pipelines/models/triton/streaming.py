@@ -60,7 +60,7 @@ class StreamedResponses:
         self._discards = True
 
     async def __aiter__(self) -> AsyncIterator[triton.InferResult]:
-        """Yields the responses, up to the last one or an error."""
+        """Yield the responses, up to the last one or an error."""
         while (response := await self._responses.get()) is not None:
             yield response
 

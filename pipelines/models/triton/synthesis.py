@@ -29,7 +29,7 @@ class TritonSynthesizer:
     async def speak(
         self, parts: Sequence[SpeechPart], voice: str, seed: int
     ) -> AsyncGenerator[npt.NDArray[np.float32], None]:
-        """Speaks parts; see ``pipelines.models.ports.Synthesizer``."""
+        """Speak parts; see ``pipelines.models.ports.Synthesizer``."""
         inputs = [
             tensor("TEXT", _strings(part.text for part in parts), "BYTES"),
             tensor("PHONEMES", _strings(part.phonemes for part in parts), "BYTES"),

@@ -29,7 +29,7 @@ class TritonEndOfTurn:
         self._model = model
 
     async def judge(self, samples: npt.NDArray[np.float32], text: str, due: float | None = None) -> TurnEnd:
-        """Judges a pause; see ``pipelines.models.turn_end_port.EndOfTurnModel``."""
+        """Judge a pause; see ``pipelines.models.turn_end_port.EndOfTurnModel``."""
         began = time.monotonic()
         # Half the bytes of float32, and finer than any recording.
         sound = np.clip(samples[-_MAX_SAMPLES:], -1.0, 1.0) * _FULL_SCALE

@@ -69,7 +69,7 @@ class Versions:
         return next(version for version in self.known if version.phase is Phase.ACTIVE)
 
     def find(self, number: int) -> Version:
-        """Returns a version by its number.
+        """Return a version by its number.
 
         Raises:
             RolloutRefusedError: there is no such version.
@@ -81,27 +81,27 @@ class Versions:
         raise RolloutRefusedError("UNKNOWN_VERSION", f"{self.engine} has no version {number}: it has {held}")
 
     def in_phase(self, phase: Phase) -> tuple[Version, ...]:
-        """Returns the versions that do the same, the oldest first."""
+        """Return the versions that do the same, the oldest first."""
         return tuple(version for version in self.known if version.phase is phase)
 
     def begin_load(self, number: int, source: str, at: float) -> Versions:
-        """Adds a version that is being loaded; ``number`` is larger than that of any other."""
+        """Add a version that is being loaded; ``number`` is larger than that of any other."""
         loading = Version(self.engine, number, source, Phase.LOADING, at)
         return Versions(self.engine, (*self.known, loading))
 
     def activate(self, number: int, at: float) -> Versions:
-        """Lets a loaded version take over; the active one is kept ready, and those kept before it are drained."""
+        """Let a loaded version take over; the active one is kept ready, and those kept before it are drained."""
         drained = _each(self.known, Phase.READY, Phase.DRAINING, at)
         kept = _each(drained, Phase.ACTIVE, Phase.READY, at)
         return Versions(self.engine, _one(kept, number, Phase.ACTIVE, at))
 
     def fail(self, number: int, reason: str, at: float) -> Versions:
-        """Gives up a version that was being loaded; it stays listed, with the reason, until another one fails."""
+        """Give up a version that was being loaded; it stays listed, with the reason, until another one fails."""
         kept = tuple(version for version in self.known if version.phase is not Phase.FAILED)
         return Versions(self.engine, _one(kept, number, Phase.FAILED, at, reason))
 
     def roll_back(self, at: float) -> Versions:
-        """Lets the version before the active one take over again; the active one is drained.
+        """Let the version before the active one take over again; the active one is drained.
 
         Raises:
             RolloutRefusedError: no version is kept ready.
@@ -116,7 +116,7 @@ class Versions:
         return Versions(self.engine, _one(drained, ready[-1].number, Phase.ACTIVE, at))
 
     def unload(self, number: int, at: float) -> Versions:
-        """Drains the version that was kept ready, or forgets one that failed.
+        """Drain the version that was kept ready, or forget one that failed.
 
         Raises:
             RolloutRefusedError: there is no such version, or turns need it, or it is on its way already.
@@ -135,12 +135,12 @@ class Versions:
         return Versions(self.engine, _one(self.known, number, Phase.DRAINING, at))
 
     def forget(self, number: int) -> Versions:
-        """Drops a version that is gone."""
+        """Drop a version that is gone."""
         return Versions(self.engine, tuple(version for version in self.known if version.number != number))
 
 
 def _each(known: tuple[Version, ...], phase: Phase, becomes: Phase, at: float) -> tuple[Version, ...]:
-    """Moves every version that is in ``phase`` on to another one."""
+    """Move every version that is in ``phase`` on to another one."""
     return tuple(
         dataclasses.replace(version, phase=becomes, since=at) if version.phase is phase else version
         for version in known
@@ -148,7 +148,7 @@ def _each(known: tuple[Version, ...], phase: Phase, becomes: Phase, at: float) -
 
 
 def _one(known: tuple[Version, ...], number: int, becomes: Phase, at: float, reason: str = "") -> tuple[Version, ...]:
-    """Moves one version on to another phase."""
+    """Move one version on to another phase."""
     return tuple(
         dataclasses.replace(version, phase=becomes, since=at, reason=reason) if version.number == number else version
         for version in known

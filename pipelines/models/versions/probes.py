@@ -47,7 +47,7 @@ class Probe(Protocol[ModelT_contra]):
     """One example for models of one kind."""
 
     async def ask(self, model: ModelT_contra) -> bool:
-        """Asks a model, and returns whether the answer is right.
+        """Ask a model, and return whether the answer is right.
 
         Without a label any answer is right that has the right form.
 

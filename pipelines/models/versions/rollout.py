@@ -93,7 +93,7 @@ class Rollout:
         self.active = ActiveVersions(registry, {role: self._served[role, 1] for role in registry.names})
 
     def status(self) -> list[VersionStatus]:
-        """Lists all versions, engine by engine, the oldest first."""
+        """List all versions, engine by engine, the oldest first."""
         return [self._status(version) for versions in self._versions.values() for version in versions.known]
 
     def models_to_load(self) -> list[str]:
@@ -113,7 +113,7 @@ class Rollout:
         return {each[-1] for each in names if model in each}
 
     async def missing(self) -> Sequence[str]:
-        """Returns the names of the active versions' models that are not ready, of the engines that must be."""
+        """Return the names of the active versions' models that are not ready, of the engines that must be."""
         models = self.active_models()
         return await self._control.missing([models[role] for role in self._registry.required])
 
@@ -125,7 +125,7 @@ class Rollout:
         }
 
     async def warm_up(self) -> None:
-        """Lets what readiness waits for answer a few requests; what goes wrong shows when it is used."""
+        """Let what readiness waits for answer a few requests; what goes wrong shows when it is used."""
         for role in self._registry.required:
             try:
                 await warm_up(self._registry[role], self.active.get(role))
@@ -133,7 +133,7 @@ class Rollout:
                 logger.warning("%s cannot be warmed up: %s", role, error)
 
     async def load(self, source: Path) -> VersionStatus:
-        """Loads the engine directory ``source`` as a new version, tries it out and lets it take over.
+        """Load the engine directory ``source`` as a new version, try it out and let it take over.
 
         Cancelled, it leaves everything as it was.
 
@@ -152,7 +152,7 @@ class Rollout:
             self._loading = None
 
     async def roll_back(self, engine: str) -> VersionStatus:
-        """Lets the version before the active one take over again.
+        """Let the version before the active one take over again.
 
         Raises:
             RolloutRefusedError: there is no such engine, or no version that could take over.
@@ -168,7 +168,7 @@ class Rollout:
         return self._status(self._versions[engine].active)
 
     def unload(self, engine: str, number: int) -> None:
-        """Unloads a version that is not needed, as soon as no turn uses it any more.
+        """Unload a version that is not needed, as soon as no turn uses it any more.
 
         Raises:
             RolloutRefusedError: there is no such version, or it is needed.
@@ -176,7 +176,7 @@ class Rollout:
         self._become(self._find(engine).unload(number, self._clock()))
 
     async def close(self) -> None:
-        """Gives up what is under way; the model server and its files go next."""
+        """Give up what is under way; the model server and its files go next."""
         tasks = {*self._retiring, *((self._loading,) if self._loading else ())}
         for task in tasks:
             task.cancel()
@@ -210,7 +210,7 @@ class Rollout:
         return self._versions[engine].active
 
     def _become(self, versions: Versions) -> None:
-        """Makes what the bookkeeping says true: which version new turns begin with, and which ones are drained."""
+        """Make what the bookkeeping says true: which version new turns begin with, and which ones are drained."""
         engine, before = versions.engine, self._versions[versions.engine]
         self._versions[engine] = versions
         if versions.active.number != before.active.number:
@@ -222,7 +222,7 @@ class Rollout:
             task.add_done_callback(self._retiring.discard)
 
     async def _retire(self, version: Version) -> None:
-        """Removes a version once the last turn that uses it is over."""
+        """Remove a version once the last turn that uses it is over."""
         key = (version.engine, version.number)
         await self._served[key].until_unused()
         pause = _FIRST_PAUSE_SECONDS
@@ -236,7 +236,7 @@ class Rollout:
         logger.info("version %d of %s is unloaded", version.number, version.engine)
 
     async def _remove(self, engine: str, number: int) -> None:
-        """Removes a version that never served."""
+        """Remove a version that never served."""
         try:
             # A server that was lost meanwhile does not load it again: it never was one of ``models_to_load``.
             await self._unload(engine, number)
@@ -244,7 +244,7 @@ class Rollout:
             await self._store.remove(engine, number)
 
     async def _unload(self, engine: str, number: int) -> bool:
-        """Unloads a version, if the model server lets it go; returns whether the server could be reached."""
+        """Unload a version, if the model server lets it go; return whether the server could be reached."""
         try:
             # The ensemble goes before its steps: Triton complains of one that lacks some.
             await self._control.unload(self._store.models(engine, number)[::-1])
@@ -272,7 +272,7 @@ class Rollout:
 
 
 async def _undisturbed(work: Coroutine[Any, Any, T]) -> T:
-    """Lets ``work`` come to its end, within reason, also when whoever waits for it is cancelled."""
+    """Let ``work`` come to its end, within reason, also when whoever waits for it is cancelled."""
     task = asyncio.create_task(work)
     task.add_done_callback(_hear)
     try:
@@ -285,7 +285,7 @@ async def _undisturbed(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _hear(task: asyncio.Task[Any]) -> None:
-    """Takes notice of what went wrong: who has left is not told of it, and asyncio would complain."""
+    """Take notice of what went wrong: who has left is not told of it, and asyncio would complain."""
     if not task.cancelled():
         task.exception()
 

@@ -42,20 +42,20 @@ class ActiveVersions:
         return cast("AnswerModel", self.get(QA))
 
     def get(self, role: str, variant: str | None = None) -> Any:  # noqa: ANN401 - a model of any engine
-        """Returns the model of a role, apart from any turn."""
+        """Return the model of a role, apart from any turn."""
         name = engine_name(role, variant or "")
         return self._registry[name].lease(self._served[name])
 
     def version(self, role: str) -> ServedVersion[Any]:
-        """Returns the version that new turns begin with."""
+        """Return the version that new turns begin with."""
         return self._served[role]
 
     def replace(self, role: str, version: ServedVersion[Any]) -> None:
-        """Lets new turns begin with another version."""
+        """Let new turns begin with another version."""
         self._served[role] = version
 
     def begin_turn(self, variants: Mapping[str, str] | None = None) -> VersionsOfTurn:
-        """Keeps today's versions for one turn; ``variants`` are the chosen ones, by role."""
+        """Keep today's versions for one turn; ``variants`` are the chosen ones, by role."""
         return VersionsOfTurn(self._registry, self._served, variants or {})
 
 
@@ -100,7 +100,7 @@ class VersionsOfTurn:
         return dict(self._used)
 
     def get(self, role: str, variant: str | None = None) -> Any:  # noqa: ANN401 - a model of any engine
-        """Returns the model of a role, of the chosen variant unless another one is named."""
+        """Return the model of a role, of the chosen variant unless another one is named."""
         name = engine_name(role, self._variants.get(role, "") if variant is None else variant)
         version = self._served[name]
         if name not in self._used:
@@ -109,7 +109,7 @@ class VersionsOfTurn:
         return self._registry[name].lease(version)
 
     def release(self) -> None:
-        """Says that the turn is over; what it still has under way holds its version by itself."""
+        """Say that the turn is over; what it still has under way holds its version by itself."""
         if self._released:
             return
         self._released = True

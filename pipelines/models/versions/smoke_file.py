@@ -34,7 +34,7 @@ MAX_EXAMPLES = 100
 
 
 def read_smoke(path: Path, read: ReadExample) -> list[Probe[Any]]:
-    """Reads the labelled examples of an engine; none when there is no such file.
+    """Read the labelled examples of an engine; none when there is no such file.
 
     Args:
         path: the file.
@@ -65,35 +65,35 @@ def _example(path: Path, number: int, line: str, read: ReadExample) -> Probe[Any
 
 
 def read_intent(fields: Mapping[str, Any], _: Path) -> IntentProbe:
-    """Reads an utterance with its intent, and with its slots where they count."""
+    """Read an utterance with its intent, and with its slots where they count."""
     slots = fields.get("slots")
     spans = None if slots is None else frozenset((_str(s, "name"), int(s["start"]), int(s["end"])) for s in slots)
     return IntentProbe(_str(fields, "text"), _str(fields, "intent"), spans)
 
 
 def read_question(fields: Mapping[str, Any], _: Path) -> AnswerProbe:
-    """Reads a question with its document and answer, null where the document holds none."""
+    """Read a question with its document and answer, null where the document holds none."""
     answer = None if fields["answer"] is None else _str(fields, "answer")
     return AnswerProbe(_str(fields, "question"), _str(fields, "document"), answer)
 
 
 def read_punctuated(fields: Mapping[str, Any], _: Path) -> PunctuationProbe:
-    """Reads a text without capitals and punctuation, and the same with them."""
+    """Read a text without capitals and punctuation, and the same with them."""
     return PunctuationProbe(_str(fields, "text"), _str(fields, "punctuated"))
 
 
 def read_spoken(fields: Mapping[str, Any], _: Path) -> SynthesisProbe:
-    """Reads a text with the seconds that speaking it takes."""
+    """Read a text with the seconds that speaking it takes."""
     return SynthesisProbe(_str(fields, "text"), float(fields["seconds"]))
 
 
 def read_speech(fields: Mapping[str, Any], folder: Path) -> SpeechProbe:
-    """Reads the name of a recording in ``folder`` with what is said in it."""
+    """Read the name of a recording in ``folder`` with what is said in it."""
     return SpeechProbe(_recording(fields, folder), _str(fields, "text"))
 
 
 def read_pause(fields: Mapping[str, Any], folder: Path) -> PauseProbe:
-    """Reads the name of a recording in ``folder`` that ends in a pause, with its words and whether the turn is over."""
+    """Read the name of a recording in ``folder`` that ends in a pause, with its words and whether the turn is over."""
     if not isinstance(fields["text"], str):
         raise TypeError("text")
     if not isinstance(fields["is_over"], bool):

@@ -30,13 +30,13 @@ class EngineStore(Protocol):
     """
 
     def holds(self, engine: str) -> bool:
-        """Returns whether version 1 of an engine is there, which an optional engine may lack."""
+        """Return whether version 1 of an engine is there, which an optional engine may lack."""
 
     def source(self, engine: str) -> str:
-        """Says where version 1 came from."""
+        """Say where version 1 came from."""
 
     async def check(self, source: Path) -> EngineFiles:
-        """Reads an engine directory.
+        """Read an engine directory.
 
         Raises:
             InvalidInputError: it is none, or not in order.
@@ -44,30 +44,30 @@ class EngineStore(Protocol):
         """
 
     async def add(self, files: EngineFiles, number: int) -> None:
-        """Puts the files of a version beside the others.
+        """Put the files of a version beside the others.
 
         Raises:
             RolloutRefusedError: they cannot be copied, or there is no room for them.
         """
 
     def models(self, engine: str, number: int) -> Sequence[str]:
-        """Returns the names of a version's models in the order in which they are loaded, the engine's own last."""
+        """Return the names of a version's models in the order in which they are loaded, the engine's own last."""
 
     def others(self) -> Sequence[str]:
-        """Returns the names of the models that belong to no engine."""
+        """Return the names of the models that belong to no engine."""
 
     async def remove(self, engine: str, number: int) -> None:
-        """Removes the files of a version, as far as they are there."""
+        """Remove the files of a version, as far as they are there."""
 
 
 class ModelControl(Protocol):
     """Loads and unloads the models of a model server."""
 
     async def load(self, model: str) -> None:
-        """Loads a model; raises ModelError when that does not work."""
+        """Load a model; raise ModelError when that does not work."""
 
     async def unload(self, models: Sequence[str]) -> None:
-        """Unloads models, and waits until they are gone; raises ModelError when that does not work."""
+        """Unload models, and wait until they are gone; raise ModelError when that does not work."""
 
     async def missing(self, names: Sequence[str]) -> Sequence[str]:
-        """Returns the names of those that are not ready."""
+        """Return the names of those that are not ready."""

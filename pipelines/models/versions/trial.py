@@ -53,7 +53,7 @@ async def try_out(
     examples: Sequence[Probe[ModelT]],
     active: Callable[[], AbstractContextManager[ModelT]],
 ) -> None:
-    """Warms a version up and evaluates it.
+    """Warm a version up and evaluates it.
 
     Args:
         contract: that of its engine.
@@ -81,7 +81,7 @@ async def try_out(
 
 
 async def warm_up(contract: EngineContract[ModelT], model: ModelT) -> None:
-    """Lets a version answer a few requests: the first ones take longer than all later ones.
+    """Let a version answer a few requests: the first ones take longer than all later ones.
 
     Raises:
         RolloutRefusedError: it does not answer, or its answers have the wrong form.
@@ -95,7 +95,7 @@ async def warm_up(contract: EngineContract[ModelT], model: ModelT) -> None:
 async def _usual_seconds(
     active: Callable[[], AbstractContextManager[ModelT]], probes: Sequence[Probe[ModelT]]
 ) -> float | None:
-    """Returns how long the active version takes; None where it does not answer, which is no fault of the other."""
+    """Return how long the active version takes; None where it does not answer, which is no fault of the other."""
     try:
         with active() as model:
             _, seconds = await _evaluate(model, probes)
@@ -105,7 +105,7 @@ async def _usual_seconds(
 
 
 async def _evaluate(model: ModelT, probes: Sequence[Probe[ModelT]]) -> tuple[int, float]:
-    """Returns how many answers are right, and the median of the seconds that they took."""
+    """Return how many answers are right, and the median of the seconds that they took."""
     loop = asyncio.get_running_loop()
     right, seconds = 0, []
     for probe in probes:
@@ -116,7 +116,7 @@ async def _evaluate(model: ModelT, probes: Sequence[Probe[ModelT]]) -> tuple[int
 
 
 async def _ask(probe: Probe[ModelT], model: ModelT, reason: str) -> bool:
-    """Returns whether the answer is right; an answer of the wrong form, or none, is an error.
+    """Return whether the answer is right; an answer of the wrong form, or none, is an error.
 
     Raises:
         RolloutRefusedError: so it is.

@@ -15,7 +15,7 @@ _PARTS = re.compile(r"[\s/.,-]+")
 
 
 def clock_time(hour: str, minute: str, second: str = "", half_day: str = "") -> str | None:
-    """Returns a time of day; None where it is none.
+    """Return a time of day; None where it is none.
 
     Args:
         hour: 0 to 24.
@@ -38,7 +38,7 @@ def clock_time(hour: str, minute: str, second: str = "", half_day: str = "") -> 
 
 
 def date(year_figures: str, month: int, day: int) -> str | None:
-    """Returns a date, "March third, twenty twenty four"; without a year where that is "". None where it is none."""
+    """Return a date, "March third, twenty twenty four"; without a year where that is "". None where it is none."""
     if not 1 <= month <= 12 or not 1 <= day <= 31:
         return None
     spoken = f"{MONTHS[month - 1]} {ordinal(str(day))}"
@@ -46,17 +46,17 @@ def date(year_figures: str, month: int, day: int) -> str | None:
 
 
 def full_year(figures: str) -> str:
-    """Returns a year of two figures with its century: from 1950 to 2049."""
+    """Return a year of two figures with its century: from 1950 to 2049."""
     return figures if len(figures) != 2 else ("19" if int(figures) >= 50 else "20") + figures
 
 
 def month_number(name: str) -> int:
-    """Returns the number of a month that is named in full or by its first three letters."""
+    """Return the number of a month that is named in full or by its first three letters."""
     return _NUMBERS[name[:3].lower()]
 
 
 def date_in(text: str, order: str) -> str | None:
-    """Returns a date whose parts come in an order that is known; None where they do not.
+    """Return a date whose parts come in an order that is known; None where they do not.
 
     Args:
         text: such as "3/4/2024".

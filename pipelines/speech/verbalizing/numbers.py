@@ -13,7 +13,7 @@ _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight
 
 
 def cardinal(figures: str) -> str:
-    """Returns a number, with commas between thousands and a decimal point as far as it has them, in words."""
+    """Return a number, with commas between thousands and a decimal point as far as it has them, in words."""
     sign, bare = ("minus ", figures[1:]) if figures[:1] in "-−" else ("", figures.lstrip("+"))
     whole, point, decimals = bare.replace(",", "").partition(".")
     words = _whole(whole) if whole else "zero"
@@ -21,13 +21,13 @@ def cardinal(figures: str) -> str:
 
 
 def ordinal(figures: str) -> str:
-    """Returns a whole number as an ordinal: "21" is "twenty first"."""
+    """Return a whole number as an ordinal: "21" is "twenty first"."""
     bare = figures.replace(",", "")
     return digits(bare) if len(bare) > MAX_DIGITS else _plain(num2words(int(bare), to="ordinal"))
 
 
 def year(figures: str) -> str:
-    """Returns a year: "1998" is "nineteen ninety eight", "2005" "two thousand five"."""
+    """Return a year: "1998" is "nineteen ninety eight", "2005" "two thousand five"."""
     number = int(figures)
     if 2000 <= number < 2010 or number % 1000 == 0:
         return cardinal(figures)
@@ -38,7 +38,7 @@ def year(figures: str) -> str:
 
 
 def decade(figures: str) -> str:
-    """Returns the decade of a year: "1990" is "nineteen nineties"."""
+    """Return the decade of a year: "1990" is "nineteen nineties"."""
     number = int(figures)
     if number % 100 == 0:
         return f"{year(figures)}s" if number % 1000 else "two thousands" if number == 2000 else f"{year(figures)}s"
@@ -47,19 +47,19 @@ def decade(figures: str) -> str:
 
 
 def plural(word: str) -> str:
-    """Returns the plural of a number word: "twenty" is "twenties"."""
+    """Return the plural of a number word: "twenty" is "twenties"."""
     if word.endswith("y"):
         return f"{word[:-1]}ies"
     return f"{word}es" if word.endswith("x") else f"{word}s"
 
 
 def digits(figures: str) -> str:
-    """Returns digits one by one; what is no digit is left out."""
+    """Return digits one by one; what is no digit is left out."""
     return " ".join(_DIGITS[int(digit)] for digit in figures if digit.isdecimal())
 
 
 def denominator(figures: str, *, one: bool) -> str:
-    """Returns what a fraction is a number of: "half", "quarters", "eighths"."""
+    """Return what a fraction is a number of: "half", "quarters", "eighths"."""
     name = {2: "half", 4: "quarter"}.get(int(figures)) or ordinal(figures)
     if one:
         return name
@@ -74,5 +74,5 @@ def _whole(figures: str) -> str:
 
 
 def _plain(words: str) -> str:
-    """Leaves out what is written and not said: hyphens, commas, and the "and" after hundreds."""
+    """Leave out what is written and not said: hyphens, commas, and the "and" after hundreds."""
     return words.replace("-", " ").replace(",", "").replace(" and ", " ")

@@ -23,5 +23,5 @@ SYMBOLS: dict[str, str] = _TABLES["symbols"]
 
 
 def alternatives(words: Iterable[str]) -> str:
-    """Returns a pattern for one of the words, the longest first."""
+    """Return a pattern for one of the words, the longest first."""
     return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))

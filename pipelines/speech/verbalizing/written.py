@@ -39,18 +39,18 @@ _ADDRESS_SIGNS = {".": "dot", "@": "at", "/": "slash", "-": "dash", "_": "unders
 
 
 def _address(found: re.Match[str]) -> str:
-    """Reads an address of the web or of mail: what has letters as words, the signs between them by name."""
+    """Read an address of the web or of mail: what has letters as words, the signs between them by name."""
     bare = re.sub(r"^https?://(?:www\.)?|^mailto:|/$", "", found[0], flags=re.IGNORECASE)
     return re.sub(r"[^\w\s]|_", lambda sign: f" {_ADDRESS_SIGNS.get(sign[0], '')} ", bare).strip()
 
 
 def _span_of_names(found: re.Match[str]) -> str:
-    """Reads a span of days or months: "Mon-Fri" is "Monday to Friday"."""
+    """Read a span of days or months: "Mon-Fri" is "Monday to Friday"."""
     return " to ".join(_named(name) for name in found.groups())
 
 
 def _named(name: str) -> str:
-    """Returns a day or a month in full."""
+    """Return a day or a month in full."""
     bare = name.rstrip(".")
     return _DAYS.get(bare) or moments.MONTHS[moments.month_number(bare) - 1]
 
@@ -62,27 +62,27 @@ def _days_of_month(found: re.Match[str]) -> str:
 
 
 def _amounts(found: re.Match[str]) -> str:
-    """Reads a span of amounts: the currency is said once, behind both."""
+    """Read a span of amounts: the currency is said once, behind both."""
     sign, first, last, big, scale = found.group("sign", "first", "last", "big", "scale")
     behind = f" {big or _SCALES[scale]}" if big or scale else ""
     return f"{cardinal(first)} to {cardinal(last)}{behind} {CURRENCIES[sign or found['behind']][1]}"
 
 
 def _european(found: re.Match[str]) -> str:
-    """Writes a number whose decimals come after a comma as English has it."""
+    """Write a number whose decimals come after a comma as English has it."""
     whole, _, decimals = found[0].partition(",")
     return f"{whole.replace('.', ',')}.{decimals}"
 
 
 def _written_amount(found: re.Match[str]) -> str:
-    """Reads an amount with hundredths whose currency is written out: "3.50 euros"."""
+    """Read an amount with hundredths whose currency is written out: "3.50 euros"."""
     one, several, cent, cents = next(names for names in CURRENCIES.values() if found[3] in names[:2])
     whole = f"{cardinal(found[1])} {one if found[1] == '1' else several}"
     return f"{whole} and {cardinal(found[2].lstrip('0') or '0')} {cent if found[2] == '01' else cents}"
 
 
 def _line(found: re.Match[str]) -> str:
-    """Reads the number of a line, a seat or a room with its letter: "bus 20A" is "bus twenty A"."""
+    """Read the number of a line, a seat or a room with its letter: "bus 20A" is "bus twenty A"."""
     return f"{found[1]} {_letters_and_figures_of(found[2]).strip()} {found[3]}"
 
 
@@ -165,7 +165,7 @@ def _range(found: re.Match[str]) -> str:
 
 
 def _alone(figures: str) -> str:
-    """Reads a number that stands alone: of four figures as a year, where it may be one."""
+    """Read a number that stands alone: of four figures as a year, where it may be one."""
     if len(figures) == 4 and figures.isdecimal() and 1100 <= int(figures) < 2100 and int(figures) % 1000:
         return year(figures)
     return cardinal(figures)
@@ -176,7 +176,7 @@ def _version(found: re.Match[str]) -> str:
 
 
 def _letters_and_figures(found: re.Match[str]) -> str:
-    """Reads figures beside letters: "B12" is "B twelve", "A320" "A three twenty"."""
+    """Read figures beside letters: "B12" is "B twelve", "A320" "A three twenty"."""
     return _letters_and_figures_of(found[0])
 
 
@@ -190,7 +190,7 @@ def _letters_and_figures_of(figures: str) -> str:
 
 
 def _abbreviation(found: re.Match[str]) -> str:
-    """Writes an abbreviation in full; the full stop that ends a sentence with it stays."""
+    """Write an abbreviation in full; the full stop that ends a sentence with it stays."""
     rest = found.string[found.end() :].lstrip()
     ends = found[0].endswith(".") and not rest
     return ABBREVIATIONS[found[0]] + ("." if ends else "")
@@ -322,7 +322,7 @@ def _bare(found: re.Match[str]) -> re.Match[str]:
 
 
 def in_words(text: str) -> str:
-    """Returns a text in which nothing but words and marks of punctuation is left to read."""
+    """Return a text in which nothing but words and marks of punctuation is left to read."""
     for pattern, spoken in _RULES:
         if pattern.search(text):
             text = pattern.sub(spoken, text)

@@ -45,7 +45,7 @@ def is_negated(question: str) -> bool:
 
 
 def better_passage(question: str, text: str, start: int) -> tuple[bool, Passage | None]:
-    """Tells whether an answer is doubtful, and what to read in its place.
+    """Tell whether an answer is doubtful, and what to read in its place.
 
     Args:
         question: that was asked.
@@ -82,7 +82,7 @@ def _passage(text: str, parts: list[Line]) -> Passage | None:
 
 
 def _list_around(text: str, at: int) -> list[Line]:
-    """Returns the short lines around a place, where they are a list: several, one below the other."""
+    """Return the short lines around a place, where they are a list: several, one below the other."""
     first = text.rfind("\n\n", 0, at)
     last = text.find("\n\n", at)
     block = Line(first + 2 if first >= 0 else 0, last if last >= 0 else len(text))
@@ -93,6 +93,6 @@ def _list_around(text: str, at: int) -> list[Line]:
 
 
 def _words(text: str) -> set[str]:
-    """Returns the telling words, without their endings."""
+    """Return the telling words, without their endings."""
     found = (match[0].lower().replace("\u2019", "'").removesuffix("'s") for match in _WORD.finditer(text))
     return {word.rstrip("s") for word in found if word not in _COMMON}

@@ -41,12 +41,12 @@ class Entry(NamedTuple):
 
 
 def read_entries(text: str) -> list[Entry]:
-    """Returns the questions of a text that are answered in it, in order."""
+    """Return the questions of a text that are answered in it, in order."""
     return list(_entries(text)) if "?" in text else []
 
 
 def asked_for(text: str, entries: Sequence[Entry], question: str) -> tuple[Entry, float] | None:
-    """Returns the entry whose question is the one that is asked, and how alike they are, 0 to 1; None: none is."""
+    """Return the entry whose question is the one that is asked, and how alike they are, 0 to 1; None: none is."""
     plain = _plain(question)
     rated = [(fuzz.ratio(_plain(text[slice(*entry.question)]), plain), entry) for entry in entries]
     ratio, best = max(rated, key=lambda pair: pair[0], default=(0.0, None))
@@ -54,7 +54,7 @@ def asked_for(text: str, entries: Sequence[Entry], question: str) -> tuple[Entry
 
 
 def beside(entries: Sequence[Entry], start: int, end: int) -> Entry | None:
-    """Returns the entry whose question a passage lies in, at least in part; None: it lies in none."""
+    """Return the entry whose question a passage lies in, at least in part; None: it lies in none."""
     return next((entry for entry in entries if entry.question[0] < end and start < entry.question[1]), None)
 
 
@@ -74,7 +74,7 @@ def _entries(text: str) -> Iterator[Entry]:
 
 
 def _short(text: str, begin: int, end: int) -> int:
-    """Returns where the sentences of an answer end that are told."""
+    """Return where the sentences of an answer end that are told."""
     if end - begin <= MAX_ANSWER_CHARACTERS:
         return end
     ends = [one.end() for one in _SENTENCE_END.finditer(text, begin, end)] or [end]

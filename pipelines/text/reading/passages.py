@@ -28,15 +28,15 @@ class Passage:
         return "".join(self._parts)
 
     def take(self, document: str, start: int, end: int) -> None:
-        """Adds a piece of the document."""
+        """Add a piece of the document."""
         self._add(document[start:end], start)
 
     def insert(self, text: str) -> None:
-        """Adds words that the document does not have."""
+        """Add words that the document does not have."""
         self._add(text, None)
 
     def source(self, start: int, end: int) -> tuple[int, int] | None:
-        """Returns where the document has what stands from ``start`` to before ``end``; None where it has nothing."""
+        """Return where the document has what stands from ``start`` to before ``end``; None where it has nothing."""
         first = bisect.bisect_right(self._pieces, start, key=lambda piece: piece.at) - 1
         places: list[tuple[int, int]] = []
         for piece in self._pieces[max(first, 0) :]:

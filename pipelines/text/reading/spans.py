@@ -22,12 +22,12 @@ _LONGEST = 300
 
 
 def whole_tokens(text: str, start: int, end: int) -> tuple[int, int]:
-    """Moves the ends of an answer outwards where they stand inside a token of these kinds."""
+    """Move the ends of an answer outwards where they stand inside a token of these kinds."""
     return _token_around(text, start)[0], _token_around(text, end)[1]
 
 
 def _token_around(text: str, at: int) -> tuple[int, int]:
-    """Returns the token that holds a place, or the place itself.
+    """Return the token that holds a place, or the place itself.
 
     It is looked for near the place alone: a word of 90,000 letters would be looked through from each of them.
     """

@@ -35,7 +35,7 @@ class _Table(NamedTuple):
 
 @functools.lru_cache(maxsize=_REMEMBERED)
 def read_tables(document: str) -> Passage:
-    """Makes a passage in which every table of a document is written as sentences."""
+    """Make a passage in which every table of a document is written as sentences."""
     passage, at = Passage(), 0
     for table in _tables(document):
         passage.take(document, at, table.start)
@@ -56,7 +56,7 @@ def _write_row(passage: Passage, document: str, headings: Sequence[_Cell], row: 
 
 
 def _tables(document: str) -> Iterator[_Table]:
-    """Finds lines that have the same number of cells."""
+    """Find lines that have the same number of cells."""
     lines = [match.span() for match in re.finditer(r"[^\n]*", document) if match[0]]
     first = 0
     while first < len(lines):
@@ -70,7 +70,7 @@ def _tables(document: str) -> Iterator[_Table]:
 
 
 def _rows(document: str, lines: Sequence[tuple[int, int]], first: int, separator: str) -> tuple[list[list[_Cell]], int]:
-    """Reads rows from a line on, and returns them with the number of the line behind."""
+    """Read rows from a line on, and return them with the number of the line behind."""
     rows: list[list[_Cell]] = []
     for number in range(first, len(lines)):
         start, end = lines[number]
@@ -88,7 +88,7 @@ def _rows(document: str, lines: Sequence[tuple[int, int]], first: int, separator
 
 
 def _cells(document: str, start: int, end: int, separator: str) -> Iterator[_Cell]:
-    """Parts a line, without the separators and spaces at its edges."""
+    """Part a line, without the separators and spaces at its edges."""
     while separator == "|" and end > start and document[end - 1] in " |\r":
         end -= 1
     while separator == "|" and start < end and document[start] in " |":

@@ -47,7 +47,7 @@ class ClockTime:
         return "" if self.is_sure else ClockTime((self.hour + NOON) % HOURS, self.minute).iso
 
     def of(self, part: str) -> ClockTime:
-        """Returns the time in a part of the day, "" for none: "seven" of the evening is 19:00."""
+        """Return the time in a part of the day, "" for none: "seven" of the evening is 19:00."""
         if not part or self.is_sure or self.hour > NOON:
             return self
         hour, is_next_day = self.hour % 12, False
@@ -61,14 +61,14 @@ class ClockTime:
         return ClockTime(hour, self.minute, is_sure=True, is_next_day=is_next_day)
 
     def on(self, day: dt.date, zone: dt.tzinfo | None) -> dt.datetime:
-        """Returns the moment of a day."""
+        """Return the moment of a day."""
         if self.is_next_day:
             day += dt.timedelta(days=1)
         return dt.datetime(day.year, day.month, day.day, self.hour, self.minute, tzinfo=zone)
 
 
 def clock_time(tokens: Tokens, at: int, *, bare: bool = False) -> tuple[ClockTime, int] | None:
-    """Reads a time of day, with "am" or "in the morning" behind it.
+    """Read a time of day, with "am" or "in the morning" behind it.
 
     Args:
         tokens: of the text.
@@ -86,13 +86,13 @@ def clock_time(tokens: Tokens, at: int, *, bare: bool = False) -> tuple[ClockTim
 
 
 def bare_hour(tokens: Tokens, at: int) -> tuple[ClockTime, int] | None:
-    """Reads an hour that stands alone."""
+    """Read an hour that stands alone."""
     hour = _hour(tokens, at)
     return (ClockTime(hour[0] % HOURS), hour[1]) if hour else None
 
 
 def day_part(tokens: Tokens, at: int) -> tuple[str, int] | None:
-    """Reads "in the morning", "at night" and the like."""
+    """Read "in the morning", "at night" and the like."""
     if tokens.have(at, "in", "the") and tokens[at + 2] in DAY_PARTS:
         return tokens[at + 2], at + 3
     return ("night", at + 2) if tokens.have(at, "at", "night") else None
@@ -111,7 +111,7 @@ def _with_half_day(tokens: Tokens, time: ClockTime, end: int) -> tuple[ClockTime
 
 
 def _time(tokens: Tokens, at: int) -> tuple[ClockTime, int] | None:
-    """Reads a time of which the words alone tell that it is one."""
+    """Read a time of which the words alone tell that it is one."""
     word = tokens[at]
     if word in _NAMED:
         return ClockTime(_NAMED[word], is_sure=True), at + 1
@@ -121,7 +121,7 @@ def _time(tokens: Tokens, at: int) -> tuple[ClockTime, int] | None:
 
 
 def _in_figures(word: str, at: int) -> tuple[ClockTime, int] | None:
-    """Reads "18:30"; a zero before the hour tells that it has 24 hours."""
+    """Read "18:30"; a zero before the hour tells that it has 24 hours."""
     if len(word) == 1:
         return None
     hour, minute, *_ = (int(part) for part in word.split(":"))
@@ -131,7 +131,7 @@ def _in_figures(word: str, at: int) -> tuple[ClockTime, int] | None:
 
 
 def _hour_and_minutes(tokens: Tokens, at: int) -> tuple[ClockTime, int] | None:
-    """Reads "six o'clock" and "six fifteen"."""
+    """Read "six o'clock" and "six fifteen"."""
     hour = _hour(tokens, at)
     if hour is not None and tokens.have(hour[1], "hundred", "hours"):
         return ClockTime(hour[0] % HOURS, is_sure=True), hour[1] + 2
@@ -146,7 +146,7 @@ def _hour_and_minutes(tokens: Tokens, at: int) -> tuple[ClockTime, int] | None:
 
 
 def _between_hours(tokens: Tokens, at: int) -> tuple[ClockTime, int] | None:
-    """Reads "half past six", "a quarter to nine", "ten minutes to eight"."""
+    """Read "half past six", "a quarter to nine", "ten minutes to eight"."""
     told = _minutes(tokens, at)
     if told is None:
         return None
@@ -166,7 +166,7 @@ def _between_hours(tokens: Tokens, at: int) -> tuple[ClockTime, int] | None:
 
 
 def _minutes(tokens: Tokens, at: int) -> tuple[int, int] | None:
-    """Reads the minutes before "past" or "to", which are fives unless the word "minutes" follows."""
+    """Read the minutes before "past" or "to", which are fives unless the word "minutes" follows."""
     start = at + 1 if tokens.have(at, "a", "quarter") else at
     after = tokens.past_hyphen(start + 1)
     if tokens[start] == "half" and tokens[after] == "past":

@@ -57,25 +57,25 @@ class Day:
 
 
 def one_day(date: dt.date, part: str = "") -> Day:
-    """Makes a day of a date."""
+    """Make a day of a date."""
     return Day(date, date.isoformat(), part)
 
 
 def date(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | None:
-    """Reads a date; the longest reading counts."""
+    """Read a date; the longest reading counts."""
     found = [read for read in (_near_date(tokens, at, today), _distant(tokens, at, today)) if read is not None]
     return max(found, key=lambda read: read[1]) if found else None
 
 
 def _near_date(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | None:
-    """Reads a date that is not told by its distance from another one."""
+    """Read a date that is not told by its distance from another one."""
     readers = (_relative, _weekday, _with_month, _numeric, _holiday, _period)
     found = [read for reader in readers if (read := reader(tokens, at, today)) is not None]
     return max(found, key=lambda read: read[1]) if found else None
 
 
 def shifted(start: dt.date, by: Duration, sign: int = 1) -> dt.date | None:
-    """Adds a duration of days, weeks, months and years to a date; None where no calendar has it."""
+    """Add a duration of days, weeks, months and years to a date; None where no calendar has it."""
     months = sum(n * (12 if unit == "Y" else 1) for unit, n in by.amounts if unit in {"Y", "M"}) * sign
     days = sum(n * (7 if unit == "W" else 1) for unit, n in by.amounts if unit in {"W", "D"}) * sign
     number = start.year * 12 + start.month - 1 + months
@@ -90,7 +90,7 @@ def shifted(start: dt.date, by: Duration, sign: int = 1) -> dt.date | None:
 
 
 def weekday_after(today: dt.date, weekday: int) -> dt.date:
-    """Returns the next such weekday, a week on where that is today."""
+    """Return the next such weekday, a week on where that is today."""
     return today + dt.timedelta(days=(weekday - today.weekday() - 1) % 7 + 1)
 
 
@@ -142,12 +142,12 @@ def _weekday(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | None:
 
 
 def next_day_of_month(today: dt.date, number: int) -> dt.date | None:
-    """Returns the next day with a number in its month, today included; None where no month has it."""
+    """Return the next day with a number in its month, today included; None where no month has it."""
     return _nth(today, number)
 
 
 def _nth(today: dt.date, number: int, weekday: int | None = None) -> dt.date | None:
-    """Returns the next day with a number in its month, today included, on a weekday if one is given."""
+    """Return the next day with a number in its month, today included, on a weekday if one is given."""
     for days in range(366):
         day = today + dt.timedelta(days=days)
         if day.day == number and weekday in {None, day.weekday()}:
@@ -156,7 +156,7 @@ def _nth(today: dt.date, number: int, weekday: int | None = None) -> dt.date | N
 
 
 def _with_month(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | None:
-    """Reads a day of a month: "june fifth", "the 3rd of june 2028", "on the seventh"."""
+    """Read a day of a month: "june fifth", "the 3rd of june 2028", "on the seventh"."""
     months = _MONTHS | _SHORT_MONTHS
     if tokens[at] in months:
         month, after = months[tokens[at]], at + 1
@@ -180,7 +180,7 @@ def _with_month(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | No
 
 
 def impossible_day(tokens: Tokens, at: int) -> int:
-    """Returns the place behind a day that no calendar has, as "the 31st of February"; the same place for none."""
+    """Return the place behind a day that no calendar has, as "the 31st of February"; the same place for none."""
     months = _MONTHS | _SHORT_MONTHS
     if tokens[at] in months:
         start = at + 2 if tokens[at + 1] in {".", "the"} else at + 1
@@ -220,7 +220,7 @@ def _dated(tokens: Tokens, month: int, day: int, end: int, today: dt.date) -> tu
 
 
 def _next(month: int, day: int, today: dt.date) -> dt.date | None:
-    """Returns the next such day, today included; None where no calendar has it."""
+    """Return the next such day, today included; None where no calendar has it."""
     for year_ in range(today.year, today.year + 9):
         try:
             found = dt.date(year_, month, day)
@@ -232,7 +232,7 @@ def _next(month: int, day: int, today: dt.date) -> dt.date | None:
 
 
 def _numeric(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | None:
-    """Reads "2027-02-14", and "12/24/2026" and "on 12/24" with the month first, as in the United States."""
+    """Read "2027-02-14", and "12/24/2026" and "on 12/24" with the month first, as in the United States."""
     word = tokens[at]
     try:
         if word.count("-") == 2:
@@ -264,7 +264,7 @@ def _holiday(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | None:
 
 
 def _period(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | None:
-    """Reads weeks, weekends, months and years."""
+    """Read weeks, weekends, months and years."""
     word, before = tokens[at], tokens[at - 1]
     if word in _WHICH and tokens[at + 1] in {"week", "weekend", "month", "year"}:
         return _near(tokens[at + 1], _WHICH[word], today), at + 2
@@ -296,7 +296,7 @@ def _near(period: str, which: int, today: dt.date) -> Day:
 
 
 def _month(month: int, today: dt.date, which: int) -> Day:
-    """Returns a month: the next one of that name, this one included; the last one for -1."""
+    """Return a month: the next one of that name, this one included; the last one for -1."""
     this = today.year if month >= today.month else today.year + 1
     if which == -1:
         this = today.year if month < today.month else today.year - 1
@@ -304,7 +304,7 @@ def _month(month: int, today: dt.date, which: int) -> Day:
 
 
 def _distant(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | None:
-    """Reads days, weeks, months or years from now or ago."""
+    """Read days, weeks, months or years from now or ago."""
     start = at + 1 if tokens[at] == "in" else at
     found = duration(tokens, start)
     if found is None or not found[0].is_of_days:

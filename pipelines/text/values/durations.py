@@ -46,7 +46,7 @@ class Duration:
 
 
 def duration(tokens: Tokens, at: int) -> tuple[Duration, int] | None:
-    """Reads a duration."""
+    """Read a duration."""
     found = _part(tokens, at)
     if found is None:
         return None
@@ -61,7 +61,7 @@ def duration(tokens: Tokens, at: int) -> tuple[Duration, int] | None:
 
 
 def _part(tokens: Tokens, at: int) -> tuple[list[tuple[str, Decimal]], int] | None:
-    """Reads one amount with its unit."""
+    """Read one amount with its unit."""
     if tokens[at] == "half" and tokens[at + 1] in {"a", "an"} and tokens[at + 2] in _UNITS:
         return _amount(tokens[at + 2], Decimal("0.5")), at + 3
     if tokens[at] in {"a", "an"} and tokens[at + 1] == "half" and tokens[at + 2] in _UNITS:
@@ -93,7 +93,7 @@ def _amount(unit: str, count: Decimal) -> list[tuple[str, Decimal]]:
 
 
 def _normal(amounts: list[tuple[str, Decimal]]) -> Duration:
-    """Writes fractions in the next smaller unit, and more than a minute of seconds as minutes."""
+    """Write fractions in the next smaller unit, and more than a minute of seconds as minutes."""
     whole: dict[str, Decimal] = {}
     for unit, count in amounts:
         name, left = unit, count

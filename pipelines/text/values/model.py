@@ -65,12 +65,12 @@ class CallerClock:
     offset: dt.timedelta = field(default_factory=dt.timedelta)
 
     def now(self) -> dt.datetime:
-        """Returns the caller's date and time, with its zone."""
+        """Return the caller's date and time, with its zone."""
         return (dt.datetime.now(dt.UTC) + self.offset).astimezone(self.zone)
 
 
 def read_clock(zone: str, now: dt.datetime | None, prefix: str = "") -> CallerClock:
-    """Makes the clock of a caller.
+    """Make the clock of a caller.
 
     Args:
         zone: IANA name of a time zone; "" for the server's.

@@ -57,7 +57,7 @@ class _Pieces:
 
 
 def moment(tokens: Tokens, at: int, now: dt.datetime) -> Found | None:
-    """Reads a recurrence, a moment, an interval, a date or a time of day."""
+    """Read a recurrence, a moment, an interval, a date or a time of day."""
     return (
         _recurrence(tokens, at, now)
         or _beside_time(tokens, at)
@@ -68,7 +68,7 @@ def moment(tokens: Tokens, at: int, now: dt.datetime) -> Found | None:
 
 
 def iso(at: dt.datetime) -> str:
-    """Writes a moment in ISO 8601, to the second."""
+    """Write a moment in ISO 8601, to the second."""
     return at.replace(microsecond=0).isoformat()
 
 
@@ -103,7 +103,7 @@ def _pieces_from(tokens: Tokens, at: int, now: dt.datetime) -> _Pieces:
 
 
 def _next_piece(tokens: Tokens, at: int, now: dt.datetime, have: _Pieces, *, bare: bool) -> _Pieces | None:
-    """Adds the piece that stands at a place, if it is of a kind that is not there yet."""
+    """Add the piece that stands at a place, if it is of a kind that is not there yet."""
     if at >= len(tokens):
         return None
     added: _Pieces | None = None
@@ -133,7 +133,7 @@ def _with_part(tokens: Tokens, at: int, have: _Pieces) -> _Pieces | None:
 
 
 def _span(tokens: Tokens, at: int) -> tuple[ClockTime, ClockTime, int] | None:
-    """Reads "from nine to five" and "between two and four pm"."""
+    """Read "from nine to five" and "between two and four pm"."""
     joints = {"from": {"to", "until", "till"}, "between": {"and"}}.get(tokens[at])
     start = at + 1 if joints else at
     # "from ten to five" is no ten minutes to five.
@@ -148,7 +148,7 @@ def _span(tokens: Tokens, at: int) -> tuple[ClockTime, ClockTime, int] | None:
 
 
 def _agreed(first: ClockTime, last: ClockTime) -> tuple[ClockTime, ClockTime]:
-    """Settles the halves of the day of two times of which the second is the later one."""
+    """Settle the halves of the day of two times of which the second is the later one."""
     if last.is_sure and not first.is_sure and last.hour >= NOON:
         later = replace(first, hour=first.hour % NOON + NOON, is_sure=True)
         if (later.hour, later.minute) < (last.hour, last.minute):
@@ -173,7 +173,7 @@ def _put_together(pieces: _Pieces, now: dt.datetime) -> Found | None:
 
 
 def _timed(pieces: _Pieces, time: ClockTime, now: dt.datetime) -> Found:
-    """Puts one or two times of day together with their day, if there is one."""
+    """Put one or two times of day together with their day, if there is one."""
     day, end = pieces.day, pieces.end
     if pieces.until is not None:
         first, last = _agreed(time, pieces.until.of(pieces.part))
@@ -188,7 +188,7 @@ def _timed(pieces: _Pieces, time: ClockTime, now: dt.datetime) -> Found:
 
 
 def _distant(tokens: Tokens, at: int, now: dt.datetime) -> Found | None:
-    """Reads hours, minutes or seconds from now or ago, and "right now"."""
+    """Read hours, minutes or seconds from now or ago, and "right now"."""
     if tokens.have(at, "right", "now"):
         return Found(ValueKind.DATE_TIME, iso(now), at + 2)
     start = at + 1 if tokens[at] == "in" else at
@@ -208,7 +208,7 @@ def _distant(tokens: Tokens, at: int, now: dt.datetime) -> Found | None:
 
 
 def _beside_time(tokens: Tokens, at: int) -> Found | None:
-    """Reads "one hour before three" and "ten minutes after noon"."""
+    """Read "one hour before three" and "ten minutes after noon"."""
     found = duration(tokens, at)
     if found is None or found[0].is_of_days or tokens[found[1]] not in {"before", "after"}:
         return None
@@ -230,7 +230,7 @@ def _later(now: dt.datetime, by: Duration, sign: int = 1) -> dt.datetime:
 
 
 def _days(tokens: Tokens, at: int, now: dt.datetime) -> Found | None:
-    """Reads "from monday to friday"."""
+    """Read "from monday to friday"."""
     joints = {"from": {"to", "until", "till", "through"}, "between": {"and"}}.get(tokens[at])
     first = date(tokens, at + 1, now.date()) if joints else None
     if first is None or joints is None or tokens[first[1]] not in joints or not first[0].is_day:
@@ -242,7 +242,7 @@ def _days(tokens: Tokens, at: int, now: dt.datetime) -> Found | None:
 
 
 def _recurrence(tokens: Tokens, at: int, now: dt.datetime) -> Found | None:
-    """Reads "every monday at nine" and the like."""
+    """Read "every monday at nine" and the like."""
     if tokens[at] not in {"every", "each"}:
         return None
     word, part, weekday = tokens[at + 1], "", WEEKDAYS.get(tokens[at + 1])

@@ -83,7 +83,7 @@ Found = tuple[Decimal, int]
 
 
 def cardinal(tokens: Tokens, at: int) -> tuple[int, int] | None:
-    """Reads a whole number in words or plain figures, without a sign."""
+    """Read a whole number in words or plain figures, without a sign."""
     total, rest, end, scale_before = 0, 0, at, 10**15
     found = False
     while True:
@@ -127,7 +127,7 @@ def _below_thousand(tokens: Tokens, at: int) -> tuple[int, int] | None:
 
 
 def below_hundred(tokens: Tokens, at: int) -> tuple[int, int] | None:
-    """Reads 0 to 99 in words."""
+    """Read 0 to 99 in words."""
     word = tokens[at]
     if word in UNITS:
         return UNITS[word], at + 1
@@ -139,7 +139,7 @@ def below_hundred(tokens: Tokens, at: int) -> tuple[int, int] | None:
 
 
 def digit_pair(tokens: Tokens, at: int) -> tuple[int, int] | None:
-    """Reads two digits as they end a year, a time or a room number: "oh five", "forty two", "fifteen"."""
+    """Read two digits as they end a year, a time or a room number: "oh five", "forty two", "fifteen"."""
     if tokens[at] in {"oh", "o", "zero"} and 0 < UNITS.get(tokens[at + 1], 0) < 10:
         return UNITS[tokens[at + 1]], at + 2
     pair = below_hundred(tokens, at)
@@ -147,7 +147,7 @@ def digit_pair(tokens: Tokens, at: int) -> tuple[int, int] | None:
 
 
 def number(tokens: Tokens, at: int) -> Found | None:
-    """Reads a number: signed, decimal, with a half, or a dozen."""
+    """Read a number: signed, decimal, with a half, or a dozen."""
     if tokens[at] in {"minus", "negative"} or (tokens[at] in {"-", "\u2212"} and _is_sign(tokens, at)):
         found = number(tokens, at + 1)
         return (-found[0], found[1]) if found else None
@@ -165,7 +165,7 @@ def number(tokens: Tokens, at: int) -> Found | None:
 
 
 def _with_fraction(tokens: Tokens, whole: int, end: int) -> Found:
-    """Adds what follows a whole number: "point five", "and a half", "dozen"."""
+    """Add what follows a whole number: "point five", "and a half", "dozen"."""
     if tokens[end] == "point" and (digits := _digits(tokens, end + 1)):
         return _scaled(tokens, Decimal(f"{whole}.{digits[0]}"), digits[1])
     if tokens.have(end, "and", "a", "half"):
@@ -174,7 +174,7 @@ def _with_fraction(tokens: Tokens, whole: int, end: int) -> Found:
 
 
 def _spoken_hundreds(tokens: Tokens, at: int) -> Found | None:
-    """Reads "seven eighty eight", 788; what may be a time, as "seven thirty", or is one of several digits, is not."""
+    """Read "seven eighty eight", 788; what may be a time, as "seven thirty", or is one of several digits, is not."""
     head = UNITS.get(tokens[at], 0)
     if not 0 < head < 10 or (tokens[at - 1] in UNITS or tokens[at - 1] in TENS):
         return None
@@ -207,7 +207,7 @@ def _digits(tokens: Tokens, at: int) -> tuple[str, int] | None:
 
 
 def ordinal(tokens: Tokens, at: int) -> tuple[int, int] | None:
-    """Reads an ordinal number: "first", "twenty first", "42nd", "hundredth"."""
+    """Read an ordinal number: "first", "twenty first", "42nd", "hundredth"."""
     word = tokens[at]
     if match := _ORDINAL_FIGURES.fullmatch(word):
         return int(match[1]), at + 1
@@ -220,7 +220,7 @@ def ordinal(tokens: Tokens, at: int) -> tuple[int, int] | None:
 
 
 def year(tokens: Tokens, at: int) -> tuple[int, int] | None:
-    """Reads a year from 1100 to 2199: "nineteen seventy one", "two thousand thirty", "2028"."""
+    """Read a year from 1100 to 2199: "nineteen seventy one", "two thousand thirty", "2028"."""
     head = below_hundred(tokens, at)
     if head and 11 <= head[0] <= 21:
         if tokens[head[1]] == "hundred":
@@ -236,5 +236,5 @@ def year(tokens: Tokens, at: int) -> tuple[int, int] | None:
 
 
 def plain(value: Decimal) -> str:
-    """Writes a number without an exponent, and without zeros at the end of a whole one."""
+    """Write a number without an exponent, and without zeros at the end of a whole one."""
     return str(int(value)) if value == value.to_integral_value() else f"{value:f}"

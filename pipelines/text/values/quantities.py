@@ -67,13 +67,13 @@ class Quantity:
 
 
 def quantity(tokens: Tokens, at: int) -> Quantity | None:
-    """Reads a quantity; the longest reading counts."""
+    """Read a quantity; the longest reading counts."""
     found = [read for read in (_with_sign(tokens, at), _counted(tokens, at), _ordinal(tokens, at)) if read is not None]
     return max(found, key=lambda read: read.end) if found else None
 
 
 def _with_sign(tokens: Tokens, at: int) -> Quantity | None:
-    """Reads "$19.99"."""
+    """Read "$19.99"."""
     currency = _SIGNS.get(tokens[at])
     found = number(tokens, at + 1) if currency else None
     return Quantity(ValueKind.MONEY, _amount(found[0]), found[1], currency or "") if found else None
@@ -135,6 +135,6 @@ def _ordinal(tokens: Tokens, at: int) -> Quantity | None:
 
 
 def _amount(value: Decimal) -> str:
-    """Writes an amount of money: without decimals, or with two at least."""
+    """Write an amount of money: without decimals, or with two at least."""
     written = plain(value)
     return written if "." not in written or len(written.split(".")[1]) > 1 else f"{written}0"

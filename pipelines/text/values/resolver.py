@@ -25,7 +25,7 @@ _MIN_CODE = 4
 
 
 def find_values(text: str, now: dt.datetime) -> tuple[Value, ...]:
-    """Finds the values of a text, in its order; none overlaps another.
+    """Find the values of a text, in its order; none overlaps another.
 
     Args:
         text: what was said or typed.
@@ -45,7 +45,7 @@ def find_values(text: str, now: dt.datetime) -> tuple[Value, ...]:
 
 
 def resolve(text: str, start: int, end: int, values: tuple[Value, ...], now: dt.datetime) -> Value | None:
-    """Returns the value of a part of a text, such as a slot; None where it has none.
+    """Return the value of a part of a text, such as a slot; None where it has none.
 
     Args:
         text: all of it.
@@ -69,7 +69,7 @@ def resolve(text: str, start: int, end: int, values: tuple[Value, ...], now: dt.
 
 
 def _past_code(tokens: Tokens, at: int) -> int:
-    """Returns the place behind a code that is said digit by digit, or the same place where there is none."""
+    """Return the place behind a code that is said digit by digit, or the same place where there is none."""
     end = tokens.skip(at, _CODE_WORDS)
     digits = sum(tokens[place] != "," for place in range(at, end))
     is_version = tokens[end] == "point" and tokens[end + 2] == "point"
@@ -77,7 +77,7 @@ def _past_code(tokens: Tokens, at: int) -> int:
 
 
 def _read(tokens: Tokens, at: int, now: dt.datetime) -> tuple[Value, int] | None:
-    """Reads the value that begins at a place."""
+    """Read the value that begins at a place."""
     timed = moment(tokens, at, now)
     length = duration(tokens, at)
     amount = quantity(tokens, at)

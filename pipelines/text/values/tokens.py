@@ -77,7 +77,7 @@ class Tokens:
         return self._tokens[at].text if 0 <= at < len(self._tokens) else ""
 
     def span(self, first: int, end: int) -> tuple[int, int]:
-        """Returns where the tokens from ``first`` to before ``end`` stand."""
+        """Return where the tokens from ``first`` to before ``end`` stand."""
         return self._tokens[first].start, self._tokens[end - 1].end
 
     def is_glued(self, at: int) -> bool:
@@ -89,11 +89,11 @@ class Tokens:
         return all(self[at + n] == word for n, word in enumerate(words))
 
     def past_hyphen(self, at: int) -> int:
-        """Returns the place behind a hyphen that joins two words, as in "half-past"; the same place for none."""
+        """Return the place behind a hyphen that joins two words, as in "half-past"; the same place for none."""
         return at + 1 if self[at] == "-" and self.is_glued(at) and self.is_glued(at + 1) else at
 
     def skip(self, at: int, words: Collection[str]) -> int:
-        """Returns the first place from ``at`` on that holds none of ``words``."""
+        """Return the first place from ``at`` on that holds none of ``words``."""
         while self[at] in words and at < len(self):
             at += 1
         return at

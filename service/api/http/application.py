@@ -32,7 +32,7 @@ def application(
     observer: CallObserver | None = None,
     open_paths: Collection[str] = OPEN_PATHS,
 ) -> ASGIApp:
-    """Returns the application.
+    """Return the application.
 
     Args:
         routes: of all contracts.

@@ -71,7 +71,7 @@ class CallerCheck:
         self._observer = observer or CallObserver()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves one call; see ASGI."""
+        """Serve one call; see ASGI."""
         headers = headers_of(scope)
         method = scope.get("method", "WEBSOCKET")
         # Paths are the caller's own words: only those of routes become names of spans.
@@ -99,7 +99,7 @@ class CallerCheck:
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
-    """Returns the headers of a call by lower-case names, of one that came more than once the first value."""
+    """Return the headers of a call by lower-case names, of one that came more than once the first value."""
     found: dict[str, str] = {}
     for key, value in Headers(scope=scope).items():
         found.setdefault(key, value)
@@ -123,7 +123,7 @@ class _Call:
         self._has_begun = self._is_over = False
 
     async def receive(self) -> Message:
-        """Waits for the next message; for one of a body no longer than is reasonable.
+        """Wait for the next message; for one of a body no longer than is reasonable.
 
         Raises:
             SlowUploadError: the body comes too slowly.
@@ -146,7 +146,7 @@ class _Call:
         return message
 
     async def send(self, message: Message) -> None:
-        """Writes a message of the response.
+        """Write a message of the response.
 
         Raises:
             SlowReaderError: the caller does not read.
@@ -167,7 +167,7 @@ class _Call:
             raise SlowReaderError(f"no response was read for {WRITE_SECONDS:g} s: read them as they come") from None
 
     async def refuse(self, error: Exception) -> None:
-        """Ends the call with an error."""
+        """End the call with an error."""
         response = report(error).response()
         if self._is_over:
             return
@@ -187,7 +187,7 @@ class _Call:
             await self.send({"type": f"{prefix}.body", "body": response.body})
 
     async def _linger(self) -> None:
-        """Reads on for a moment: a connection that is closed upon unread bytes takes the response with it."""
+        """Read on for a moment: a connection that is closed upon unread bytes takes the response with it."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LINGER_SECONDS):
                 while not self._read_whole:
@@ -195,7 +195,7 @@ class _Call:
                     self._read_whole = message["type"] != "http.request" or not message.get("more_body", False)
 
     async def _break_off(self, error: Exception) -> None:
-        """Ends a response that has begun, so that it cannot be taken for a whole one."""
+        """End a response that has begun, so that it cannot be taken for a whole one."""
         if not self._is_websocket:
             # uvicorn closes the connection of an application that raises, without the end of the body.
             raise BrokenOffError from error

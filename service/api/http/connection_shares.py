@@ -33,7 +33,7 @@ class ConnectionShares:
         self._waiting: dict[str, dict[asyncio.Transport, None]] = {}
 
     def admit(self, transport: asyncio.Transport) -> bool:
-        """Takes a connection in, which waits for a request; returns whether there is room for it."""
+        """Take a connection in, which waits for a request; return whether there is room for it."""
         peer = _peer(transport)
         is_full = len(self._peers) >= self._limit or self._counts.get(peer, 0) >= self._share
         if is_full and not self._close_one(peer):
@@ -44,7 +44,7 @@ class ConnectionShares:
         return True
 
     def wait(self, transport: asyncio.Transport) -> None:
-        """Says that a connection waits for a request."""
+        """Say that a connection waits for a request."""
         peer = self._peers.get(transport)
         if peer is None:
             return
@@ -54,7 +54,7 @@ class ConnectionShares:
             self._close_one(peer)
 
     def serve(self, transport: asyncio.Transport) -> None:
-        """Says that a request of a connection is under way."""
+        """Say that a request of a connection is under way."""
         peer = self._peers.get(transport)
         waiting = None if peer is None else self._waiting.get(peer)
         if waiting is None or peer is None:
@@ -64,7 +64,7 @@ class ConnectionShares:
             del self._waiting[peer]
 
     def leave(self, transport: asyncio.Transport) -> None:
-        """Says that a connection has ended."""
+        """Say that a connection has ended."""
         self.serve(transport)
         peer = self._peers.pop(transport, None)
         if peer is None:
@@ -74,7 +74,7 @@ class ConnectionShares:
             del self._counts[peer]
 
     def _close_one(self, peer: str) -> bool:
-        """Closes the connection of a peer that has waited longest; returns whether there was one."""
+        """Close the connection of a peer that has waited longest; return whether there was one."""
         waiting = self._waiting.get(peer)
         if not waiting:
             return False
@@ -85,7 +85,7 @@ class ConnectionShares:
 
 
 def _peer(transport: asyncio.Transport) -> str:
-    """Returns the address of a connection's peer; of IPv6 its network, in which one machine has as many as it likes."""
+    """Return the address of a connection's peer; of IPv6 its network, in which one machine has as many as it likes."""
     name = transport.get_extra_info("peername")
     host = str(name[0]).partition("%")[0] if isinstance(name, tuple) else ""
     try:

@@ -147,7 +147,7 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
     _shares: ConnectionShares | None = None
 
     def await_opening(self, shares: ConnectionShares) -> None:
-        """Answers a handshake that cannot be read, and limits the time until the WebSocket is open.
+        """Answer a handshake that cannot be read, and limits the time until the WebSocket is open.
 
         Args:
             shares: has the connection's place.
@@ -232,7 +232,7 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         self._say_goodbye(code, reason)
 
     def _say_goodbye(self, code: int, reason: str) -> None:
-        """Sends what is left, and reads on for a moment: a connection closed upon unread bytes takes it along."""
+        """Send what is left, and read on for a moment: a connection closed upon unread bytes takes it along."""
         if self.close_sent or self.transport.is_closing():
             return
         self.queue.put_nowait({"type": "websocket.disconnect", "code": code, "reason": reason})
@@ -246,7 +246,7 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
 
 
 def _certificate_name(certificate: dict[str, Any] | None) -> str | None:
-    """Returns the first subject alternative name, or else the common name; None where no certificate was shown."""
+    """Return the first subject alternative name, or else the common name; None where no certificate was shown."""
     if not certificate:
         return None
     names = [value for _, value in certificate.get("subjectAltName", ())]

@@ -35,7 +35,7 @@ def http_server(
     observer: CallObserver,
     secrets: ClientSecrets,
 ) -> HttpServer:
-    """Returns a server of the routes of all APIs, which is still to be opened.
+    """Return a server of the routes of all APIs, which is still to be opened.
 
     Args:
         config: of the service.

@@ -22,7 +22,7 @@ OPEN_PATHS = frozenset(("/healthz", "/readyz"))
 
 
 def health_routes(is_ready: Callable[[], bool]) -> Sequence[BaseRoute]:
-    """Returns the routes of health.
+    """Return the routes of health.
 
     Args:
         is_ready: returns whether callers are served.

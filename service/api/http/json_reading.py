@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 
 
 async def whole_body(request: Request, max_bytes: int) -> bytes:
-    """Returns the whole body of a request.
+    """Return the whole body of a request.
 
     Raises:
         MessageTooLargeError: it is too long.
@@ -54,7 +54,7 @@ async def whole_body(request: Request, max_bytes: int) -> bytes:
 
 
 async def read_json(data: bytes | str, read: Callable[[bytes], _T], max_bytes: int = MAX_MESSAGE_BYTES) -> _T:
-    """Reads a message.
+    """Read a message.
 
     Args:
         data: as it came.
@@ -84,7 +84,7 @@ def _checked(data: bytes | str, read: Callable[[bytes], _T], max_bytes: int) -> 
 
 
 def check_beside(value: object, *documents: str, field: str = "body") -> None:
-    """Checks what a message has beside audio and the texts of documents.
+    """Check what a message has beside audio and the texts of documents.
 
     Args:
         value: of JSON, read.
@@ -116,7 +116,7 @@ def _marks(data: bytes) -> int:
 
 
 def _size(value: object, field: str) -> int:
-    """Returns the bytes of all texts, and one for each value.
+    """Return the bytes of all texts, and one for each value.
 
     Raises:
         InvalidInputError: it is nested too deep.
@@ -141,7 +141,7 @@ def _size(value: object, field: str) -> int:
 
 
 def _texts(value: object, documents: Collection[str]) -> list[str]:
-    """Returns the texts of the documents to which names lead; none where there are none."""
+    """Return the texts of the documents to which names lead; none where there are none."""
     found: Any = value
     for name in documents:
         found = found.get(name) if isinstance(found, dict) else None

@@ -31,7 +31,7 @@ class OriginPolicy:
         self._hosts = frozenset(urlsplit(origin).netloc for origin in self._allowed)
 
     def check(self, headers: Mapping[str, str]) -> None:
-        """Checks a call with these headers, by lower-case names.
+        """Check a call with these headers, by lower-case names.
 
         Raises:
             ForeignOriginError: it comes from a page that may not call.
@@ -40,7 +40,7 @@ class OriginPolicy:
             raise ForeignOriginError
 
     def check_host(self, headers: Mapping[str, str]) -> None:
-        """Checks the name by which a call reaches the service.
+        """Check the name by which a call reaches the service.
 
         Raises:
             ForeignHostError: nobody has given the service this name.

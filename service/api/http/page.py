@@ -46,7 +46,7 @@ _HEADERS = {
 
 
 def page_routes(folder: Path | None = None) -> Sequence[BaseRoute]:
-    """Returns the routes of the page.
+    """Return the routes of the page.
 
     Args:
         folder: holds the files; None for those that come with the service.

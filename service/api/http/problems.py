@@ -142,7 +142,7 @@ class Problem:
         return _NORMAL_CLOSURE if self.reason == "IDLE" else _CLOSE_CODES.get(self.status, _POLICY_VIOLATION)
 
     def openai_error(self) -> dict[str, Any]:
-        """Returns the error as OpenAI's clients read it."""
+        """Return the error as OpenAI's clients read it."""
         return {
             "message": self.detail,
             "type": self.openai_type,
@@ -151,7 +151,7 @@ class Problem:
         }
 
     def members(self) -> dict[str, Any]:
-        """Returns the problem as JSON has it."""
+        """Return the problem as JSON has it."""
         content: dict[str, Any] = {
             "type": "about:blank",
             "title": self.status.phrase,
@@ -166,7 +166,7 @@ class Problem:
         return content
 
     def response(self) -> Response:
-        """Returns the problem as a response."""
+        """Return the problem as a response."""
         headers = dict(self.headers)
         if self.retry_seconds is not None:
             headers["Retry-After"] = str(max(1, math.ceil(self.retry_seconds)))
@@ -176,7 +176,7 @@ class Problem:
 
 
 def problem_of(error: Exception) -> Problem:
-    """Returns what a caller is told of an error; of one that was not foreseen, nothing but that it happened."""
+    """Return what a caller is told of an error; of one that was not foreseen, nothing but that it happened."""
     if isinstance(error, HTTPException):
         return _of_routing(error)
     if not isinstance(error, ReportedError):
@@ -187,7 +187,7 @@ def problem_of(error: Exception) -> Problem:
 
 
 def report(error: Exception) -> Problem:
-    """Returns what a caller is told of an error, logs it, and has metrics and traces know.
+    """Return what a caller is told of an error, logs it, and has metrics and traces know.
 
     The message stays with the caller, for it may quote what was sent.
     """

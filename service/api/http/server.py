@@ -83,7 +83,7 @@ class HttpServer:
         self.url = ""
 
     async def open(self) -> None:
-        """Serves callers.
+        """Serve callers.
 
         Raises:
             ListenError: it cannot be listened on the address.
@@ -120,7 +120,7 @@ class HttpServer:
         logger.info("HTTP and WebSockets: %s", self.url)
 
     async def close(self) -> None:
-        """Takes no more calls; those under way have a second to end."""
+        """Take no more calls; those under way have a second to end."""
         if self._server is None:
             return
         self._server.close()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def renamed(names: Mapping[str, str]) -> Iterator[None]:
-    """Lets errors that name a field of the pipelines name Riva's instead.
+    """Let errors that name a field of the pipelines name Riva's instead.
 
     Raises:
         InvalidInputError: what the body raises.
@@ -27,7 +27,7 @@ def renamed(names: Mapping[str, str]) -> Iterator[None]:
 
 
 def check_model(name: str, known: tuple[str, ...], field: str) -> None:
-    """Raises InvalidInputError unless ``name`` is nothing or among the ``known``."""
+    """Raise InvalidInputError unless ``name`` is nothing or among the ``known``."""
     if name and name not in known:
         message = f"there is no model {name!r} for this: choose {' or '.join(known)}, or leave the name out"
         raise InvalidInputError(field, "UNKNOWN_MODEL", message)

@@ -41,7 +41,7 @@ class RivaApi:
 
 
 def riva_handlers(speech: SpeechServicer, language: LanguageServicer) -> Mapping[str, grpc.GenericRpcHandler]:
-    """Returns the handlers of Riva's services for a server, by their names."""
+    """Return the handlers of Riva's services for a server, by their names."""
     recognition = {
         **_recordings(speech, MAX_RECEIVED_BYTES),
         "StreamingRecognize": grpc.stream_stream_rpc_method_handler(
@@ -65,7 +65,7 @@ def riva_handlers(speech: SpeechServicer, language: LanguageServicer) -> Mapping
 
 
 def synthesis_handlers(synthesis: SynthesisServicer) -> Mapping[str, grpc.GenericRpcHandler]:
-    """Returns the handler of Riva's speech synthesis for a server, by its name."""
+    """Return the handler of Riva's speech synthesis for a server, by its name."""
     methods = {
         "Synthesize": grpc.unary_unary_rpc_method_handler(
             synthesis.Synthesize,
@@ -87,7 +87,7 @@ def synthesis_handlers(synthesis: SynthesisServicer) -> Mapping[str, grpc.Generi
 
 
 def recording_handlers(speech: SpeechServicer) -> Mapping[str, grpc.GenericRpcHandler]:
-    """Returns the handler of what is served to those who send long recordings: no streams."""
+    """Return the handler of what is served to those who send long recordings: no streams."""
     methods = _recordings(speech, MAX_RECORDING_BYTES)
     return {_SPEECH.full_name: grpc.method_handlers_generic_handler(_SPEECH.full_name, methods)}
 

@@ -31,14 +31,14 @@ class ConversationServicer:
     async def Converse(  # noqa: N802 - named by the contract
         self, requests: AsyncIterator[pb.ConverseRequest], context: Context
     ) -> None:
-        """Holds one conversation; see the contract."""
+        """Hold one conversation; see the contract."""
         async with reported_to(context):
             await hold_conversation(self._host, requests, functools.partial(write, context))
 
     async def Ask(  # noqa: N802 - named by the contract
         self, request: pb.AskRequest, context: Context
     ) -> pb.AskResponse:
-        """Answers one typed turn; see the contract."""
+        """Answer one typed turn; see the contract."""
         async with reported_to(context):
             refuse_malformed(request)
             return await answer(self._host, request, context.time_remaining())

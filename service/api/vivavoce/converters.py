@@ -63,7 +63,7 @@ _AWAY = {
 
 
 def to_config(config: pb.ConversationConfig) -> ConversationConfig:
-    """Reads a conversation's config.
+    """Read a conversation's config.
 
     Raises:
         InvalidInputError: a field cannot be honoured; the error names it.
@@ -89,17 +89,17 @@ def to_config(config: pb.ConversationConfig) -> ConversationConfig:
 
 
 def to_hints(groups: Iterable[pb.PhraseHints], field: str) -> tuple[PhraseHint, ...]:
-    """Reads phrase hints; raises InvalidInputError where recognition cannot take them."""
+    """Read phrase hints; raise InvalidInputError where recognition cannot take them."""
     return read_hints(((group.phrases, group.boost if group.HasField("boost") else None) for group in groups), field)
 
 
 def to_documents(documents: Iterable[reply_pb2.Document]) -> tuple[Document, ...]:
-    """Reads documents as they are; see ``check_documents`` for what is allowed."""
+    """Read documents as they are; see ``check_documents`` for what is allowed."""
     return tuple(Document(document.id, document.text) for document in documents)
 
 
 def to_ask_config(request: pb.AskRequest) -> ConversationConfig:
-    """Reads how a typed request is to be answered.
+    """Read how a typed request is to be answered.
 
     Raises:
         InvalidInputError: the text, the language, the documents or another field cannot be served.
@@ -116,7 +116,7 @@ def to_ask_config(request: pb.AskRequest) -> ConversationConfig:
 
 
 def check_text(text: str) -> str:
-    """Returns a typed text as it is.
+    """Return a typed text as it is.
 
     Raises:
         InvalidInputError: it is empty or too long.
@@ -130,7 +130,7 @@ def check_text(text: str) -> str:
 
 
 def check_language(language: str, field: str) -> None:
-    """Checks a BCP 47 tag; none at all will do.
+    """Check a BCP 47 tag; none at all will do.
 
     Raises:
         InvalidInputError: the language is not served.
@@ -141,7 +141,7 @@ def check_language(language: str, field: str) -> None:
 
 
 def check_audio(audio: bytes) -> bytes:
-    """Returns a piece of audio as it is.
+    """Return a piece of audio as it is.
 
     Raises:
         InvalidInputError: it is larger than a message may be.
@@ -153,7 +153,7 @@ def check_audio(audio: bytes) -> bytes:
 
 
 def to_budget(holder: pb.ConversationConfig | pb.AskRequest, field: str) -> float:
-    """Reads ``reply_budget`` in seconds.
+    """Read ``reply_budget`` in seconds.
 
     Raises:
         InvalidInputError: it is out of range.
@@ -168,7 +168,7 @@ def to_budget(holder: pb.ConversationConfig | pb.AskRequest, field: str) -> floa
 
 
 def to_response(message: messages.Message, now_seconds: float) -> pb.ConverseResponse:  # noqa: PLR0911, PLR0912 - one a message
-    """Writes what a conversation says; ``now_seconds`` is its clock, from which a reply's latency is told."""
+    """Write what a conversation says; ``now_seconds`` is its clock, from which a reply's latency is told."""
     match message:
         case messages.SpeechBegan():
             began = pb.SpeechBegan(turn=message.turn, start=_offset(message.start))

@@ -33,7 +33,7 @@ KEYS = re.compile(r"[0-9*#A-D]{1,32}")
 
 
 def to_keys(dtmf: pb.Dtmf) -> str:
-    """Reads keys that were pressed.
+    """Read keys that were pressed.
 
     Raises:
         InvalidInputError: they are none, too many, or of no telephone.
@@ -45,7 +45,7 @@ def to_keys(dtmf: pb.Dtmf) -> str:
 
 
 def to_dialog(turn: DialogTurn | None) -> reply_pb2.Dialog | None:
-    """Writes what a turn did to its dialog."""
+    """Write what a turn did to its dialog."""
     if turn is None:
         return None
     form = turn.after.form

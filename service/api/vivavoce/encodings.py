@@ -18,7 +18,7 @@ _ENCODINGS = {
 
 
 def to_encoding(number: pb.AudioEncoding, field: str) -> Encoding:
-    """Reads an encoding; raises InvalidInputError where it is missing or unknown."""
+    """Read an encoding; raise InvalidInputError where it is missing or unknown."""
     if (encoding := _ENCODINGS.get(number)) is None:
         known = ", ".join(encoding.value for encoding in Encoding)
         raise InvalidInputError(

@@ -25,7 +25,7 @@ _SILENCES = ("shortest_silence", "longest_silence")
 
 
 def to_endpointing(endpointing: pb.EndpointingConfig) -> EndpointingConfig:
-    """Reads when utterances begin and end.
+    """Read when utterances begin and end.
 
     Raises:
         InvalidInputError: a field cannot be honoured; the error names it.
@@ -47,7 +47,7 @@ def to_endpointing(endpointing: pb.EndpointingConfig) -> EndpointingConfig:
 
 
 def read_changes(endpointing: pb.EndpointingConfig, field: str) -> dict[str, Any]:
-    """Reads what may also change while a conversation is held; ``field`` is the path of ``endpointing``.
+    """Read what may also change while a conversation is held; ``field`` is the path of ``endpointing``.
 
     Raises:
         InvalidInputError: a value is unknown, or of no effect in the chosen mode.
@@ -68,7 +68,7 @@ def read_changes(endpointing: pb.EndpointingConfig, field: str) -> dict[str, Any
 
 
 def refuse_fixed(endpointing: pb.EndpointingConfig, field: str) -> None:
-    """Checks that no field is set that holds for a whole conversation.
+    """Check that no field is set that holds for a whole conversation.
 
     Raises:
         InvalidInputError: one is; the error names it.
@@ -83,7 +83,7 @@ def refuse_fixed(endpointing: pb.EndpointingConfig, field: str) -> None:
 
 
 def seconds(duration: duration_pb2.Duration) -> float:
-    """Reads a length of time."""
+    """Read a length of time."""
     return duration.seconds + duration.nanos / 1e9
 
 

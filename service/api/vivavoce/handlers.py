@@ -43,7 +43,7 @@ class VivavoceApi:
 def conversation_handler(
     servicer: ConversationServicer, speech: SpeechServicer | None = None
 ) -> grpc.GenericRpcHandler:
-    """Returns the handler of ``ConversationService`` for a server; without ``speech`` it does not speak."""
+    """Return the handler of ``ConversationService`` for a server; without ``speech`` it does not speak."""
     methods: dict[str, grpc.RpcMethodHandler[Any, Any]] = {
         "Converse": grpc.stream_stream_rpc_method_handler(
             servicer.Converse, reader(pb.ConverseRequest), pb.ConverseResponse.SerializeToString
@@ -60,7 +60,7 @@ def conversation_handler(
 
 
 def model_handler(servicer: ModelServicer) -> grpc.GenericRpcHandler:
-    """Returns the handler of ``ModelService`` for a server."""
+    """Return the handler of ``ModelService`` for a server."""
     methods = {
         name: grpc.unary_unary_rpc_method_handler(
             getattr(servicer, name),

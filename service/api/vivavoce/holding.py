@@ -42,7 +42,7 @@ _REFUSED = frozenset((AwayReason.SHUTDOWN, AwayReason.AGE))
 
 
 async def hold_conversation(host: SessionHost, requests: AsyncIterator[pb.ConverseRequest], write: Write) -> None:
-    """Holds a conversation until everything was said.
+    """Hold a conversation until everything was said.
 
     Args:
         host: makes the conversation.
@@ -75,7 +75,7 @@ async def hold_conversation(host: SessionHost, requests: AsyncIterator[pb.Conver
 
 
 async def _first_config(requests: AsyncIterator[pb.ConverseRequest], seconds: float) -> pb.ConversationConfig:
-    """Reads the first request; a stream that sends none must not be held for ever."""
+    """Read the first request; a stream that sends none must not be held for ever."""
     try:
         async with asyncio.timeout(seconds):
             async for request in requests:
@@ -96,7 +96,7 @@ async def _hold(
     requests: AsyncIterator[pb.ConverseRequest],
     write: Write,
 ) -> None:
-    """Hands on what the caller sends, and writes what the conversation says; see :class:`StreamSession`."""
+    """Hand on what the caller sends, and write what the conversation says; see :class:`StreamSession`."""
     loop = asyncio.get_running_loop()
 
     async def tell(_: int, message: Message) -> None:
@@ -136,7 +136,7 @@ async def _hand_on(conversation: Conversation, quotas: Quotas, bases: Bases, req
 
 
 def _check_request_id(request_id: str) -> str:
-    """Returns the caller's name for a request as it is.
+    """Return the caller's name for a request as it is.
 
     Raises:
         InvalidInputError: it is too long.
@@ -148,7 +148,7 @@ def _check_request_id(request_id: str) -> str:
 
 
 async def answer(host: SessionHost, request: pb.AskRequest, seconds_left: float | None = None) -> pb.AskResponse:
-    """Answers one typed turn; see the contract.
+    """Answer one typed turn; see the contract.
 
     Args:
         host: holds it.

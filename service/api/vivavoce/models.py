@@ -43,7 +43,7 @@ class ModelServicer:
     async def ListModels(  # noqa: N802 - named by the contract
         self, request: pb.ListModelsRequest, context: Context
     ) -> pb.ListModelsResponse:
-        """Lists all versions; see the contract."""
+        """List all versions; see the contract."""
         async with reported_to(context):
             refuse_malformed(request)
             return pb.ListModelsResponse(versions=map(to_version, self._rollout.status()))
@@ -51,7 +51,7 @@ class ModelServicer:
     async def LoadModel(  # noqa: N802 - named by the contract
         self, request: pb.LoadModelRequest, context: Context
     ) -> pb.LoadModelResponse:
-        """Loads a version and lets it take over; see the contract."""
+        """Load a version and let it take over; see the contract."""
         async with reported_to(context):
             refuse_malformed(request)
             return pb.LoadModelResponse(version=to_version(await self._rollout.load(Path(request.path))))
@@ -59,7 +59,7 @@ class ModelServicer:
     async def UnloadModel(  # noqa: N802 - named by the contract
         self, request: pb.UnloadModelRequest, context: Context
     ) -> pb.UnloadModelResponse:
-        """Unloads a version; see the contract."""
+        """Unload a version; see the contract."""
         async with reported_to(context):
             refuse_malformed(request)
             self._rollout.unload(request.name, request.version)
@@ -68,14 +68,14 @@ class ModelServicer:
     async def RollBackModel(  # noqa: N802 - named by the contract
         self, request: pb.RollBackModelRequest, context: Context
     ) -> pb.RollBackModelResponse:
-        """Lets the version before take over again; see the contract."""
+        """Let the version before take over again; see the contract."""
         async with reported_to(context):
             refuse_malformed(request)
             return pb.RollBackModelResponse(version=to_version(await self._rollout.roll_back(request.name)))
 
 
 def to_version(status: VersionStatus) -> pb.ModelVersion:
-    """Writes a version."""
+    """Write a version."""
     since = timestamp_pb2.Timestamp()
     since.FromMilliseconds(round(1000 * status.version.since))
     return pb.ModelVersion(

@@ -31,7 +31,7 @@ _STATUSES = {
 
 
 def to_reply(reply: messages.Reply, now_seconds: float) -> reply_pb2.Reply:
-    """Writes a reply; its latency runs from the end of the utterance to ``now_seconds``."""
+    """Write a reply; its latency runs from the end of the utterance to ``now_seconds``."""
     understanding = reply.understanding
     return reply_pb2.Reply(
         turn=reply.turn,
@@ -54,7 +54,7 @@ def to_reply(reply: messages.Reply, now_seconds: float) -> reply_pb2.Reply:
 
 
 def to_duration(seconds: float) -> duration_pb2.Duration:
-    """Writes a time, to the nanosecond."""
+    """Write a time, to the nanosecond."""
     duration = duration_pb2.Duration()
     duration.FromNanoseconds(round(seconds * 1e9))
     return duration

@@ -34,7 +34,7 @@ class SpeechServicer:
         self._host = host
 
     async def Say(self, request: pb.SayRequest, context: Context) -> None:  # noqa: N802 - named by the contract
-        """Speaks a text; see the contract. The call ends with SLOW_READER when the caller stops reading."""
+        """Speak a text; see the contract. The call ends with SLOW_READER when the caller stops reading."""
         host = self._host
         async with reported_to(context):
             refuse_malformed(request)
@@ -47,7 +47,7 @@ class SpeechServicer:
 
 
 def to_speech(request: pb.SayRequest, host: SessionHost) -> Speech:
-    """Reads what is spoken.
+    """Read what is spoken.
 
     Raises:
         InvalidInputError: it cannot be; the error names the field.
@@ -66,7 +66,7 @@ def to_speech(request: pb.SayRequest, host: SessionHost) -> Speech:
 
 
 def to_response(piece: AudioPiece) -> pb.SayResponse:
-    """Writes a piece of speech."""
+    """Write a piece of speech."""
     return pb.SayResponse(audio=piece.audio, sentences=map(_mark, piece.marks))
 
 

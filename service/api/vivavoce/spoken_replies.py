@@ -27,7 +27,7 @@ _FIELD = "config.reply_audio"
 
 
 def to_reply_voice(config: pb.ConversationConfig) -> ReplyVoice | None:
-    """Reads how replies are spoken; None where they are not.
+    """Read how replies are spoken; None where they are not.
 
     Raises:
         InvalidInputError: a field cannot be honoured; the error names it.
@@ -46,7 +46,7 @@ def to_reply_voice(config: pb.ConversationConfig) -> ReplyVoice | None:
 
 
 def to_interruption(config: pb.InterruptionConfig) -> InterruptionConfig:
-    """Reads what interrupts a spoken reply.
+    """Read what interrupts a spoken reply.
 
     Raises:
         InvalidInputError: a field cannot be honoured; the error names it.
@@ -71,7 +71,7 @@ def to_interruption(config: pb.InterruptionConfig) -> InterruptionConfig:
 
 
 def report_playback(conversation: Conversation, playback: pb.Playback) -> None:
-    """Hands on how far a reply was played.
+    """Hand on how far a reply was played.
 
     Raises:
         InvalidInputError: it cannot be; the error names the field.
@@ -80,26 +80,26 @@ def report_playback(conversation: Conversation, playback: pb.Playback) -> None:
 
 
 def to_reply_audio(audio: messages.ReplyAudio) -> pb.ConverseResponse:
-    """Writes a piece of a spoken reply."""
+    """Write a piece of a spoken reply."""
     start = _duration(audio.start_seconds)
     piece = pb.ReplyAudio(turn=audio.turn, audio=audio.audio, start=start, last=audio.is_last)
     return pb.ConverseResponse(reply_audio=piece)
 
 
 def to_reply_held(held: messages.ReplyHeld) -> pb.ConverseResponse:
-    """Writes that a spoken reply is held."""
+    """Write that a spoken reply is held."""
     position = _duration(held.position_seconds)
     return pb.ConverseResponse(reply_held=pb.ReplyHeld(turn=held.turn, position=position))
 
 
 def to_reply_resumed(resumed: messages.ReplyResumed) -> pb.ConverseResponse:
-    """Writes that a spoken reply goes on."""
+    """Write that a spoken reply goes on."""
     position = _duration(resumed.position_seconds)
     return pb.ConverseResponse(reply_resumed=pb.ReplyResumed(turn=resumed.turn, position=position))
 
 
 def to_interrupted(interrupted: messages.Interrupted) -> pb.ConverseResponse:
-    """Writes that a spoken reply was stopped."""
+    """Write that a spoken reply was stopped."""
     return pb.ConverseResponse(
         interrupted=pb.Interrupted(
             turn=interrupted.turn,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def to_tool_call(call: ToolCall) -> pb.ConverseResponse:
-    """Writes the call of a tool."""
+    """Write the call of a tool."""
     return pb.ConverseResponse(
         tool_call=pb.ToolCall(
             id=call.id,
@@ -27,5 +27,5 @@ def to_tool_call(call: ToolCall) -> pb.ConverseResponse:
 
 
 def to_tool_result(result: pb.ToolResult) -> ToolResult:
-    """Reads what came of a tool."""
+    """Read what came of a tool."""
     return ToolResult(result.id, dict(result.slots), result.say, result.failed, dict(result.parameters))

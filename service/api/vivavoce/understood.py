@@ -28,7 +28,7 @@ _VALUE_KINDS: dict[ValueKind, reply_pb2.ValueKind] = {
 
 
 def to_understanding_options(holder: pb.ConversationConfig | pb.AskRequest, prefix: str) -> UnderstandingOptions:
-    """Reads what is asked of understanding.
+    """Read what is asked of understanding.
 
     Args:
         holder: of the fields.
@@ -51,7 +51,7 @@ def to_understanding_options(holder: pb.ConversationConfig | pb.AskRequest, pref
 
 
 def to_intent(understanding: Understanding | None) -> reply_pb2.Intent | None:
-    """Writes the intent of an utterance as a whole."""
+    """Write the intent of an utterance as a whole."""
     if understanding is None:
         return None
     intent = _intent(understanding)
@@ -62,7 +62,7 @@ def to_intent(understanding: Understanding | None) -> reply_pb2.Intent | None:
 
 
 def to_slot(slot: Slot, transcript: str) -> reply_pb2.Slot:
-    """Writes a slot of a transcript."""
+    """Write a slot of a transcript."""
     return reply_pb2.Slot(
         name=slot.name,
         value=slot.value,
@@ -74,7 +74,7 @@ def to_slot(slot: Slot, transcript: str) -> reply_pb2.Slot:
 
 
 def to_reading(reading: Reading, transcript: str) -> reply_pb2.Reading:
-    """Writes what one part of a transcript asks for."""
+    """Write what one part of a transcript asks for."""
     return reply_pb2.Reading(
         intent=_intent(reading),
         slots=[to_slot(slot, transcript) for slot in reading.slots],
@@ -84,7 +84,7 @@ def to_reading(reading: Reading, transcript: str) -> reply_pb2.Reading:
 
 
 def to_value(value: Value, transcript: str) -> reply_pb2.Value:
-    """Writes a value of a transcript."""
+    """Write a value of a transcript."""
     return reply_pb2.Value(
         kind=_VALUE_KINDS[value.kind],
         value=value.value,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def to_update(update: pb.ConversationUpdate, bases: Bases) -> ConversationUpdate:
-    """Reads what changes in a conversation.
+    """Read what changes in a conversation.
 
     Args:
         update: as it was sent.
@@ -44,7 +44,7 @@ def to_update(update: pb.ConversationUpdate, bases: Bases) -> ConversationUpdate
 
 
 def apply_update(conversation: Conversation, update: pb.ConversationUpdate, bases: Bases) -> None:
-    """Changes a conversation; for ``bases`` see :func:`to_update`.
+    """Change a conversation; for ``bases`` see :func:`to_update`.
 
     Raises:
         InvalidInputError: a field cannot be honoured; the error names it.
@@ -58,7 +58,7 @@ def apply_update(conversation: Conversation, update: pb.ConversationUpdate, base
 
 @contextlib.contextmanager
 def _named_as_in_updates() -> Iterator[None]:
-    """Lets errors that name a field of the config name that of the update instead."""
+    """Let errors that name a field of the config name that of the update instead."""
     try:
         yield
     except InvalidInputError as error:

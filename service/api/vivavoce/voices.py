@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def to_format(asked: pb.SayRequest | pb.ReplyAudioConfig, prefix: str) -> SpeechFormat:
-    """Reads how the audio is encoded.
+    """Read how the audio is encoded.
 
     Args:
         asked: what is asked for.
@@ -32,7 +32,7 @@ def to_format(asked: pb.SayRequest | pb.ReplyAudioConfig, prefix: str) -> Speech
 
 
 def check_seed(seed: int, field: str) -> int:
-    """Returns a seed as it is.
+    """Return a seed as it is.
 
     Raises:
         InvalidInputError: it is negative.
@@ -43,7 +43,7 @@ def check_seed(seed: int, field: str) -> int:
 
 
 def to_lexicon(entries: Iterable[pb.LexiconEntry], field: str) -> Lexicon:
-    """Reads how words are pronounced.
+    """Read how words are pronounced.
 
     Raises:
         InvalidInputError: there are too many, or one says nothing.

@@ -39,7 +39,7 @@ class WebConversations:
         self._host = host
 
     async def converse(self, socket: WebSocket) -> None:
-        """Holds one conversation.
+        """Hold one conversation.
 
         An error is told as ``{"error": {…}}``, with the members of a problem (RFC 9457), before the socket is closed.
         """
@@ -63,11 +63,11 @@ class WebConversations:
             await socket.close(_NORMAL)
 
     async def agents(self, _: Request) -> Response:
-        """Tells by which names agents are chosen."""
+        """Tell by which names agents are chosen."""
         return JSONResponse({"agents": sorted(self._host.dialogs.agents)})
 
     async def ask(self, request: Request) -> Response:
-        """Answers one typed turn."""
+        """Answer one typed turn."""
         self._host.admission.check()
         body = await whole_body(request, MAX_MESSAGE_BYTES)
         reply = await answer(self._host, await to_ask_request(body))
@@ -75,7 +75,7 @@ class WebConversations:
 
 
 async def _requests(socket: WebSocket) -> AsyncIterator[pb.ConverseRequest]:
-    """Yields what the caller sends until nothing more will come.
+    """Yield what the caller sends until nothing more will come.
 
     Raises:
         InvalidInputError: a frame is no request.

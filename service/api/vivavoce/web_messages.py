@@ -25,7 +25,7 @@ _M = TypeVar("_M", bound="Message")
 
 
 async def to_request(frame: Mapping[str, Any]) -> pb.ConverseRequest | None:
-    """Reads a frame from the caller; None where nothing more will come.
+    """Read a frame from the caller; None where nothing more will come.
 
     Args:
         frame: an ASGI message of the type ``websocket.receive``.
@@ -44,7 +44,7 @@ async def to_request(frame: Mapping[str, Any]) -> pb.ConverseRequest | None:
 
 
 async def to_ask_request(body: bytes) -> pb.AskRequest:
-    """Reads the body of a typed turn.
+    """Read the body of a typed turn.
 
     Raises:
         InvalidInputError: it is no request.
@@ -64,7 +64,7 @@ def _read_request(data: bytes) -> pb.ConverseRequest:
 
 
 def _check_beside(data: bytes, *documents: tuple[str, ...]) -> None:
-    """Checks a long message with a parser that is quick, for protobuf's takes a tenth of a second for a megabyte."""
+    """Check a long message with a parser that is quick, for protobuf's takes a tenth of a second for a megabyte."""
     if len(data) <= MAX_BESIDE_BYTES:
         return
     try:
@@ -87,12 +87,12 @@ def _from_json(text: bytes, message: _M) -> _M:
 
 
 def to_json(message: Message) -> str:
-    """Returns a message in protobuf's JSON form, on one line."""
+    """Return a message in protobuf's JSON form, on one line."""
     return json_format.MessageToJson(message, indent=None, ensure_ascii=False)
 
 
 def to_frames(response: pb.ConverseResponse) -> tuple[str, bytes | None]:
-    """Returns a response in JSON, and the audio that goes in a binary frame behind it; None: there is no such frame."""
+    """Return a response in JSON, and the audio that goes in a binary frame behind it; None: there is no such frame."""
     if response.WhichOneof("response") != "reply_audio":
         return to_json(response), None
     audio = response.reply_audio.audio

@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 
 async def json_body(request: Request, kind: type[_T], *documents: str) -> _T:
-    """Reads a body.
+    """Read a body.
 
     Args:
         request: has it.
@@ -43,7 +43,7 @@ async def json_body(request: Request, kind: type[_T], *documents: str) -> _T:
 
 
 def decoded(data: bytes | str, kind: type[_T]) -> _T:
-    """Reads JSON.
+    """Read JSON.
 
     Raises:
         InvalidInputError: it is none, or does not say what it must; the error names the field.
@@ -58,6 +58,6 @@ def decoded(data: bytes | str, kind: type[_T]) -> _T:
 
 
 def complaint(error: msgspec.ValidationError) -> tuple[str, str]:
-    """Returns the field of a body or message that does not say what it must, and what is wrong with it."""
+    """Return the field of a body or message that does not say what it must, and what is wrong with it."""
     sentence, _, place = str(error).partition(" - at `$")
     return place.strip("`.") or "body", sentence.replace("`", "")

@@ -20,7 +20,7 @@ _MARKS = "\"'()[]{}<>*-–—•. "  # noqa: RUF001 - dashes of texts
 
 
 def to_hints(prompt: str, keywords: Sequence[str], prompt_field: str, keywords_field: str) -> tuple[PhraseHint, ...]:
-    """Returns the hints of a request.
+    """Return the hints of a request.
 
     A prompt is cut into phrases at commas, lines and ends of sentences; short ones are hints.
 

@@ -27,11 +27,11 @@ class ModelsEndpoint:
         self._names = (CONVERSATION_MODEL, ASR, TTS, *host.engines.variants(ASR))
 
     async def list(self, _: Request) -> Response:
-        """Lists all models."""
+        """List all models."""
         return JSONResponse({"object": "list", "data": [_model(name) for name in self._names]})
 
     async def one(self, request: Request) -> Response:
-        """Tells of one model.
+        """Tell of one model.
 
         Raises:
             InvalidInputError: there is none of that name.

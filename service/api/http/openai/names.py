@@ -33,7 +33,7 @@ _MAX_SHOWN = 40
 
 
 def recognizer_of(name: str, engines: EngineRegistry, field: str = "model") -> dict[str, str]:
-    """Returns the variant of recognition that a name means; empty for the one that always serves.
+    """Return the variant of recognition that a name means; empty for the one that always serves.
 
     Raises:
         InvalidInputError: it means none.
@@ -50,7 +50,7 @@ def recognizer_of(name: str, engines: EngineRegistry, field: str = "model") -> d
 
 
 def check_synthesizer(name: str, field: str = "model") -> None:
-    """Checks the name of a model that speaks.
+    """Check the name of a model that speaks.
 
     Raises:
         InvalidInputError: it is none.
@@ -60,7 +60,7 @@ def check_synthesizer(name: str, field: str = "model") -> None:
 
 
 def check_conversation_model(name: str, field: str = "model") -> None:
-    """Checks the name of a model that holds conversations.
+    """Check the name of a model that holds conversations.
 
     Raises:
         InvalidInputError: it is none.
@@ -70,7 +70,7 @@ def check_conversation_model(name: str, field: str = "model") -> None:
 
 
 def voice_of(name: str, field: str = "voice") -> str:
-    """Returns the voice that a name means: ours, or the one that stands for OpenAI's.
+    """Return the voice that a name means: ours, or the one that stands for OpenAI's.
 
     Raises:
         InvalidInputError: there is no such voice.
@@ -84,7 +84,7 @@ def voice_of(name: str, field: str = "voice") -> str:
 
 
 def check_language(language: str, field: str = "language") -> None:
-    """Checks a language; none at all will do.
+    """Check a language; none at all will do.
 
     Raises:
         InvalidInputError: it is not served.
@@ -95,7 +95,7 @@ def check_language(language: str, field: str = "language") -> None:
 
 
 def unknown_model(name: str, known: tuple[str, ...], field: str) -> InvalidInputError:
-    """Returns the error for a model that is not served."""
+    """Return the error for a model that is not served."""
     return InvalidInputError(
         field, "UNKNOWN_MODEL", f"there is no model {name[:_MAX_SHOWN]!r} for this: choose {' or '.join(known)}"
     )

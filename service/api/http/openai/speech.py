@@ -72,7 +72,7 @@ class SpeechEndpoint:
         self._host = host
 
     async def speak(self, request: Request) -> Response:
-        """Answers one request."""
+        """Answer one request."""
         self._host.admission.check()
         asked = await json_body(request, SpeechRequest)
         kind = _FORMATS.get(asked.response_format or "mp3")
@@ -96,7 +96,7 @@ class SpeechEndpoint:
         return _Streamed(whole, media_type=kind.value)
 
     def _speech(self, asked: SpeechRequest) -> Speech | None:
-        """Returns what is to be spoken; None for signs alone, such as "...", which programs send among sentences."""
+        """Return what is to be spoken; None for signs alone, such as "...", which programs send among sentences."""
         check_synthesizer(asked.model)
         name = asked.voice if isinstance(asked.voice, str) else str(asked.voice.get("id", ""))
         voice, speed = voice_of(name), check_speed(asked.speed or 0.0, "speed")
@@ -110,7 +110,7 @@ class SpeechEndpoint:
         return Speech(self._host.models.get(TTS), sentences, voice, _SEED, self._host.workload.bulk)
 
     async def _pieces(self, speech: Speech, kind: SpeechFile) -> AsyncGenerator[bytes, None]:
-        """Yields the file piece by piece, while it holds a place."""
+        """Yield the file piece by piece, while it holds a place."""
         writer = SpeechFileWriter(kind)
         async with self._host.admission.typed_turn(), contextlib.aclosing(speech.samples()) as spoken:
             async for samples, _ in spoken:
@@ -123,7 +123,7 @@ class SpeechEndpoint:
 
 
 async def _silent(kind: SpeechFile) -> AsyncGenerator[bytes, None]:
-    """Yields the file of a short silence."""
+    """Yield the file of a short silence."""
     writer = SpeechFileWriter(kind)
     yield writer.write(np.zeros(round(_SILENCE_SECONDS * SPEECH_RATE_HZ), np.float32)) + writer.close()
 

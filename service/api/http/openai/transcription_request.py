@@ -50,7 +50,7 @@ class TranscriptionRequest:
 
 
 def to_request(fields: Mapping[str, Sequence[str]], engines: EngineRegistry) -> TranscriptionRequest:
-    """Reads the fields of a form.
+    """Read the fields of a form.
 
     Args:
         fields: the values of each field.

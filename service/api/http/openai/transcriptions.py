@@ -50,7 +50,7 @@ class Transcriptions:
         self._host = host
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Recognizes one recording; see ASGI."""
+        """Recognize one recording; see ASGI."""
         host = self._host
         with host.admission.conversation(), contextlib.ExitStack() as held:
             upload = _Upload(headers_of(scope), receive, host, held)
@@ -99,7 +99,7 @@ class _Upload:
         self._begun_with: TranscriptionRequest | None = None
 
     async def begin(self) -> TranscriptionRequest:
-        """Reads until it is known how the file is recognized; most clients send the fields first.
+        """Read until it is known how the file is recognized; most clients send the fields first.
 
         Raises:
             InvalidInputError: the form cannot be served.
@@ -120,7 +120,7 @@ class _Upload:
         return self._begun_with
 
     async def listen(self, conversation: Conversation) -> None:
-        """Hands the file on as it comes, as fast as the recognizer takes it, and waits until the caller is gone.
+        """Hand the file on as it comes, as fast as the recognizer takes it, and wait until the caller is gone.
 
         Raises:
             ClientDisconnect: he is.
@@ -141,7 +141,7 @@ class _Upload:
         raise ClientDisconnect
 
     def final_request(self) -> TranscriptionRequest:
-        """Reads all fields, those behind the file too."""
+        """Read all fields, those behind the file too."""
         return to_request(self._fields, self._host.engines)
 
     async def _pieces(self, begun: list[bytes]) -> AsyncIterator[bytes]:
@@ -173,7 +173,7 @@ class _Response:
         self._has_begun = False
 
     async def tell(self, conversation: Conversation) -> None:
-        """Takes in what is recognized, and tells it where it is streamed.
+        """Take in what is recognized, and tell it where it is streamed.
 
         Raises:
             ModelError: the recognizer failed.
@@ -188,7 +188,7 @@ class _Response:
                     await self._event({"type": "transcript.text.delta", "delta": delta})
 
     async def fail(self, error: Exception) -> bool:
-        """Tells an error in a stream that has begun; returns whether it has."""
+        """Tell an error in a stream that has begun; return whether it has."""
         if not self._has_begun:
             return False
         problem = report(error)
@@ -196,7 +196,7 @@ class _Response:
         return True
 
     async def finish(self, request: TranscriptionRequest, seconds: float) -> None:
-        """Ends the response."""
+        """End the response."""
         if self._streams or request.stream:
             if not self._streams and self._transcripts:
                 await self._event({"type": "transcript.text.delta", "delta": text_of(self._transcripts)})
@@ -227,7 +227,7 @@ class _Response:
 
 @contextlib.contextmanager
 def _named_file() -> Iterator[None]:
-    """Lets errors about audio name the form's field.
+    """Let errors about audio name the form's field.
 
     Raises:
         InvalidInputError: what the body raises.

@@ -37,17 +37,17 @@ class Cue:
 
 
 def text_of(transcripts: Sequence[Transcript]) -> str:
-    """Returns the text of a whole recording."""
+    """Return the text of a whole recording."""
     return " ".join(transcript.text for transcript in transcripts)
 
 
 def usage_of(seconds: float) -> dict[str, Any]:
-    """Returns what a recording of a length counts as."""
+    """Return what a recording of a length counts as."""
     return {"type": "duration", "seconds": round(seconds, 3)}
 
 
 def written(transcripts: Sequence[Transcript], seconds: float, request: TranscriptionRequest) -> bytes:
-    """Writes a transcription.
+    """Write a transcription.
 
     Args:
         transcripts: final ones, in order.
@@ -72,7 +72,7 @@ def written(transcripts: Sequence[Transcript], seconds: float, request: Transcri
 
 
 def cues_of(transcripts: Sequence[Transcript]) -> Iterator[Cue]:
-    """Yields subtitles: an utterance each, a long one in several."""
+    """Yield subtitles: an utterance each, a long one in several."""
     for transcript in transcripts:
         if not transcript.words:
             yield Cue(transcript.start / MODEL_RATE_HZ, transcript.end / MODEL_RATE_HZ, transcript.text)
@@ -113,7 +113,7 @@ def _verbose(transcripts: Sequence[Transcript], seconds: float, request: Transcr
 
 
 def _segment(number: int, transcript: Transcript) -> dict[str, Any]:
-    """Writes an utterance; what belongs to Whisper alone has the values of a good segment."""
+    """Write an utterance; what belongs to Whisper alone has the values of a good segment."""
     return {
         "id": number,
         "seek": 0,

@@ -59,7 +59,7 @@ class FilePiece:
 
 
 async def form_parts(headers: Mapping[str, str], receive: Receive) -> AsyncIterator[Field | FilePiece]:
-    """Yields the parts of a form in the order in which they come.
+    """Yield the parts of a form in the order in which they come.
 
     Raises:
         ClientDisconnect: the caller is gone.
@@ -117,7 +117,7 @@ class _Form:
         self._has_file = self._is_over = False
 
     def parse(self, data: bytes) -> list[Field | FilePiece]:
-        """Returns what the next bytes complete."""
+        """Return what the next bytes complete."""
         try:
             self._parser.write(data)
         except FormParserError as error:
@@ -126,7 +126,7 @@ class _Form:
         return found
 
     def finish(self) -> None:
-        """Checks that the form is whole."""
+        """Check that the form is whole."""
         if not self._is_over:
             raise _malformed()
         if not self._has_file:

@@ -19,7 +19,7 @@ _STOP_FIELDS = ("stop_history", "stop_threshold", "stop_history_eou", "stop_thre
 
 
 def to_endpointing(config: pb.EndpointingConfig, options: Options, field: str) -> EndpointingConfig:
-    """Reads when utterances begin and end; ``field`` is the path of ``config``.
+    """Read when utterances begin and end; ``field`` is the path of ``config``.
 
     Raises:
         InvalidInputError: a value is out of its range; the error names the field.
@@ -58,7 +58,7 @@ def _seconds(config: pb.EndpointingConfig, name: str, field: str, allowed: tuple
 
 
 def _share(config: pb.EndpointingConfig, name: str, field: str, default: float) -> float:
-    """Reads a threshold; it is rounded, so that 0.98 in single precision still is 49 of 50 windows."""
+    """Read a threshold; it is rounded, so that 0.98 in single precision still is 49 of 50 windows."""
     if not config.HasField(name):
         return default
     share = round(float(getattr(config, name)), 6)

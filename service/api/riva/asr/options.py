@@ -34,7 +34,7 @@ class Options:
 
 
 def to_options(values: Mapping[str, str], field: str) -> Options:
-    """Reads ``custom_configuration``, which ``field`` is the path of.
+    """Read ``custom_configuration``, which ``field`` is the path of.
 
     Raises:
         InvalidInputError: a key is not served, or a value is not what its key takes.
@@ -60,7 +60,7 @@ def to_options(values: Mapping[str, str], field: str) -> Options:
 
 
 def ends_utterance(values: Mapping[str, str]) -> bool:
-    """Reads ``runtime_config``: whether the utterance ends with the request.
+    """Read ``runtime_config``: whether the utterance ends with the request.
 
     Raises:
         InvalidInputError: a key is not served, or its value is neither true nor false.
@@ -91,7 +91,7 @@ def _boolean(values: Mapping[str, str], key: str, field: str, *, default: bool) 
 
 
 def _thresholds(values: Mapping[str, str], field: str) -> tuple[float, float]:
-    """Reads where speech begins and where it ends; the one that was not sent gives way to the one that was."""
+    """Read where speech begins and where it ends; the one that was not sent gives way to the one that was."""
     begins, ends = _probability(values, _ONSET, field), _probability(values, _OFFSET, field)
     if begins is None:
         begins = max(SPEECH_BEGINS, ends or 0.0)

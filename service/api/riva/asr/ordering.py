@@ -20,7 +20,7 @@ class InTurnOrder:
         self._held: dict[int, Transcript] = {}
 
     def add(self, transcript: Transcript) -> list[Transcript]:
-        """Takes the next transcript; returns what may be told now, in order."""
+        """Take the next transcript; return what may be told now, in order."""
         self._held[transcript.turn] = transcript
         told = []
         while (following := self._held.pop(self._turn, None)) is not None:

@@ -42,7 +42,7 @@ class ResultWriter:
         self._guessed: list[str] = []
 
     async def streaming(self, transcript: Transcript) -> pb.StreamingRecognitionResult | None:
-        """Writes a transcript of a stream; None for one without words, of which nothing is told."""
+        """Write a transcript of a stream; None for one without words, of which nothing is told."""
         stability = self._stability(transcript)
         if not has_words(transcript.text):
             return None
@@ -65,14 +65,14 @@ class ResultWriter:
         return self._voice.untold_windows >= _MAX_WINDOWS
 
     def states(self) -> pb.StreamingRecognitionResult:
-        """Writes how far the channel was heard, without a transcript."""
+        """Write how far the channel was heard, without a transcript."""
         result = pb.StreamingRecognitionResult(channel_tag=self._channel, audio_processed=self._voice.heard_seconds)
         if self._settings.vad_probabilities:
             result.pipeline_states.vad_probabilities.extend(self._voice.take_probabilities())
         return result
 
     async def offline(self, transcripts: Sequence[Transcript]) -> pb.SpeechRecognitionResult:
-        """Writes the final transcripts of a recording as one.
+        """Write the final transcripts of a recording as one.
 
         Each utterance is written by itself, as in a stream: a number does not go on behind the pause that ended one.
         """
@@ -92,7 +92,7 @@ class ResultWriter:
         return result
 
     async def _words(self, transcript: Transcript) -> list[pb.WordInfo]:
-        """Writes when the words were said; each offset is counted from the start, so that none drifts."""
+        """Write when the words were said; each offset is counted from the start, so that none drifts."""
         texts = await self._settings.style.write_words(word.text for word in transcript.words)
         return [
             pb.WordInfo(
@@ -106,7 +106,7 @@ class ResultWriter:
         ]
 
     async def _written(self, transcript: Transcript) -> tuple[Alternative, ...]:
-        """Returns what was said, the most probable first, in the style that is wanted."""
+        """Return what was said, the most probable first, in the style that is wanted."""
         style, is_final = self._settings.style, transcript.is_final
         spoken = transcript.alternatives or (Alternative(transcript.text, transcript.confidence),)
         return tuple([dataclasses.replace(one, text=await style.write(one.text, is_final=is_final)) for one in spoken])
@@ -114,7 +114,7 @@ class ResultWriter:
     def _to_alternatives(
         self, written: Iterable[Alternative], *, is_final: bool
     ) -> list[pb.SpeechRecognitionAlternative]:
-        """Writes each text once, with the confidence of the most probable that is written so."""
+        """Write each text once, with the confidence of the most probable that is written so."""
         distinct: dict[str, Alternative] = {}
         for alternative in written:
             distinct.setdefault(alternative.text, alternative)
@@ -128,7 +128,7 @@ class ResultWriter:
         ]
 
     def _stability(self, transcript: Transcript) -> float:
-        """Estimates how stable an interim transcript is: how much of it and of the one before is the same beginning.
+        """Estimate how stable an interim transcript is: how much of it and of the one before is the same beginning.
 
         In a pause it is at least as stable as the utterance is probably over.
 

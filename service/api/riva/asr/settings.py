@@ -57,7 +57,7 @@ class RecognitionSettings:
 
 
 def to_settings(config: pb.RecognitionConfig, field: str, *, interim_results: bool) -> RecognitionSettings:
-    """Reads how audio is to be recognized; ``field`` is the path of ``config``.
+    """Read how audio is to be recognized; ``field`` is the path of ``config``.
 
     Raises:
         InvalidInputError: a field cannot be honoured; the error names it.
@@ -85,7 +85,7 @@ def to_settings(config: pb.RecognitionConfig, field: str, *, interim_results: bo
 
 
 def _recognition(config: pb.RecognitionConfig, field: str) -> RecognitionOptions:
-    """Reads what is asked of the recognizer beside the words."""
+    """Read what is asked of the recognizer beside the words."""
     if config.max_alternatives < 0:
         message = f"{config.max_alternatives} transcripts cannot be given: ask for 1 or more"
         raise InvalidInputError(f"{field}.max_alternatives", "ALTERNATIVES_OUT_OF_RANGE", message)
@@ -107,7 +107,7 @@ def _refuse_unserved(config: pb.RecognitionConfig, field: str) -> None:
 
 
 def _channels(config: pb.RecognitionConfig, field: str) -> int:
-    """Returns how many channels are recognized."""
+    """Return how many channels are recognized."""
     if not 0 <= config.audio_channel_count <= MAX_CHANNELS:
         message = f"{config.audio_channel_count} channels are not served: send 1 or {MAX_CHANNELS}"
         raise InvalidInputError(f"{field}.audio_channel_count", "CHANNEL_COUNT_OUT_OF_RANGE", message)

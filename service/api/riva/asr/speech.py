@@ -39,7 +39,7 @@ class SpeechServicer:
     async def Recognize(  # noqa: N802 - named by the contract
         self, request: pb.RecognizeRequest, context: Context
     ) -> pb.RecognizeResponse:
-        """Recognizes a recording; see the contract."""
+        """Recognize a recording; see the contract."""
         async with reported_to(context):
             refuse_malformed(request)
             audio = request.audio
@@ -61,7 +61,7 @@ class SpeechServicer:
     async def StreamingRecognize(  # noqa: N802 - named by the contract
         self, requests: AsyncIterator[pb.StreamingRecognizeRequest], context: Context
     ) -> None:
-        """Recognizes a stream; see the contract."""
+        """Recognize a stream; see the contract."""
         async with reported_to(context):
             self._host.admission.check()
             # A place is given to those who have said what they want, not to everybody who connects.
@@ -77,7 +77,7 @@ class SpeechServicer:
     async def GetRivaSpeechRecognitionConfig(  # noqa: N802 - named by the contract
         self, request: pb.RivaSpeechRecognitionConfigRequest, context: Context
     ) -> pb.RivaSpeechRecognitionConfigResponse:
-        """Tells which models there are; see the contract."""
+        """Tell which models there are; see the contract."""
         async with reported_to(context):
             refuse_malformed(request)
             self._host.admission.check()
@@ -87,7 +87,7 @@ class SpeechServicer:
             )
 
     async def _first(self, requests: AsyncIterator[pb.StreamingRecognizeRequest]) -> pb.StreamingRecognizeRequest:
-        """Reads the first request; a stream that sends none must not be held for ever."""
+        """Read the first request; a stream that sends none must not be held for ever."""
         try:
             async with asyncio.timeout(self._host.limits.config_seconds):
                 async for request in requests:

@@ -49,7 +49,7 @@ class RecognitionStream:
         self._orders = [InTurnOrder() for _ in recognition.writers]
 
     async def run(self, requests: AsyncIterator[pb.StreamingRecognizeRequest]) -> None:
-        """Returns when all was recognized.
+        """Return when all was recognized.
 
         Raises:
             ModelError: the recognizer failed.
@@ -66,7 +66,7 @@ class RecognitionStream:
             await session.run(requests)
 
     async def _tell(self, channel: int, message: Message) -> None:
-        """Writes what one channel says that this contract has words for."""
+        """Write what one channel says that this contract has words for."""
         refuse_failure(self._channels.conversations[channel], message)
         if isinstance(message, SpeechPaused) and self._recognition.tells_partials:
             message = message.transcript()

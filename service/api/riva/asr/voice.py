@@ -38,7 +38,7 @@ class ObservedVoice:
         return len(self._untold)
 
     def probabilities(self, windows: npt.NDArray[np.float32]) -> list[float]:
-        """Returns for each of the next windows, float32 ``[windows, 512]`` at 16 kHz, how probably somebody speaks."""
+        """Return for each of the next windows, float32 ``[windows, 512]`` at 16 kHz, how probably somebody speaks."""
         probabilities = self._judge.probabilities(windows)
         self._windows += len(windows)
         if self._remembers:
@@ -46,6 +46,6 @@ class ObservedVoice:
         return probabilities
 
     def take_probabilities(self) -> list[float]:
-        """Returns the probabilities since the last call, one for each 32 ms."""
+        """Return the probabilities since the last call, one for each 32 ms."""
         taken, self._untold = self._untold, []
         return taken

@@ -60,7 +60,7 @@ class LanguageServicer:
     async def AnalyzeIntent(  # noqa: N802 - named by the contract
         self, request: pb.AnalyzeIntentRequest, context: Context
     ) -> pb.AnalyzeIntentResponse:
-        """Finds the intent of a text and its slots; see the contract."""
+        """Find the intent of a text and its slots; see the contract."""
         async with self._served(request, context):
             check_language(request.options.lang, "options.lang")
             found = await self._understand(request.query, "query")
@@ -71,7 +71,7 @@ class LanguageServicer:
     async def AnalyzeEntities(  # noqa: N802 - named by the contract
         self, request: pb.AnalyzeEntitiesRequest, context: Context
     ) -> pb.TokenClassResponse:
-        """Finds the slots of a text; see the contract."""
+        """Find the slots of a text; see the contract."""
         async with self._served(request, context):
             check_language(request.options.lang, "options.lang")
             found = await self._understand(request.query, "query")
@@ -81,7 +81,7 @@ class LanguageServicer:
     async def ClassifyText(  # noqa: N802 - named by the contract
         self, request: pb.TextClassRequest, context: Context
     ) -> pb.TextClassResponse:
-        """Finds the intents of texts; see the contract."""
+        """Find the intents of texts; see the contract."""
         async with self._served(request, context):
             found = await self._understand_all(request)
             results = [pb.ClassificationResult(labels=[words.to_intent(each)]) for each in found]
@@ -90,7 +90,7 @@ class LanguageServicer:
     async def ClassifyTokens(  # noqa: N802 - named by the contract
         self, request: pb.TokenClassRequest, context: Context
     ) -> pb.TokenClassResponse:
-        """Finds the slot of each word of texts; see the contract."""
+        """Find the slot of each word of texts; see the contract."""
         async with self._served(request, context):
             found = await self._understand_all(request)
             results = [
@@ -102,7 +102,7 @@ class LanguageServicer:
     async def NaturalQuery(  # noqa: N802 - named by the contract
         self, request: pb.NaturalQueryRequest, context: Context
     ) -> pb.NaturalQueryResponse:
-        """Finds the answer to a question; see the contract."""
+        """Find the answer to a question; see the contract."""
         async with self._served(request, context):
             with renamed({"text": "query"}):
                 check_text(request.query)
@@ -112,7 +112,7 @@ class LanguageServicer:
     async def TransformText(  # noqa: N802 - named by the contract
         self, request: pb.TextTransformRequest, context: Context
     ) -> pb.TextTransformResponse:
-        """Writes texts in figures; see the contract."""
+        """Write texts in figures; see the contract."""
         async with self._served(request, context):
             _check_texts(request.text)
             _check_params(request.model, _FIGURES)
@@ -126,7 +126,7 @@ class LanguageServicer:
     async def PunctuateText(  # noqa: N802 - named by the contract
         self, request: pb.TextTransformRequest, context: Context
     ) -> pb.TextTransformResponse:
-        """Writes texts with capitals and punctuation; see the contract."""
+        """Write texts with capitals and punctuation; see the contract."""
         async with self._served(request, context):
             _check_texts(request.text)
             _check_params(request.model, PUNCTUATION, *_NVIDIAS)
@@ -139,7 +139,7 @@ class LanguageServicer:
     async def GetRivaNLPConfig(  # noqa: N802 - named by the contract
         self, request: pb.RivaNLPConfigRequest, context: Context
     ) -> pb.RivaNLPConfigResponse:
-        """Tells which models there are; see the contract."""
+        """Tell which models there are; see the contract."""
         async with reported_to(context):
             refuse_malformed(request)
             self._admission.check()
@@ -154,7 +154,7 @@ class LanguageServicer:
 
     @contextlib.asynccontextmanager
     async def _served(self, request: object, context: Context) -> AsyncIterator[None]:
-        """Gives a request the place of a typed turn, and tells the caller what goes wrong with it."""
+        """Give a request the place of a typed turn, and tell the caller what goes wrong with it."""
         async with reported_to(context):
             refuse_malformed(request)
             async with self._admission.typed_turn():
@@ -166,7 +166,7 @@ class LanguageServicer:
         return await understand(self._models.intents, text)
 
     async def _understand_all(self, request: pb.TextClassRequest | pb.TokenClassRequest) -> list[Understanding]:
-        """Understands the texts in pieces, each of which the model serves as one batch."""
+        """Understand the texts in pieces, each of which the model serves as one batch."""
         _check_texts(request.text)
         _check_params(request.model, INTENT_SLOT)
         found: list[Understanding] = []

@@ -20,17 +20,17 @@ _WORD = re.compile(r"\w+(?:['’.-]\w+)*")  # noqa: RUF001 - the apostrophe that
 
 
 def to_intent(understanding: Understanding) -> pb.Classification:
-    """Writes the intent."""
+    """Write the intent."""
     return pb.Classification(class_name=understanding.intent, score=understanding.confidence)
 
 
 def to_slots(slots: Iterable[Slot]) -> list[pb.TokenClassValue]:
-    """Writes one token a slot, however many words it has. The model does not tell how sure it is of a slot."""
+    """Write one token a slot, however many words it has. The model does not tell how sure it is of a slot."""
     return [_token(slot.text, slot.name, slot.start, slot.end) for slot in slots]
 
 
 def to_words(text: str, slots: Iterable[Slot]) -> list[pb.TokenClassValue]:
-    """Writes one token a word, with the slot that it belongs to or :data:`NO_SLOT`."""
+    """Write one token a word, with the slot that it belongs to or :data:`NO_SLOT`."""
     held = list(slots)
     return [
         _token(
@@ -43,7 +43,7 @@ def to_words(text: str, slots: Iterable[Slot]) -> list[pb.TokenClassValue]:
 
 
 def to_answers(answer: Answer | None) -> list[pb.NaturalQueryResult]:
-    """Writes one result, whose answer is empty when there is none: clients read the first without looking."""
+    """Write one result, whose answer is empty when there is none: clients read the first without looking."""
     return [pb.NaturalQueryResult(answer=answer.text, score=answer.score) if answer else pb.NaturalQueryResult()]
 
 

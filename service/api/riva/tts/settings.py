@@ -57,7 +57,7 @@ class SynthesisSettings:
 
 
 def to_settings(request: pb.SynthesizeSpeechRequest) -> SynthesisSettings:
-    """Reads a request.
+    """Read a request.
 
     Raises:
         InvalidInputError: a field cannot be honoured; the error names it.
@@ -76,7 +76,7 @@ def to_settings(request: pb.SynthesizeSpeechRequest) -> SynthesisSettings:
 
 
 def to_voice(name: str, field: str) -> str:
-    """Returns the voice that a name means: ours, or the one that stands for NVIDIA's American ones.
+    """Return the voice that a name means: ours, or the one that stands for NVIDIA's American ones.
 
     Raises:
         InvalidInputError: there is no such voice.
@@ -99,7 +99,7 @@ def _refuse_what_there_is_not(request: pb.SynthesizeSpeechRequest) -> None:
 
 
 def _dictionary(text: str) -> list[LexiconEntry]:
-    """Reads words and phonemes, two spaces between, the entries divided by commas."""
+    """Read words and phonemes, two spaces between, the entries divided by commas."""
     field = "custom_dictionary"
     entries = []
     for entry in text.split(",") if text.strip() else ():

@@ -45,7 +45,7 @@ class SynthesisServicer:
     async def Synthesize(  # noqa: N802 - named by the contract
         self, request: pb.SynthesizeSpeechRequest, context: Context
     ) -> pb.SynthesizeSpeechResponse:
-        """Speaks a text whole; see the contract."""
+        """Speak a text whole; see the contract."""
         async with reported_to(context):
             refuse_malformed(request)
             audio, spoken = bytearray(), list[str]()
@@ -61,7 +61,7 @@ class SynthesisServicer:
     async def SynthesizeOnline(  # noqa: N802 - named by the contract
         self, requests: AsyncIterator[pb.SynthesizeSpeechRequest], context: Context
     ) -> None:
-        """Speaks texts as they come; see the contract."""
+        """Speak texts as they come; see the contract."""
         async with reported_to(context):
             while (request := await self._next(requests)) is not None:
                 refuse_malformed(request)
@@ -73,7 +73,7 @@ class SynthesisServicer:
     async def GetRivaSynthesisConfig(  # noqa: N802 - named by the contract
         self, request: pb.RivaSynthesisConfigRequest, context: Context
     ) -> pb.RivaSynthesisConfigResponse:
-        """Tells which voices there are; see the contract."""
+        """Tell which voices there are; see the contract."""
         async with reported_to(context):
             refuse_malformed(request)
             self._host.admission.check()
@@ -88,7 +88,7 @@ class SynthesisServicer:
             return pb.RivaSynthesisConfigResponse(model_config=[config])
 
     async def _next(self, requests: AsyncIterator[pb.SynthesizeSpeechRequest]) -> pb.SynthesizeSpeechRequest | None:
-        """Reads the next request; a stream on which nothing comes must not be held for ever."""
+        """Read the next request; a stream on which nothing comes must not be held for ever."""
         try:
             async with asyncio.timeout(self._host.limits.idle_seconds):
                 return await anext(requests, None)
@@ -96,7 +96,7 @@ class SynthesisServicer:
             raise IdleStreamError from None
 
     async def _spoken(self, request: pb.SynthesizeSpeechRequest) -> AsyncGenerator[AudioPiece, None]:
-        """Yields what is spoken of a request, while it holds a place."""
+        """Yield what is spoken of a request, while it holds a place."""
         host = self._host
         host.admission.check()
         settings = to_settings(request)

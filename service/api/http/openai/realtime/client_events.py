@@ -134,7 +134,7 @@ class BadEventError(InvalidInputError):
 
 
 async def read_event(text: str) -> ClientEvent:
-    """Reads an event.
+    """Read an event.
 
     Raises:
         BadEventError: it is none, or too large.

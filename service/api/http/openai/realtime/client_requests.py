@@ -34,7 +34,7 @@ class ResponseRequest:
 
 
 def to_response_request(event: CreateResponse, *, speaks: bool) -> ResponseRequest:
-    """Reads a request; ``speaks`` says whether the session's replies are spoken.
+    """Read a request; ``speaks`` says whether the session's replies are spoken.
 
     Raises:
         InvalidInputError: it cannot be served; the error names the field.
@@ -52,7 +52,7 @@ def to_response_request(event: CreateResponse, *, speaks: bool) -> ResponseReque
 
 
 def _text(items: Any) -> str:  # noqa: ANN401 - JSON
-    """Returns what the user says in the items of a request; "" where there are none."""
+    """Return what the user says in the items of a request; "" where there are none."""
     if not items:
         return ""
     if not isinstance(items, list) or len(items) > MAX_INPUT_ITEMS or not all(isinstance(it, dict) for it in items):

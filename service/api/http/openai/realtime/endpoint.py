@@ -64,7 +64,7 @@ class RealtimeEndpoint:
         self._host = host
 
     async def serve(self, websocket: WebSocket) -> None:
-        """Holds one session."""
+        """Hold one session."""
         host = self._host
         host.admission.check()
         headers = headers_of(websocket.scope)
@@ -86,7 +86,7 @@ class RealtimeEndpoint:
                 await websocket.close(report(error).close_code, str(error)[:100])
 
     async def make_secret(self, request: Request) -> Response:
-        """Makes a secret for a page or another program that must not hold a token."""
+        """Make a secret for a page or another program that must not hold a token."""
         self._host.admission.check()
         asked = await json_body(request, _SecretRequest, "session", *DOCUMENTS)
         seconds = (asked.expires_after or _ExpiresAfter()).seconds
@@ -101,7 +101,7 @@ class RealtimeEndpoint:
         return JSONResponse({"value": value, "expires_at": int(secret.expires), "session": session})
 
     async def make_session(self, request: Request) -> Response:
-        """Tells how a session begins, with a secret for it: the beta's way, and that of NVIDIA's client."""
+        """Tell how a session begins, with a secret for it: the beta's way, and that of NVIDIA's client."""
         self._host.admission.check()
         changes = await json_body(request, dict[str, Any], *DOCUMENTS)
         kind = TRANSCRIPTION if request.url.path.endswith("transcription_sessions") else REALTIME
@@ -114,7 +114,7 @@ class RealtimeEndpoint:
         return JSONResponse({**found, "client_secret": {"value": value, "expires_at": int(secret.expires)}})
 
     async def make_synthesis_session(self, _: Request) -> Response:
-        """Tells how a session begins in which texts are spoken, with a secret for it: for NVIDIA's client."""
+        """Tell how a session begins in which texts are spoken, with a secret for it: for NVIDIA's client."""
         self._host.admission.check()
         session = default_session(REALTIME, new_id("sess"))
         value, secret = self._host.client_secrets.make(DEFAULT_SECONDS, session)
@@ -123,11 +123,11 @@ class RealtimeEndpoint:
         )
 
     async def list_voices(self, _: Request) -> Response:
-        """Lists the voices by language, for NVIDIA's client."""
+        """List the voices by language, for NVIDIA's client."""
         return JSONResponse({LANGUAGE: {"voices": list(VOICES)}})
 
     def _first_session(self, websocket: WebSocket, headers: dict[str, str]) -> Session:
-        """Returns how a session begins: as its secret says, or as is usual."""
+        """Return how a session begins: as its secret says, or as is usual."""
         query = websocket.query_params
         identifier = new_id("sess")
         token = headers.get("authorization", "").partition(" ")[2].strip()
@@ -143,7 +143,7 @@ class RealtimeEndpoint:
 
 
 async def _receive(websocket: WebSocket) -> ClientEvent | None:
-    """Returns the next event; None when the client is gone.
+    """Return the next event; None when the client is gone.
 
     Raises:
         BadEventError: the message is none.
@@ -153,7 +153,7 @@ async def _receive(websocket: WebSocket) -> ClientEvent | None:
 
 
 async def _receive_text(websocket: WebSocket) -> str | None:
-    """Returns the next message; None when the client is gone.
+    """Return the next message; None when the client is gone.
 
     Raises:
         BadEventError: the message is binary.

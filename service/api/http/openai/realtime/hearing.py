@@ -68,11 +68,11 @@ class Listener:
         return any(utterance.is_committed for utterance in self._utterances.values())
 
     def forget(self) -> None:
-        """Forgets all utterances: another conversation begins, whose turns are counted anew."""
+        """Forget all utterances: another conversation begins, whose turns are counted anew."""
         self._utterances.clear()
 
     async def began(self, began: SpeechBegan) -> None:
-        """Tells that speech starts, also over a response: clients then stop playing it."""
+        """Tell that speech starts, also over a response: clients then stop playing it."""
         utterance = self._utterances[began.turn] = _Utterance(began.start, is_told=self.detects)
         if utterance.is_told:
             await self._sender.send(
@@ -82,7 +82,7 @@ class Listener:
             )
 
     async def partial(self, transcript: Transcript) -> None:
-        """Tells words that two transcripts in a row agree upon: what was told is not taken back."""
+        """Tell words that two transcripts in a row agree upon: what was told is not taken back."""
         utterance = self._utterances.get(transcript.turn)
         if utterance is None or not self.transcribes:
             return
@@ -93,7 +93,7 @@ class Listener:
             await self._delta(utterance, agreed)
 
     async def ended(self, ended: SpeechEnded) -> None:
-        """Tells that speech has stopped, and adds its item."""
+        """Tell that speech has stopped, and add its item."""
         utterance = self._utterances.get(ended.turn)
         if utterance is None:
             return
@@ -109,7 +109,7 @@ class Listener:
         await self._commit(utterance)
 
     async def final(self, transcript: Transcript) -> Item | None:
-        """Tells the transcript of an utterance; returns its item, None where the client has dropped it."""
+        """Tell the transcript of an utterance; return its item, None where the client has dropped it."""
         utterance = self._utterances.pop(transcript.turn, None)
         if utterance is None or transcript.request_id == CLEARED:
             return None
@@ -118,7 +118,7 @@ class Listener:
         return utterance.item
 
     async def silence(self, seconds: float) -> Item:
-        """Adds an item in which nothing was said."""
+        """Add an item in which nothing was said."""
         utterance = _Utterance(0)
         await self._commit(utterance)
         utterance.item.audio_seconds = seconds
@@ -126,7 +126,7 @@ class Listener:
         return utterance.item
 
     async def failed(self, turn: int, error: dict[str, Any]) -> None:
-        """Tells that an utterance could not be recognized."""
+        """Tell that an utterance could not be recognized."""
         utterance = self._utterances.get(turn)
         if utterance is not None and self.transcribes:
             name = "conversation.item.input_audio_transcription.failed"
@@ -176,7 +176,7 @@ class Listener:
 
 
 def _common(first: list[str], second: list[str]) -> list[str]:
-    """Returns the words with which both begin."""
+    """Return the words with which both begin."""
     same = 0
     while same < min(len(first), len(second)) and first[same] == second[same]:
         same += 1

@@ -76,7 +76,7 @@ class Item:
     raw: dict[str, Any] | None = field(default=None, repr=False)
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the item as it is sent."""
+        """Return the item as it is sent."""
         if self.raw is not None:
             return {**self.raw, "id": self.id, "object": "realtime.item", "status": self.status}
         contents = [self.content()] if self.text or self.text is None or self.role == "user" else []
@@ -91,7 +91,7 @@ class Item:
         return found if self.extension is None else {**found, "vivavoce": self.extension}
 
     def cut(self, seconds: float) -> None:
-        """Cuts off what was spoken after so many seconds of its audio; of the text about as much."""
+        """Cut off what was spoken after so many seconds of its audio; of the text about as much."""
         if self.text and self.audio_seconds > seconds:
             words = self.text.split()
             self.text = " ".join(words[: int(len(words) * seconds / self.audio_seconds)])
@@ -105,7 +105,7 @@ class Item:
         return _ITEM_BYTES + told + sum(map(sys.getsizeof, texts))
 
     def content(self) -> dict[str, Any]:
-        """Returns its content."""
+        """Return its content."""
         name = "transcript" if self.kind.endswith("audio") else "text"
         return {"type": self.kind, name: self.text}
 
@@ -119,7 +119,7 @@ class Items:
         self._owner = current_principal().key
 
     def close(self) -> None:
-        """Forgets all items: the session is over."""
+        """Forget all items: the session is over."""
         CONVERSATION_ITEMS.release(self)
         self._items.clear()
         self._sizes.clear()
@@ -142,7 +142,7 @@ class Items:
         return raw is not None and raw.get("type") == "function_call_output"
 
     def add(self, item: Item, previous_id: str | None = None) -> str | None:
-        """Adds an item behind another one, or at the end; returns the id of the one before it.
+        """Add an item behind another one, or at the end; return the id of the one before it.
 
         Raises:
             InvalidInputError: there is no such item, or one of this id already.
@@ -174,7 +174,7 @@ class Items:
         return True
 
     def get(self, identifier: str, field_name: str = "item_id") -> Item:
-        """Returns an item.
+        """Return an item.
 
         Raises:
             InvalidInputError: there is none of this id.
@@ -186,7 +186,7 @@ class Items:
         return found
 
     def delete(self, identifier: str) -> None:
-        """Removes an item.
+        """Remove an item.
 
         Raises:
             InvalidInputError: there is none of this id.
@@ -196,7 +196,7 @@ class Items:
 
 
 def to_item(raw: dict[str, Any], path: str = "item") -> Item:
-    """Reads an item that a client adds.
+    """Read an item that a client adds.
 
     Raises:
         InvalidInputError: it is none, or of a kind that cannot be added.

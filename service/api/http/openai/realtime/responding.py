@@ -103,7 +103,7 @@ class Responder:
     async def begin(
         self, response: Response, reply: Reply, config: ConversationConfig, *, is_whole: bool = True
     ) -> None:
-        """Tells a reply, or lets it wait for the one that is spoken.
+        """Tell a reply, or let it wait for the one that is spoken.
 
         Args:
             response: tells it.
@@ -124,7 +124,7 @@ class Responder:
         await self._open(response)
 
     async def complete(self, response: Response, reply: Reply) -> None:
-        """Takes the whole of a reply that is spoken already; the response ends once all audio is told."""
+        """Take the whole of a reply that is spoken already; the response ends once all audio is told."""
         item = response.item
         assert item is not None
         response.reply, response.is_whole = reply, True
@@ -143,7 +143,7 @@ class Responder:
         return MessageToDict(to_reply(reply, self._now()), preserving_proto_field_name=True)
 
     async def begin_call(self, call: ToolCall) -> None:
-        """Asks for a tool as a response with a function call, after the response that is told."""
+        """Ask for a tool as a response with a function call, after the response that is told."""
         response = Response(modality="text", item=call_item(call), is_call=True)
         if self.active is not None:
             self._waiting.append(response)
@@ -151,7 +151,7 @@ class Responder:
         await self._open(response)
 
     async def speak(self, audio: ReplyAudio) -> None:
-        """Tells a piece of a spoken reply."""
+        """Tell a piece of a spoken reply."""
         response = self.active
         if response is None or response.reply is None or response.reply.turn != audio.turn or not self._is_spoken:
             return
@@ -164,7 +164,7 @@ class Responder:
             await self._close("completed")
 
     async def interrupt(self, interrupted: Interrupted) -> None:
-        """Ends the response whose reply was stopped; what was not heard is not part of the conversation."""
+        """End the response whose reply was stopped; what was not heard is not part of the conversation."""
         item = self._by_turn.get(interrupted.turn)
         if item is not None and item.kind == "output_audio":
             item.text = interrupted.heard_text
@@ -178,17 +178,17 @@ class Responder:
             await self._close("cancelled", "turn_detected" if by_speech else "client_cancelled")
 
     def turn_of(self, item: Item) -> int | None:
-        """Returns the turn whose reply an item is; None for one that is long over."""
+        """Return the turn whose reply an item is; None for one that is long over."""
         return next((turn for turn, known in self._by_turn.items() if known is item), None)
 
     async def fail(self, turn: int, error: dict[str, Any]) -> None:
-        """Ends the response of a turn whose speech failed."""
+        """End the response of a turn whose speech failed."""
         response = self.active
         if response is not None and response.reply is not None and response.reply.turn == turn and self._is_spoken:
             await self._close("failed", error=error)
 
     async def end_all(self) -> None:
-        """Ends what is told: no audio follows."""
+        """End what is told: no audio follows."""
         while self.active is not None:
             await self._close("cancelled", "client_cancelled")
 

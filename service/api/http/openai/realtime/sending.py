@@ -26,7 +26,7 @@ _BETA_CONTENTS = {"output_text": "text", "output_audio": "audio"}
 
 
 def new_id(kind: str) -> str:
-    """Returns a new id such as ``item_3f…``."""
+    """Return a new id such as ``item_3f…``."""
     return f"{kind}_{secrets.token_hex(12)}"
 
 
@@ -43,7 +43,7 @@ class EventSender:
         self.is_beta = is_beta
 
     async def send(self, kind: str, **members: Any) -> None:  # noqa: ANN401 - JSON
-        """Sends an event of a type."""
+        """Send an event of a type."""
         if self.is_beta:
             if kind in _NOT_IN_BETA:
                 return
@@ -54,7 +54,7 @@ class EventSender:
         await self._send(msgspec.json.encode(event).decode())
 
     async def error(self, error: Exception, event_id: str | None = None) -> None:
-        """Sends an error.
+        """Send an error.
 
         Args:
             error: what is wrong.

@@ -67,7 +67,7 @@ class RealtimeSession:
         self._reopens = self._is_nvidias = self._is_over = False
 
     async def run(self) -> None:
-        """Returns when the client is gone, or says that no audio follows.
+        """Return when the client is gone, or say that no audio follows.
 
         Raises:
             IdleStreamError: nothing was sent for too long.
@@ -94,7 +94,7 @@ class RealtimeSession:
             self._teller.close()
 
     async def _next(self) -> events.ClientEvent | None:
-        """Waits for the next event outside of a conversation; None when the client is gone.
+        """Wait for the next event outside of a conversation; None when the client is gone.
 
         Raises:
             IdleStreamError: none came for too long.
@@ -106,7 +106,7 @@ class RealtimeSession:
             raise IdleStreamError from None
 
     async def _readable(self) -> events.ClientEvent | None:
-        """Waits for the next event that can be read; None when the client is gone."""
+        """Wait for the next event that can be read; None when the client is gone."""
         while True:
             try:
                 return await self._receive()
@@ -114,7 +114,7 @@ class RealtimeSession:
                 await self._sender.error(error, error.event_id)
 
     async def _converse(self, first: events.ClientEvent | None) -> None:
-        """Holds one conversation, until the client is gone or wants another kind of it."""
+        """Hold one conversation, until the client is gone or wants another kind of it."""
         host, settings, teller = self._host, self._settings, self._teller
         self._reopens = False
         teller.change(settings)
@@ -142,7 +142,7 @@ class RealtimeSession:
             await stream.run(self._requests(first))
 
     async def _requests(self, first: events.ClientEvent | None) -> AsyncIterator[events.ClientEvent]:
-        """Yields events for the present conversation."""
+        """Yield events for the present conversation."""
         if first is not None:
             yield first
         while not self._reopens and not self._is_over:
@@ -154,7 +154,7 @@ class RealtimeSession:
             yield event
 
     async def _hand_on(self, event: events.ClientEvent) -> None:
-        """Acts on an event; what is wrong with one is told, and the session goes on."""
+        """Act on an event; what is wrong with one is told, and the session goes on."""
         try:
             await self._act(event)
         except (InvalidInputError, MessageTooLargeError) as error:

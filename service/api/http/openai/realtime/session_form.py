@@ -25,7 +25,7 @@ _NVIDIA_KEYS = frozenset(("input_audio_params", "recognition_config", "word_boos
 
 
 def default_session(kind: str, identifier: str) -> Session:
-    """Returns a session as it begins.
+    """Return a session as it begins.
 
     Args:
         kind: realtime or transcription.
@@ -66,7 +66,7 @@ def is_nvidias(changes: Session) -> bool:
 
 
 def merged(session: Session, changes: Session) -> Session:
-    """Returns a session with what a client changes, in either form; what does not change is shared with the old one.
+    """Return a session with what a client changes, in either form; what does not change is shared with the old one.
 
     Raises:
         InvalidInputError: the changes are of a form that no session has.
@@ -86,7 +86,7 @@ def merged(session: Session, changes: Session) -> Session:
 
 
 def to_beta(session: Session) -> Session:
-    """Returns a session in the form of the beta."""
+    """Return a session in the form of the beta."""
     sound, spoken = session["audio"]["input"], session["audio"].get("output")
     found: Session = {
         "id": session["id"],
@@ -123,7 +123,7 @@ def _beta_format(audio: Session | None) -> str:
 
 
 def _normalized(changes: Session) -> Session:
-    """Brings what is in the beta's form, or NVIDIA's, to today's."""
+    """Bring what is in the beta's form, or NVIDIA's, to today's."""
     found = {key: value for key, value in changes.items() if key not in _BETA_KEYS}
     parts: dict[str, Session] = {"input": {}, "output": {}}
     for key, (part, name) in _MOVED.items():

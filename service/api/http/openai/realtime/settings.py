@@ -126,7 +126,7 @@ class Settings:
         return self.replies and self.detection is not None and self.detection.create_response is not False
 
     def update_from(self, before: Settings) -> ConversationUpdate | None:
-        """Returns what changes in a conversation that is held by settings ``before``; None where it must be another.
+        """Return what changes in a conversation that is held by settings ``before``; None where it must be another.
 
         What holds for a whole conversation is in another one from now on, in which turns are counted anew.
         """
@@ -155,7 +155,7 @@ class Settings:
 
 
 def to_settings(session: Session, host: SessionHost) -> Settings:
-    """Reads a session.
+    """Read a session.
 
     Raises:
         InvalidInputError: something cannot be honoured; the error names the field.

@@ -60,7 +60,7 @@ class _Event(msgspec.Struct, frozen=True):
 
 
 def default_synthesis() -> dict[str, Any]:
-    """Returns a session as it begins."""
+    """Return a session as it begins."""
     return {"id": new_id("sess"), "object": "realtime.synthesis_session", **_DEFAULTS}
 
 
@@ -80,7 +80,7 @@ class SynthesisSession:
         self._text = ""
 
     async def run(self) -> None:
-        """Returns when the client is gone, or has said that nothing follows and everything is spoken.
+        """Return when the client is gone, or has said that nothing follows and everything is spoken.
 
         Raises:
             IdleStreamError: nothing was sent for too long.
@@ -111,7 +111,7 @@ class SynthesisSession:
         return None if message is None else await read_json(message, _read)
 
     async def _act(self, event: _Event) -> bool:
-        """Acts on an event; returns whether it was the last one."""
+        """Act on an event; return whether it was the last one."""
         match event.type:
             case "synthesize_session.update":
                 self._update(event.session)

@@ -66,25 +66,25 @@ class Teller:
         self.change(settings)
 
     def change(self, settings: Settings) -> None:
-        """Tells from now on what other settings ask for."""
+        """Tell from now on what other settings ask for."""
         self.settings = settings
         self.listener.transcribes = settings.transcribes
         self.listener.detects = settings.detection is not None
 
     def held(self) -> Conversation:
-        """Returns the present conversation."""
+        """Return the present conversation."""
         assert self.conversation is not None
         return self.conversation
 
     def close(self) -> None:
-        """Tells nothing more."""
+        """Tell nothing more."""
         self._stop_idle_timer()
         for task in self._tasks:
             task.cancel()
         self.items.close()
 
     async def end_conversation(self, seconds: float) -> None:
-        """Says that a conversation of so many seconds of audio is over; turns of the next one are counted anew."""
+        """Say that a conversation of so many seconds of audio is over; turns of the next one are counted anew."""
         self.conversation = None
         self.commits = 0
         self._asked = None
@@ -95,7 +95,7 @@ class Teller:
         await self.responder.end_all()
 
     async def create_response(self, event: events.CreateResponse) -> None:
-        """Has what was said last answered; where it is not recognized yet, once it is.
+        """Have what was said last answered; where it is not recognized yet, once it is.
 
         Raises:
             InvalidInputError: there is nothing to answer, or a response is under way.
@@ -125,7 +125,7 @@ class Teller:
         await self._ask(request, item.text)
 
     async def greet(self, text: str) -> None:
-        """Tells the first words of an agent, where they are not spoken."""
+        """Tell the first words of an agent, where they are not spoken."""
         item = Item(new_id("item"), "assistant", "output_text", text)
         before = self.items.add(item)
         await self._sender.send("conversation.item.added", previous_item_id=before, item=item.as_json())
@@ -138,7 +138,7 @@ class Teller:
         await self.held().add_text(text, response.id)
 
     def cancel_response(self, event: events.CancelResponse | events.ClearOutput) -> None:
-        """Stops the response that is told.
+        """Stop the response that is told.
 
         Raises:
             InvalidInputError: there is none.
@@ -157,7 +157,7 @@ class Teller:
         self.held().speech.cancel(active.reply.turn)
 
     async def tell(self, _: int, message: messages.Message) -> None:
-        """Tells what the conversation says."""
+        """Tell what the conversation says."""
         listener, conversation = self.listener, self.held()
         match message:
             case messages.SpeechBegan():
@@ -223,7 +223,7 @@ class Teller:
             self._start_idle_timer()
 
     def _response_to(self, reply: messages.Reply) -> Response | None:
-        """Returns the response that a reply is told with; None where it is not told."""
+        """Return the response that a reply is told with; None where it is not told."""
         by_itself = reply.dialog is not None and reply.dialog.cause is not Cause.TURN
         if reply.request_id == CLEARED:
             return None
@@ -240,7 +240,7 @@ class Teller:
         return response
 
     async def _begin_early(self, turn: int) -> None:
-        """Begins the response of a reply that is spoken before all of it is there."""
+        """Begin the response of a reply that is spoken before all of it is there."""
         response = self._late.get(turn)
         if response is not None and response.item is None and response.reply is not None:
             await self.responder.begin(response, response.reply, self.settings.config, is_whole=False)
@@ -263,7 +263,7 @@ class Teller:
                 await self.responder.fail(notice.turn, told)
 
     async def tell_last(self) -> None:
-        """Tells NVIDIA's client that nothing follows, with all that was said."""
+        """Tell NVIDIA's client that nothing follows, with all that was said."""
         await self._sender.send(
             "conversation.item.input_audio_transcription.completed",
             item_id=self.items.last_id or new_id("item"),
@@ -273,7 +273,7 @@ class Teller:
         )
 
     def _start_idle_timer(self) -> None:
-        """Waits for speech as long as the client wishes, from the moment when the response has been played."""
+        """Wait for speech as long as the client wishes, from the moment when the response has been played."""
         detection = self.settings.detection
         if detection is None or detection.idle_timeout_ms is None:
             return
@@ -304,7 +304,7 @@ class Teller:
             )
 
     def _rate_limits(self) -> list[dict[str, Any]]:
-        """Returns what the caller's principal has left, as far as OpenAI's contract has words for it."""
+        """Return what the caller's principal has left, as far as OpenAI's contract has words for it."""
         principal = current_principal()
         most = principal.limits.conversations
         if most is None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def call_item(call: ToolCall) -> Item:
-    """Makes the item of a function call. Its ``call_id`` is the call's id; session parameters are not told."""
+    """Make the item of a function call. Its ``call_id`` is the call's id; session parameters are not told."""
     raw = {
         "type": "function_call",
         "call_id": call.id,
@@ -26,7 +26,7 @@ def call_item(call: ToolCall) -> Item:
 
 
 def tool_result_of(item: Item) -> ToolResult | None:
-    """Reads the result of a tool from the item that a client adds; None where it is another item.
+    """Read the result of a tool from the item that a client adds; None where it is another item.
 
     An output that is a JSON object may have ``slots``, ``say``, ``failed`` and ``parameters``, as a ``tool_result`` of
     ``vivavoce.v1``. With ``error`` the tool has failed; any other output says that it is done.
@@ -55,7 +55,7 @@ def _object(output: str) -> dict[str, Any]:
 
 
 def _texts(value: object) -> dict[str, str]:
-    """Returns the texts and numbers of an object by name."""
+    """Return the texts and numbers of an object by name."""
     if not isinstance(value, dict):
         return {}
     return {name: str(one) for name, one in value.items() if isinstance(one, str | int | float)}
