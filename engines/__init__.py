@@ -1,4 +1,4 @@
-"""Code that runs inside Triton's Python backend: speech recognition and BERT engines.
+"""Code inside Triton's Python backend: recognition, BERT, speech and turns.
 
 Nothing here imports ``service``, ``pipelines`` or ``clients``, and nothing here needs a running
 Triton: the thin ``model.py`` files of ``model_repository`` do the translation from Triton's

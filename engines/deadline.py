@@ -1,4 +1,4 @@
-"""How long the answer to a request of Triton is of use.
+"""Deadlines of Triton's requests.
 
 Clients tell a duration and the time of sending by a clock of their own, which may be any steady one: the parameters
 ``useful_us`` and ``sent_us`` in microseconds, and ``sender``, a name for the clock. How long a request has waited
@@ -26,7 +26,7 @@ MAX_SENDERS = 64
 
 
 class SenderClock:
-    """How far the clock of a sender is behind this machine's, told from its requests.
+    """Clock offset of a sender, learned from its requests.
 
     Args:
         now: this machine's clock at the first one.
@@ -38,7 +38,7 @@ class SenderClock:
         self._since = self._asked = now
 
     def waited_seconds(self, now: float, difference: float) -> float:
-        """Return how long a request has waited, as far as others of the same sender have waited less."""
+        """Return a request's waiting time, relative to the sender's fastest."""
         has_jumped = difference - min(self._before, self._least) > MAX_WAIT_SECONDS
         # Where nothing came for so long nothing waits, and the clocks may have drifted apart.
         if has_jumped or now - self._asked > WINDOW_SECONDS:
@@ -63,7 +63,7 @@ class Deadlines:
         self._senders: OrderedDict[str, SenderClock] = OrderedDict()
 
     def seconds_left(self, request: Any) -> float | None:  # noqa: ANN401 - Triton's own type
-        """Return how long the answer is still of use, less than 0 where it is not; None where nobody told.
+        """Return the seconds left; negative when late, None without a deadline.
 
         To be asked once a request, when it is taken. Parameters of another kind, as another client of Triton may send
         them, count for none.
@@ -77,7 +77,7 @@ class Deadlines:
         return useful if sent is None else useful - self._waited_seconds(str(parameters.get("sender", "")), sent)
 
     def due(self, request: Any) -> float | None:  # noqa: ANN401 - Triton's own type
-        """Return until when the answer is of use, on this clock; see :meth:`seconds_left`."""
+        """Return the deadline on this clock; see :meth:`seconds_left`."""
         left = self.seconds_left(request)
         return None if left is None else self._clock() + left
 

@@ -17,7 +17,7 @@ _SCHEME = re.compile(r"(dns|ipv4|ipv6|passthrough):(//[^/]*/)?/*")
 
 
 def is_local(target: str) -> bool:
-    """Whether a target of gRPC is on this machine: a Unix socket, or an address of the loopback interface."""
+    """Return whether a gRPC target is a Unix socket or a loopback address."""
     if target.startswith(("unix:", "unix-abstract:")):
         return True
     host, _ = _split(target)
@@ -74,7 +74,7 @@ def check_socket(target: str) -> None:
 
 
 def _candidates(port: str) -> list[Path]:
-    """Return where a server of this user puts its socket: in a session of a desktop, and elsewhere."""
+    """Return the folder of a server's socket: of the desktop session, or elsewhere."""
     folders = [Path(f"/tmp/vivavoce-{os.getuid()}")]  # noqa: S108 - what is there counts if it is this user's
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     if runtime:

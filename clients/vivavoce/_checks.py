@@ -1,4 +1,4 @@
-"""Checks of arguments: mistakes that newcomers make, each refused in a sentence with its cure.
+"""Checks of arguments: newcomers' mistakes, each refused with its cure.
 
 What has the wrong type is a `TypeError`, what has the wrong value an `InvalidRequest`.
 """

@@ -1,4 +1,4 @@
-"""How the caller wants a conversation to be held, and what can be said in it."""
+"""Configuration of a conversation, and what can be sent in it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Encoding(Enum):
-    """How audio samples are encoded."""
+    """Encoding of audio samples."""
 
     LINEAR_PCM = pb.AUDIO_ENCODING_LINEAR_PCM
     """16-bit signed little-endian integers, no header."""
@@ -46,7 +46,7 @@ class AudioFormat:
     """Interleaved channels, 1 or 2; the server averages them. 0 means what a header tells, else 1."""
 
     def duration_seconds(self, byte_count: int) -> float | None:
-        """Return how long `byte_count` bytes last, or None where only decoding them would tell."""
+        """Return the duration of `byte_count` bytes; None where only decoding would tell."""
         frame_bytes = _SAMPLE_BYTES.get(self.encoding, 0) * self.channel_count * self.sample_rate_hz
         return byte_count / frame_bytes if frame_bytes > 0 else None
 
@@ -55,7 +55,7 @@ DEFAULT_AUDIO = AudioFormat()
 
 
 class EndpointingMode(Enum):
-    """What decides whether a pause is the end of an utterance."""
+    """Decision between a pause and the end of an utterance."""
 
     MODEL = pb.ENDPOINTING_MODE_MODEL
     """A model that hears the last seconds and reads the words so far; silence alone where it does not answer."""
@@ -64,7 +64,7 @@ class EndpointingMode(Enum):
 
 
 class Patience(Enum):
-    """How long a speaker may think before an utterance is taken for over."""
+    """Tolerance for pauses in which a speaker thinks."""
 
     EAGER = pb.PATIENCE_EAGER
     """Answers soonest, and cuts people off more often: for commands."""
@@ -76,7 +76,7 @@ class Patience(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Endpointing:
-    """When an utterance begins and ends. What is None is left to the server."""
+    """Endpointing: the beginning and end of an utterance. None: the server's choice."""
 
     disabled: bool = False
     """Only `EndOfUtterance` and the end of the audio end an utterance (push-to-talk); the rest must be None."""
@@ -125,7 +125,7 @@ class PhraseHints:
 
 @dataclass(frozen=True, slots=True)
 class EndOfUtterance:
-    """Put among the audio chunks: what was said so far is a whole utterance, answer it now."""
+    """End of an utterance, put among the audio chunks: answer what was said so far."""
 
     request_id: str = ""
     """Name of this request, at most 64 characters; the events that answer it carry it. "": the client makes one up."""
@@ -143,7 +143,7 @@ class TypedTurn:
 
 @dataclass(frozen=True, slots=True)
 class ConversationUpdate:
-    """Put among the audio chunks: the conversation is held differently from there on. What is None stays as it is."""
+    """Change of settings, put among the audio chunks. None: stays as it is."""
 
     endpointing: Endpointing | None = None
     """`mode`, `patience` and the two bounds; the other fields hold for a whole conversation. Holds in a pause, too."""

@@ -46,7 +46,7 @@ stub: Callable[[grpc.aio.Channel], ConversationServiceStub] = ConversationServic
 
 
 def open_channel(target: str, security: Security | None = None) -> grpc.aio.Channel:
-    """Open a channel to `target` and begins to connect, without waiting for it; in the clear without `security`."""
+    """Open a channel to `target` without waiting; in the clear without `security`."""
     options = (*_OPTIONS, _NO_PROXY) if is_local(target) else _OPTIONS
     credentials = security.credentials() if security is not None else None
     if credentials is None:
@@ -83,7 +83,7 @@ async def reach(channel: grpc.aio.Channel, target: str, timeout_seconds: float) 
 
 
 async def _attempt(channel: grpc.aio.Channel) -> bool:
-    """Return whether an attempt to connect succeeds: the one under way, or else the next one."""
+    """Wait for the connection attempt under way, or the next; return its success."""
     state = channel.get_state(try_to_connect=True)
     if state is grpc.ChannelConnectivity.TRANSIENT_FAILURE:
         # An earlier attempt failed. By the end of its backoff there was another one, perhaps too short to be seen.

@@ -1,4 +1,4 @@
-"""What a caller tells beside what is said: how far a reply was played, that it is to stop, keys, and tool results."""
+"""Messages beside speech: playback position, cancellation, keys, tool results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Controls:
         self._urgent: deque[pb.ConverseRequest] = deque(maxlen=_MAX_URGENT)
 
     def send_playback(self, turn: int, position_seconds: float, *, finished: bool = False) -> None:
-        """Tell how far a spoken reply was played, a few times a second, so that an interruption tells what was heard.
+        """Report the playback position of a spoken reply, a few times a second.
 
         Nothing is sent after everything was said, nor in a conversation that has ended.
 
@@ -51,7 +51,7 @@ class Controls:
         self.tell(playback_request(turn, position_seconds, finished=finished))
 
     def cancel_reply(self, turn: int = 0) -> None:
-        """Stop the speech of a reply, also of one that is still being worked out; `Interrupted` follows.
+        """Stop the speech of a reply, also one in the making; `Interrupted` follows.
 
         Args:
             turn: Number of the turn; 0 for the reply that is spoken now and those that wait behind it.
@@ -75,7 +75,7 @@ class Controls:
         self.tell(keys_request(keys))
 
     def send_tool_result(self, call: ToolCall | str, result: ToolResult | None = None) -> None:
-        """Send what came of a tool that the agent has asked for; the conversation must not have been said to its end.
+        """Send the result of a tool call, before the end of the audio.
 
         A result that the server cannot take is ignored with a `Notice`.
 

@@ -54,7 +54,7 @@ class _ClosedError(Exception):
 
 
 class Conversation(Controls):
-    """One conversation. Iterate over it, once, to hold it; leaving the iteration, `async with` or `aclose` ends it."""
+    """One conversation, iterated over once; leaving the iteration ends it."""
 
     def __init__(
         self,
@@ -104,11 +104,11 @@ class Conversation(Controls):
 
     @property
     def closed(self) -> bool:
-        """Whether the conversation has ended."""
+        """True once the conversation has ended."""
         return self._closed.done()
 
     async def aclose(self) -> None:
-        """End the conversation, whatever it is doing. May be called several times, and from any task."""
+        """End the conversation at once. May be called several times, from any task."""
         if not self._closed.done():
             self._closed.set_result(None)
         tasks = [*self._uplink(), *self._tools.running]
@@ -163,7 +163,7 @@ class Conversation(Controls):
             # The call is over: reading tells how it ended, writing needs only to stop.
 
     async def _take(self) -> pb.ConverseRequest | None:
-        """Take the next request out of the backlog, into what is looked back at; None when everything was said."""
+        """Move the next request from the backlog to the look-back; None at the end."""
         request = None
         while request is None and not self._all_taken:
             request = self._urgent.popleft() if self._urgent else await self._backlog.get()
@@ -197,7 +197,7 @@ class Conversation(Controls):
         return None
 
     def _placed(self, event: Event) -> Event:
-        """Note what `event` answers, and return it with its position and its turn in the whole conversation."""
+        """Record what `event` answers; return it with its whole-conversation position."""
         if isinstance(event, Reply):
             self._outage.forget()
         if self._look_back is None:
@@ -219,7 +219,7 @@ class Conversation(Controls):
         return self._look_back.owed if stream.fell_idle else not self._look_back.empty
 
     async def _reconnect(self, error: VivavoceError) -> list[Event]:
-        """Try to open a stream that goes on from the one that failed with `error`, and return its first events."""
+        """Try to reopen a stream that failed with `error`; return its first events."""
         self._outage.lost(time.monotonic())
         while True:
             await self._leave()
@@ -241,14 +241,14 @@ class Conversation(Controls):
                 error = failure
 
     async def _leave(self) -> None:
-        """Give the present stream up. Until the next one there is no sender: nothing is taken out of the backlog."""
+        """Give up the present stream; until the next one nothing leaves the backlog."""
         sender, self._sender = self._sender, None
         if self._stream is not None and sender is not None:
             self._stream.cancel()
             await stop([sender, self._stream.reader])
 
     async def _go_on(self) -> list[Event]:
-        """Open the next stream and, once the server has let it in, sends what was not answered."""
+        """Open the next stream and, once admitted, send what was not answered."""
         assert self._look_back is not None
         stream = await self._open()
         started = await self._next(stream)
@@ -285,7 +285,7 @@ class Conversation(Controls):
             await stop([task])
 
     def _be_patient(self, seconds: float, *, sending: bool) -> None:
-        """Give a server up that does not take what is sent, or that is silent after everything was."""
+        """Give up a server that takes nothing, or is silent after everything was sent."""
         assert self._stream is not None
         stuck = self._stream.stuck(seconds)
         if stuck or not sending:

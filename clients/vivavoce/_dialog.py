@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A dialog that outlives its conversation: it goes on where the last one with its id left it."""
+    """Session: a dialog that goes on in later conversations with the same id."""
 
     id: str = ""
     """Chosen by the caller, at most 128 characters, for one conversation at a time; "": it ends with that."""
@@ -25,7 +25,7 @@ class Session:
 
 
 class DialogEnd(Enum):
-    """How a dialog ends."""
+    """End of a dialog."""
 
     DONE = "DONE"
     """It is over."""
@@ -36,7 +36,7 @@ class DialogEnd(Enum):
 
 
 class DialogCause(Enum):
-    """What lets an agent say something."""
+    """Cause of something that an agent says."""
 
     TURN = "TURN"
     """The caller said or typed something."""
@@ -56,7 +56,7 @@ class DialogCause(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Fulfilment:
-    """An intent whose slots are filled and confirmed, for the caller's program to carry out, once."""
+    """Filled and confirmed intent, to be carried out once by the caller's program."""
 
     number: int
     """Counts the fulfilments of the session, from 1."""

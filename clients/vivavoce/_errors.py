@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions.
+"""Errors of the client.
 
     VivavoceError
      ├── ServerUnavailable     nobody answers at the address, or the connection was lost
@@ -32,7 +32,7 @@ class VivavoceError(Exception):
 
 
 class ServerUnavailable(VivavoceError):
-    """Nobody answers at the address, the connection was lost, or the server cannot serve at the moment.
+    """Server not reachable, connection lost, or service not possible at the moment.
 
     Attributes:
         reason: What happened, for programs, where the server itself said so; otherwise "".
@@ -97,7 +97,7 @@ class AccessDenied(ServerError):
 
 
 class Incompatible(ServerError):
-    """The server does not offer what was asked: it is another version, or another service."""
+    """Function that the server does not offer: another version, or another service."""
 
 
 class ServerFailed(ServerError):

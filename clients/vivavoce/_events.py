@@ -1,4 +1,4 @@
-"""What a conversation tells its caller: one frozen dataclass per event.
+"""Events of a conversation: one frozen dataclass per event.
 
 Times are in seconds. Positions in audio (`start_seconds`, `end_seconds`) count from the start of the conversation's
 audio. `to_dict` of every event returns what JSON can hold, with the keys that docs/command_line.md lists.
@@ -17,7 +17,7 @@ from vivavoce._tools import ToolCall
 
 
 class EndReason(Enum):
-    """What ended an utterance."""
+    """Cause of the end of an utterance."""
 
     UNKNOWN = "UNKNOWN"
     """Something that this version of the package does not know."""
@@ -30,7 +30,7 @@ class EndReason(Enum):
 
 
 class NoticeCode(Enum):
-    """What a notice is about."""
+    """Subject of a notice."""
 
     UNKNOWN = "UNKNOWN"
     """Something that this version of the package does not know."""
@@ -47,7 +47,7 @@ class NoticeCode(Enum):
 
 
 class GoingAwayReason(Enum):
-    """Why the server ends a conversation."""
+    """Reason why the server ends a conversation."""
 
     UNKNOWN = "UNKNOWN"
     """Something that this version of the package does not know."""
@@ -76,7 +76,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class SpeechBegan:
-    """Somebody began to speak."""
+    """Beginning of speech."""
 
     turn: int
     """Number of the turn within its conversation, from 1."""
@@ -100,7 +100,7 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """Words that were recognized. A transcript replaces the previous one of the same turn."""
+    """Recognized words; each transcript replaces the previous one of its turn."""
 
     turn: int
     """Number of the turn within its conversation, from 1."""

@@ -1,4 +1,4 @@
-"""Sound files that libsndfile cannot read: WebM, MP4, AAC. Loads PyAV: import it only for those."""
+"""Sound files that libsndfile cannot read: WebM, MP4, AAC. Loads PyAV."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LibavFile:
         self.samplerate = self._stream.codec_context.sample_rate or 0
 
     def mono_blocks(self, sample_count: int) -> Iterator[NDArray[np.float32]]:
-        """Yield what is left, -1 to 1, as arrays of shape [sample_count], the last one shorter; channels averaged."""
+        """Yield the rest, -1 to 1, as arrays of shape [sample_count], mixed to mono."""
         held = np.zeros(0, np.float32)
         for samples in self._samples():
             held = np.concatenate([held, samples])

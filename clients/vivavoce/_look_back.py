@@ -1,4 +1,4 @@
-"""What would have to be said again if the connection were lost now: everything that was sent and not answered yet.
+"""Look-back buffer: sent and unanswered requests, for a lost connection.
 
 Positions are in bytes of audio from the start of the present stream, and turns have that stream's numbers.
 `LookBack.placed` makes both those of the whole conversation: a new stream goes on where the kept audio begins.
@@ -82,16 +82,16 @@ class LookBack:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing would have to be said again."""
+        """True while nothing would have to be sent again."""
         return not self._audio and not self._marks
 
     @property
     def owed(self) -> bool:
-        """Whether the server is known to owe a reply."""
+        """True while the server is known to owe a reply."""
         return bool(self._marks) or any(not one.answered for one in self._utterances)
 
     def sent(self, request: pb.ConverseRequest) -> pb.ConverseRequest | None:
-        """Keep what is sent and will be answered. Of too much audio the oldest is dropped.
+        """Keep a request that will be answered; beyond the bound drop the oldest audio.
 
         Returns:
             The request, for the present stream; None where it concerns a turn of an earlier one.
@@ -115,7 +115,7 @@ class LookBack:
         return request
 
     def heard(self, event: Event) -> None:
-        """Drop what `event` answers; its position and its turn are those of the present stream.
+        """Drop what `event` of the present stream answers.
 
         Raises:
             Incompatible: The server does not tell which request it answers.
@@ -136,7 +136,7 @@ class LookBack:
                 self._whole(event)
 
     def placed(self, event: Event) -> Event:
-        """Return `event` of the present stream with its position and its turn in the whole conversation."""
+        """Return `event` with its position and turn in the whole conversation."""
         seconds, turns = self._earlier_bytes / self._bytes_per_second, self._earlier_turns
         match event:
             case SpeechBegan() | Transcript() | SpeechPaused() | SpeechResumed() | SpeechEnded():
@@ -179,7 +179,7 @@ class LookBack:
         return [one for one in self._utterances if one.turn == turn]
 
     def _end_of(self, ended: SpeechEnded) -> int:
-        """Return up to where the server took the audio as part of an utterance that has ended."""
+        """Return the end of the audio that belongs to finished utterances."""
         match ended.reason:
             case EndReason.REQUESTED:
                 return self._mark(ended.request_id).position
@@ -188,7 +188,7 @@ class LookBack:
         return self._position(ended.end_seconds)
 
     def _mark(self, request_id: str) -> _Mark:
-        """Return the request of this name; callers may give a name again once it was answered."""
+        """Return the request of this name; a name may be reused once it was answered."""
         for mark in self._marks:
             if mark.request.request_id == request_id:
                 return mark
@@ -199,7 +199,7 @@ class LookBack:
         )
 
     def _whole(self, reply: Reply) -> None:
-        """Take a turn for answered, and those before it: an older server completes no reply."""
+        """Count a turn and those before it as answered: old servers complete no reply."""
         for turn in sorted(turn for turn in self._partial if turn <= reply.turn and not _is_prompt(reply)):
             self._answered(self._partial.pop(turn))
         if not reply.completes:
@@ -265,7 +265,7 @@ def _is_prompt(reply: Reply) -> bool:
 
 
 def _layout(audio: AudioFormat | None) -> tuple[int, int, bytes]:
-    """Return the sample rate, the bytes of a sample of all channels, and the byte that silence is made of."""
+    """Return sample rate, bytes a frame, and the byte of silence."""
     if audio is None:
         return 0, 0, b""
     byte_seconds = audio.duration_seconds(1)

@@ -18,7 +18,7 @@ TAIL_BYTES = 1 << 17
 
 
 def parts(content: bytes) -> list[bytes]:
-    """Return the files that libsndfile must read one after another to hear all of `content`."""
+    """Return the files that libsndfile must read in turn to hear all of `content`."""
     head = content[:HEAD_BYTES]
     if _WAV.match(head):
         starts = [found.start() for found in _WAV.finditer(content)]
@@ -29,13 +29,13 @@ def parts(content: bytes) -> list[bytes]:
 
 
 def wav_end(head: bytes) -> int:
-    """Return where a WAV file ends by its own header; 0 where that does not tell, or where it is no WAV file."""
+    """Return the end of a WAV file by its header; 0 where it is not known."""
     size = int.from_bytes(head[4:8], "little")
     return 8 + size + size % 2 if _WAV.match(head) and 0 < size < _MIN_UNKNOWN_LENGTH else 0
 
 
 def needs_mending(head: bytes, behind: bytes, tail: bytes) -> bool:
-    """Whether `parts` might change a file.
+    """Return whether `parts` might change a file.
 
     Args:
         head: Its first `HEAD_BYTES`.
@@ -56,7 +56,7 @@ def _is_cut(page: bytes) -> bool:
 
 
 def _with_last_page(content: bytes) -> bytes:
-    """Return Ogg that breaks off in its last page with the packets of it that are whole (RFC 3533, section 6)."""
+    """Return the whole packets of Ogg that breaks off in its last page (RFC 3533)."""
     at = content.rfind(b"OggS")
     page = content[at:]
     lacing = page[_PAGE_BYTES : _PAGE_BYTES + page[26]] if len(page) >= _PAGE_BYTES else b""

@@ -33,7 +33,7 @@ _stub: Callable[[grpc.aio.Channel], ModelServiceStub] = ModelServiceStub
 
 
 class ModelState(Enum):
-    """What a version of an engine is doing."""
+    """State of an engine's version."""
 
     LOADING = "LOADING"
     """It is being loaded and tried out, and takes no traffic."""
@@ -124,7 +124,7 @@ class ModelAdmin:
         return [_version(version) for version in response.versions]
 
     async def load(self, path: PurePath | str) -> ModelVersion:
-        """Load an engine directory as a new version and let it take over for the turns that begin from then on.
+        """Load an engine directory as a new version, which serves turns from then on.
 
         Args:
             path: Absolute path of the directory on the server.
@@ -138,7 +138,7 @@ class ModelAdmin:
         return _version(response.version)
 
     async def unload(self, name: str, version: int) -> None:
-        """Unload a version that is not active, as soon as no turn uses it, or forget one that failed."""
+        """Unload an inactive version once it is unused, or forget one that failed."""
         with refusing("name"):
             request = pb.UnloadModelRequest(name=name)
         with refusing("version"):

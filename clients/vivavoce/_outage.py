@@ -1,4 +1,4 @@
-"""How long a lost connection is tried to be made anew, after which errors, and how long to wait between two tries."""
+"""Outages: errors after which to reconnect, for how long, and the back-off."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STEADY_SECONDS = 2.0
 
 
 class Outage:
-    """Counts the tries since the connection was lost. All moments are in seconds of one clock."""
+    """Reconnection attempts of one outage; times in seconds of one clock."""
 
     def __init__(self, longest_seconds: float, chance: Callable[[], float] = random.random) -> None:
         """Begin without an outage.
@@ -35,7 +35,7 @@ class Outage:
         self._tries = 0
 
     def lost(self, moment: float) -> None:
-        """Note that the connection was lost: the outage before goes on if it was hardly over."""
+        """Record a lost connection; soon after an outage, that one goes on."""
         if self._began is None or (self._over is not None and moment - self._over >= _STEADY_SECONDS):
             self._began, self._tries = moment, 0
         self._over = None
@@ -53,7 +53,7 @@ class Outage:
         return 0.0 if self._began is None else self._began + self._longest_seconds - moment
 
     def pause_seconds(self, moment: float, asked_seconds: float | None) -> float | None:
-        """Return how long to wait before the next try, or None when there is no time for another one.
+        """Return the delay before the next attempt; None when time is up.
 
         Args:
             moment: Now.
@@ -69,7 +69,7 @@ class Outage:
 
 
 def has_gone(error: VivavoceError) -> bool:
-    """Whether the server cannot be reached any more, or has given the call up for a reason that passes."""
+    """Return whether an error passes: server unreachable, or call given up for now."""
     return isinstance(error, ServerUnavailable) or (isinstance(error, ServerFailed) and error.retryable)
 
 

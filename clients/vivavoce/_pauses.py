@@ -1,4 +1,4 @@
-"""What a conversation tells of pauses, before a turn is over; see `vivavoce._events`."""
+"""Events of pauses before a turn is over; see `vivavoce._events`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class SpeechPaused:
-    """Speech pauses, and the server has judged whether the turn is over. Told again when it has judged anew.
+    """Judged pause in speech; comes again with each new judgement.
 
     The final transcript has the text of the last `SpeechPaused` of its turn, unless `SpeechResumed` came after it.
     """

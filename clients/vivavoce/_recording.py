@@ -41,11 +41,11 @@ class Recording:
 
     @property
     def format(self) -> AudioFormat:
-        """The format to announce for the chunks: 16-bit PCM, mono, at the file's own sample rate."""
+        """Format of the chunks: 16-bit PCM, mono, at the file's own sample rate."""
         return AudioFormat(sample_rate_hz=self.sample_rate_hz)
 
     def chunks(self, chunk_seconds: float = CHUNK_SECONDS) -> Iterator[NDArray[np.float32]]:
-        """Yield the samples, -1 to 1, as arrays of shape [n], the channels averaged. The last one may be shorter.
+        """Yield the samples, -1 to 1, as arrays of shape [n], mixed to mono.
 
         Raises:
             NotAudio: The file is damaged further on.
@@ -57,7 +57,7 @@ class Recording:
 
 
 def read_audio(source: str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO) -> Recording:
-    """Open a recording in any format that libsndfile or PyAV reads: WAV, FLAC, Ogg, MP3, AIFF, WebM, MP4 and more.
+    """Open a recording in any format that libsndfile or PyAV reads.
 
     Args:
         source: Path of the file, its content, or a binary file object, which is read to its end. The sample rate must
@@ -105,7 +105,7 @@ def pace(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> AsyncGenerator[NDArray[np.float32], None]:
-    """Yield chunks at the pace of speech: each in the moment in which a microphone would have finished recording it.
+    """Yield chunks at the pace of speech, as a microphone would.
 
     The moments are counted from the start, so that small delays do not add up; after a long one, what is due follows at
     once.

@@ -1,4 +1,4 @@
-"""What messages of the protocol cannot hold, refused in a sentence that names the field."""
+"""Values that protobuf messages cannot hold, refused with the field's name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def refusing(field: str) -> Iterator[None]:
-    """Turn what protobuf says about a value that it cannot hold into a sentence that names the field."""
+    """Turn protobuf's error about a value into a sentence that names the field."""
     try:
         yield
     except UnicodeEncodeError as error:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ReplyStatus(Enum):
-    """Whether a reply is whole."""
+    """Completeness of a reply."""
 
     UNKNOWN = "UNKNOWN"
     """Something that this version of the package does not know."""
@@ -47,7 +47,7 @@ class Stage(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AnswerSource:
-    """Where an answer from a knowledge base of the server stands."""
+    """Source of an answer in a knowledge base of the server."""
 
     base: str
     """Name of the knowledge base."""
@@ -63,7 +63,7 @@ class AnswerSource:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A passage of one of the caller's documents, or of a knowledge base, that answers the question."""
+    """Answer: a passage of a document or of a knowledge base."""
 
     text: str
     """The passage as it stands in the document."""
@@ -95,7 +95,7 @@ class StageLatency:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Where the time of a reply went, as the server measured it."""
+    """Latency of a reply, as the server measured it."""
 
     total_seconds: float
     """From the end of the utterance to the sending of the reply."""
@@ -110,7 +110,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What was understood of one utterance, and the answer to it."""
+    """Understanding of one utterance, and the answer to it."""
 
     turn: int
     """Number of the turn within its conversation, from 1."""
@@ -154,7 +154,7 @@ class Reply:
     """Whether it is the whole reply, in place of the PARTIAL one of its turn that came before."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the reply as a line of the command's `--json` has it; times are in milliseconds."""
+        """Return the reply as a line of the command's `--json`; times in milliseconds."""
         intent, answer = self.intent, self.answer
         told: dict[str, Any] = {
             "event": "reply",

@@ -1,4 +1,4 @@
-"""How long this side waits for its replies.
+"""Client-side latency of replies.
 
 The clock runs from the moment in which the message that completes an utterance is handed to the connection. Which
 message that is depends on what ended the utterance:
@@ -33,7 +33,7 @@ _ROUNDING_SECONDS = 0.001
 
 
 class ReplyClock:
-    """Remembers when what was sent, and tells how long a reply took. All moments are in seconds of one clock."""
+    """Send times and reply latencies, in seconds of one clock."""
 
     def __init__(self, stop_window_seconds: float) -> None:
         self._stop_window_seconds = round(stop_window_seconds / _WINDOW_SECONDS) * _WINDOW_SECONDS
@@ -51,7 +51,7 @@ class ReplyClock:
         self._audio_moments.append((self._sent_seconds, moment))
 
     def requested(self, request_id: str, moment: float) -> None:
-        """Note that a typed turn or an `EndOfUtterance` went out. Of too many the oldest is forgotten."""
+        """Record a typed turn or an `EndOfUtterance`; beyond the bound forget the oldest."""
         if len(self._requests) >= _MEMORY:
             del self._requests[next(iter(self._requests))]
         self._requests[request_id] = moment
@@ -73,7 +73,7 @@ class ReplyClock:
         self._note_last_sound(ended.turn, self._moment_of(ended.end_seconds))
 
     def latency_seconds(self, reply: Reply, moment: float) -> float | None:
-        """Return how long `reply`, which arrived at `moment`, took; None when that is not known."""
+        """Return the latency of `reply`, which arrived at `moment`; None if unknown."""
         completed = self._completed.get(reply.turn)
         if reply.request_id:
             completed = self._requests.get(reply.request_id)
@@ -85,7 +85,7 @@ class ReplyClock:
         return moment - completed if completed is not None and completed <= moment else None
 
     def turn_seconds(self, reply: Reply, moment: float) -> float | None:
-        """Return how long after the last sound, or the typed turn, `reply` arrived; None where it is unknown.
+        """Return the turn latency of `reply`; None if unknown.
 
         To be asked after `latency_seconds`.
         """
@@ -93,7 +93,7 @@ class ReplyClock:
         return moment - sounded if sounded is not None and sounded <= moment else None
 
     def first_audio_seconds(self, audio: ReplyAudio, moment: float) -> float | None:
-        """Return how long after the last sound of speech, or the typed turn, the reply's first audio arrived.
+        """Return the voice-to-voice latency of a turn's first reply audio.
 
         None of the pieces after the first, and where that is not known.
         """
@@ -104,7 +104,7 @@ class ReplyClock:
         return moment - sounded if sounded is not None and sounded <= moment else None
 
     def _note_last_sound(self, turn: int, moment: float | None) -> None:
-        """Remember the moment of a turn's last sound. Of too many turns the oldest is forgotten."""
+        """Record a turn's last sound; beyond the bound forget the oldest."""
         if len(self._last_sounds) >= _MEMORY:
             oldest = next(iter(self._last_sounds))
             del self._last_sounds[oldest]

@@ -226,7 +226,7 @@ def _to_float32(array: NDArray[np.generic]) -> NDArray[np.float32]:
 
 
 def _documents(listed: Sequence[Document | str]) -> list[reply_pb2.Document]:
-    """Make the messages of documents; several plain texts get their places as ids, lest two have none."""
+    """Make the messages of documents; several plain texts get their places as ids."""
     several = sum(isinstance(document, str) for document in listed) > 1
     return [
         reply_pb2.Document(text=document, id=str(number) if several else "")

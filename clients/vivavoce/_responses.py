@@ -38,7 +38,7 @@ _E = TypeVar("_E", bound=Enum)
 
 
 def event_from_response(response: pb.ConverseResponse) -> Event | None:
-    """Make the event that `response` is, or None when a newer server sent what this version does not know."""
+    """Make the event of `response`; None for one of a newer server."""
     kind = response.WhichOneof("response")
     return None if kind is None else _EVENTS[kind](getattr(response, kind))
 
@@ -175,7 +175,7 @@ def _seconds(duration: duration_pb2.Duration) -> float:
 
 
 def _enum(kind: type[_E], wire: EnumTypeWrapper, value: int, prefix: str) -> _E:
-    """Find the member that is named like the protocol's value, or UNKNOWN where there is none."""
+    """Find the member named like the protocol's value, or UNKNOWN."""
     name = wire.Name(value).removeprefix(prefix) if value in wire.values() else "UNKNOWN"
     return kind.__members__.get(name, kind["UNKNOWN"])
 

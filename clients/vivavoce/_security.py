@@ -1,4 +1,4 @@
-"""How a client knows its server, and how it proves who it is."""
+"""Authentication of server and client."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Token: TypeAlias = "str | Callable[[], str]"  # noqa: S105 - a type
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """How a connection is encrypted.
+    """Encryption of a connection.
 
     Attributes:
         ca: File with the certificates that the server's must be signed by, PEM; None for those that gRPC trusts.

@@ -1,4 +1,4 @@
-"""Sound files, read from beginning to end. Loads a native library, libsndfile: import it only where a file is read.
+"""Sequential reading of sound files. Loads libsndfile: import it on demand.
 
 What libsndfile cannot read is read by PyAV where that is installed.
 """
@@ -45,13 +45,13 @@ class SoundFile(soundfile.SoundFile):  # type: ignore[misc]  # soundfile has no 
         return False
 
     def mono_blocks(self, sample_count: int) -> Iterator[NDArray[np.float32]]:
-        """Yield what is left, -1 to 1, as arrays of shape [sample_count], the last one shorter; channels averaged."""
+        """Yield the rest, -1 to 1, as arrays of shape [sample_count], mixed to mono."""
         # What `read` returns tells the end, not the header: an MP3 file that was cut off promises more than it holds.
         while len(block := self.read(sample_count, dtype="float32", always_2d=True)):
             yield block.mean(axis=1, dtype=np.float32)
 
     def count_samples(self) -> int:
-        """Return the number of samples in each channel, 0 where the header tells of some and none follow.
+        """Return the number of frames; 0 where the header tells of some and none follow.
 
         To count them, a file that does not tell is read.
         """
@@ -151,5 +151,5 @@ def _ends(source: Path | bytes) -> tuple[bytes, bytes, bytes]:
 
 
 def _name(path: Path) -> str | bytes:
-    """Return the path as soundfile takes it: where names are bytes, they need not be UTF-8; its str must be."""
+    """Return the path as soundfile takes it, also where it is not UTF-8."""
     return os.fsencode(path) if os.name == "posix" else str(path)

@@ -1,4 +1,4 @@
-"""What `Client.say` and spoken replies are asked for alike."""
+"""Types that `Client.say` and spoken replies share."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReplyVoice:
-    """How replies are spoken."""
+    """Voice and format of spoken replies."""
 
     audio: AudioFormat = SPEECH_AUDIO
     """Format that the audio comes in, on one channel, 8,000 to 48,000 Hz; neither FLAC nor CONTAINER."""
@@ -35,7 +35,7 @@ class ReplyVoice:
 
 @dataclass(frozen=True, slots=True)
 class Interruption:
-    """What interrupts a spoken reply. What is None or empty is left to the server."""
+    """Rules for interrupting a spoken reply. None or empty: the server's choice."""
 
     disabled: bool = False
     """Nothing that is said or typed interrupts; `Conversation.cancel_reply` does. The rest must be left out."""
@@ -48,7 +48,7 @@ class Interruption:
 
 
 class InterruptionReason(Enum):
-    """What stopped a spoken reply."""
+    """Cause of an interruption."""
 
     UNKNOWN = "UNKNOWN"
     """Something that this version of the package does not know."""
@@ -92,7 +92,7 @@ class ReplyAudio:
 
 @dataclass(frozen=True, slots=True)
 class ReplyHeld:
-    """Somebody speaks over a spoken reply: stop playing it at once, and keep what is not played.
+    """Speech over a spoken reply: stop playing at once, and keep what is not played.
 
     `ReplyResumed` or `Interrupted` follows.
     """

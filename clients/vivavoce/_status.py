@@ -41,7 +41,7 @@ _PASSING = {grpc.StatusCode.ABORTED, grpc.StatusCode.CANCELLED}
 
 @dataclass(frozen=True, slots=True)
 class _Details:
-    """What the `google.rpc` details of a status say."""
+    """Contents of a status's `google.rpc` details."""
 
     reason: str = ""
     field: str = ""

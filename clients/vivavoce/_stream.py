@@ -1,4 +1,4 @@
-"""One stream to the server: a conversation has one at a time, and another one after a lost connection."""
+"""One stream to the server; a lost connection makes a conversation open another."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Stream:
         self.reader = asyncio.create_task(self._read_ahead())
 
     def go_on_with(self, unanswered: Sequence[pb.ConverseRequest]) -> None:
-        """Let the sender go on after the config, with what an earlier stream has left unanswered."""
+        """Let the sender go on after the config, first with unanswered requests."""
         self._unanswered = unanswered
         self._may_go_on.set()
 
@@ -95,11 +95,11 @@ class Stream:
 
     @property
     def fell_idle(self) -> bool:
-        """Whether the server leaves because nothing is said, and nothing was since."""
+        """True where the server leaves an idle conversation, and nothing was said since."""
         return self.leaving is GoingAwayReason.IDLE and not self._said_since_leaving
 
     def done(self) -> bool:
-        """Whether the call is over."""
+        """Return whether the call is over."""
         return self._call.done()
 
     def cancel(self) -> None:
@@ -114,7 +114,7 @@ class Stream:
         self._writing_since = None
 
     def stuck(self, patience_seconds: float) -> bool:
-        """Whether flow control has not let the request through that is being sent for so long."""
+        """Return whether flow control has held the present request back for so long."""
         return self._writing_since is not None and time.monotonic() - self._writing_since >= patience_seconds
 
     async def half_close(self) -> None:
@@ -138,7 +138,7 @@ class Stream:
         return arrival
 
     def event(self, arrival: Arrival) -> Event | None:
-        """Make the event that a response is, or None when a newer server sent what this version does not know."""
+        """Make the event of a response; None for one of a newer server."""
         event = event_from_response(arrival.response)
         if self.leaving is GoingAwayReason.IDLE:
             self.leaving = None  # The server goes on: what was said since has called the end off.

@@ -16,13 +16,13 @@ _T = TypeVar("_T")
 
 
 def cancel(task: asyncio.Task[_T]) -> None:
-    """Cancel `task`, unless it is the one that runs: that has learned of the end by itself."""
+    """Cancel `task`, unless it is the current one."""
     if task is not asyncio.current_task():
         task.cancel()
 
 
 async def stop(tasks: list[asyncio.Task[_T]]) -> None:
-    """Cancel what still runs and wait for its end; what failed has been told, or does not matter any more.
+    """Cancel unfinished tasks and wait for their end; ignore their errors.
 
     The task that asks for this, or waits for who asks, may be one of them. The former is left out: the caller's own
     task stops it. Because of the latter the wait is shielded: its being cancelled must not cancel `tasks` once more.
@@ -50,7 +50,7 @@ async def each(things: AsyncIterable[_T] | Iterable[_T]) -> AsyncGenerator[_T, N
 
 
 class TaskScope:
-    """Tasks that end with the block that starts them; when one fails, so does the block, with the same error.
+    """Tasks that end with the block that starts them; an error ends the block too.
 
     Like `asyncio.TaskGroup`, which Python 3.10 lacks, but the first error alone is raised, not a group.
     """
@@ -87,7 +87,7 @@ class TaskScope:
             raise self._error
 
     def _take_back_cancellation(self) -> bool:
-        """Return whether this scope alone cancelled the block; Python 3.10 does not tell who else did."""
+        """Return whether this scope alone cancelled the block, also on Python 3.10."""
         if not self._cancelled_parent or self._parent is None:
             return False
         return sys.version_info < (3, 11) or self._parent.uncancel() == 0

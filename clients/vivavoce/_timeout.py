@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Timeout:
-    """Time limit for a block of code: cancels what the block waits for, and raises TimeoutError.
+    """Time limit for a block of code, after which TimeoutError is raised.
 
     Args:
         seconds: The limit; 0 or less ends the block where it first waits.
@@ -39,7 +39,7 @@ class Timeout:
             raise TimeoutError from error
 
     def expired(self) -> bool:
-        """Whether the limit was reached inside the block."""
+        """Return whether the limit was reached inside the block."""
         return self._expired
 
     def _expire(self, task: asyncio.Task[object]) -> None:

@@ -47,7 +47,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What came of a tool."""
+    """Result of a tool."""
 
     slots: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Slots of the intent that get another value."""
@@ -103,7 +103,7 @@ def check_tools(tools: Mapping[str, Tool] | None) -> dict[str, Tool]:
 
 
 class ToolRunner:
-    """Runs the tools of a conversation as they are asked for, and sends their results.
+    """Runner of a conversation's tools, which sends their results.
 
     Args:
         tools: By name; calls of others are for the caller.

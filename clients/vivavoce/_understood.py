@@ -1,4 +1,4 @@
-"""What an utterance means: its kind, its parts, and the values of its dates, times and amounts."""
+"""Meaning of an utterance: kind, readings and values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class UtteranceKind(Enum):
-    """What kind of utterance it is."""
+    """Kind of an utterance."""
 
     UNSPECIFIED = "UNSPECIFIED"
     """The engine does not tell."""
@@ -26,7 +26,7 @@ class UtteranceKind(Enum):
 
 
 class ValueKind(Enum):
-    """What a value is of."""
+    """Kind of a value."""
 
     DATE = "DATE"
     """A day, a week, a month or a year."""
@@ -66,7 +66,7 @@ class IntentCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What some words of an utterance mean."""
+    """Meaning of some words: a date, a time, an amount."""
 
     kind: ValueKind
     """What it is a value of."""
@@ -86,7 +86,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What the speaker wants."""
+    """Intent of the speaker."""
 
     name: str
     """Name of the intent; `none` when nothing fits with enough confidence."""
@@ -122,7 +122,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one part of an utterance asks for."""
+    """Reading: the meaning of one part of an utterance."""
 
     intent: Intent
     """What the speaker wants."""

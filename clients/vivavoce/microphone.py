@@ -59,7 +59,7 @@ class Device:
 
 
 class _CallbackFlags(Protocol):
-    """What PortAudio reports with a block."""
+    """Status flags that PortAudio reports with a block."""
 
     input_overflow: bool
 
@@ -126,7 +126,7 @@ class Microphone:
 
     @property
     def lost_seconds(self) -> float:
-        """How much was dropped, at least, because nobody took it in time."""
+        """Seconds that were dropped, at least, because nobody took them in time."""
         return self._lost_chunks * self._chunk_seconds
 
     def __enter__(self) -> Self:
@@ -139,7 +139,7 @@ class Microphone:
         self._open.close()
 
     def stop(self) -> None:
-        """End the recording; what was recorded is still delivered, and then the iteration ends."""
+        """End the recording; the iteration ends after what was recorded."""
         self._stopped = True
         self._awaken()
 
@@ -231,7 +231,7 @@ class Microphone:
         return chunk
 
     def _heard(self, samples: NDArray[np.int16], _frames: int, _time: object, flags: _CallbackFlags) -> None:
-        """Run on PortAudio's thread, which must never wait; its buffer is valid only until this returns."""
+        """Take a block on PortAudio's thread, which must never wait."""
         if flags.input_overflow:
             self._lost_chunks += 1
         if self._stopped:

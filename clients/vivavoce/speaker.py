@@ -39,7 +39,7 @@ _OTHER_SAMPLE_RATES_HZ = (48_000, 44_100, 16_000)
 
 @dataclass(frozen=True, slots=True)
 class Playback:
-    """How far a spoken reply was played."""
+    """Playback position of a spoken reply."""
 
     turn: int
     """Number of the turn."""
@@ -110,7 +110,7 @@ class Speaker:
         self._stream.close()
 
     def hear(self, event: Event) -> None:
-        """Play a piece of a reply, waits while it is held, and drop what was interrupted; other events do nothing."""
+        """Play a piece of a reply, hold it, or drop it, as the events tell."""
         match event:
             case ReplyAudio():
                 samples = np.frombuffer(event.audio, "<i2").astype(np.int16)
@@ -128,7 +128,7 @@ class Speaker:
                     self._pieces = deque(piece for piece in self._pieces if piece.turn != event.turn)
 
     def playback(self) -> Playback | None:
-        """Return how far the present reply was played, for `Conversation.send_playback`; None before the first."""
+        """Return the playback position for `Conversation.send_playback`, or None."""
         with self._lock:
             if not self._turn:
                 return None
@@ -136,12 +136,12 @@ class Speaker:
 
     @property
     def silent(self) -> bool:
-        """Whether nothing waits to be played."""
+        """True when nothing waits to be played."""
         with self._lock:
             return not self._pieces
 
     def _fill(self, out: NDArray[np.int16], frames: int, _time: object, _flags: object) -> None:
-        """Run on PortAudio's thread: fills the device's buffer with what is to be played, then with silence."""
+        """Fill the device's buffer on PortAudio's thread, with silence at the end."""
         at = 0
         with self._lock:
             while at < frames and self._pieces and self._pieces[0].turn != self._held:

@@ -1,4 +1,4 @@
-"""Streaming speech recognition: many utterances, each fed piece by piece, decoded in batches.
+"""Streaming speech recognition of many utterances, decoded in batches.
 
 ``serving`` answers requests for any recognizer: ``workers`` with several threads, in the turns that ``queueing``
 gives; ``engine`` decides what is decoded when, ``partial_scheduling`` which partial texts are, and ``sequences`` holds

@@ -1,4 +1,4 @@
-"""What the speech recognition engine refuses.
+"""Errors of the speech recognition engine.
 
     AsrError
     ├── UnknownSequenceError     audio for a sequence that was not started, or has ended

@@ -1,4 +1,4 @@
-"""Decides where recognition is computed, without importing PyTorch where it is not on a GPU."""
+"""Placement of recognition on CPU or GPU, without importing PyTorch early."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""BERT engines: tokenizing, batched inference on onnxruntime, and decoding of the outputs."""
+"""BERT engines: tokenization, batched inference and decoding."""

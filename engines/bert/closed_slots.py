@@ -1,4 +1,4 @@
-"""Resolves slots that have a closed list of values: by spelling, by sound, and by what stands in the text.
+"""Closed-list slots: values resolved by spelling, sound and context.
 
 The tagger says roughly where a slot stands, a recognizer roughly what was said. Of all stretches of words that could
 be one of the values those are chosen that together agree best with text and tagger (weighted interval scheduling). A
@@ -41,7 +41,7 @@ _MIN_SOUND = 4
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """A value of a slot: as it is to be returned, as it is spoken, and the codes of how it may sound."""
+    """Value of a slot: canonical form, spoken form and phonetic codes."""
 
     slot: str
     text: str
@@ -51,7 +51,7 @@ class _Value:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """Words ``first`` to ``last`` (exclusive) as a value of a slot; ``gain`` is what choosing it is worth."""
+    """Words ``first`` to ``last`` (exclusive) as a slot's value, with its gain."""
 
     first: int
     last: int
@@ -77,7 +77,7 @@ class ClosedSlots:
 
     @classmethod
     def load(cls, path: Path) -> ClosedSlots:
-        """Read ``slot_values.json``: an object that lists all values of every closed slot; no file, no closed slots.
+        """Read ``slot_values.json``: the values of every closed slot, if it exists.
 
         Raises:
             ValueError: the file does not hold that; the message names it.
@@ -91,7 +91,7 @@ class ClosedSlots:
             raise ValueError(f"{path} holds no values of closed slots: {error}") from error
 
     def settle(self, text: str, slots: Sequence[Slot]) -> tuple[Slot, ...]:
-        """Give every closed slot one of its values, drop those that are like none, and add those that were missed.
+        """Resolve closed slots: drop those without a value, add missed ones.
 
         Args:
             text: the utterance.
@@ -114,12 +114,12 @@ class ClosedSlots:
         return tuple(sorted((*opened, *settled), key=lambda slot: slot.start))
 
     def resolve(self, slot: str, text: str) -> str | None:
-        """Find the value of ``slot`` that ``text`` is most like; None where it is like none, or the slot is open."""
+        """Find the closest value of ``slot`` to ``text``; None if none is close."""
         found = self._most_like(slot, spoken_form(text))
         return found[0].text if found else None
 
     def _marked(self, words: Sequence[SpokenWord], slots: Sequence[Slot]) -> Iterator[_Candidate]:
-        """Find stretches around what the tagger marked that are like a value of that slot."""
+        """Find spans near the tagger's that are close to a value."""
         for slot in slots:
             inside = [n for n, word in enumerate(words) if word.start < slot.end and slot.start < word.end]
             if slot.name not in self._values or not inside:
@@ -134,7 +134,7 @@ class ClosedSlots:
                         yield _candidate(first, last, spoken, found[0], found[1] - discount)
 
     def _standing(self, words: Sequence[SpokenWord]) -> Iterator[_Candidate]:
-        """Find stretches that are a value, by spelling or by sound, whether or not the tagger marked them."""
+        """Find spans close to a value, wherever the tagger looked."""
         for first in range(len(words)):
             for last in range(first + 1, min(len(words), first + self._longest) + 1):
                 spoken = _join(words, first, last)
@@ -145,7 +145,7 @@ class ClosedSlots:
                     yield _candidate(first, last, spoken, value, score - _UNMARKED_DISCOUNT)
 
     def _most_like(self, slot: str, spoken: str) -> tuple[_Value, float] | None:
-        """Find the most similar value with its likeness; cheap spelling first, then sound for the best of it."""
+        """Find the closest value and its similarity, by spelling, then by sound."""
         values = self._values.get(slot, [])
         nearest = process.extract(spoken, [value.spoken for value in values], scorer=fuzz.ratio, limit=8)
         best = max(
@@ -157,7 +157,7 @@ class ClosedSlots:
 
 
 def _candidate(first: int, last: int, spoken: str, value: _Value, score: float) -> _Candidate:
-    """Longer values are worth more: "medium roast" explains more of the text than "medium" does."""
+    """Prefer longer values: "medium roast" explains more than "medium"."""
     explained = min(len(spoken), len(value.spoken))
     return _Candidate(first, last, value, explained * max(_MIN_WORTH, 1 - _STEEPNESS * (1 - score)))
 
@@ -171,7 +171,7 @@ def _likeness(spoken: str, value: _Value) -> float:
 
 
 def _best_together(candidates: Sequence[_Candidate], words: int) -> list[_Candidate]:
-    """Choose candidates of greatest total gain that share no word, in the order of the text."""
+    """Choose disjoint candidates of greatest total gain, in text order."""
     ending: dict[int, list[_Candidate]] = {}
     for candidate in candidates:
         ending.setdefault(candidate.last, []).append(candidate)
@@ -194,7 +194,7 @@ def _best_together(candidates: Sequence[_Candidate], words: int) -> list[_Candid
 
 
 def _value(slot: str, text: str) -> _Value:
-    """Metaphone takes every "ch" for that of "church"; in "mocha" and "echo" it is a "k"."""
+    """Correct Metaphone's "ch", which is a "k" in "mocha" and "echo"."""
     spoken = spoken_form(text)
     sounds = dict.fromkeys((_sound(spoken), _sound(spoken.replace("ch", "k"))))
     return _Value(slot, text, spoken, tuple(sounds))
@@ -215,7 +215,7 @@ def _join(words: Sequence[SpokenWord], first: int, last: int) -> str:
 
 
 def _sound(spoken: str) -> str:
-    """Codes how words sound (Philips, 1990, "Hanging on the Metaphone"), as one string: nobody hears where one ends."""
+    """Return the Metaphone code of words (Philips, 1990), as one string."""
     return "".join(_sound_of_word(word) for word in spoken.split())
 
 

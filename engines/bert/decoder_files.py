@@ -1,4 +1,4 @@
-"""Reads what decides about logits of intents and slots from the folder of the Triton model ``intent_slot_decode``."""
+"""Reader of the files beside the Triton model ``intent_slot_decode``."""
 
 from __future__ import annotations
 

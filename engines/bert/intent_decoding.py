@@ -1,4 +1,4 @@
-"""Decodes the outputs of the intent and slot engine: an intent with its confidence, and exact slot spans."""
+"""Decoding of the intent and slot engine: intent, confidence, exact spans."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _INITIAL = re.compile(r"(?<!\w)[^\W\d_]\.$")
 
 @dataclass(frozen=True, slots=True)
 class Understanding:
-    """What an utterance asks for.
+    """Intent and slots of an utterance.
 
     Attributes:
         intent: one of the model's intents, or :data:`NO_INTENT` where the model is not sure enough.
@@ -135,7 +135,7 @@ class IntentDecoder:
 
     @property
     def tells_kinds(self) -> bool:
-        """Whether it tells commands, questions and statements apart."""
+        """True if it tells commands, questions and statements apart."""
         return self._kinds is not None
 
     def decode(

@@ -1,4 +1,4 @@
-"""Which kinds of utterances each intent is given for: "are the lights on" is no command to turn them on."""
+"""Utterance kinds allowed for each intent: "are the lights on" is no command."""
 
 from __future__ import annotations
 
@@ -50,5 +50,5 @@ class IntentKinds:
             raise ValueError(f"{path} does not tell which kinds of utterances intents take: {error}") from error
 
     def takes(self, intent: int, probabilities: npt.NDArray[np.float32]) -> bool:
-        """Whether an intent takes an utterance whose kinds have these probabilities."""
+        """Return whether an intent takes an utterance of these kind probabilities."""
         return float(probabilities[self._taken[intent]].sum()) >= self._least

@@ -1,4 +1,4 @@
-"""The Triton model that both BERT networks are: the rows of all requests of a batch in one run of the network.
+"""Triton model of both BERT networks: one run for all rows of a batch.
 
 Imports Triton's ``triton_python_backend_utils`` through ``engines.bert.serving``: for use inside Triton alone.
 """
@@ -32,7 +32,7 @@ class _Network(Protocol):
 
 
 class TritonPythonModel:
-    """Runs the network over the rows of all requests of a batch, on a GPU where there is one and a network for it."""
+    """Network over all rows of a batch, on a GPU where there is one."""
 
     def initialize(self, args: dict[str, str]) -> None:
         """Load the network that lies in the directory of the model's version."""

@@ -1,4 +1,4 @@
-"""Chooses the windows of a long document that are worth reading, so that a reply stays within its time."""
+"""Choice of a long document's windows worth reading."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def choose_windows(windows: TokenBatch, max_windows: int) -> TokenBatch:
-    """Keep the windows that share the most telling words with the question, in document order.
+    """Keep the windows with the most telling words in common, in order.
 
     A question's token counts for ``log(1 + N / n)`` in every window that holds it, where ``n`` of all ``N`` windows do:
     inverse document frequency (Spärck Jones, 1972) over the document itself, which needs neither a list of stop words
@@ -39,7 +39,7 @@ def choose_windows(windows: TokenBatch, max_windows: int) -> TokenBatch:
 
 
 def overlap_scores(windows: TokenBatch) -> npt.NDArray[np.float64]:
-    """Score every window by its weighted overlap with the question, ``[windows]``, 0 or more."""
+    """Score windows by weighted word overlap with the question, ``[windows]``."""
     in_document = windows.offsets[:, :, 0] != NO_OFFSET
     asked = np.unique(windows.input_ids[0][windows.segments[0] == 0])
     found = np.stack([np.isin(asked, ids[inside]) for ids, inside in zip(windows.input_ids, in_document, strict=True)])

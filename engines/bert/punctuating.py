@@ -1,4 +1,4 @@
-"""Puts capitals and punctuation into a text, given what a network says of each of its words.
+"""Capitals and punctuation, from a network's logits for each word.
 
 The network labels each word with the mark that follows it and with its case, as NeMo's "Punctuation and Capitalization
 Model" does, and after "FullStop: Multilingual Deep Models for Punctuation Prediction" (Guhr et al., 2021). What a text
@@ -35,7 +35,7 @@ _NO_END = frozenset("mr mrs ms dr st prof vs etc jr sr inc ltd co vol".split()) 
 
 
 class Word(NamedTuple):
-    """A word of a text: code points ``start`` to ``end`` (exclusive), without quotation marks and marks around it.
+    """Word of a text: code points ``start`` to ``end``, without marks around it.
 
     Attributes:
         gap: what stands between it and the next word, or the end of the text.
@@ -61,7 +61,7 @@ class Window:
 
 
 def split_words(text: str) -> list[Word]:
-    """Find the words of a text. They end at spaces, dashes and slashes; what has neither letter nor digit is none."""
+    """Find the words of a text, split at spaces, dashes and slashes."""
     spans: list[tuple[int, int]] = []
     for run in _RUN.finditer(text):
         core = run[0].strip(_EDGES)
@@ -127,7 +127,7 @@ def write(
 
 
 def case_of(word: str) -> int | None:
-    """Tell how a word is written; None for what is none of the cases, such as "iPhone"."""
+    """Return a word's case; None for others, such as "iPhone"."""
     letters = "".join(_LETTER.findall(_APOSTROPHE.split(word)[0]))
     if not letters or letters.islower():
         return LOWER
@@ -137,7 +137,7 @@ def case_of(word: str) -> int | None:
 
 
 def _mark(word: Word, logits: npt.NDArray[np.float32], *, is_last: bool) -> int:
-    """Choose what follows a word; nothing where the text has a mark of its own, and an end at the end."""
+    """Choose the mark after a word; keep the text's own, and end the text."""
     if _OWN_MARK.search(word.gap):
         return 0
     if is_last:

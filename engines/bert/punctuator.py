@@ -1,4 +1,4 @@
-"""The punctuation engine: texts to windows of tokens, a network over all of them, and texts again."""
+"""Punctuation engine: from texts to token windows and back."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Session(Protocol):
 
 
 class Judgement(NamedTuple):
-    """What the network says of the words of a text: logits of marks ``[words, 4]`` and of cases ``[words, 3]``."""
+    """Logits for a text's words: marks ``[words, 4]``, cases ``[words, 3]``."""
 
     marks: npt.NDArray[np.float32]
     cases: npt.NDArray[np.float32]
 
 
 class WordTokenizer:
-    """Tokenizes texts that are split into words already: each word by itself, as WordPiece does.
+    """Tokenizer of single words, as WordPiece splits them.
 
     Args:
         path: a ``tokenizer.json`` of the Hugging Face tokenizers library.
@@ -61,7 +61,7 @@ class WordTokenizer:
         return [[tokens[word] for word in words] for words in texts]
 
     def frame(self, words: Sequence[Sequence[int]]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Make a row of words' tokens: its ids ``[tokens]``, and where each word begins in them ``[words]``."""
+        """Make a row of tokens: ids ``[tokens]`` and first tokens ``[words]``."""
         ids = [self._begin, *(token for word in words for token in word), self._end]
         lengths = [1, *(len(word) for word in words)]
         return np.array(ids, np.int64), np.cumsum(lengths, dtype=np.int64)[:-1]
@@ -82,7 +82,7 @@ class Punctuator:
         self._spellings = spellings
 
     def punctuate(self, texts: Sequence[str]) -> list[str]:
-        """Write texts with capitals and punctuation; see :func:`engines.bert.punctuating.write`."""
+        """Punctuate and capitalize texts; see :func:`engines.bert.punctuating.write`."""
         split = [split_words(text) for text in texts]
         judged = self.judge([[word.text.lower() for word in words] for words in split])
         return [
@@ -91,7 +91,7 @@ class Punctuator:
         ]
 
     def judge(self, texts: Sequence[Sequence[str]]) -> list[Judgement]:
-        """Run the network over texts of lower-case words, all windows of all of them at once."""
+        """Run the network over all windows of all texts at once."""
         requests: list[dict[str, npt.NDArray[np.int64]]] = []
         kept: list[list[npt.NDArray[np.int64]]] = [[] for _ in texts]
         for places, tokens in zip(kept, self._tokenizer.encode(texts), strict=True):
@@ -104,7 +104,7 @@ class Punctuator:
 
 
 def load_spellings(path: Path) -> dict[str, str]:
-    """Read ``spellings.json``: an object of words with capitals inside, by their lower case; no file, no such words.
+    """Read ``spellings.json``: words with capitals inside, if it exists.
 
     Raises:
         ValueError: the file does not hold that; the message names it.
@@ -121,7 +121,7 @@ def load_spellings(path: Path) -> dict[str, str]:
 def _join(
     windows: Sequence[tuple[Mapping[str, npt.NDArray[np.float32]], npt.NDArray[np.int64]]],
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """Put together what the windows of a text say of the words that each of them keeps."""
+    """Merge the results of windows, each for the words that it keeps."""
     marks, cases = (
         np.concatenate([np.zeros((0, 0), np.float32)] if not windows else [r[name][0][place] for r, place in windows])
         for name in ("mark_logits", "case_logits")

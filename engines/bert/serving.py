@@ -1,4 +1,4 @@
-"""What the Triton models of the BERT engines share: reading requests and answering each of them by itself.
+"""Request handling that the BERT engines' Triton models share.
 
 Imports Triton's ``triton_python_backend_utils``, which exists only inside Triton.
 """
@@ -27,7 +27,7 @@ _DEADLINES = Deadlines()
 
 
 class BadRequestError(ValueError):
-    """A request that cannot be served; the message says what to do and holds nothing of its text."""
+    """Invalid request; the message names the cure and no text."""
 
 
 def parameters(args: Mapping[str, str]) -> dict[str, str]:
@@ -60,13 +60,13 @@ def texts(request: object, name: str) -> list[str]:
 
 
 def is_overdue(request: Any) -> bool:  # noqa: ANN401 - Triton's own type
-    """Whether nobody waits for the answer any more: its deadline has passed. To be asked once a request."""
+    """Return whether a request's deadline has passed. Ask once a request."""
     left = _DEADLINES.seconds_left(request)
     return left is not None and left < 0
 
 
 def overdue() -> object:
-    """Make a response that says that the request was not computed, because it came to its turn too late."""
+    """Make the response to a request whose deadline has passed."""
     return pb_utils.InferenceResponse(
         error=pb_utils.TritonError("the deadline has passed", pb_utils.TritonError.CANCELLED)
     )
@@ -102,7 +102,7 @@ def failure(error: BadRequestError) -> object:
 
 
 def refusal(error: Exception) -> object:
-    """Make a response that says what is wrong with a request, or that the engine made a mistake with it."""
+    """Make the response to an invalid request, or to an internal error."""
     if isinstance(error, BadRequestError):
         return failure(error)
     # The error's own words may hold the text.
@@ -112,7 +112,7 @@ def refusal(error: Exception) -> object:
 
 
 def answer_each(requests: Sequence[object], serve: Callable[[object], Mapping[str, npt.NDArray[Any]]]) -> list[object]:
-    """Serve requests one by one; one that fails gets its own error, and the others are served."""
+    """Serve requests one by one; one that fails gets its own error."""
     responses = []
     for request in requests:
         try:

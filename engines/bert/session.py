@@ -24,7 +24,7 @@ _MAX_PADDED_SHARE = 0.25
 
 
 class _Row(NamedTuple):
-    """Where a row stands and how many tokens it has."""
+    """Place and length of a row."""
 
     request: int
     row: int
@@ -32,7 +32,7 @@ class _Row(NamedTuple):
 
 
 class BertSession:
-    """A BERT that was exported to ONNX with int64 inputs ``[rows, tokens]``, ``attention_mask`` among them.
+    """BERT exported to ONNX with int64 inputs ``[rows, tokens]``.
 
     Args:
         path: the ``.onnx`` file. An output whose second axis is called ``tokens`` has a value or vector a token, any
@@ -105,7 +105,7 @@ def _store(
     shape: tuple[int, ...],
     values: npt.NDArray[np.float32],
 ) -> None:
-    """Put the values of one row, ``[tokens, …]`` or ``[…]``, into its request's output, made at its first row."""
+    """Write a row's values into its request's output."""
     per_token = len(shape) == 2
     target = result.setdefault(name, np.zeros((*shape, *values.shape[per_token:]), np.float32))
     if per_token:
@@ -122,7 +122,7 @@ def _pad(rows: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
 
 
 def group_rows(lengths: Sequence[int], max_tokens: int = _MAX_GROUP_TOKENS) -> list[list[int]]:
-    """Group rows of like length, so that little is padded and no group grows without bound.
+    """Group rows of similar length, up to a bound.
 
     Args:
         lengths: tokens of each row.

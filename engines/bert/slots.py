@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A named piece of an utterance: characters ``start`` to ``end`` (exclusive), in Unicode code points.
+    """Slot: code points ``start`` to ``end`` (exclusive) of an utterance.
 
     Slots are equal when they stand at the same place under the same name, whatever their value.
 

@@ -1,4 +1,4 @@
-"""Decodes the outputs of the question answering engine: the best span of all windows, or none."""
+"""Decoding of question answering: the best span of all windows, or none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How two figures of a span become the probability that it is right: ``sigmoid(bias + margin * m + rivals * r)``.
+    """Calibration of a span: ``sigmoid(bias + margin * m + rivals * r)``.
 
     Fitted on held-out questions (Platt, 1999, "Probabilistic Outputs for Support Vector Machines").
 
@@ -66,7 +66,7 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Characters ``start`` to ``end`` (exclusive) of the document and the probability that they answer the question.
+    """Answer: code points ``start`` to ``end`` (exclusive), with probability.
 
     Where the document holds no answer, both are :data:`engines.bert.tokenizing.NO_OFFSET`.
     """
@@ -78,7 +78,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The best span of one window, before calibration; the figures are those of :class:`Calibration`."""
+    """Best span of one window; figures as in :class:`Calibration`."""
 
     start: int
     end: int
@@ -120,7 +120,7 @@ class SpanDecoder:
         start_logits: npt.NDArray[np.float32],
         end_logits: npt.NDArray[np.float32],
     ) -> Answer:
-        """Like :meth:`decode`, but without abstaining: only a document without words gets no answer."""
+        """Decode without abstaining; see :meth:`decode`."""
         fitted = self._calibration
         answers = [Answer(NO_OFFSET, NO_OFFSET, 0.0)]
         for window in zip(offsets, start_logits, end_logits, strict=True):
@@ -143,7 +143,7 @@ def best_span(
     max_tokens: int,
     length_penalty: float = 0.0,
 ) -> Candidate | None:
-    """Find the span of greatest start plus end logit in one window, less the penalty for its length.
+    """Find a window's best span: start plus end logit, less a length penalty.
 
     Args:
         offsets: ``[tokens, 2]``.

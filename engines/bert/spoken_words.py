@@ -1,4 +1,4 @@
-"""Writes numbers and units as they are spoken, so that "12 oz" and "twelve ounce" can be compared."""
+"""Spoken forms of numbers and units, so that "12 oz" equals "twelve ounce"."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _WORD = re.compile(rf"\d+|[^\W\d_]+(?:['\u2019][^\W\d_]+)*|[{''.join(_SIGNS)}]")
 
 @dataclass(frozen=True, slots=True)
 class SpokenWord:
-    """One written word: how it is spoken, in lower case, and where it stands (code points, end exclusive)."""
+    """Written word: its spoken form, lower case, and its code points."""
 
     spoken: str
     start: int
@@ -46,7 +46,7 @@ class SpokenWord:
 
 
 def spoken_words(text: str) -> list[SpokenWord]:
-    """Split ``text`` into words; punctuation is no word. "12oz." gives "twelve" and "ounce"."""
+    """Split ``text`` into words; "12oz." gives "twelve" and "ounce"."""
     return [SpokenWord(_speak(match[0]), *match.span()) for match in _WORD.finditer(text)]
 
 
@@ -56,7 +56,7 @@ def spoken_form(text: str) -> str:
 
 
 def say_number(number: int) -> str:
-    """Say a number: 16 is "sixteen", 120 "one hundred twenty"; from 10,000 on digit by digit."""
+    """Spell out a number; from 10,000 on digit by digit."""
     if number < 20:
         return UNIT_WORDS[number]
     if number < 100:

@@ -1,4 +1,4 @@
-"""From the logits of every word's tags to spans: those of the best path, or those that are likely among all paths."""
+"""From tag logits to spans: of the best path, or likely over all paths."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class TagSpan(NamedTuple):
-    """A slot, by its place among the slots, over the words ``first`` to ``last``, both inclusive."""
+    """Slot, by index, over the words ``first`` to ``last`` (inclusive)."""
 
     slot: int
     first: int
@@ -21,7 +21,7 @@ class TagSpan(NamedTuple):
 
 
 class TagSteps:
-    """What a step from one tag to the next adds to a sequence; ``I-x`` follows only ``B-x`` or ``I-x``.
+    """Transition scores of tags; ``I-x`` follows only ``B-x`` or ``I-x``.
 
     Tag 0 is ``O``, the odd ones are ``B-x``, each directly before its ``I-x``.
 
@@ -86,7 +86,7 @@ def spans_of(tags: Sequence[int]) -> list[TagSpan]:
 
 
 def likely_spans(logits: npt.NDArray[np.float32], steps: TagSteps, least: float) -> list[TagSpan]:
-    """Find the spans that are in more than the share ``least`` of all tag sequences, each weighed by its probability.
+    """Find spans in more than the share ``least`` of all weighted tag sequences.
 
     The best path takes a span as soon as nothing else is more probable, however little that is; F1 is greatest where
     those are taken whose probability is above half of the F1 that is reached (Lipton et al., 2014, "Optimal
@@ -140,7 +140,7 @@ def _span_probabilities(
 def _forward(
     weights: npt.NDArray[np.float64], steps: TagSteps
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Probability of each tag given the words up to its own, ``[words, tags]``, and what every word was divided by."""
+    """Compute forward tag probabilities, ``[words, tags]``, and their norms."""
     forward = np.empty_like(weights)
     scales = np.empty(len(weights), weights.dtype)
     before = steps.weights[-1]
@@ -155,7 +155,7 @@ def _forward(
 def _backward(
     weights: npt.NDArray[np.float64], steps: TagSteps
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """What the words after each say of its tag, ``[words, tags]``, and the part of that in which no span goes on."""
+    """Compute backward tag scores, ``[words, tags]``, and those of ended spans."""
     backward, closing = np.ones_like(weights), np.ones_like(weights)
     for word in range(len(weights) - 1, 0, -1):
         after = weights[word] * backward[word]
@@ -165,6 +165,6 @@ def _backward(
 
 
 def _product(vector: npt.NDArray[np.float64], matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Multiply without BLAS, whose threads cost more than they bring for a hundred tags where cores are busy."""
+    """Multiply without BLAS, whose threads cost more than they gain here."""
     product: npt.NDArray[np.float64] = np.einsum("i,ij->j", vector, matrix)
     return product

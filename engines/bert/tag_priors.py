@@ -1,4 +1,4 @@
-"""What a data set says of slots before a word is read: which go with an intent, and which tag follows which.
+"""Slot priors of a data set: by intent, and from tag to tag.
 
 The network judges every word by itself. Counting adds what it cannot know: that "canada" in a question about currencies
 is one, and that a slot seldom begins right after another of its kind. The logarithm of such counts is added to the
@@ -25,7 +25,7 @@ _NEVER = 1e-4
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TagPriors:
-    """Counts of a data set, weighted, in the order of :class:`engines.bert.intent_decoding.IntentLabels`.
+    """Weighted counts, in the order of ``intent_decoding.IntentLabels``.
 
     Attributes:
         slots_given_intent: float32 ``[intents, slots]``: share of an intent's utterances that have the slot.
@@ -77,7 +77,7 @@ class TagPriors:
         )
 
     def tag_bias(self, intents: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """What to add to the tag logits of every word, given how probable each intent is.
+        """Return additions to the tag logits, given the intents' probabilities.
 
         Args:
             intents: float32 ``[intents]``, probabilities.

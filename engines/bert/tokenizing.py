@@ -33,7 +33,7 @@ _MARKS = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20
 
 @dataclass(frozen=True, slots=True)
 class TokenizerSettings:
-    """What a network wants of its tokenizer, beyond ``tokenizer.json``.
+    """Tokenizer settings of a network, beyond ``tokenizer.json``.
 
     Attributes:
         max_tokens: longest row that the network can read, specials included; None where that is no shorter than ours.
@@ -144,7 +144,7 @@ class DocumentTokenizer:
         self._questions.enable_truncation(max_question)
 
     def encode(self, question: str, document: str) -> TokenBatch:
-        """Tokenize ``question`` against ``document``, one row a window, in document order."""
+        """Tokenize ``question`` with ``document``, one row a window, in order."""
         kept = self._questions.encode(question, add_special_tokens=False)
         if kept.overflowing:
             question = question[: kept.offsets[-1][1]]
@@ -162,7 +162,7 @@ def _load(path: Path) -> Tokenizer:
 
 
 def _take_in_marks(text: str, offsets: npt.NDArray[np.int64]) -> None:
-    """Move ends of tokens that stand before combining marks behind these, in place: a tokenizer may drop accents."""
+    """Move token ends behind combining marks, in place."""
     marks = [match.span() for match in _MARKS.finditer(text)]
     if not marks:
         return
@@ -174,14 +174,14 @@ def _take_in_marks(text: str, offsets: npt.NDArray[np.int64]) -> None:
 
 
 def _words_at(text: str, offsets: npt.NDArray[np.int64]) -> list[int | None]:
-    """Numbers the words between spaces that each token lies in; None for tokens of no text."""
+    """Number the word of each token; None for tokens without text."""
     starts = [match.start() for match in _BETWEEN_SPACES.finditer(text)]
     words = np.searchsorted(starts, offsets[:, 0], side="right").tolist()
     return [None if start == NO_OFFSET else word for word, start in zip(words, offsets[:, 0].tolist(), strict=True)]
 
 
 def _keep_whole_words(offsets: npt.NDArray[np.int64], word_ids: Sequence[int | None]) -> None:
-    """Move the end of every word to its first token and forget the offsets of its other tokens, in place."""
+    """Move word ends to first tokens, in place, and drop other offsets."""
     first, previous = 0, None
     # Padding is longer than the tokenizer's own list of words.
     for token, word in enumerate(word_ids):
@@ -195,7 +195,7 @@ def _keep_whole_words(offsets: npt.NDArray[np.int64], word_ids: Sequence[int | N
 
 
 def _to_batch(encodings: Sequence[Encoding], segment: int) -> TokenBatch:
-    """Pad ``encodings`` into one batch; offsets are kept for tokens of ``segment`` alone."""
+    """Pad ``encodings`` into a batch, with offsets of ``segment`` alone."""
     rows, tokens = len(encodings), max(len(encoding.ids) for encoding in encodings)
     input_ids = np.zeros((rows, tokens), np.int64)
     attention_mask = np.zeros((rows, tokens), np.int64)

@@ -1,4 +1,4 @@
-"""Kind of an utterance: command, question, statement or report, each plain or negated.
+"""Utterance kinds: command, question, statement or report, maybe negated.
 
 A network of two convolutions over word embeddings (Kim, 2014, "Convolutional Neural Networks for Sentence
 Classification"), with the embeddings of letter sequences for words that it does not know (Bojanowski et al., 2017,
@@ -96,7 +96,7 @@ class KindClassifier:
         np.savez_compressed(path, allow_pickle=False, vocabulary=vocabulary, **arrays)
 
     def classify(self, text: str) -> UtteranceKind:
-        """Classify one utterance; case and punctuation do not matter, but for question marks."""
+        """Classify one utterance; case and most punctuation do not matter."""
         hidden = self._embed(split_words(text))
         first = _convolve(hidden, *self._layers[0])
         second = first + _convolve(first, *self._layers[1])
@@ -132,7 +132,7 @@ def grams(word: str) -> list[int]:
 def _convolve(
     inputs: npt.NDArray[np.float32], weights: npt.NDArray[np.float32], bias: npt.NDArray[np.float32]
 ) -> npt.NDArray[np.float32]:
-    """Run a convolution of three words, ``weights`` being ``[outputs, inputs, 3]``, and rectifies."""
+    """Run a three-word convolution, ``[outputs, inputs, 3]``, and ReLU."""
     padded = np.pad(inputs, ((1, 1), (0, 0)))
     windows = np.stack([padded[:-2], padded[1:-1], padded[2:]], axis=2)
     product = windows.reshape(len(inputs), -1) @ weights.reshape(len(weights), -1).T

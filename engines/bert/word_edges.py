@@ -1,4 +1,4 @@
-"""Moves the ends of slots to the edges of words: none begins or ends inside "o'clock", "rock'n'roll" or "7:30"."""
+"""Slot boundaries at word edges: never inside "o'clock" or "7:30"."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def whole_words(text: str, slots: Sequence[Slot]) -> tuple[Slot, ...]:
 
 
 def _edges(text: str, start: int, end: int) -> tuple[int, int]:
-    """Take marks off a word; the full stop inside or behind an abbreviation is left to its slot."""
+    """Strip marks from a word, but for an abbreviation's full stop."""
     while start < end and text[start] in EDGE_PUNCTUATION:
         start += 1
     while end > start and text[end - 1] in EDGE_PUNCTUATION:
@@ -119,7 +119,7 @@ def _edges(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _owns(text: str, start: int, end: int) -> bool:
-    """Whether "'s" before ``end`` marks an owner: something follows that may be owned."""
+    """Return whether "'s" before ``end`` is a possessive."""
     if _SAINT.search(_POSSESSIVE.sub("", text[start:end])):
         return False
     following = _NEXT_WORD.match(text, end)

@@ -1,1 +1,1 @@
-"""Sentence embeddings: vectors whose cosine tells how alike two texts are in meaning."""
+"""Sentence embeddings: vectors whose cosine is similarity of meaning."""

@@ -39,7 +39,7 @@ class Embedder:
         self._tokenizer.enable_truncation(MAX_TOKENS)
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return a unit vector for each text, ``[texts, 384]`` float32; an empty text has one too."""
+        """Return a unit vector for each text, float32 ``[texts, 384]``."""
         if not texts:
             return np.zeros((0, DIMENSIONS), np.float32)
         rows = [np.array([encoding.ids], np.int64) for encoding in self._tokenizer.encode_batch(list(texts))]

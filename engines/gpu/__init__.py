@@ -1,4 +1,4 @@
-"""What the engines on a GPU share: the choice of the device, attention over packed rows, sizes and CUDA graphs.
+"""Shared parts of the GPU engines: device, attention, sizes, CUDA graphs.
 
 Only ``device`` and ``buckets`` can be imported without PyTorch.
 """

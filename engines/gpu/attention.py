@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Attention(Protocol):
-    """Multi-head self-attention (Vaswani et al., 2017) in which a token sees the tokens of its own row."""
+    """Multi-head self-attention within rows (Vaswani et al., 2017)."""
 
     def __call__(self, qkv: Tensor, offsets: Tensor, longest: int) -> Tensor:
         """Mix the values.
@@ -35,7 +35,7 @@ class Attention(Protocol):
 
 
 def eager_attention(qkv: Tensor, offsets: Tensor, longest: int) -> Tensor:
-    """Compute row by row, as the formula says, in the type of ``qkv``: the reference of the others."""
+    """Compute row by row by the formula, in ``qkv``'s type: the reference."""
     del longest
     tokens, _, heads, width = qkv.shape
     context = torch.zeros((tokens, heads, width), dtype=qkv.dtype, device=qkv.device)
@@ -47,7 +47,7 @@ def eager_attention(qkv: Tensor, offsets: Tensor, longest: int) -> Tensor:
 
 
 def padded_attention(qkv: Tensor, offsets: Tensor, longest: int) -> Tensor:
-    """Pad the rows for PyTorch's own attention, and pack them again; it runs everywhere, and in CUDA graphs too."""
+    """Pad rows for PyTorch's attention and pack them again; runs everywhere."""
     tokens, _, heads, width = qkv.shape
     lengths = offsets.diff()
     places = torch.arange(longest, device=qkv.device)
@@ -64,7 +64,7 @@ def padded_attention(qkv: Tensor, offsets: Tensor, longest: int) -> Tensor:
 
 
 def varlen_attention(qkv: Tensor, offsets: Tensor, longest: int) -> Tensor:
-    """PyTorch's own flash attention over packed rows (Dao, 2023); needs half precision and a GPU."""
+    """Use PyTorch's flash attention over packed rows (Dao, 2023)."""
     from torch.nn.attention.varlen import varlen_attn  # noqa: PLC0415 - PyTorch has it since 2.10
 
     queries, keys, values = qkv.unbind(1)
@@ -74,7 +74,7 @@ def varlen_attention(qkv: Tensor, offsets: Tensor, longest: int) -> Tensor:
 
 
 def flash_attention(module: str) -> Attention:
-    """Take flash attention of a package beside PyTorch: ``flash_attn_interface`` (Shah et al., 2024) is for Hopper."""
+    """Use a flash attention package: ``flash_attn_interface`` is for Hopper."""
 
     def attend(qkv: Tensor, offsets: Tensor, longest: int) -> Tensor:
         # Here, where it is tried: a package that does not fit this PyTorch cannot be imported.

@@ -1,4 +1,4 @@
-"""Sizes for which CUDA graphs are kept: a graph has fixed shapes, so a batch is rounded up to one of few."""
+"""Bucket sizes of CUDA graphs, whose shapes are fixed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _GROWTH = 1.25
 
 
 def token_buckets(most: int) -> tuple[int, ...]:
-    """List sizes up to ``most`` tokens, itself rounded up to a multiple of :data:`TILE`."""
+    """List sizes up to ``most`` tokens, rounded up to :data:`TILE`."""
     last = -(-most // TILE) * TILE
     sizes = [TILE]
     while sizes[-1] < last:

@@ -1,4 +1,4 @@
-"""Chooses at start how attention over packed rows is computed: the fastest way that agrees with float32."""
+"""Choice at start of the fastest attention that agrees with float32."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SAMPLE_ROWS_ON_CPU = 1
 
 
 def relative_error(got: torch.Tensor, expected: torch.Tensor) -> float:
-    """Return ‖got - expected‖ / ‖expected‖ (Frobenius), in float64; infinite where a value is no number."""
+    """Return the relative Frobenius error in float64; infinite for NaN."""
     difference = torch.linalg.vector_norm(got.double() - expected.double())
     error = float(difference / torch.linalg.vector_norm(expected.double()))
     return error if error == error else float("inf")  # noqa: PLR0124 - the one value that is not itself
@@ -76,7 +76,7 @@ def _sample(
 
 
 def _seconds(work: Callable[[], object], device: torch.device) -> float:
-    """Times some work as it will run, in a CUDA graph; on a CPU nothing is to choose from, and nothing is timed."""
+    """Time work as it will run, in a CUDA graph; on a CPU nothing is timed."""
     if device.type != "cuda":
         return 0.0
     graph = torch.cuda.CUDAGraph()

@@ -1,4 +1,4 @@
-"""Decides whether a network runs on a GPU, without importing PyTorch where it does not."""
+"""Choice between GPU and CPU for a network, without importing PyTorch early."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEVICES = ("auto", "cpu", "cuda", "tensorrt", "torch-cpu")
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where Triton and the model's own parameters want a network.
+    """Requested device, of Triton and of the model's parameters.
 
     Attributes:
         kind: of the instance, as Triton tells it: ``CPU`` or ``GPU``.
@@ -42,14 +42,14 @@ class Placement:
 
     @classmethod
     def of(cls, args: Mapping[str, str], parameters: Mapping[str, str], default: str = "auto") -> Placement:
-        """Read what Triton gives ``initialize``; ``default`` is the device where the parameters name none."""
+        """Read the arguments of ``initialize``; ``default`` is the fallback device."""
         return cls(
             args["model_instance_kind"], int(args["model_instance_device_id"]), parameters.get("device", default)
         )
 
     @property
     def insists(self) -> bool:
-        """Whether PyTorch is asked for by name, and not just where it can be had."""
+        """True if PyTorch is asked for by name."""
         return self.kind == "GPU" or self.device in ("cuda", "torch-cpu")
 
     def torch_device(self, folder: Path, devices: int, maker: str = MAKER) -> str | None:
@@ -76,7 +76,7 @@ class Placement:
 
 
 def usable_device(placement: Placement, folder: Path, devices: int, maker: str = MAKER) -> str | None:
-    """Return PyTorch's name of the device to use; None for onnxruntime, with a warning where PyTorch is in the way.
+    """Return PyTorch's device name; None for onnxruntime.
 
     Args:
         placement: what is wanted.
@@ -111,7 +111,7 @@ def cuda_devices() -> int:
 
 
 def missing_for(device: str) -> str | None:
-    """Say what the engine lacks to compute on a device; None where it has everything. Imports PyTorch.
+    """Return what is missing to compute on a device, or None. Imports PyTorch.
 
     Args:
         device: PyTorch's name of it.

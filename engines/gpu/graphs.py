@@ -51,7 +51,7 @@ def record(
 
 @contextlib.contextmanager
 def collection_paused() -> Iterator[None]:
-    """Keep the garbage collector away: a graph of an earlier network that it frees would end the capture."""
+    """Pause garbage collection: freeing an earlier graph would end the capture."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -19,7 +19,7 @@ _LOG2_E = 1.4426950408889634
 
 
 def tiled_attention(qkv: Tensor, offsets: Tensor, longest: int, tile: int = 64) -> Tensor:
-    """See :class:`engines.gpu.attention.Attention`; the width of a head must be a power of two, 16 at least.
+    """See :class:`engines.gpu.attention.Attention`; heads are powers of 2, ≥ 16.
 
     Args:
         qkv: as there.

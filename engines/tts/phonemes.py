@@ -39,7 +39,7 @@ _VOWEL = re.compile("[AIOWYQaiuæɑɐɒɔəɛɜɪʊʌᵊᵻ]")
 
 
 def to_voice(phonemes: str) -> str:
-    """Return phonemes in the voice's alphabet; signs that it does not have stay for the caller to drop."""
+    """Return phonemes in the voice's alphabet; unknown signs stay."""
     text = unicodedata.normalize("NFD", phonemes)
     text = text.replace("\N{COMBINING DOUBLE INVERTED BREVE}", "").replace("ː", "").replace(".", "")
     text = _SYLLABIC.sub(r"ᵊ\1", text)
@@ -48,5 +48,5 @@ def to_voice(phonemes: str) -> str:
 
 
 def has_sound(phonemes: str) -> bool:
-    """Return whether there is a vowel to speak, in the voice's alphabet: marks alone would give a click."""
+    """Return whether there is a vowel: marks alone would give a click."""
     return _VOWEL.search(phonemes) is not None

@@ -1,4 +1,4 @@
-"""Synthesis of one request: its parts in order, those without a pause between them as one run."""
+"""Synthesis of one request: its parts in order, joined between pauses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PIECE_SAMPLES = SAMPLE_RATE
 
 
 class BadPartsError(ValueError):
-    """Parts that cannot be spoken; the message says what to do and holds nothing of their text."""
+    """Parts that cannot be spoken; the message names the cure and no text."""
 
 
 class Speaker(Protocol):

@@ -20,7 +20,7 @@ _KEPT_HOPS = 2
 
 
 def trimmed(blocks: Iterable[npt.NDArray[np.float32]]) -> Iterator[npt.NDArray[np.float32]]:
-    """Yield blocks without the silence before the first and after the last sound, but for 25 ms of each.
+    """Yield blocks without leading and trailing silence, but for 25 ms.
 
     Args:
         blocks: samples, each block a whole number of hops.

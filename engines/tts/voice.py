@@ -42,7 +42,7 @@ _MARKUP = str.maketrans(dict.fromkeys("[]", " "))
 
 
 class VoiceFilesError(RuntimeError):
-    """The voice's files are not those that this version speaks with; the message says what to do."""
+    """Voice files of another version; the message names the cure."""
 
 
 class Voice:
@@ -75,7 +75,7 @@ class Voice:
         gc.freeze()
 
     def pronounce(self, text: str) -> str:
-        """Return the phonemes of a text, in the voice's alphabet; "" where there is nothing to speak."""
+        """Return a text's phonemes in the voice's alphabet; "" for none."""
         return self._pronounce(text.translate(_MARKUP))
 
     def transcribe(self, phonemes: str) -> str:
@@ -102,7 +102,7 @@ class Voice:
 
 
 def cut(phonemes: str, most: int = MAX_PHONEMES) -> Sequence[str]:
-    """Cut a run that is too long for the network: after a mark where there is one, else between words."""
+    """Cut a run that is too long, after a mark or between words."""
     runs = []
     rest = phonemes.strip()
     while len(rest) > most:

@@ -105,7 +105,7 @@ def _blocks(frames: int) -> Iterator[tuple[int, int]]:
 
 
 def _segments(spectra: Spectra, pulses: _Pulses, noise: np.random.Generator, begin: int, end: int) -> Floats:
-    """Compute the windowed samples of frames ``begin`` to ``end``, ``[frames, 1200]``."""
+    """Compute windowed samples of frames ``begin`` to ``end``, ``[frames, 1200]``."""
     span = slice(begin, end)
     spectrum = np.fft.rfft(pulses.frames(begin, end) * _PULSE_WINDOW, axis=1).astype(np.complex64)
     angle = np.tanh(spectra.voiced_phase[:, span].T) * np.float32(np.pi)
@@ -119,7 +119,7 @@ def _segments(spectra: Spectra, pulses: _Pulses, noise: np.random.Generator, beg
 
 
 def _overlap_add(segments: Floats, overlap: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Add windowed frames where they belong; return the hops and the sums of their squared windows."""
+    """Overlap-add windowed frames; return hops and sums of squared windows."""
     count = len(segments)
     hops = np.zeros((count + _OVERLAP_HOPS, HOP), np.float32)
     sums = np.zeros_like(hops)
@@ -150,7 +150,7 @@ def _polar(log_magnitude: Floats, angle: Floats) -> npt.NDArray[np.complex64]:
 
 
 class _Pulses:
-    """Sums all harmonics of a pitch up to 11 kHz, of amplitude 1 each; silent where there is no voice.
+    """Harmonics of a pitch up to 11 kHz, amplitude 1; silent when unvoiced.
 
     The sum has a closed form, the Dirichlet kernel: sin((n + 1/2) t) / (2 sin(t/2)) - 1/2. It is computed as far as it
     is asked for, and mirrored at both ends.
@@ -164,7 +164,7 @@ class _Pulses:
         self._phase = 0.0
 
     def frames(self, begin: int, end: int) -> Floats:
-        """Return the pulses under the windows of frames ``begin`` to ``end``, ``[frames, 1200]``."""
+        """Return the pulses under frames ``begin`` to ``end``, ``[frames, 1200]``."""
         total = len(self._pitch_hz)
         while self._done_frames < min(end + _LEAD_HOPS, total):
             self._compute(min(max(end + _LEAD_HOPS, _OVERLAP_HOPS), total))

@@ -30,7 +30,7 @@ class DetectorFilesError(RuntimeError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pause:
-    """What is known of a turn when somebody pauses.
+    """Sound and text of a turn at a pause.
 
     Attributes:
         samples: sound up to now, the pause included, float32 ``[samples]`` at 16 kHz, -1 to 1.

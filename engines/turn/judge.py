@@ -1,4 +1,4 @@
-"""Judgement of a pause by what is heard and what is read: two linear steps on the networks' results.
+"""Judgement of a pause: two linear steps on sound and text results.
 
 The first weighs what the network for sound hears in and before the pause; the second weighs its result with the words
 and with how long the silence has been. How long the speech was tells nothing: a turn may be one word or a story.
@@ -84,7 +84,7 @@ class Judge:
 
 
 def sound_evidence(heard: Heard, silence: float) -> Floats:
-    """What is weighed of the sound: the whole, the last 0.3 s of speech, the second before, and the silence."""
+    """Return features of the sound: whole, last 0.3 s, second before, silence."""
     quiet = round(min(silence, _MAX_SILENCE_SECONDS) * _FRAMES_A_SECOND)
     end = max(_LAST, len(heard.frames) - quiet)
     parts = (
@@ -97,5 +97,5 @@ def sound_evidence(heard: Heard, silence: float) -> Floats:
 
 
 def evidence(sound: float, silence: float, word_logit: float | None) -> Floats:
-    """What is weighed in the end, ``sound`` being the result of the first step; see :meth:`Judge.probability`."""
+    """Return the final features; see :meth:`Judge.probability`."""
     return np.array([sound, min(silence, _MAX_SILENCE_SECONDS), word_logit or 0.0], np.float32)

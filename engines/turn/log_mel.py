@@ -1,4 +1,4 @@
-"""Whisper's log-mel spectrogram (Radford et al., 2022) of the last eight seconds of sound."""
+"""Whisper's log-mel spectrogram (Radford et al., 2022) of the last 8 s."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BREAK_HZ, _BREAK_MEL = 1000.0, 15.0
 
 
 def log_mel(samples: Floats) -> Floats:
-    """Return the spectrogram, float32 ``[MELS, FRAMES]``, of sound at 16 kHz, the last frame the newest.
+    """Return the spectrogram of 16 kHz sound, float32 ``[MELS, FRAMES]``.
 
     The sound is brought to zero mean and unit variance, the silence before it included, as Smart Turn was trained.
     """

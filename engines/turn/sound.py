@@ -1,4 +1,4 @@
-"""The network for sound: Smart Turn v3.2 (Daily, BSD 2-Clause licence), the encoder of Whisper tiny with a head."""
+"""Sound network: Smart Turn v3.2 (Daily, BSD-2), Whisper tiny's encoder."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _QUIET_PERCENTILE, _LOUD_PERCENTILE = 5, 95
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Heard:
-    """What the network hears in the sound before a pause.
+    """Result of the network for the sound before a pause.
 
     Attributes:
         logit: its own judgement, positive where the turn is over.
@@ -43,7 +43,7 @@ class Heard:
 
 
 class SoundNetwork:
-    """Runs the network, one pause at a time: on a CPU a batch takes as long a pause, and more memory.
+    """Smart Turn's network, one pause at a time: batches are no faster on a CPU.
 
     Args:
         path: a graph that ``engines.build.smart_turn`` builds.
@@ -67,7 +67,7 @@ class SoundNetwork:
 
 
 def silence_seconds(samples: Floats) -> float:
-    """Estimate how long it has been quiet at the end of sound at 16 kHz: 0 where it is as loud there as before."""
+    """Estimate the silence at the end of 16 kHz sound, in seconds."""
     recent = samples[-round(_LOOKED_AT_SECONDS * SAMPLE_RATE) :]
     count = len(recent) // _LEVEL_SAMPLES
     if not count:

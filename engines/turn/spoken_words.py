@@ -1,4 +1,4 @@
-"""Words as the network for text reads them: lower case, without punctuation, the last ones of a long text."""
+"""Last words of a text in lower case, as the text network reads them."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ _WORD = re.compile(r"[^\W_]+(?:['.:,/-][^\W_]+)*%?")
 
 
 def spoken_words(text: str) -> list[str]:
-    """Split a text into its last words, lower case; marks inside of words and figures stay."""
+    """Split a text into its last words; marks inside of words stay."""
     return _WORD.findall(text.lower().replace(_APOSTROPHE, "'"))[-MAX_WORDS:]

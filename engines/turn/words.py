@@ -1,4 +1,4 @@
-"""The network for text: a small BERT over the last words, which tells whether an utterance is whole."""
+"""Text network: a small BERT that tells whether an utterance is whole."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class WordNetwork:
         self._tokenizer = WordTokenizer(tokenizer)
 
     def read(self, texts: Sequence[str]) -> list[float | None]:
-        """Return for each text a logit, positive where it is whole; None where there are no words."""
+        """Return a logit per text, positive where whole; None without words."""
         words = [spoken_words(text) for text in texts]
         rows = self._tokenizer.rows(words)
         requests = [{"input_ids": row[np.newaxis], "attention_mask": np.ones((1, len(row)), np.int64)} for row in rows]

@@ -27,7 +27,7 @@ EXIT_INTERRUPTED = 130
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """How the command line was started; the `obj` of click's context."""
+    """Invocation of the command line; the `obj` of click's context."""
 
     owns_process: bool
     """Whether the process runs nothing else, so that a command may replace it."""

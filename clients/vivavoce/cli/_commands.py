@@ -1,4 +1,4 @@
-"""The commands by name: the client's own, and what other distributions contribute as entry points.
+"""Commands by name: the client's own, and entry points of other distributions.
 
 A command is imported when it is called for, or when all are listed: `vivavoce ask` loads no other command.
 """
@@ -74,7 +74,7 @@ def _command(entry: EntryPoint) -> click.Command:
 
 
 def _is_installed(entry: EntryPoint) -> bool:
-    """Tell whether the entry's package is there: the container image leaves some of the server's out."""
+    """Return whether the entry's package is there: container images leave some out."""
     return importlib.util.find_spec(_package(entry)) is not None
 
 

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def in_unicode(name: str) -> str:
-    """Return a file's name with a "?" for what is not UTF-8 in it, which neither JSON nor a request can hold."""
+    """Return a file name as valid UTF-8, with a "?" for anything else."""
     return name.encode(errors="replace").decode()

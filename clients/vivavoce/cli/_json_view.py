@@ -1,4 +1,4 @@
-"""Conversations as JSON, one object a line. Other tools rely on the names; new keys may only be added at the end."""
+"""Conversations as JSON lines. Keys are a contract; new ones go to the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversations in a terminal: words that firm up in place, and a level meter for the microphone."""
+"""Live view of conversations in a terminal, with a level meter."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _METER_LOUD_DB = -6.0
 
 
 class LiveView(AbstractContextManager["LiveView"]):
-    """Shows what is being said in the last lines of the terminal; what is certain scrolls up above them."""
+    """Terminal view: what is certain scrolls up above the last, changing lines."""
 
     def __init__(self, console: Console, budget_seconds: float) -> None:
         self._console = console
@@ -108,7 +108,7 @@ class LiveView(AbstractContextManager["LiveView"]):
         self._refresh()
 
     def _reply(self, reply: Reply) -> None:
-        """Print a reply; one that is not whole stays below what is printed until the whole takes its place."""
+        """Print a reply; a partial one stays at the bottom until its completion."""
         self._replied = True
         rows = Group(*map(_row, reply_rows(reply, self._budget_seconds)))
         if reply.status is ReplyStatus.PARTIAL:

@@ -1,4 +1,4 @@
-"""A reply in words: what was understood, the answer, and where the time went. The views lay it out."""
+"""Replies in words: intent, answer and latency, for the views to lay out."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def interruption(interrupted: Interrupted) -> str:
 
 
 def printable(text: str) -> str:
-    """Replace what a terminal would obey rather than show: texts come from other people."""
+    """Replace control characters, which a terminal would obey."""
     return "".join(character if character.isprintable() else " " for character in text)
 
 

@@ -19,7 +19,7 @@ _MILLISECONDS = click.IntRange(128, 10_000)
 
 
 def endpointing_options(command: _C) -> _C:
-    """Add `--endpointing`, `--patience`, `--shortest-silence-ms` and `--longest-silence-ms`."""
+    """Add the options of endpointing: mode, patience and bounds."""
     mode = click.option(
         "--endpointing",
         type=click.Choice(tuple(_MODES)),

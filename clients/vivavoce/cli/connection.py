@@ -1,4 +1,4 @@
-"""Where a command finds its server, and how it proves who calls."""
+"""Options of the connection: server, encryption and credentials."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Connection:
 
 
 def server_option(command: _C) -> _C:
-    """Add `--server`, `--tls`, `--ca`, `--cert`, `--key` and `--token`, of which the command gets a `Connection`."""
+    """Add the options of the connection; the command gets a `Connection`."""
 
     @functools.wraps(command)
     def connected(

@@ -48,7 +48,7 @@ def bringer(name: str) -> str:
 
 @contextlib.contextmanager
 def extra(names: str, purpose: str) -> Iterator[None]:
-    """Turn an import that fails in the body into a sentence that says what to install.
+    """Turn an ImportError in the body into a sentence that says what to install.
 
     Args:
         names: The extras that bring what is missing, with commas between.

@@ -140,7 +140,7 @@ def engine_hints_option(command: _C) -> _C:
 def read_hints(
     hints: Sequence[str], hint_files: Sequence[Path], boost: float | None
 ) -> tuple[vivavoce.PhraseHints, ...]:
-    """Make the phrase hints that the hint options name; empty lines of files are left out.
+    """Make the phrase hints of the hint options, without empty lines.
 
     Raises:
         click.ClickException: A file cannot be read as UTF-8.
@@ -163,7 +163,7 @@ def engine_option(text: str) -> Callable[[_C], _C]:
 
 
 class FileToWrite(click.Path):
-    """The type of an option that names a file to write: what would stand in its way is told before the work begins."""
+    """Type of an option for an output file, checked before the work begins."""
 
     def __init__(self, *, allow_dash: bool = False) -> None:
         super().__init__(dir_okay=False, writable=True, allow_dash=allow_dash, path_type=Path)

@@ -98,7 +98,7 @@ def say(
 
 
 async def _speak(server: Connection, asked: dict[str, Any], out: Path, rate_hz: int, *, is_opus: bool) -> _Spoken:
-    """Write the file as speech comes. A text that is refused leaves a file that was there as it is."""
+    """Write the file as speech comes; a refused text leaves an old file as it is."""
     spoken = _Spoken()
     async with server.connect() as client:
         began = time.monotonic()

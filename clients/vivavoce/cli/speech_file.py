@@ -1,4 +1,4 @@
-"""A spoken conversation as a stereo file: the caller on the left, the service on the right, as it was heard."""
+"""Stereo recording of a spoken conversation: caller left, service right."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class SpeechFile:
             yield chunk
 
     def hear(self, event: Event) -> None:
-        """Keep what the service says: each piece is played when it comes, behind the one before."""
+        """Keep speech of the service: each piece behind the one before."""
         match event:
             case ReplyAudio(audio=audio) if audio:
                 end = self._heard[-1].start + len(self._heard[-1].samples) if self._heard else 0

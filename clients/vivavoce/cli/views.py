@@ -1,4 +1,4 @@
-"""What shows a conversation to somebody: the face that the commands see, and the choice among its kinds."""
+"""Protocol of the views, and the choice among them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class View(AbstractContextManager["View"], Protocol):
 
 
 def choose_view(*, as_json: bool, budget_seconds: float | None) -> View:
-    """Choose the view for stdout: JSON where it was asked for, a live one in a terminal, plain lines elsewhere."""
+    """Choose the view for stdout: JSON, live in a terminal, or plain lines."""
     if as_json:
         return JsonView(sys.stdout)
     budget_seconds = DEFAULT_BUDGET_SECONDS if budget_seconds is None else budget_seconds

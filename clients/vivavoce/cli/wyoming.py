@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def wyoming(
     *, uri: str, server: Connection, contexts: Sequence[str], context_files: Sequence[Path], budget_ms: int | None
 ) -> None:
-    """Serve Home Assistant over the Wyoming protocol, until interrupted. Prints the address when ready.
+    """Serve Home Assistant over the Wyoming protocol, until interrupted.
 
     Speech, intents and answers come from the service that --server names. Wyoming has no passwords: let only your own
     network reach the port.

@@ -1,4 +1,4 @@
-"""The event loop in a thread of its own that all synchronous clients of a process share."""
+"""Event loop in a thread that all synchronous clients of a process share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EXIT_SECONDS = 2.0
 
 
 class BackgroundLoop:
-    """Event loop on a daemon thread, started by the first call and stopped at the exit of the process."""
+    """Event loop on a daemon thread, from the first call to the process's exit."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -50,7 +50,7 @@ class BackgroundLoop:
         return future.result()
 
     def call_soon(self, callback: Callable[..., object], *arguments: object) -> None:
-        """Have `callback` called on the loop, without waiting; do nothing once the loop is stopped."""
+        """Schedule `callback` on the loop without waiting; ignored once it is stopped."""
         loop = self._loop
         if loop is None:
             return

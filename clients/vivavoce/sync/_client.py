@@ -90,11 +90,11 @@ class Conversation(Controls, Iterator["Event"]):
 
     @property
     def closed(self) -> bool:
-        """Whether the conversation has ended; its last events may still be waiting."""
+        """True once the conversation has ended; its last events may still be waiting."""
         return self._exchange.ended
 
     def send(self, said: Utterable) -> None:
-        """Say something: audio, `EndOfUtterance()`, `TypedTurn(text)` or `ConversationUpdate(...)`.
+        """Send audio, `EndOfUtterance()`, `TypedTurn(text)` or `ConversationUpdate(...)`.
 
         Waits while too much is not sent yet.
 
@@ -104,11 +104,11 @@ class Conversation(Controls, Iterator["Event"]):
         self._exchange.say(said)
 
     def finish(self) -> None:
-        """Say that nothing follows: the last replies come, and the iteration ends. May be called several times."""
+        """Announce the end: the iteration ends after the last replies. Idempotent."""
         self._exchange.finish()
 
     def poll(self, timeout_seconds: float = 0.0) -> Event | None:
-        """Return the next event, or None if there is none within `timeout_seconds`, or none will follow.
+        """Return the next event; None if there is none within `timeout_seconds`.
 
         Raises:
             VivavoceError: The conversation has failed, in one of its kinds.
@@ -116,7 +116,7 @@ class Conversation(Controls, Iterator["Event"]):
         return self._exchange.take(timeout_seconds)
 
     def close(self) -> None:
-        """End the conversation, whatever it is doing. May be called several times, and from any thread."""
+        """End the conversation at once. May be called several times, from any thread."""
         self._exchange.close()
 
 
@@ -207,7 +207,7 @@ class Client:
         seed: int = 0,
         lexicon: Iterable[Pronunciation] = (),
     ) -> Generator[SpeechChunk, None, None]:
-        """Have a text spoken: `for chunk in client.say("Good morning.")`. Take what `vivavoce.Client.say` takes.
+        """Synthesize a text, as `vivavoce.Client.say`: `for chunk in client.say("Hi.")`.
 
         Leaving the loop early ends the speech when the generator is closed.
 

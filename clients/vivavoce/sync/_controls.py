@@ -1,4 +1,4 @@
-"""What a caller tells beside what is said, without asyncio."""
+"""Messages beside speech, without asyncio."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Controls:
         self._exchange = exchange
 
     def send_playback(self, turn: int, position_seconds: float, *, finished: bool = False) -> None:
-        """Tell how far a spoken reply was played; see `vivavoce.Conversation.send_playback`."""
+        """Report the playback position; see `vivavoce.Conversation.send_playback`."""
         self._exchange.tell(playback_request(turn, position_seconds, finished=finished))
 
     def cancel_reply(self, turn: int = 0) -> None:
@@ -31,7 +31,7 @@ class Controls:
         self._exchange.tell(cancel_request(turn))
 
     def press_keys(self, keys: str) -> None:
-        """Tell an agent that the caller has pressed keys; see `vivavoce.Conversation.press_keys`."""
+        """Send keys to an agent; see `vivavoce.Conversation.press_keys`."""
         self._exchange.tell(keys_request(keys))
 
     def send_tool_result(self, call: ToolCall | str, result: ToolResult | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What is said and what is told of one conversation, between a caller's threads and the background loop.
+"""Queues between a caller's threads and the background loop.
 
 The caller's threads put what is said into a bounded queue and take events out of another one; a task on the loop, the
 *pump*, holds the asynchronous conversation in between.
@@ -33,7 +33,7 @@ CLOSE_SECONDS = 5.0
 
 
 class Exchange:
-    """The two queues of one conversation. All methods but those that say otherwise may be called from any thread."""
+    """The two queues of one conversation; thread-safe unless stated otherwise."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -50,7 +50,7 @@ class Exchange:
 
     @property
     def ended(self) -> bool:
-        """Whether the conversation is over; events may still wait."""
+        """True once the conversation is over; events may still wait."""
         return self._ended
 
     def begin(self, conversation: Conversation) -> None:
@@ -76,13 +76,13 @@ class Exchange:
         background.call_soon(self._more_said.set)
 
     def tell(self, request: pb.ConverseRequest) -> None:
-        """Send what is not said but concerns the conversation, ahead of what waits to be said."""
+        """Send a message beside speech, ahead of what waits to be said."""
         conversation = self._conversation
         if conversation is not None and not self._ended:
             background.call_soon(lambda: conversation.tell(request))
 
     def finish(self, error: Exception | None = None) -> None:
-        """Say that nothing follows, or raises `error` in the conversation in place of what follows."""
+        """Announce the end, or raise `error` in the conversation in its place."""
         with self._changed:
             if self._all_said:
                 return
@@ -134,7 +134,7 @@ class Exchange:
             self._changed.notify_all()
 
     def feed(self, chunks: Iterable[Utterable]) -> None:
-        """Say everything in `chunks`; runs on a thread of its own, for an iterable may block for as long as it likes.
+        """Send everything in `chunks`, on a thread of its own: an iterable may block.
 
         An error that it raises is raised in the conversation.
         """

@@ -69,7 +69,7 @@ class ModelAdmin:
         return background.run(self._opened().list())
 
     def load(self, path: PurePath | str) -> ModelVersion:
-        """Load an engine directory as a new version and let it take over for the turns that begin from then on.
+        """Load an engine directory as a new version, which serves turns from then on.
 
         Args:
             path: Absolute path of the directory on the server.
@@ -80,7 +80,7 @@ class ModelAdmin:
         return background.run(self._opened().load(path))
 
     def unload(self, name: str, version: int) -> None:
-        """Unload a version that is not active, as soon as no turn uses it, or forget one that failed."""
+        """Unload an inactive version once it is unused, or forget one that failed."""
         background.run(self._opened().unload(name, version))
 
     def roll_back(self, name: str) -> ModelVersion:

@@ -1,4 +1,4 @@
-"""Events and errors of the client as messages of the protocol: what `vivavoce._responses` and `_status` undo."""
+"""Serialization of the client's events and errors, for fake services."""
 
 from __future__ import annotations
 
@@ -221,5 +221,5 @@ def _latency(latency: Latency) -> reply_pb2.Latency:
 
 
 def _name(prefix: str, member: Enum) -> str:
-    """Return the protocol's name of a value; there, what is not known is not specified."""
+    """Return the protocol's name of a value; UNKNOWN becomes unspecified."""
     return prefix + ("UNSPECIFIED" if member.value == "UNKNOWN" else str(member.value))

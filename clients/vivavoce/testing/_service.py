@@ -1,4 +1,4 @@
-"""A conversation service without models: it answers as its script says, on a real socket."""
+"""Scripted conversation service without models, on a real socket."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ _SAMPLE_BYTES = {pb.AUDIO_ENCODING_MULAW: 1, pb.AUDIO_ENCODING_ALAW: 1, pb.AUDIO
 
 @dataclass(frozen=True)
 class Turn:
-    """What a fake service hears in an utterance, and what it replies."""
+    """Utterance of a fake service's script, with its reply."""
 
     transcript: str
     """The final transcript; of a typed turn, the text that is answered so."""
@@ -124,7 +124,7 @@ def scripted(*turns: Turn, repeated: bool = False) -> Script:
 
 
 def answering(*turns: Turn) -> Answers:
-    """Make what a service answers to `Client.ask`: as the turn with its text, or else by a reply without intent."""
+    """Make the answers to `Client.ask`: of the turn with its text, or no intent."""
 
     def answer(request: pb.AskRequest, context: grpc.ServicerContext) -> reply_pb2.Reply:
         turn = _turn_of(turns, request.text)
@@ -137,7 +137,7 @@ def answering(*turns: Turn) -> Answers:
 
 
 def failing(error: VivavoceError) -> Script:
-    """Make the script of a service that refuses every conversation so that the client raises `error`."""
+    """Make the script of a service that refuses conversations with `error`."""
 
     def script(requests: Iterator[pb.ConverseRequest], context: grpc.ServicerContext) -> Iterator[pb.ConverseResponse]:
         next(requests, None)

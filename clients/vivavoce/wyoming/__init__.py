@@ -1,4 +1,4 @@
-"""A Wyoming server in front of Vivavoce: Home Assistant's voice protocol, spoken by the SDK.
+"""Wyoming server: Home Assistant's voice protocol over the SDK.
 
     describe                                → info
     select-program, ping                    → nothing, pong

@@ -1,4 +1,4 @@
-"""Wyoming's PCM, of whatever rate, width and channel count, as audio that the service takes."""
+"""Conversion of Wyoming's PCM of any rate, width and channel count."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check_format(audio: AudioFormat) -> None:
 
 
 def mono(chunk: AudioChunk) -> NDArray[np.float32]:
-    """Read the samples of a chunk: unsigned of width 1, signed little-endian of widths 2 to 4.
+    """Read the samples of a chunk: unsigned of width 1, else signed little-endian.
 
     Args:
         chunk: A chunk whose format was checked.
@@ -53,7 +53,7 @@ def mono(chunk: AudioChunk) -> NDArray[np.float32]:
 
 
 class Resampler:
-    """Brings a stream of one rate to one that the service takes; most pass through as they are.
+    """Resampler of a stream to a rate that the service takes.
 
     Attributes:
         rate_hz: Samples a second of what comes out.
@@ -65,7 +65,7 @@ class Resampler:
         self._stream = None if fits else soxr.ResampleStream(rate_hz, self.rate_hz, 1, dtype="float32")
 
     def feed(self, samples: NDArray[np.float32], *, last: bool = False) -> NDArray[np.float32]:
-        """Take the next samples of shape [n], and return those that are ready, of shape [m]."""
+        """Take the next samples of shape [n]; return the finished ones, of shape [m]."""
         if self._stream is None:
             return samples
         return np.asarray(self._stream.resample_chunk(samples, last=last), np.float32)

@@ -35,7 +35,7 @@ _Handler: TypeAlias = "Callable[[Connection, Any], Awaitable[None]]"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What holds for all clients."""
+    """Settings of all clients."""
 
     documents: Sequence[vivavoce.Document] = ()
     """Texts that answers are looked for in."""
@@ -68,7 +68,7 @@ class Connection:
         self.ended = False
 
     async def handle(self, event: Event) -> None:
-        """Answer one event. What cannot be done is told to the client; unknown events are ignored.
+        """Answer one event; unknown ones are ignored.
 
         After an error in a stream of audio the rest of it is ignored: one error a stream. An error where the client now
         waits for a reply ends the connection: Home Assistant may know no errors, and waits until it is hung up on.
@@ -145,7 +145,7 @@ class Connection:
             await self._send(reply)
 
     async def _fail_to_handle(self, error: Error, transcript: Transcript) -> None:
-        """Tell an error twice: a Home Assistant that knows no errors says what a `not-handled` holds."""
+        """Send an error twice: an older Home Assistant reads `not-handled` alone."""
         await self._send(error)
         await self._send(NotHandled(text=error.text, context=transcript.context))
         self.ended = True

@@ -1,4 +1,4 @@
-"""What is answered with Wyoming's `error` event."""
+"""Errors as Wyoming's `error` events."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RefusedError(Exception):
 
 
 def error_event(error: RefusedError | vivavoce.VivavoceError) -> Error:
-    """Tell a client of `error`: its sentence, and as the code what the service or this adapter calls it."""
+    """Send `error` to a client: its sentence and its code."""
     if isinstance(error, RefusedError):
         return Error(text=str(error), code=error.code)
     reason = getattr(error, "reason", "")
@@ -32,5 +32,5 @@ def error_event(error: RefusedError | vivavoce.VivavoceError) -> Error:
 
 
 def _kebab_case(name: str) -> str:
-    """Write `TOO_MANY_CONVERSATIONS` and `ServerUnavailable` as Wyoming writes names: `server-unavailable`."""
+    """Write names such as `ServerUnavailable` in Wyoming's form."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])|_", "-", name).lower()

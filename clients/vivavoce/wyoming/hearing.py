@@ -33,7 +33,7 @@ _NAMES_BOOST, _TERMS_BOOST = 20.0, 10.0
 
 
 class Hearing:
-    """Transcribes one stream of audio: all of it is one utterance, which `audio-stop` ends.
+    """Transcription of one stream of audio, as one utterance.
 
     Args:
         client: The service.
@@ -68,7 +68,7 @@ class Hearing:
         self._work = tasks.create_task(self._transcribe())
 
     async def chunk(self, chunk: AudioChunk) -> None:
-        """Take the next piece; wait while the service is behind. After a failure, which was told, it is dropped.
+        """Take the next piece, with back-pressure; after a failure it is dropped.
 
         Raises:
             RefusedError: The chunk is damaged, or of another rate than the stream.
@@ -82,7 +82,7 @@ class Hearing:
         await self._say(self._resampler.feed(mono(chunk)))
 
     async def stop(self) -> None:
-        """End the utterance, and wait until its transcript, or why there is none, is sent."""
+        """End the utterance, and wait until its transcript or error is sent."""
         await self._say(self._resampler.feed(np.zeros(0, np.float32), last=True))
         await self._offer(None)
         await asyncio.wait([self._work])
@@ -115,7 +115,7 @@ class Hearing:
             await self._send(error_event(error))
 
     async def _converse(self) -> str:
-        """Hold the conversation up to its final transcript, and return that; "" when nobody spoke.
+        """Hold the conversation up to its final transcript; return that, "" for none.
 
         Raises:
             RefusedError: Recognition failed: Home Assistant would carry out what is left of the words.

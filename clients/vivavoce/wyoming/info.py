@@ -1,4 +1,4 @@
-"""What the server tells of itself."""
+"""Self-description of the server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LANGUAGE = "en"
 
 
 class _Common(TypedDict):
-    """What Wyoming asks of every program and model alike."""
+    """Fields that Wyoming requires of every program and model."""
 
     name: str
     attribution: Attribution
@@ -32,7 +32,7 @@ class _Common(TypedDict):
 
 
 def describe() -> Info:
-    """List the programs: for speech in and out, intents and answers, each with the service's own model.
+    """List the programs for speech, intents and answers, each with its model.
 
     Speech is transcribed up to `audio-stop`, so that the end of a command is for the client to find. Answers are texts:
     no device is switched.
@@ -70,10 +70,10 @@ def describe() -> Info:
 
 
 def check_program(name: object) -> bool:
-    """Tell whether `name` is the name of our programs and models; None leaves the choice to the server."""
+    """Return whether `name` is one of our programs or models, or None."""
     return name is None or name == NAME
 
 
 def check_language(tag: object) -> bool:
-    """Tell whether `tag` names the language served, in whatever region; None leaves it to the server."""
+    """Return whether `tag` is the language served, in any region, or None."""
     return tag is None or (isinstance(tag, str) and tag.lower().replace("_", "-").partition("-")[0] == LANGUAGE)

@@ -17,7 +17,7 @@ NOT_UNDERSTOOD = "I found neither a command nor an answer in that."
 
 
 def recognized(reply: vivavoce.Reply, context: dict[str, Any] | None) -> Intent | NotRecognized:
-    """Answer `recognize`: the intent, its slots as entities, and the answer, if any, as the text.
+    """Answer `recognize`: the intent, its slots as entities, the answer as text.
 
     Args:
         reply: What the service understood.
@@ -36,7 +36,7 @@ def recognized(reply: vivavoce.Reply, context: dict[str, Any] | None) -> Intent 
 
 
 def handled(reply: vivavoce.Reply, context: dict[str, Any] | None) -> Handled | NotHandled:
-    """Answer `transcript`: with the answer, else with a sentence that says what was understood.
+    """Answer `transcript`: with the answer, or a sentence about the intent.
 
     Args:
         reply: What the service understood.

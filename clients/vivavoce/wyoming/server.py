@@ -109,7 +109,7 @@ class WyomingServer:
             writer.close()
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer a client until it goes, what it sends makes no sense any more, or it waits for what will not come."""
+        """Serve a client until it leaves, sends nonsense or waits in vain."""
 
         async def send(event: Eventable) -> None:
             async with timeout(SEND_SECONDS):

@@ -124,7 +124,7 @@ class Speaking:
             await self._send(error_event(error))
 
     async def _speak_one(self, sentence: str, *, begun: bool) -> bool:
-        """Speak a sentence; one of signs alone, such as an emoji, is left out. Return whether audio has begun."""
+        """Speak a sentence, if it has words; return whether audio has begun."""
         try:
             async with aclosing(self._client.say(sentence)) as chunks:
                 async for chunk in chunks:

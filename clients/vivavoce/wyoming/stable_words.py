@@ -16,14 +16,14 @@ class StableWords:
         self._told = 0
 
     def partial(self, text: str) -> str:
-        """Take the next hypothesis; return what can be told now, with a space before all but the first words."""
+        """Take the next hypothesis; return its new stable words."""
         words = text.split()
         agreed = _common_prefix(self._previous, words)
         self._previous = words
         return self._tell(words[:agreed])
 
     def final(self, text: str) -> str:
-        """Take the final text; return what is left to be told. Words that were told and now differ stay told."""
+        """Take the final text; return the rest. Words already sent are kept."""
         return self._tell(text.split())
 
     def _tell(self, words: list[str]) -> str:

@@ -24,7 +24,7 @@ _CANDIDATES = 16
 
 
 class _Rows:
-    """Places of the rows that are left: rows that retire stay where they are, and are computed for nothing."""
+    """Rows that are left: retired rows stay in place, and are computed for nothing."""
 
     def __init__(self, encoded: Encoded, limit: int, beams: int) -> None:
         self._room, self._beams = encoded.room, beams
@@ -34,7 +34,7 @@ class _Rows:
         self._places = np.arange(len(encoded.frames) * beams)
 
     def _run(self, tokens: NDArray[np.int64], starts: NDArray[np.int64]) -> tuple[Tensor, Tensor | None]:
-        """Run ``[rows, steps]`` tokens of the rows that are left, from ``starts`` on; see ``Room.run``."""
+        """Run ``[rows, steps]`` tokens of the remaining rows; see ``Room.run``."""
         steps = self._batch.steps_for(tokens.shape[1])
         padded = np.full((self._batch.rows, steps), END_TOKEN, np.int64)
         padded[self._places, : tokens.shape[1]] = tokens
@@ -75,7 +75,7 @@ class GreedyBatch(_Rows):
 
 
 class BeamBatch(_Rows):
-    """The beams of one batch of utterances (``engines.asr.search.ports.CandidateScorer``)."""
+    """Beams of a batch of utterances (``engines.asr.search.ports.CandidateScorer``)."""
 
     def __init__(self, encoded: Encoded, limit: int, beams: int) -> None:
         """Take the encoded utterances, the most positions of a row, and the rows of each."""
@@ -95,7 +95,7 @@ class BeamBatch(_Rows):
         return self._candidates(tokens, positions.astype(np.int64), boosted)
 
     def copy(self, source: int, target: int, positions: int) -> None:
-        """Let row ``target`` continue what row ``source`` holds; done with all others before the next step."""
+        """Let row ``target`` continue row ``source``, together with all others."""
         del positions
         self._copies.append((int(self._places[source]), int(self._places[target])))
 
@@ -124,7 +124,7 @@ class BeamBatch(_Rows):
         return Candidates(best.cpu().numpy(), scores.cpu().numpy())
 
     def _copy_rows(self) -> None:
-        """Copy what beams go on in other rows than their own; no row is both copied and overwritten."""
+        """Copy beams between rows; no row is both copied and overwritten."""
         if not self._copies:
             return
         keys, values = self._batch.memory.keys, self._batch.memory.values

@@ -1,4 +1,4 @@
-"""Moonshine's decoder over rows with a static cache: shapes that never change can be recorded as a CUDA graph."""
+"""Moonshine's decoder with a static cache, for CUDA graphs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CHUNK = 512
 
 
 class Memory(NamedTuple):
-    """What the rows of a batch look at.
+    """Encoded audio and lengths of a batch's rows.
 
     Attributes:
         keys: of the tokens so far, ``[6, rows, 8, capacity, 40]``.
@@ -57,7 +57,7 @@ class Decoder:
 
     @property
     def vocabulary(self) -> int:
-        """How many tokens there are."""
+        """Size of the vocabulary."""
         return len(self._embeddings)
 
     def __call__(self, tokens: Tensor, starts: Tensor, memory: Memory, queries: list[Tensor] | None = None) -> Tensor:
@@ -91,17 +91,17 @@ class Decoder:
         return self._norm(hidden)
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """Return the logits of the token after each of ``hidden``, ``[rows, 288]``: float32 ``[rows, vocabulary]``."""
+        """Return logits after each of ``hidden``, ``[rows, 288]``, float32."""
         return self._product(hidden, self._embeddings)
 
     def most_probable(self, hidden: Tensor) -> Tensor:
-        """Return the most probable token after each of ``hidden``, ``[rows, steps, 288]``: int64 ``[rows, steps]``."""
+        """Return the most probable tokens after ``hidden``, int64 ``[rows, steps]``."""
         parts = [self.logits(part).argmax(1) for part in torch.split(hidden.flatten(0, 1), _CHUNK)]
         return torch.cat(parts).view(hidden.shape[:2])
 
 
 class _Layer:
-    """One layer: attention to the tokens so far, to the recording, and a feed-forward network."""
+    """One layer: self-attention, cross-attention and feed-forward network."""
 
     def __init__(self, weights: Weights, number: int, device: torch.device, dtype: torch.dtype) -> None:
         name = f"decoder.layers.{number}"
@@ -131,7 +131,7 @@ class _Layer:
         return self._cross_query(self._cross_norm(hidden)).view(*hidden.shape[:2], HEADS, CROSS_SIZE)
 
     def feed(self, hidden: Tensor) -> Tensor:
-        """Add the feed-forward network, whose second half gates the first (SwiGLU; Shazeer, 2020)."""
+        """Add the feed-forward network with SwiGLU (Shazeer, 2020)."""
         value, gate = self._up(self._inner_norm(hidden)).chunk(2, -1)
         return hidden + self._down(functional.silu(gate) * value)
 

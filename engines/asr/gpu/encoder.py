@@ -29,7 +29,7 @@ _EPSILON = 1e-5
 
 
 class PackedAudio(NamedTuple):
-    """The tensors of a :class:`engines.asr.gpu.layout.Layout` on their device, and the longest row's frames."""
+    """A :class:`engines.asr.gpu.layout.Layout` on its device."""
 
     samples: Tensor
     rows: Tensor
@@ -123,11 +123,11 @@ class _Layer:
 
 
 def _convolution(weights: Weights, name: str, device: torch.device, dtype: torch.dtype) -> Linear:
-    """Return a convolution as a product with windows, whose entries are ordered by time, then channel."""
+    """Return a convolution as a product with windows, ordered by time and channel."""
     kernel = weights.tensor(f"encoder.{name}.weight").permute(0, 2, 1).flatten(1)
     return Linear((kernel.contiguous(), weights.tensor(f"encoder.{name}.bias")), device, dtype)
 
 
 def _windows(frames: Tensor, kernel: int, stride: int) -> Tensor:
-    """Return what each position of a convolution's kernel sees, ``[positions, kernel * channels]``."""
+    """Return the inputs of each kernel position, ``[positions, kernel * channels]``."""
     return frames.unfold(0, kernel, stride).transpose(1, 2).flatten(1)

@@ -1,4 +1,4 @@
-"""Lays the recordings of a batch end to end, so that none is padded to the length of another.
+"""Layout of a batch's recordings end to end, without padding.
 
 The convolutions are not padded, and together move on by 384 samples a frame. Every recording begins at a multiple of
 that: its frames are then those that it would have alone. Frames across two recordings are computed too, and left out.
@@ -28,7 +28,7 @@ _MORE_SAMPLES = 511
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where everything stands, for a run of so many frames.
+    """Offsets of a run of so many frames.
 
     Attributes:
         samples: float32 ``[384 * frames + 511]``.
@@ -59,7 +59,7 @@ def room_of(samples: int) -> int:
 
 
 def sizes_of(frames: int) -> tuple[int, int]:
-    """Return the samples, and the frames of the first convolution, of a run of so many frames."""
+    """Return samples and frames of the first convolution, for so many frames."""
     return frames * SAMPLES_PER_ENCODER_FRAME + _MORE_SAMPLES, frames * FIRST_FRAMES + _MORE_FIRST_FRAMES
 
 

@@ -52,7 +52,7 @@ Product = Callable[["Tensor", "Tensor"], "Tensor"]
 
 
 def choose_product(device: torch.device, dtype: torch.dtype) -> Product:
-    """Return the product for logits: those in half precision would be the same for several tokens.
+    """Return the product for logits, in float32: half precision makes ties.
 
     A GPU sums in float32 anyway, and PyTorch leaves the sums as they are from 2.8 on.
     """

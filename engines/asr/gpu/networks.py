@@ -38,7 +38,7 @@ _TYPES = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch
 
 @dataclass(frozen=True, slots=True)
 class GpuOptions:
-    """How the networks are run.
+    """Settings of the networks.
 
     Attributes:
         device: PyTorch's name of it; ``cpu`` computes the same without CUDA graphs, slowly.
@@ -108,7 +108,7 @@ class GpuNetworks:
             self._rooms.put(room)
 
     def extend(self, utterances: Sequence[Utterance]) -> None:
-        """Do nothing: all audio is read anew for every text, which on a GPU takes less time than keeping track."""
+        """Do nothing: on a GPU all audio is encoded anew for every text."""
 
     def batches(self, utterances: Sequence[Utterance], beams: int) -> Iterator[list[int]]:
         """Yield indices of utterances that are decoded together; each has so many rows."""
@@ -144,7 +144,7 @@ class GpuNetworks:
     def cross_queries(
         self, encoded: Encoded, tokens: NDArray[np.int64], lengths: NDArray[np.int32]
     ) -> list[NDArray[np.float32]]:
-        """Return what the cross attention of each layer looks for after each token, ``[rows, steps, 288]`` each."""
+        """Return the cross-attention queries per layer, ``[rows, steps, 288]`` each."""
         del lengths
         room = encoded.room
         batch = room.batch(len(tokens), max(encoded.frames))
@@ -156,7 +156,7 @@ class GpuNetworks:
         return [query[: len(tokens), :, :, :HEAD_SIZE].flatten(2).float().cpu().numpy() for query in queries]
 
     def cross_keys(self, encoded: Encoded, row: int) -> list[NDArray[np.float32]]:
-        """Return the cross attention's keys of each layer for one row, ``[8, frames, 36]`` each."""
+        """Return the cross-attention keys per layer of one row, ``[8, frames, 36]``."""
         begin = int(encoded.offsets[row])
         keys = encoded.packed[begin : begin + encoded.frames[row], ::2, :, :HEAD_SIZE]
         return list(keys.permute(1, 2, 0, 3).float().cpu().numpy())

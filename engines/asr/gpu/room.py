@@ -1,4 +1,4 @@
-"""The tensors that one batch at a time is computed in, and the CUDA graphs that compute it."""
+"""Tensors and CUDA graphs in which one batch at a time is computed."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Batch:
     runs: dict[int, DecoderRun] = field(default_factory=dict)
 
     def steps_for(self, tokens: int) -> int:
-        """Return the smallest recorded pass of so many tokens a row; as many where none is."""
+        """Return the smallest recorded pass of so many tokens a row, if there is one."""
         return min((steps for steps in self.runs if steps >= tokens), default=tokens)
 
 
@@ -125,7 +125,7 @@ class Room:
 
     @property
     def recorded(self) -> int:
-        """How many CUDA graphs there are."""
+        """Number of CUDA graphs."""
         passes = (run.graph for batch in self._batches.values() for run in batch.runs.values())
         graphs = [*(run.graph for run in self._encoder_runs.values()), *passes]
         return sum(graph is not None for graph in graphs)
@@ -141,7 +141,7 @@ class Room:
                     yield
 
     def encode(self, recordings: Sequence[NDArray[np.float32]]) -> Encoded:
-        """Encode recordings that fit into one run; what it returns is valid until the next call."""
+        """Encode recordings of one run; the result is valid until the next call."""
         taken = sum(room_of(len(samples)) for samples in recordings)
         run = self._encoder_runs[bucket_for(tuple(self._encoder_runs), taken)]
         packed, offsets = run.compute(self._encoder, recordings)
@@ -216,7 +216,7 @@ class Encoded:
     frames: Sequence[int]
 
     def fill(self, batch: Batch, beams: int) -> None:
-        """Copy what each row looks at into a batch; an utterance has as many rows as ``beams``."""
+        """Copy each row's encoded audio into a batch, ``beams`` rows an utterance."""
         rows = len(self.frames) * beams
         assert rows <= batch.rows
         begins, counts = np.zeros((2, batch.rows), np.int64)

@@ -1,4 +1,4 @@
-"""Sizes of the batches that are recorded as CUDA graphs, and which utterances are decoded together."""
+"""Batch sizes recorded as CUDA graphs, and the grouping of utterances."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DRAFTED = 16
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How large batches may be.
+    """Bounds of a batch.
 
     Attributes:
         most_rows: of a batch.
@@ -47,7 +47,7 @@ class Sizes:
 
     @classmethod
     def of(cls, parameters: Mapping[str, str]) -> Sizes:
-        """Read ``gpu_rows``, ``gpu_frames`` and ``max_utterance_seconds`` of the model's parameters.
+        """Read the model's parameters ``gpu_rows``, ``gpu_frames`` and the longest audio.
 
         Raises:
             ValueError: one of them cannot be; the message names it.

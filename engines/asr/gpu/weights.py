@@ -61,7 +61,7 @@ class Weights:
 
 
 def widen_outputs(dense: Dense, size: int) -> Dense:
-    """Widen every head that a projection returns to ``size`` entries, of which the new ones are zero."""
+    """Widen every head of a projection's output to ``size`` entries with zeros."""
     weight, bias = dense
     rows = weight.view(HEADS, HEAD_SIZE, -1)
     wide = torch.zeros(HEADS, size, rows.shape[2])
@@ -72,7 +72,7 @@ def widen_outputs(dense: Dense, size: int) -> Dense:
 
 
 def widen_inputs(dense: Dense, size: int) -> Dense:
-    """Widen every head that enters a projection to ``size`` entries, of which the new ones have no influence."""
+    """Widen every head of a projection's input to ``size`` unused entries."""
     weight, bias = dense
     wide = torch.zeros(len(weight), HEADS, size)
     wide[:, :, :HEAD_SIZE] = weight.view(-1, HEADS, HEAD_SIZE)
@@ -80,7 +80,7 @@ def widen_inputs(dense: Dense, size: int) -> Dense:
 
 
 def turned(dense: Dense, size: int) -> Dense:
-    """Return the projection whose results are those of ``dense`` turned by 90 degrees, pair by pair.
+    """Return the projection that turns ``dense``'s results by 90°, pair by pair.
 
     Rotary position embedding (Su et al., 2021) is then ``x * cosines + turned_x * sines``: of each pair of neighbours
     ``(a, b)`` the turned one is ``(-b, a)``. Heads have ``size`` entries.
@@ -100,7 +100,7 @@ def joined(*parts: Dense) -> Dense:
 
 
 def rotary_tables(inverse_frequencies: Tensor, positions: int, size: int) -> tuple[Tensor, Tensor]:
-    """Return cosines and sines for heads of ``size`` entries, ``[positions, size]`` each; the last are not turned."""
+    """Return cosines and sines of rotary embeddings, ``[positions, size]`` each."""
     angles = torch.arange(positions, dtype=torch.float64)[:, None] * inverse_frequencies.double()
     angles = torch.nn.functional.pad(angles.repeat_interleave(2, 1), (0, size - 2 * len(inverse_frequencies)))
     return angles.cos().float(), angles.sin().float()

@@ -25,7 +25,7 @@ Their mean does better than any one of them: 36 ms at the median where the best 
 def attention(
     queries: Sequence[NDArray[np.float32]], keys: Sequence[NDArray[np.float32]], frames: int
 ) -> NDArray[np.float32]:
-    """Return how much each step looked at each frame, the mean over ``HEADS``, float32 ``[steps, frames]``.
+    """Return each step's attention over frames, ``[steps, frames]``.
 
     Args:
         queries: of each layer, float32 ``[steps, heads * head_size]``.
@@ -43,7 +43,7 @@ def attention(
 
 
 def warp(weights: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Return the frame that each row begins at, int64 ``[rows]``, never falling; the first is 0.
+    """Return each row's first frame, int64 ``[rows]``, monotonic from 0.
 
     Each row gets the frames from its beginning to the next one's, so that the sum of what rows give to their frames is
     the largest. There may be more rows than frames: some then get none.

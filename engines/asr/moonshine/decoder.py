@@ -1,4 +1,4 @@
-"""One batch in Moonshine's decoder, with bound inputs and outputs: a step copies nothing but its tokens."""
+"""One batch in Moonshine's decoder, with bound inputs and outputs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAMES = [f"{kind}_{layer}" for layer in range(_LAYERS) for kind in ("key", "val
 
 @dataclass(frozen=True, slots=True)
 class EncodedBatch:
-    """What the encoder hands to the decoder.
+    """Output of the encoder, for the decoder.
 
     Attributes:
         cross: Keys and values of the six layers' cross attention, in turn; float32 ``[rows, 8, frames, 36]`` each.
@@ -42,7 +42,7 @@ class EncodedBatch:
 
     @classmethod
     def merged(cls, parts: Sequence[tuple[Sequence[int], EncodedBatch]]) -> EncodedBatch:
-        """Merge batches into one that is padded to the longest; each comes with the rows that its rows become."""
+        """Merge batches, padded to the longest; each comes with its new rows."""
         rows = sum(len(indices) for indices, _ in parts)
         frames = max(part.mask.shape[1] for _, part in parts)
         mask = np.zeros((rows, frames), np.int32)
@@ -55,7 +55,7 @@ class EncodedBatch:
 
 
 class _Rows:
-    """Rows of one batch, and the buffers that the graph reads as ``past`` and writes as ``present``.
+    """Rows of one batch, with the buffers of ``past`` and ``present``.
 
     All buffers are bound once and again only when a row retires; the rows in use are always the first ones, so that no
     copy is needed to shrink.
@@ -71,7 +71,7 @@ class _Rows:
         self._cache = [np.zeros((self.count, _HEADS, capacity, _CACHE_HEAD_SIZE), np.float32) for _ in _NAMES]
 
     def bind(self, tokens: NDArray[np.int64]) -> ort.IOBinding:
-        """Bind the buffers of the rows in use, which the caller keeps alive, as it does ``tokens``."""
+        """Bind the buffers of the rows in use, which the caller keeps alive."""
         binding = self._session.io_binding()
         binding.bind_cpu_input("tokens", tokens)
         binding.bind_cpu_input("last_positions", self.last_positions[: self.count])
@@ -109,7 +109,7 @@ class DecoderBatch:
     """The rows of one batch (``engines.asr.moonshine.decoding.TokenPredictor``)."""
 
     def __init__(self, session: ort.InferenceSession, encoded: EncodedBatch, capacity: int) -> None:
-        """Take the decoder's session, the encoded rows, and the most positions a row may use."""
+        """Take the decoder's session, the encoded rows, and the most positions."""
         self._rows = _Rows(session, encoded, capacity, beams=1)
         self._tokens = np.zeros((self._rows.count, 1), np.int64)
         self._next_tokens = np.zeros((self._rows.count, 1), np.int64)
@@ -148,7 +148,7 @@ class DecoderBatch:
 
 
 class DraftBatch(DecoderBatch):
-    """The rows of one batch in the 8-bit decoder, which predicts after every token and scores nothing."""
+    """Rows in the 8-bit decoder, which predicts greedily and scores nothing."""
 
     def _bind(self, tokens: NDArray[np.int64], next_tokens: NDArray[np.int64]) -> ort.IOBinding:
         binding = self._rows.bind(tokens)
@@ -157,10 +157,10 @@ class DraftBatch(DecoderBatch):
 
 
 class BeamBatch:
-    """The beams of one batch of utterances (``engines.asr.search.ports.CandidateScorer``)."""
+    """Beams of a batch of utterances (``engines.asr.search.ports.CandidateScorer``)."""
 
     def __init__(self, session: ort.InferenceSession, encoded: EncodedBatch, capacity: int, beams: int) -> None:
-        """Take the decoder's session, the encoded utterances, the most positions of a row, and the rows of each."""
+        """Take the session, encoded utterances, most positions and rows of each."""
         self._rows = _Rows(session, encoded, capacity, beams)
         self._tokens = np.zeros((self._rows.count, 1), np.int64)
         self._step_binding: ort.IOBinding | None = None
@@ -183,7 +183,7 @@ class BeamBatch:
         return self._run(self._step_binding, boosted)
 
     def copy(self, source: int, target: int, positions: int) -> None:
-        """Let row ``target`` continue what row ``source`` holds at its first ``positions``."""
+        """Let row ``target`` continue the first ``positions`` of row ``source``."""
         self._rows.copy(source, target, positions)
 
     def retire(self, utterance: int) -> None:
@@ -216,7 +216,7 @@ class BeamBatch:
 def cross_queries(
     session: ort.InferenceSession, encoded: EncodedBatch, tokens: NDArray[np.int64], lengths: NDArray[np.int32]
 ) -> list[NDArray[np.float32]]:
-    """Return what the cross attention of each layer looks for after each token, float32 ``[rows, steps, 288]`` each.
+    """Return cross-attention queries per layer, float32 ``[rows, steps, 288]``.
 
     Args:
         session: the decoder.
@@ -237,7 +237,7 @@ def cross_queries(
 
 
 def _ask(binding: ort.IOBinding, asked: NDArray[np.int64], *, scored: bool) -> None:
-    """Bind which of the steps a prediction is wanted after, ``[rows, asked]``, with nothing boosted."""
+    """Bind the steps to predict after, ``[rows, asked]``, without boosts."""
     binding.bind_cpu_input("asked", asked)
     binding.bind_cpu_input("scored", _SCORED if scored else _NOT_SCORED)
     binding.bind_cpu_input("boosted_tokens", np.zeros((*asked.shape, 0), np.int64))

@@ -55,7 +55,7 @@ class TokenPredictor(Protocol):
         """
 
     def step(self, tokens: NDArray[np.int64], positions: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Run one more token of every row and return the most probable next one, ``[rows]``.
+        """Run one more token of every row; return the most probable next, ``[rows]``.
 
         Args:
             tokens: ``[rows]``.
@@ -92,7 +92,7 @@ class Hypothesis:
 
 
 def find_loop(tokens: Sequence[int]) -> int:
-    """Return the length of the shortest cycle that ``tokens`` ends in, 0 when it does not loop.
+    """Return the shortest cycle that ``tokens`` ends in; 0 without a loop.
 
     Autoregressive recognizers fall into loops on noise and on cut-off speech; a loop never ends by itself.
     """
@@ -104,7 +104,7 @@ def find_loop(tokens: Sequence[int]) -> int:
 
 
 def trim_loop(tokens: Sequence[int], cycle: int) -> Sequence[int]:
-    """Return ``tokens`` with one round of the cycle of this length that they end in; all of them if it is 0."""
+    """Return ``tokens`` with one round of their final cycle of this length."""
     end = len(tokens)
     while cycle and end >= 2 * cycle and tokens[end - cycle : end] == tokens[end - 2 * cycle : end - cycle]:
         end -= cycle
@@ -140,7 +140,7 @@ def decode_greedily(
 def _verify_drafts(
     predictor: TokenPredictor, drafts: Sequence[Sequence[int]], hypotheses: list[Hypothesis]
 ) -> list[Hypothesis]:
-    """Take over the agreeing prefix of every draft and the token after it; return the hypotheses that go on."""
+    """Accept the agreeing prefix of every draft; return the open hypotheses."""
     starts = [[START_TOKEN, *draft[: hypothesis.limit]] for draft, hypothesis in zip(drafts, hypotheses, strict=True)]
     lengths = np.array([len(start) for start in starts], np.int32)
     tokens = np.full((len(starts), lengths.max()), END_TOKEN, np.int64)
@@ -156,7 +156,7 @@ def _verify_drafts(
 
 
 def _retire_done(predictor: TokenPredictor, rows: Sequence[Hypothesis]) -> list[Hypothesis]:
-    """Drop the rows that are complete from the batch, in the order in which the predictor moves them."""
+    """Drop complete rows from the batch, in the order of the predictor's moves."""
     left = list(rows)
     for row in range(len(left) - 1, -1, -1):
         if left[row].done:

@@ -60,7 +60,7 @@ class Drafter:
 
 
 def drafting_pays(draft: ort.InferenceSession, decoder: ort.InferenceSession, encoded: EncodedBatch) -> bool:
-    """Try whether a text that ``draft`` drafts and ``decoder`` verifies takes less time than ``decoder`` alone.
+    """Return whether drafting by ``draft`` saves time over ``decoder`` alone.
 
     It does where the processor multiplies integers of 8 bits faster than float32.
 

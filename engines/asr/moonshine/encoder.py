@@ -1,4 +1,4 @@
-"""Moonshine's front end and encoder on onnxruntime, in batches of utterances of similar length."""
+"""Moonshine's front end and encoder on onnxruntime, in batches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MAX_ENCODER_PADDING = 0.1
 
 
 class Encoder:
-    """Keeps the features of each utterance in its state, and encodes utterances from them.
+    """Encoder that keeps the features of each utterance in its state.
 
     Args:
         front_end: audio to features.

@@ -1,4 +1,4 @@
-"""What the front end has computed for the beginning of an utterance, kept until more of it arrives.
+"""Incremental features of the front end, kept while audio arrives.
 
 Two convolutions without padding (kernel 127, stride 64; kernel 7, stride 3) turn samples into features. A feature frame
 depends on 511 samples alone, so it is computed once. Only the statistics of the normalization between
@@ -34,7 +34,7 @@ _GROWTH_FRAMES = 250
 
 
 class FeatureCache:
-    """Features of one utterance, float32 ``[576, frames]``, and the sums of what they were computed from."""
+    """Features of one utterance, float32 ``[576, frames]``, and running sums."""
 
     def __init__(self) -> None:
         self.frames = 0
@@ -48,7 +48,7 @@ class FeatureCache:
 
     @property
     def features(self) -> NDArray[np.float32]:
-        """All feature frames, float32 ``[576, frames]``; a view that is valid until the next ``extend``."""
+        """All frames, float32 ``[576, frames]``; a view valid until ``extend``."""
         return self._features[:, : self.frames]
 
     def extend(
@@ -73,7 +73,7 @@ class FeatureCache:
         self.frames += new
 
     def statistics(self) -> tuple[float, float]:
-        """Return mean and standard deviation of the first convolution over the whole utterance."""
+        """Return mean and deviation of the first convolution over the utterance."""
         entries = self._sums.shape[1] * _FIRST_CHANNELS
         total, squares = self._sums.sum(axis=1) / entries
         return float(total), math.sqrt(max(0.0, squares - total**2) + _EPSILON)
@@ -85,7 +85,7 @@ class FeatureCache:
 
 
 def encoder_frames(frames: int) -> int:
-    """Return how many frames the encoder makes of so many feature frames (kernel 3, stride 2)."""
+    """Return the encoder's frames for so many feature frames (kernel 3, stride 2)."""
     return max(0, (frames - 3) // 2 + 1)
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def release_free_memory() -> None:
-    """Give back what glibc's allocator holds for reuse; do nothing where the C library is another.
+    """Return free memory of glibc's allocator; a no-op with other C libraries.
 
     Each batch has another shape, so what stays behind in the allocator differs from minute to minute (measured: the
     process has 165 to 235 MB). Given back whenever the engine falls idle, it is the same after the tenth utterance and

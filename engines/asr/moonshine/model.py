@@ -1,4 +1,4 @@
-"""Moonshine tiny: texts, alternatives and word times from its encoder and decoder, in batches.
+"""Moonshine tiny: texts, alternatives and word times, in batches.
 
 Jeffries et al. 2024, "Moonshine: Speech Recognition for Live Transcription and Voice Commands". The networks run on
 onnxruntime (``engines.asr.moonshine.networks``) or on a GPU (``engines.asr.gpu``). The graphs of the former are built
@@ -65,7 +65,7 @@ _LOOP_PASSES = 3
 
 
 class MoonshineRecognizer:
-    """Transcribes English utterances, many at a time (``engines.asr.serving.recognizer.Recognizer``)."""
+    """Recognizer of English (``engines.asr.serving.recognizer.Recognizer``)."""
 
     def __init__(
         self, folder: Path, threads: int = 1, *, speculative: bool = True, networks: Networks | None = None
@@ -92,7 +92,7 @@ class MoonshineRecognizer:
         self._networks = networks or OnnxNetworks(folder, threads, drafting=speculative)
 
     def rank(self, alternatives: Sequence[Alternative], wanted: int) -> tuple[ScoredText, ...]:
-        """Return the texts of alternatives, each once; those that differ in case or punctuation alone are one."""
+        """Return the texts of alternatives, merged without case and punctuation."""
         return rank_texts([(self.text(found.tokens), found) for found in alternatives], wanted)
 
     def text(self, tokens: Sequence[int]) -> str:
@@ -100,7 +100,7 @@ class MoonshineRecognizer:
         return without_open_end(without_doubled_marks(self._tokenizer.decode(tokens)))
 
     def bias(self, hints: tuple[Hint, ...]) -> Future[PhraseBias]:
-        """Return what ``hints`` make of the search; made once, in a thread of its own, and kept for a while."""
+        """Return the bias of ``hints``, built in a thread and cached."""
         return self._biases.get(hints)
 
     def transcribe(self, utterances: Sequence[Utterance]) -> list[list[int]]:
@@ -144,7 +144,7 @@ class MoonshineRecognizer:
         silence: _T,
         beams: int = 1,
     ) -> list[_T]:
-        """Decode utterances in groups that fit into one decoder batch; those too short for a word are ``silence``."""
+        """Decode utterances in batches; those too short for a word are ``silence``."""
         results = [silence for _ in utterances]
         audible = [i for i, utterance in enumerate(utterances) if len(utterance) >= MIN_SAMPLES]
         self._networks.extend([utterances[i] for i in audible])
@@ -165,7 +165,7 @@ class MoonshineRecognizer:
         return self._without_loops(utterances, [hypothesis.tokens for hypothesis in hypotheses])
 
     def _without_loops(self, utterances: Sequence[Utterance], texts: Sequence[Sequence[int]]) -> list[list[int]]:
-        """Take out of texts, one an utterance, what is repeated there and was said once. Few texts repeat anything."""
+        """Remove false repetitions from texts, one an utterance."""
         kept = [list(tokens) for tokens in texts]
         looked_at: Sequence[int] = range(len(kept))
         for _ in range(_LOOP_PASSES):
@@ -227,7 +227,7 @@ class MoonshineRecognizer:
         return found
 
     def _attention(self, utterances: Sequence[Utterance], texts: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
-        """Return how much each token of texts, one an utterance, and their ends looked at each frame."""
+        """Return each token's attention over frames, texts' ends included."""
         found: dict[int, NDArray[np.float32]] = {}
         # There may be more texts than fit into one batch: several of each utterance.
         for rows in self._networks.batches(utterances, 1):

@@ -1,4 +1,4 @@
-"""The networks of Moonshine as the recognizer sees them, and those of them that run on onnxruntime."""
+"""Moonshine's networks as the recognizer sees them; those on onnxruntime."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _TRIAL_SECONDS = 4
 
 
 class Networks(Protocol):
-    """Encoder and decoder on some device. ``encoded`` is what :meth:`encoded` gave, while that is open."""
+    """Encoder and decoder on a device; ``encoded`` is open in :meth:`encoded`."""
 
     def extend(self, utterances: Sequence[Utterance]) -> None:
         """Take in the audio that has not been seen."""
@@ -71,7 +71,7 @@ class Networks(Protocol):
         tokens: NDArray[np.int64],
         lengths: NDArray[np.int32],
     ) -> list[NDArray[np.float32]]:
-        """Return what each layer's cross attention looks for after each token, float32 ``[rows, steps, 288]`` each.
+        """Return cross-attention queries per layer, float32 ``[rows, steps, 288]``.
 
         Args:
             encoded: the rows.
@@ -80,7 +80,7 @@ class Networks(Protocol):
         """
 
     def cross_keys(self, encoded: Any, row: int) -> list[NDArray[np.float32]]:  # noqa: ANN401 - its own
-        """Return the cross attention's keys of each layer for one row, ``[8, frames, 36]`` each, maybe with more."""
+        """Return the cross-attention keys per layer of a row, ``[8, frames, 36]``."""
 
 
 class OnnxNetworks:

@@ -124,7 +124,7 @@ def without_loops(tokens: Sequence[int], words: Sequence[TokenizedWord], weights
 
 
 def first_of_figures(pieces: Sequence[str]) -> int:
-    """Return the first token of the figures that a text ends in, with the signs between; as many as there are for few.
+    """Return the first token of a text's final figures, with the signs between.
 
     Args:
         pieces: text of each token.
@@ -164,7 +164,7 @@ def _is_figure(piece: str) -> bool:
 
 
 def _has_room(words: Sequence[TokenizedWord], repetition: Repetition, starts: NDArray[np.int64]) -> bool:
-    """Whether a word that is repeated has as much audio as it takes to say it so often."""
+    """Return whether a repeated word has audio enough to be said so often."""
     key = spell(words[repetition.first].text).strip()
     if repetition.size > 1 or key in _FUNCTION_WORDS or not key.isascii():
         return False
@@ -192,13 +192,13 @@ def _covered(repetition: Repetition) -> tuple[int, int]:
 
 
 def _span(words: Sequence[TokenizedWord], repetition: Repetition, number: int) -> tuple[int, int]:
-    """Return the tokens of one of the times that a phrase stands there: the first, and one past the last."""
+    """Return one occurrence of the phrase: first token, and one past the last."""
     first = repetition.first + number * repetition.size
     return words[first].first, words[first + repetition.size - 1].end
 
 
 def _goes_on(words: Sequence[TokenizedWord], repetition: Repetition) -> bool:
-    """Whether the text breaks off while the phrase begins once more."""
+    """Return whether the text breaks off at the beginning of the phrase."""
     rest = [spell(word.text).strip() for word in words[repetition.end :]]
     phrase = [spell(word.text).strip() for word in words[repetition.first : repetition.first + repetition.size]]
     if not rest or len(rest) > repetition.size:

@@ -70,11 +70,11 @@ class Tokenizer:
         return data.decode("utf-8", errors="ignore").replace(_SPACE, " ").strip()
 
     def words(self, tokens: Sequence[int]) -> list[TokenizedWord]:
-        """Return the words of a text in order. Punctuation that stands alone belongs to the word before."""
+        """Return the words of a text; lone punctuation belongs to the word before."""
         return self._words(tokens, _WORD_BEGINS)
 
     def spoken_words(self, tokens: Sequence[int]) -> list[TokenizedWord]:
-        """Return the words of a text, as :meth:`words` does, with those that a hyphen joins apart."""
+        """Return the words of a text as :meth:`words`, split at hyphens."""
         return self._words(tokens, (*_WORD_BEGINS, b"-"))
 
     def _words(self, tokens: Sequence[int], begin_with: tuple[bytes, ...]) -> list[TokenizedWord]:

@@ -47,14 +47,14 @@ def time_words(
 
 
 def with_tidy_marks(words: Sequence[TimedWord]) -> tuple[TimedWord, ...]:
-    """Return the words of a text with the punctuation that they have in it; see ``engines.asr.moonshine.marks``."""
+    """Return the words of a text with punctuation; see ``marks``."""
     tidy = [replace(word, text=without_doubled_marks(word.text)) for word in words]
     tidy[-1:] = [replace(word, text=without_open_end(word.text)) for word in tidy[-1:]]
     return tuple(word for word in tidy if word.text)
 
 
 def _loud_windows(audio: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Return which windows of 10 ms are not much quieter than the loudest, bool ``[windows]``."""
+    """Return which 10 ms windows are nearly as loud as the loudest, bool."""
     windows = len(audio) // _WINDOW
     power = np.square(audio[: windows * _WINDOW]).reshape(windows, _WINDOW).mean(axis=1)
     loud: NDArray[np.bool_] = power >= power.max(initial=0.0) * 10 ** (-_QUIET_DECIBELS / 10)

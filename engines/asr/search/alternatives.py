@@ -1,4 +1,4 @@
-"""What callers get to see of the texts that an utterance may be."""
+"""Alternative texts of an utterance, as callers see them."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class _Extension(NamedTuple, Generic[S]):
 
 @dataclass(slots=True)
 class _Search(Generic[S]):
-    """The beams of one utterance: slot ``i`` is row ``i`` of its block; None where there is no beam (yet)."""
+    """Beams of one utterance: slot ``i`` is row ``i`` of its block, or None."""
 
     task: SearchTask[S]
     beams: list[_Beam[S] | None]
@@ -78,7 +78,7 @@ class _Search(Generic[S]):
 
     @property
     def done(self) -> bool:
-        """Whether no open beam can matter any more."""
+        """True when no open beam can matter any more."""
         best_open = max((beam.score for beam in self.beams if beam), default=-math.inf)
         ranked = sorted((text.score for text in self.finished), reverse=True)
         if best_open == -math.inf or not ranked:
@@ -156,7 +156,7 @@ class _Search(Generic[S]):
         )
 
     def _go_on(self, extensions: Iterable[_Extension[S]]) -> list[tuple[int, int]]:
-        """Give every row to the best of its extensions, and rows that have none to the others."""
+        """Assign rows to the best extensions, keeping rows without one for others."""
         beams: list[_Beam[S] | None] = [None] * len(self.beams)
         moving: list[tuple[int, _Beam[S]]] = []
         for extension in extensions:

@@ -1,4 +1,4 @@
-"""Prefers phrases while text is decoded: an automaton that follows, letter by letter, which phrases are being spelled.
+"""Contextual biasing: an automaton over the letters of phrases.
 
 Shallow fusion with the contextual biasing of Zhao et al. 2019, "Shallow-Fusion End-to-End Contextual Biasing": text
 that spells the beginning of a phrase earns a bonus at once, so that a beam search does not lose it, keeps it when
@@ -39,7 +39,7 @@ class Pattern:
     bonuses: Sequence[float]
 
     def steps(self) -> Iterator[tuple[int, float]]:
-        """Yield the letters, with a space before and after each word, and the bonus earned up to and with each."""
+        """Yield the letters of words and spaces, with the bonus earned at each."""
         total = 0.0
         for word, bonus in zip(self.words, self.bonuses, strict=True):
             yield SPACE, total + bonus * word.space_share
@@ -82,7 +82,7 @@ class PhraseAutomaton:
         return len(self._children)
 
     def advance(self, node: int, spelling: bytes) -> tuple[int, float]:
-        """Read letters; return the node reached and what they earn, negative when a bonus is given back."""
+        """Read letters; return node and bonus, negative when one is given back."""
         earned = 0.0
         for letter in spelling:
             if letter == SPACE and self._letters[node] == SPACE and node != ROOT:
@@ -141,7 +141,7 @@ class PhraseAutomaton:
                 return
 
     def _settle(self, node: int, complete: dict[int, float]) -> None:
-        """Find what is kept: the dearest choice of complete phrases, none inside another, that the prefix holds."""
+        """Find the dearest set of complete, disjoint phrases of a prefix."""
         kept = self._kept[self._parents[node]]
         if self._letters[node] == SPACE:
             inner = node
@@ -171,11 +171,11 @@ class BiasAutomaton:
         return len(self._phrases) + len(self._pairs)
 
     def after(self, phrases: bytes, pairs: bytes) -> BiasState:
-        """Return where a text stands that begins with these letters, as phrases and as pairs see it."""
+        """Return the state of a text's beginning, for phrases and for pairs."""
         return self._phrases.advance(ROOT, phrases)[0], self._pairs.advance(ROOT, pairs)[0]
 
     def advance(self, state: BiasState, spelling: bytes) -> tuple[BiasState, float]:
-        """Read letters; return the state reached and what they earn, negative when a bonus is given back."""
+        """Read letters; return state and bonus, negative when one is given back."""
         phrase, by_phrases = self._phrases.advance(state[0], spelling)
         pair, by_pairs = self._pairs.advance(state[1], spelling)
         return (phrase, pair), by_phrases + by_pairs

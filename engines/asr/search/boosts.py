@@ -1,4 +1,4 @@
-"""Which tokens go on with what a text spells, found once for all texts that go on in the same way."""
+"""Boosted tokens after a spelling, cached for all texts in the same state."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class BoostFinder:
         self._shared: dict[tuple[BiasState, bytes], tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
 
     def boosted(self, state: BiasState) -> Boosted:
-        """Return the tokens that go on with a phrase or a pair, and what they earn more than others."""
+        """Return the tokens that continue a phrase or a pair, with their bonus."""
         found = self._boosted.get(state)
         if found is None:
             found = self._find(state)
@@ -59,7 +59,7 @@ class BoostFinder:
         return tokens[earning], bonuses[earning].astype(np.float32)
 
     def _walk(self, state: BiasState, spelling: bytes) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the tokens that go on after ``spelling``, which led to ``state``, and what they earn from there."""
+        """Return the tokens after ``spelling`` in ``state``, with their bonus."""
         known = self._shared.get((state, spelling))
         if known is not None:
             return known

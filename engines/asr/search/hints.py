@@ -1,4 +1,4 @@
-"""Phrases that are likely to be said: what callers may hand in, and what becomes of it in the search.
+"""Phrase hints: from what callers send to a bias of the search.
 
 A hint of a few words is a *phrase*: it is preferred as a whole. A longer one is a *sentence*: nobody says it word for
 word, but it tells which words follow one another. So do phrases of several words. A few hundred sentences and the
@@ -89,7 +89,7 @@ def check_hints(texts: Sequence[str], boosts: Sequence[float]) -> tuple[Hint, ..
 
 
 class PhraseBias:
-    """What the tokens of a text earn by a set of hints (``engines.asr.search.ports.Bias``)."""
+    """Bias of a set of hints (``engines.asr.search.ports.Bias``)."""
 
     def __init__(self, hints: Iterable[Hint], vocabulary: Vocabulary) -> None:
         spellings: dict[str, Spelling] = {}
@@ -129,7 +129,7 @@ class PhraseBias:
         return self._vocabulary.spelling(token)
 
     def advance(self, state: BiasState, token: int) -> tuple[BiasState, float]:
-        """Return the state after ``token`` and what the token earns; negative when it gives a bonus back."""
+        """Return the state after ``token`` and its bonus, negative when given back."""
         step = self._steps.get((state, token))
         if step is None:
             if len(self._steps) >= _MAX_STEPS:
@@ -139,17 +139,17 @@ class PhraseBias:
         return step
 
     def finish(self, state: BiasState) -> float:
-        """Return what the end of the text earns: it completes phrases, and gives back what is unfinished."""
+        """Return the bonus at the end of a text, without unfinished phrases."""
         after, earned = self._automaton.advance(state, bytes([SPACE]))
         return earned - self._automaton.pending(after)
 
     def boosted(self, state: BiasState) -> Boosted:
-        """Return the tokens that go on with a phrase or a pair, and what they earn more than others."""
+        """Return the tokens that continue a phrase or a pair, with their bonus."""
         return self._boosts.boosted(state)
 
 
 class BiasCache:
-    """The biases that were used last: the turns of a conversation, and conversations of one application, share one.
+    """Cache of biases, shared by turns and conversations with the same hints.
 
     They are made in a thread of their own, one after the other: a thousand sentences take a second, in which others
     are to be recognized. Those that were used longest ago make room for others: large sets for each other, small ones

@@ -1,4 +1,4 @@
-"""What the beam search needs of the decoder and of the hints, as protocols and plain data."""
+"""Protocols and plain data between beam search, decoder and hints."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ Boosted = tuple["NDArray[np.int64]", "NDArray[np.float32]"]
 
 
 class Bias(Protocol[S]):
-    """What the tokens of a text earn beside their probability."""
+    """Bias: bonus of tokens beside their probability."""
 
     @property
     def initial(self) -> S:
-        """Where a text begins."""
+        """State at the beginning of a text."""
 
     @property
     def initial_bonus(self) -> float:
-        """What the beginning of a text has earned: the first letter of every phrase is a space."""
+        """Bonus at the beginning: the first letter of every phrase is a space."""
 
     @property
     def closing(self) -> frozenset[int]:
@@ -38,7 +38,7 @@ class Bias(Protocol[S]):
         """Return the letters that a token spells, as far as they matter."""
 
     def advance(self, state: S, token: int) -> tuple[S, float]:
-        """Return the state after ``token``, and what it earns; negative when it gives a bonus back."""
+        """Return the state after ``token`` and its bonus, negative when given back."""
 
     def finish(self, state: S) -> float:
         """Return what the end of the text earns."""
@@ -48,7 +48,7 @@ class Bias(Protocol[S]):
 
 
 class Candidates(NamedTuple):
-    """What may follow each row.
+    """Candidates after each row.
 
     Attributes:
         tokens: int64 ``[rows, candidates]``; the last is the end token, which may also stand among the others.
@@ -63,7 +63,7 @@ class CandidateScorer(Protocol):
     """The decoder, with the keys and values of the beams of one batch."""
 
     def begin(self, tokens: NDArray[np.int64], lengths: NDArray[np.int32], boosted: Sequence[Boosted]) -> Candidates:
-        """Run the first tokens of every row, ``[rows, steps]``; see ``engines.asr.moonshine.decoding.TokenPredictor``.
+        """Run the first tokens of every row, ``[rows, steps]``; see ``TokenPredictor``.
 
         Args:
             tokens: what lies beyond a row's length is ignored.
@@ -72,10 +72,10 @@ class CandidateScorer(Protocol):
         """
 
     def step(self, tokens: NDArray[np.int64], positions: NDArray[np.int32], boosted: Sequence[Boosted]) -> Candidates:
-        """Run one more token of every row; what was run at its position or later before is forgotten."""
+        """Run one more token of every row; forget what was run from there on."""
 
     def copy(self, source: int, target: int, positions: int) -> None:
-        """Let row ``target`` continue what row ``source`` holds at its first ``positions``."""
+        """Let row ``target`` continue the first ``positions`` of row ``source``."""
 
     def retire(self, utterance: int) -> None:
         """Drop the rows of an utterance; those of the last utterance take their place."""
@@ -87,7 +87,7 @@ NOTHING = Alternative((), 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class SearchTask(Generic[S]):
-    """What is asked of the search for one utterance.
+    """Settings of the search for one utterance.
 
     Attributes:
         bias: what is preferred.

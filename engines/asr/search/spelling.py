@@ -1,4 +1,4 @@
-"""What text is compared by: its letters and digits in lower case, words apart by one space.
+"""Spelling for comparison: letters and digits in lower case, single spaces.
 
 Recognizers write capitals and punctuation as they see fit, so neither may decide whether a phrase was said.
 """
@@ -16,7 +16,7 @@ _WORD_CATEGORIES = "LMN"
 
 
 def spell(text: str) -> bytes:
-    """Return the letters and digits of ``text`` in lower case, UTF-8; a space for each space, dash, slash or line."""
+    """Return letters and digits of ``text`` in lower case; separators as spaces."""
     return "".join(map(_spell_character, text)).encode()
 
 
@@ -29,7 +29,7 @@ def spell_piece(piece: bytes) -> bytes:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of ``text``, as they are written, that hold a letter or a digit."""
+    """Return the words of ``text`` that hold a letter or a digit."""
     spaced = "".join(" " if _spell_character(character) == " " else character for character in text)
     return [word for word in spaced.split() if spell(word)]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How a word is spelled.
+    """Spelling of a word in tokens.
 
     Attributes:
         letters: the word, in lower case.
@@ -35,7 +35,7 @@ class Vocabulary:
     """Finds tokens by spelling and spellings by token."""
 
     def __init__(self, pieces: Sequence[bytes]) -> None:
-        """Take the bytes of every token, in the order of their ids; control tokens are empty."""
+        """Take the bytes of every token by id; control tokens are empty."""
         self._spellings = [spell_piece(piece) for piece in pieces]
         self._tokens: dict[bytes, list[int]] = {}
         for token, spelling in enumerate(self._spellings):
@@ -56,7 +56,7 @@ class Vocabulary:
         return self._spellings[token]
 
     def tokens(self, spelling: bytes) -> Sequence[int]:
-        """Return the tokens that spell exactly this: in capitals, with punctuation, and so on."""
+        """Return the tokens of exactly this spelling, in any case and punctuation."""
         return self._tokens.get(spelling, ())
 
     def has_prefix(self, prefix: bytes) -> bool:
@@ -65,7 +65,7 @@ class Vocabulary:
         return position < len(self._sorted) and self._sorted[position].startswith(prefix)
 
     def spell_word(self, word: str) -> Spelling:
-        """Return how a word is spelled, whatever its case: as it is given, in lower case, or with a capital.
+        """Return the spellings of a word: as given, lower case, capitalized.
 
         Punctuation around it is no part of the word, as little as case; inside ("don't") it is.
         """
@@ -85,7 +85,7 @@ class Vocabulary:
         return Spelling(letters, shares[0], tuple(shares[1:]), len(pieces))
 
     def segment(self, word: str) -> list[bytes]:
-        """Return the pieces of a word that stands after a space, as byte pair encoding cuts it.
+        """Return the byte-pair encoding of a word after a space.
 
         Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units": neighbours are merged, the
         pair whose merger was learned first at each step. Ids stand in the order of learning.

@@ -1,1 +1,1 @@
-"""What any recognizer needs to serve streams: sequences, queues, workers and the schedule of partial results."""
+"""Serving of streams for any recognizer: sequences, queues, workers, partials."""

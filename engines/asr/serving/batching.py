@@ -1,4 +1,4 @@
-"""Groups utterances of different lengths, so that little is spent on padding and memory stays bounded."""
+"""Grouping of utterances by length, for little padding and bounded memory."""
 
 from __future__ import annotations
 

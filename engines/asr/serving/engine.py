@@ -1,4 +1,4 @@
-"""Decides which sequences of a batch of requests are decoded, and answers every request."""
+"""Engine: decodes sequences of a batch of requests, and answers each request."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class _Job:
 
     @property
     def is_new(self) -> bool:
-        """Whether decoding would tell something that is not known."""
+        """True if decoding would tell something new."""
         return self.new_samples > 0 or self.utterance.approximate
 
     @property
     def wants_words(self) -> bool:
-        """Whether it is to be told when the words were said, now that the text is known."""
+        """True if word times are wanted of the text, which is known."""
         return self.request.end and self.utterance.timed and bool(self.utterance.tokens)
 
     @property
@@ -93,7 +93,7 @@ class AsrEngine:
 
     @property
     def open_sequences(self) -> int:
-        """How many sequences the engine holds."""
+        """Number of sequences that the engine holds."""
         return len(self._sequences)
 
     def process(self, requests: Sequence[AsrRequest]) -> Iterator[tuple[int, AsrResult | AsrError]]:
@@ -127,7 +127,7 @@ class AsrEngine:
     def _process_distinct(
         self, requests: Sequence[AsrRequest], hints_due: float
     ) -> Iterator[tuple[int, AsrResult | AsrError]]:
-        """Answer requests of sequences that are all different; those that begin wait for hints until ``hints_due``."""
+        """Answer requests of distinct sequences; new ones await hints to ``hints_due``."""
         try:
             with self._lock:
                 accepted = [self._accept(request, hints_due) for request in requests]
@@ -154,7 +154,7 @@ class AsrEngine:
                         self._sequences.end(request.sequence_id)
 
     def _accept(self, request: AsrRequest, hints_due: float) -> Utterance | AsrError:
-        """Take in the audio of a request; return its utterance, or why the request is refused."""
+        """Take in a request's audio; return its utterance, or its refusal."""
         try:
             utterance = self._start(request, hints_due) if request.start else self._sequences.get(request.sequence_id)
             self._sequences.append(utterance, request.audio)
@@ -163,7 +163,7 @@ class AsrEngine:
         return utterance
 
     def _start(self, request: AsrRequest, hints_due: float) -> Utterance:
-        """Open a sequence with its hints. Also a START that is refused ends what was open under its ID."""
+        """Open a sequence with its hints; a refused START also ends an older one."""
         self._sequences.end(request.sequence_id)
         if request.refusal:
             raise request.refusal
@@ -176,7 +176,7 @@ class AsrEngine:
         return utterance
 
     def _choose_partials(self, jobs: Sequence[_Job], *, beside: bool) -> list[_Job]:
-        """Return those of the sequences that nobody waits for which are decoded all the same."""
+        """Return the sequences to decode although nobody waits for them."""
         now = self._clock()
         wishes = [
             Wish(
@@ -190,7 +190,7 @@ class AsrEngine:
         return [jobs[index] for index in self.partials.choose(wishes, beside=beside)]
 
     def _answer(self, decoded: Iterable[_Decoded]) -> Iterator[tuple[int, AsrResult]]:
-        """Answer as texts become known, and last those that are to tell when their words were said."""
+        """Answer as texts become known, requests for word times last."""
         timed: list[_Decoded] = []
         for job, compute_ms in decoded:
             if job.wants_words:
@@ -203,7 +203,7 @@ class AsrEngine:
             yield job.index, job.result(compute_ms + 1000 * (time.perf_counter() - started), words)
 
     def _decode(self, jobs: Sequence[_Job], *, thorough: bool) -> Iterator[_Decoded]:
-        """Decode utterances in two batches: those that greedy decoding will do for, then those that are searched."""
+        """Decode utterances in two batches: greedy, then searched."""
         for searched in (False, True):
             same = [job for job in jobs if job.utterance.searched == searched]
             if not same:
@@ -240,7 +240,7 @@ class AsrEngine:
 
 
 def _split_at_repeats(requests: Iterable[AsrRequest]) -> list[tuple[int, list[AsrRequest]]]:
-    """Split requests, in order, so that no part has two of the same sequence; return where each part begins too."""
+    """Split requests into parts of distinct sequences, with their offsets."""
     parts: list[tuple[int, list[AsrRequest]]] = [(0, [])]
     seen: set[int] = set()
     for index, request in enumerate(requests):

@@ -1,4 +1,4 @@
-"""Which texts that may still change are worked out: all while there is time for them, fewer when the model is busy.
+"""Partial-result scheduling: fewer partial texts when the model is busy.
 
 A final text is waited for; a partial one is looked at in passing, and will be replaced. So when the model is short of
 time, partial texts give way: their interval grows with the share of time that the model was busy, and what one batch
@@ -42,7 +42,7 @@ _TAKEN_LEARNING = 0.5
 
 
 def core_wait_seconds() -> float:
-    """Return how long the calling thread has waited for a core so far; 0 where the system does not tell."""
+    """Return the thread's time waiting for a core; 0 where it is not known."""
     try:
         # Time on a core and time in a run queue, in nanoseconds (Linux, Documentation/scheduler/sched-stats.rst).
         return int(Path("/proc/thread-self/schedstat").read_text(encoding="ascii").split()[1]) / 1e9
@@ -51,7 +51,7 @@ def core_wait_seconds() -> float:
 
 
 class BusyShare:
-    """The share of the last seconds that was spent computing, of all workers together.
+    """Utilization of all workers over the last seconds.
 
     An exponential average over time, not over batches: ``e**(-t/2 s)`` of it is older than ``t``.
 
@@ -130,13 +130,13 @@ class PartialTexts:
 
     @property
     def stretch(self) -> float:
-        """How many times its interval a sequence waits for its next text, 1 to ``MAX_STRETCH``."""
+        """Stretch of the interval between partial texts, 1 to ``MAX_STRETCH``."""
         position = (self.load.share - EASY) / (BUSY - EASY)
         slowed = 1 / (1 - self._taken) if self._taken > TAKEN else 1.0
         return max(1 + (MAX_STRETCH - 1) * min(1.0, max(0.0, position)), min(slowed, MAX_STRETCH))
 
     def choose(self, wishes: Sequence[Wish], *, beside: bool = False) -> list[int]:
-        """Return the indices of the wishes that come true, those that have waited longest first.
+        """Return the indices of granted wishes, those that waited longest first.
 
         Args:
             wishes: of the sequences of a batch that nobody waits for.
@@ -160,12 +160,12 @@ class PartialTexts:
         return chosen
 
     def learn(self, seconds: float, lengths: Sequence[float], *, searched: bool) -> None:
-        """Take in that partial texts of sequences of these lengths (seconds) took so many seconds together."""
+        """Record the time that partial texts of such lengths (seconds) took."""
         cost, known = seconds / max(sum(lengths), 1e-9), self._cost[searched]
         self._cost[searched] = known + _LEARNING * (cost - known) if known else cost
 
     def note_wait(self, waited_seconds: float, seconds: float) -> None:
-        """Take in how long a worker waited for a core while it worked for so many seconds.
+        """Record a worker's time waiting for a core, in so many seconds of work.
 
         Where others take the cores, one speaker's texts become slow although most workers have nothing to do.
         """
@@ -173,7 +173,7 @@ class PartialTexts:
         self._taken += _TAKEN_LEARNING * (share - self._taken)
 
     def _due(self, wish: Wish) -> bool:
-        """Whether enough is new. On a busy model audio that came faster than it was spoken makes nobody due sooner."""
+        """Return whether enough is new; a burst makes nobody due sooner when busy."""
         stretch = self.stretch
         wanted = stretch * self._interval_of(wish)
         return wish.new >= wanted - 1e-9 and (stretch == 1 or wish.waited >= _WALL_SLACK * wanted)

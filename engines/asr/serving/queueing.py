@@ -1,4 +1,4 @@
-"""Whose turn it is: requests that wait for one of several workers.
+"""Queue of requests for the workers.
 
 One queue for all workers keeps none idle while somebody waits for another (M/G/c in place of c times M/G/1: Kleinrock,
 "Queueing Systems", vol. 1, 1975). Requests of one sequence are answered in order, by one worker at a time.
@@ -46,7 +46,7 @@ class Ticket:
 
 
 class RequestQueue:
-    """Requests in the order of their arrival, but for those that come too late. Not safe for threads by itself.
+    """Requests by arrival, late ones last. Not thread-safe.
 
     Args:
         workers: How many share the work.
@@ -67,7 +67,7 @@ class RequestQueue:
 
     @property
     def is_ready(self) -> bool:
-        """Whether one of those that wait may be taken now."""
+        """True if a waiting request may be taken now."""
         return any(ticket.request.sequence_id not in self._in_work for ticket in self._waiting)
 
     def put(self, tickets: Iterable[Ticket]) -> None:
@@ -107,6 +107,6 @@ class RequestQueue:
 
 
 def _is_late(request: AsrRequest, now: float) -> bool:
-    """Whether a text will come after its deadline, which was not long ago."""
+    """Return whether a text will just miss its deadline."""
     deadline = request.deadline_seconds
     return request.is_asked and deadline is not None and deadline - NEEDED_SECONDS < now < deadline + MAX_LATE_SECONDS

@@ -58,7 +58,7 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class TimedWord:
-    """When one word was said.
+    """Time of one word.
 
     Attributes:
         text: The word, with the punctuation around it.
@@ -72,7 +72,7 @@ class TimedWord:
 
 
 class Recognizer(Protocol):
-    """A model that transcribes utterances, many at a time. Several threads may call it, for different utterances."""
+    """Batched recognizer; several threads may call it for different utterances."""
 
     def transcribe(self, utterances: Sequence[Utterance]) -> list[list[int]]:
         """Return the tokens of each utterance, from all its audio.
@@ -83,7 +83,7 @@ class Recognizer(Protocol):
     def search(
         self, utterances: Sequence[Utterance], *, thorough: bool, hints_seconds: float
     ) -> list[list[Alternative]]:
-        """Return what each utterance may be, the best first, by its bias and the number of alternatives wanted.
+        """Return the alternatives of each utterance, the best first.
 
         Without ``thorough`` only the best is wanted, and an approximation will do. Biases that are not ready are waited
         for, ``hints_seconds`` in all, and then left out.
@@ -99,7 +99,7 @@ class Recognizer(Protocol):
         """Return the text of ``tokens``."""
 
     def rank(self, alternatives: Sequence[Alternative], wanted: int) -> tuple[ScoredText, ...]:
-        """Return the texts of alternatives, the best first, each once, at most ``wanted``."""
+        """Return distinct texts of alternatives, the best first, at most ``wanted``."""
 
 
 def check_alternatives(wanted: int) -> None:

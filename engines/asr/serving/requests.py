@@ -1,4 +1,4 @@
-"""What the engine is asked, what it answers, and how it is set up."""
+"""Requests, results and settings of the engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST_UTTERANCE_SECONDS = 48.0
 
 @dataclass(frozen=True, slots=True)
 class AsrSettings:
-    """How the engine treats its sequences.
+    """Settings of sequences.
 
     Attributes:
         partial_interval_seconds: New audio after which a sequence is decoded without being asked to, while there is
@@ -79,7 +79,7 @@ class AsrRequest:
 
     @property
     def is_asked(self) -> bool:
-        """Whether somebody waits for the text."""
+        """True if somebody waits for the text."""
         return self.end or self.decode
 
 

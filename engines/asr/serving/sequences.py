@@ -20,7 +20,7 @@ MAX_SEQUENCES = 1024
 
 
 class SequenceStore:
-    """Open sequences. One is forgotten when it ends, or when nothing was heard of it for long."""
+    """Open sequences, forgotten at their end or after the idle time-out."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class SequenceStore:
         self._utterances.pop(sequence_id, None)
 
     def drop_idle(self) -> None:
-        """Forget the sequences of which nothing was heard for longer than the idle time-out."""
+        """Forget sequences that were idle for longer than the time-out."""
         oldest = self._clock() - self._idle_timeout_seconds
         for sequence_id in [i for i, u in self._utterances.items() if u.last_used_seconds < oldest]:
             del self._utterances[sequence_id]

@@ -33,7 +33,7 @@ class ScoredText:
 
 @dataclass(slots=True)
 class Utterance:
-    """What was heard of an utterance, and what was made of it so far.
+    """Audio and hypotheses of an open utterance.
 
     Attributes:
         last_used_seconds: The clock when it was last heard of.
@@ -67,12 +67,12 @@ class Utterance:
 
     @property
     def searched(self) -> bool:
-        """Whether greedy decoding will not do."""
+        """True where greedy decoding will not do."""
         return self.bias is not None or self.wanted > 1
 
     @property
     def hints_are_ready(self) -> bool:
-        """Whether a search need not wait for what is likely to be said."""
+        """True where a search need not wait for hints."""
         return self.bias is None or self.bias.done()
 
     def __len__(self) -> int:
@@ -81,11 +81,11 @@ class Utterance:
 
     @property
     def audio(self) -> NDArray[np.float32]:
-        """All samples heard, float32 ``[samples]``; a view that is valid until more is added."""
+        """All samples, float32 ``[samples]``; a view valid until more is added."""
         return self._buffer[: self._size]
 
     def append(self, samples: NDArray[np.float32]) -> None:
-        """Add samples; the buffer doubles when it is full, so that adding costs the same at every length."""
+        """Add samples to the buffer, which doubles when it is full."""
         size = self._size + len(samples)
         if size > len(self._buffer):
             buffer = np.empty(max(size, 2 * len(self._buffer)), np.float32)

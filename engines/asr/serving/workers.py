@@ -29,10 +29,10 @@ MAX_WAITING = MAX_SEQUENCES
 
 
 class Engine(Protocol):
-    """What answers requests (:class:`engines.asr.serving.engine.AsrEngine`)."""
+    """Protocol of an engine (:class:`engines.asr.serving.engine.AsrEngine`)."""
 
     def process(self, requests: Sequence[AsrRequest]) -> Iterator[tuple[int, AsrResult | AsrError]]:
-        """Yield the index of each request and its answer; called from several threads at once."""
+        """Yield the index of each request and its answer; thread-safe."""
 
 
 class Workers:
@@ -57,7 +57,7 @@ class Workers:
             thread.start()
 
     def submit(self, tickets: Sequence[Ticket]) -> None:
-        """Hand requests over; wait while no worker is free, for ``WAIT_SECONDS`` at most, and while too many wait.
+        """Hand requests over; wait for a free worker or room, within ``WAIT_SECONDS``.
 
         So the time that this takes tells how busy the workers are, and what comes meanwhile gathers outside: not for
         long, since whose turn it is cannot be told of requests that are not known here.

@@ -1,4 +1,4 @@
-"""The BERT networks on a GPU: the same Triton models, computed by PyTorch instead of onnxruntime.
+"""BERT networks on a GPU: the same Triton models, computed by PyTorch.
 
 The tokens of all requests stand one after another without padding (``packing``), rounded up to one of a few sizes,
 each of which is a CUDA graph (``runs``). A layer (``encoder``) is four matrix products (``linear``: half precision, FP8

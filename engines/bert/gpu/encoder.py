@@ -1,4 +1,4 @@
-"""BERT's encoder over packed rows (Devlin et al., 2019), in as few passes over memory as its steps allow."""
+"""BERT's encoder over packed rows (Devlin et al., 2019)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Batch(NamedTuple):
-    """What an encoder reads, on its device.
+    """Inputs of an encoder, on its device.
 
     Attributes:
         ids: of the vocabulary, ``[tokens]`` int32; those after the last row are filler.
@@ -41,7 +41,7 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How an encoder is computed.
+    """Settings of an encoder.
 
     Attributes:
         precision: of the products.

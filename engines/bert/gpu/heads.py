@@ -1,4 +1,4 @@
-"""What the networks make of the encoder's vectors, for packed rows."""
+"""Heads on the encoder's vectors, for packed rows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SpanHead:
 
 
 class IntentSlotHead:
-    """Intent of a row and tag of a token; see ``modelkit.networks.IntentSlotNetwork``."""
+    """Intent of a row and tag of a token (``IntentSlotNetwork``)."""
 
     def __init__(self, state: State, dtype: torch.dtype, device: torch.device) -> None:
         self.outputs = {"intent_logits": False, "tag_logits": True}

@@ -1,4 +1,4 @@
-"""The steps of ``ops`` as one kernel each, in the Triton language (Tillet et al., 2019; not the inference server).
+"""Fused kernels of ``ops`` in the Triton language (Tillet et al., 2019).
 
 A program holds one row in registers: it is read once, and written once or, rounded to 8 bits as well, twice. What
 plain PyTorch does in four to seven passes over memory is one, and beside the matrix products such passes are what a
@@ -77,7 +77,7 @@ def _constants(values: Tensor, operand: torch.dtype | None) -> dict[str, object]
 
 @triton.jit
 def _store_rounded(row, columns, inside, wide, rounded, scales, width, LARGEST: tl.constexpr, TO_INTEGER: tl.constexpr):
-    """Write a row in 8 bits, with its scale; see :func:`engines.bert.gpu.precision.round_rows`."""
+    """Write a row in 8 bits with its scale; see ``precision.round_rows``."""
     scale = tl.maximum(tl.max(tl.abs(tl.where(inside, wide, 0.0))), 1e-12) / LARGEST
     scaled = wide * (1.0 / scale)
     if TO_INTEGER:

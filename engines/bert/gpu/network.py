@@ -1,4 +1,4 @@
-"""The file from which the GPU engine reads a network, and what its tensors are called.
+"""Network file of the GPU engine, and its tensor names.
 
 ``network.safetensors`` holds the parameters under the names that they have in training (those of Hugging Face's
 ``BertModel`` under ``encoder.``), and its header the dimensions. Weights are ``[outputs, inputs]``.
@@ -57,7 +57,7 @@ class NetworkShape:
     epsilon: float = 1e-12
 
     def flops(self, length: int) -> float:
-        """Count the floating-point operations for a row of ``length`` tokens: matrix products, twice the products."""
+        """Count the floating-point operations of a row of ``length`` tokens."""
         products = 4 * self.width * self.width + 2 * self.width * self.inner
         return 2.0 * self.layers * length * (products + 2 * length * self.width)
 
@@ -89,7 +89,7 @@ def layer_prefix(layer: int) -> str:
 
 
 def write_network(path: Path, shape: NetworkShape, state: Mapping[str, torch.Tensor]) -> None:
-    """Write the tensors that ``shape`` names, as float16: half the size, and 11 bits of every number.
+    """Write the tensors that ``shape`` names, as float16.
 
     Raises:
         ValueError: a tensor is missing, or has another shape.

@@ -1,4 +1,4 @@
-"""What happens between a layer's products, in plain PyTorch: the reference of the fused kernels, and their stand-in.
+"""Steps between matrix products in plain PyTorch: reference and fallback.
 
 Each step may leave its result rounded to 8 bits besides, for the product that follows: fused, that costs no reading.
 """
@@ -31,19 +31,19 @@ class Norm:
 
 
 class Ops(Protocol):
-    """The steps between products. All tensors are ``[tokens, columns]``; ``operand`` is the 8-bit type, or None."""
+    """Steps between products, on ``[tokens, columns]``; ``operand``: 8-bit type."""
 
     def add_norm(self, values: Tensor, residual: Tensor, norm: Norm, operand: torch.dtype | None) -> Step:
         """Normalize ``values + residual``."""
 
     def gelu(self, values: Tensor, operand: torch.dtype | None) -> Step:
-        """Apply x Φ(x) (Hendrycks and Gimpel, 2016); with an operand the first result may be empty."""
+        """Apply GELU (Hendrycks and Gimpel, 2016); an 8-bit first result may be empty."""
 
     def round(self, values: Tensor, operand: torch.dtype) -> Rounded:
         """Round to 8 bits."""
 
     def rescale(self, sums: Tensor, rows: Tensor, columns: Tensor, bias: Tensor) -> Tensor:
-        """Turn int32 sums into numbers of the type of ``bias``: sums times both scales, plus bias."""
+        """Convert int32 sums to the type of ``bias``: sums times scales, plus bias."""
 
 
 class TorchOps:

@@ -1,4 +1,4 @@
-"""Packs the rows of several requests into one run of tokens without padding, and spreads the results again.
+"""Packing of requests' rows into one run without padding, and back.
 
 Sequences of any length lie end to end, told apart by where each begins (Zeng et al., 2022, "Boosting Distributed
 Training Performance of the Unpadded BERT Model"): no product is spent on padding, and nobody waits for rows of like
@@ -49,7 +49,7 @@ class PackedRows:
         return len(self.offsets) - 1
 
     def split(self, most_tokens: int, most_rows: int) -> Iterator[PackedRows]:
-        """Cut between rows, so that no part has more than ``most_tokens`` tokens or ``most_rows`` rows.
+        """Split rows into parts of at most ``most_tokens`` and ``most_rows``.
 
         Raises:
             ValueError: a single row has more tokens.
@@ -72,7 +72,7 @@ class PackedRows:
 
 
 def pack(requests: Sequence[Mapping[str, npt.NDArray[Any]]]) -> tuple[PackedRows, list[Mask]]:
-    """Pack requests; nothing of what is returned is part of them, so that their memory may be used again.
+    """Pack requests into new memory, so that theirs may be reused.
 
     Args:
         requests: for each ``input_ids``, ``attention_mask`` and, where the network reads them, ``token_type_ids``,

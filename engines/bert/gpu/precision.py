@@ -12,7 +12,7 @@ _LEAST = 1e-12
 
 
 class Precision(StrEnum):
-    """Format of the operands of the matrix products. Sums, normalization and softmax are float32 in all of them."""
+    """Format of matrix operands; sums, normalization and softmax are float32."""
 
     FLOAT32 = "float32"
     FLOAT16 = "float16"
@@ -22,7 +22,7 @@ class Precision(StrEnum):
 
     @property
     def dtype(self) -> torch.dtype:
-        """Type of the activations between the products; what FP8 products are written as is bfloat16."""
+        """Type of activations between products; bfloat16 with FP8."""
         return {"float32": torch.float32, "float16": torch.float16, "int8": torch.float16}.get(self, torch.bfloat16)
 
     @property
@@ -44,7 +44,7 @@ class Rounded(NamedTuple):
 
 
 def largest(operand: torch.dtype) -> float:
-    """Return the largest number used of an 8-bit type: 448 of E4M3 (Micikevicius et al., 2022), 127 of int8."""
+    """Return an 8-bit type's largest number: 448 of E4M3, 127 of int8."""
     return 127.0 if operand == torch.int8 else float(torch.finfo(operand).max)
 
 

@@ -1,4 +1,4 @@
-"""Runs a network over packed rows: one copy there, one CUDA graph, one copy back for each result."""
+"""Runs over packed rows: one copy in, one CUDA graph, one copy out a result."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class Runs:
         return Running(results, event)
 
     def _filled(self, rows: PackedRows, tokens: int) -> Tensor:
-        """Lay out what the device reads; rows that are not there are empty, filler tokens are the first of all."""
+        """Lay out the device's inputs, with empty rows and filler tokens at the end."""
         block = torch.zeros(2 * tokens + self.most_rows + 1, dtype=torch.int32, pin_memory=self._on_gpu)
         view = block.numpy()
         view[: rows.tokens] = rows.ids

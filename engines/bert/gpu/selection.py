@@ -1,4 +1,4 @@
-"""Chooses at start how a network is computed on this machine: the fastest of what agrees with float32."""
+"""Choice of the fastest kernels at start that agree with float32."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def choose_method(shape: NetworkShape, precision: Precision, tokens: int, longes
 
 
 def choose_ops(width: int, precision: Precision, device: torch.device) -> Ops:
-    """Take the fused kernels where they can be compiled and are right, else plain PyTorch."""
+    """Take the fused kernels where they compile and are right, else PyTorch."""
     plain = TorchOps()
     if device.type != "cuda" or not importlib.util.find_spec("triton"):
         return plain

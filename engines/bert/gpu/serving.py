@@ -1,4 +1,4 @@
-"""Serves a network on a GPU inside Triton, so that the GPU does not wait for Python.
+"""Asynchronous serving of a network on a GPU inside Triton.
 
 Triton's Python backend lets a model return before its requests are answered, and answer them later from another thread.
 While the GPU computes one batch the next is packed and handed over, and a thread unpacks the one before.
@@ -52,7 +52,7 @@ class OverlappedNetwork:
         self._answering.start()
 
     def execute(self, requests: Sequence[object]) -> None:
-        """Start computing a batch; wait for a place first. The answers follow by themselves."""
+        """Start computing a batch once there is a place; answers follow by themselves."""
         senders, accepted = [], []
         for request in requests:
             sender = request.get_response_sender()  # type: ignore[attr-defined]
@@ -122,7 +122,7 @@ def _failed(reason: str) -> object:
 
 
 def _send(sender: object, make: Callable[[], object]) -> None:
-    """Answer a caller with what ``make`` makes; one who cannot be answered keeps nobody else waiting."""
+    """Answer with what ``make`` makes; isolate one that fails."""
     try:
         sender.send(make(), flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)  # type: ignore[attr-defined]
     except Exception:

@@ -1,4 +1,4 @@
-"""Runs a BERT on a GPU over the rows of several requests at once; the counterpart of ``engines.bert.session``."""
+"""BERT on a GPU over rows of several requests; see ``engines.bert.session``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GpuOptions:
-    """How a network is run.
+    """Settings of a network.
 
     Attributes:
         precision: of the matrix products.
@@ -48,7 +48,7 @@ class GpuOptions:
 
     @classmethod
     def of(cls, parameters: Mapping[str, str], device: str) -> GpuOptions:
-        """Read ``gpu_precision``, ``gpu_tokens``, ``gpu_rows`` and ``gpu_longest`` of a model's parameters.
+        """Read the model's parameters whose names begin with ``gpu_``.
 
         Raises:
             ValueError: one of them cannot be; the message names it.
@@ -148,7 +148,7 @@ class GpuBertSession:
         )
 
     def check(self, request: Request) -> None:
-        """Check what would end every batch to come: a GPU that reads beyond a table serves nobody any more.
+        """Check token ids: a read beyond a table would break the GPU for all.
 
         Raises:
             ValueError: inputs differ in shape, a token or its kind is unknown, or a row is longer than the network

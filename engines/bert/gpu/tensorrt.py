@@ -1,4 +1,4 @@
-"""Has TensorRT compute a network's ``.onnx`` file, where TensorRT is installed: ``device`` is ``tensorrt``.
+"""TensorRT for a network's ``.onnx`` file: ``device`` is ``tensorrt``.
 
 It comes through onnxruntime (``pip install onnxruntime-gpu tensorrt``), which gives TensorRT what it can compute, and
 CUDA the rest. It wants the float32 file: in that of INT8 the operators are onnxruntime's own. Rows are padded, those of
@@ -40,7 +40,7 @@ def tensorrt_session(path: Path, threads: int) -> BertSession:
 
 
 def tensorrt_providers(inputs: Collection[str], cache: Path, available: Collection[str]) -> list[Provider]:
-    """Say how onnxruntime is to use TensorRT: in half precision, with one engine for all shapes.
+    """Return onnxruntime's options for TensorRT: half precision, one engine.
 
     Args:
         inputs: of the network, ``[rows, tokens]`` each.
