@@ -1,4 +1,4 @@
-"""What happens in a turn: audio, endpointing, recognition, understanding, answering, and the budget over them.
+"""Turns: audio, endpointing, recognition, understanding, answers and budgets.
 
 Knows turns, and neither gRPC servicers nor Triton: models are reached through the protocols of
 ``pipelines.models.ports``,

@@ -1,4 +1,4 @@
-"""What can be wrong with what a caller sent, or with the models behind.
+"""Errors about a caller's input, or of the models.
 
 An error says what kind it is, and no transport's code: each API maps the kinds to codes of its own.
 
@@ -37,7 +37,7 @@ class ErrorKind(enum.Enum):
 
 
 class ReportedError(Exception):
-    """Root of all errors that a caller is told. The message is one sentence for the caller.
+    """Root of all errors for callers; the message is one sentence for them.
 
     Attributes:
         kind: what an API tells its code from.
@@ -84,7 +84,7 @@ class UndecodableAudioError(InvalidInputError):
 
 
 class RolloutRefusedError(PipelineError):
-    """A version of a model cannot be loaded, unloaded or rolled back to; everything stays as it was.
+    """Refused change of a model's versions; everything stays as it was.
 
     Attributes:
         reason: one word for programs, such as ``SMOKE_EVALUATION_FAILED``.
@@ -114,7 +114,7 @@ class ModelDeadError(ModelError):
 
 
 class ModelUnavailableError(ModelError):
-    """The model server cannot be reached, or is not ready; trying again later may help."""
+    """Model server not reachable or not ready; trying again may help."""
 
     kind = ErrorKind.UNAVAILABLE
     reason = "MODELS_UNAVAILABLE"

@@ -1,4 +1,4 @@
-"""What a conversation tells its caller."""
+"""Messages of a conversation to its caller."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class EndReason(enum.Enum):
-    """What ended an utterance."""
+    """Cause of the end of an utterance."""
 
     SILENCE = "silence"
     REQUESTED = "requested"
@@ -28,7 +28,7 @@ class EndReason(enum.Enum):
 
 
 class Status(enum.Enum):
-    """Whether a reply is whole."""
+    """Completeness of a reply."""
 
     COMPLETE = "COMPLETE"
     PARTIAL = "PARTIAL"
@@ -36,7 +36,7 @@ class Status(enum.Enum):
 
 
 class NoticeCode(enum.Enum):
-    """What a notice is about."""
+    """Subject of a notice."""
 
     STAGE_FAILED = "STAGE_FAILED"
     NO_SPEECH = "NO_SPEECH"
@@ -46,7 +46,7 @@ class NoticeCode(enum.Enum):
 
 
 class AwayReason(enum.Enum):
-    """Why the server ends a conversation."""
+    """Reason why the server ends a conversation."""
 
     SHUTDOWN = "SHUTDOWN"
     IDLE = "IDLE"
@@ -55,7 +55,7 @@ class AwayReason(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class SpeechBegan:
-    """Somebody began to speak, at sample ``start`` of the conversation's audio (16 kHz)."""
+    """Beginning of speech, at sample ``start`` of the conversation (16 kHz)."""
 
     turn: int
     start: int
@@ -63,7 +63,7 @@ class SpeechBegan:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """Words that were recognized between two samples of the conversation's audio (16 kHz).
+    """Recognized words between two samples of the conversation (16 kHz).
 
     Attributes:
         turn: number of the turn.
@@ -95,7 +95,7 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True)
 class SpeechPaused:
-    """Speech pauses, and the pause was judged. Told again where the judgement or the text changes.
+    """Judged pause in speech; comes again when judgement or text changes.
 
     Attributes:
         turn: number of the turn.
@@ -121,7 +121,7 @@ class SpeechPaused:
 
 @dataclass(frozen=True, slots=True)
 class SpeechResumed:
-    """Speech goes on at sample ``start`` (16 kHz), after a pause of which the caller was told."""
+    """Speech after an announced pause, from sample ``start`` (16 kHz)."""
 
     turn: int
     start: int
@@ -148,7 +148,7 @@ class SpeechEnded:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What was understood of one turn, and the answer.
+    """Understanding of one turn, and the answer.
 
     Attributes:
         turn: number of the turn, from 1.
@@ -191,13 +191,13 @@ class Reply:
 
     @property
     def speech_text(self) -> str:
-        """What is spoken of the reply, or what an agent says to it; "" where nothing is said."""
+        """Spoken text of the reply, or the agent's words; "" for none."""
         spoken = cast("SpokenText | None", self.results.get(SPEECH))
         return spoken.text if spoken else self.dialog.text if self.dialog else ""
 
     @property
     def dialog(self) -> DialogTurn | None:
-        """What the turn did to the dialog; None: every turn stands alone, or that stage did not finish."""
+        """Effect of the turn on the dialog; None without a dialog, or without result."""
         return cast("DialogTurn | None", self.results.get(DIALOG))
 
 
@@ -227,7 +227,7 @@ class GoingAway:
 
 
 class InterruptionReason(enum.Enum):
-    """What stopped a spoken reply."""
+    """Cause of an interruption."""
 
     SPEECH = "SPEECH"
     TYPED = "TYPED"
@@ -253,7 +253,7 @@ class ReplyAudio:
 
 @dataclass(frozen=True, slots=True)
 class ReplyHeld:
-    """Somebody speaks over a spoken reply: it is not played any further for now.
+    """Speech over a spoken reply, which is held for now.
 
     Attributes:
         turn: number of the turn whose reply is spoken.

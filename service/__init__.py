@@ -1,1 +1,1 @@
-"""The asyncio gRPC server: servicers, admission, health, errors and the lifecycle. Knows gRPC and no models."""
+"""Service: APIs, sessions, admission, security, telemetry and the life cycle."""

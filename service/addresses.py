@@ -9,7 +9,7 @@ LAST_PORT = 65_535
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is ``HOST:PORT`` or ``unix:/PATH``."""
+    """Return whether a text is ``HOST:PORT`` or ``unix:/PATH``."""
     if re.fullmatch(r"unix:/\S+", text):
         return True
     found = re.fullmatch(r"(\[[^\s\]]+\]|[^\s:]+|\S+/\S+):(\d{1,5})", text)
@@ -17,7 +17,7 @@ def is_address(text: str) -> bool:
 
 
 def names_a_machine(host: str) -> bool:
-    """Whether what a call names as its host is an address or ``localhost``; any other name can be made to lead here.
+    """Return whether a call's host is an address or ``localhost``: no other name.
 
     Args:
         host: as in a ``Host`` header, with a port or without one; "" where there is none, as in programs' calls.
@@ -34,7 +34,7 @@ def names_a_machine(host: str) -> bool:
 
 
 def is_local(host: str) -> bool:
-    """Whether only this machine reaches an address to listen on."""
+    """Return whether only this machine reaches a listening address."""
     if host.startswith("unix:") or host == "localhost":
         return True
     try:

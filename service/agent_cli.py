@@ -96,7 +96,7 @@ def chat(folder: Path) -> None:
 
 
 async def _carry_out(session: DialogSession, task: Fulfil) -> str:
-    """Carry a fulfilment out and tell what the agent says; return how the dialog ends, "" where it goes on."""
+    """Run a fulfilment and print what the agent says; return the dialog's end."""
     ends = ""
     async for event in session.fulfillers[task.name].carry_out(task, session.id):
         turn = session.happen(event)

@@ -1,4 +1,4 @@
-"""The documents in agents' folders: built into knowledge bases when the service starts, which agents answer from."""
+"""Knowledge bases of the documents in agents' folders, built at the start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lifecycle of the service: from nothing to serving, and back to nothing in order."""
+"""Life cycle of the service."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ _CANNOT_GO_ON = (
 
 
 def run(config: ServiceConfig) -> int:
-    """Serve until SIGINT, SIGTERM or SIGHUP. Return the exit status: 0, or 1 when the service could not go on."""
+    """Serve until SIGINT, SIGTERM or SIGHUP; return the exit status, 0 or 1."""
     status = 0
     with logging_to(STDERR, config.log_level, LOG_FORMATTERS[config.log_format]()) as log:
         try:
@@ -128,14 +128,14 @@ async def _run(config: ServiceConfig) -> None:
 
 
 def _keep_what_is_there() -> None:
-    """Spare the garbage collector what stays as long as the service: going through it holds every conversation up."""
+    """Freeze long-lived objects: collecting them would pause every conversation."""
     gc.collect()
     gc.freeze()
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A service that runs: its addresses on this machine, and whether its models are ready."""
+    """Running service: its local addresses and its readiness."""
 
     address: str
     port: int
@@ -275,7 +275,7 @@ def _admission(
     rooms: OpenConversations,
     voice: SileroModel,
 ) -> tuple[Admission, ModelServer]:
-    """Make the admission, and the models as readiness waits for them: measured, where their number is not given."""
+    """Make the admission, and the models that readiness measures."""
     if config.max_conversations != "auto":
         return Admission(config.max_conversations, RecognizerRoom(rooms, models.recognizer_places)), rehearsed
     measured = MeasuredModels(rehearsed, lambda: measure(models.rollout.active, voice), capacity, known_speakers())
@@ -301,7 +301,7 @@ async def _open_doors(
 
 
 def _until_exit(cleanup: contextlib.AsyncExitStack, task: asyncio.Task[None]) -> None:
-    """Let ``task`` end with the service: cancelled and awaited when its turn has come."""
+    """Cancel and await ``task`` when the service ends."""
 
     async def end() -> None:
         task.cancel()

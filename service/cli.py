@@ -19,7 +19,7 @@ _WEEK_MINUTES = 7 * 24 * 60
 
 
 def _restart_without_grpc_log() -> None:
-    """Start this process anew without gRPC's own log, unless the environment says how much of it is wanted.
+    """Restart this process without gRPC's own log, unless the environment sets it.
 
     gRPC reads the variable once, when it is imported. Callers can make it log a line for each request that they send
     compressed, past the service's own log and its bounds.
@@ -243,7 +243,7 @@ def _restart_without_grpc_log() -> None:
 )
 @click.pass_context
 def serve(context: click.Context, /, config_file: Path | None, **options: Any) -> int:  # noqa: ANN401 - of any type
-    """Serve conversations, until interrupted. Prints the address on stdout when ready."""
+    """Serve conversations, until interrupted."""
     given = {name for name in options if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     with extra("serve", "The server"):
         from service.config import ConfigError, load_config  # noqa: PLC0415 - needs the extra

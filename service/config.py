@@ -1,4 +1,4 @@
-"""The configuration of the service, from a file, the environment and the command line.
+"""Configuration of the service: file, environment, command line.
 
 The later of the three counts. A key of the file is a field of :class:`ServiceConfig`; the environment variable is the
 key in capitals behind ``VIVAVOCE_``, and the flag is the key with hyphens.
@@ -38,11 +38,11 @@ Port = Annotated[int, Meta(ge=0, le=LAST_PORT)]
 
 
 class ConfigError(ValueError):
-    """The configuration is not in order; the message names the key, where it was given, and the cure."""
+    """Invalid configuration; the message names the key, its source and the cure."""
 
 
 class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the service is run.
+    """Configuration of the service.
 
     Attributes:
         host: address to listen on, or ``unix:/path`` for a Unix socket.

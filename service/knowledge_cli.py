@@ -58,7 +58,7 @@ def knowledge() -> None:
 def build(
     folder: Path, out: Path | None, to: str | None, threads: int, model_repository: Path, *, as_json: bool
 ) -> int:
-    """Make a base hold the documents in DIR and its folders: text, Markdown, HTML, PDF and DOCX.
+    """Build a base of the documents in DIR: text, Markdown, HTML, PDF and DOCX.
 
     Documents that cannot be read are told and left out. The base may be in use meanwhile. The exit status is 1 if no
     document could be read.
@@ -90,7 +90,7 @@ def build(
 @_model_repository
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a passage.")
 def search(base: str, question: str, limit: int, model_repository: Path, *, as_json: bool) -> int:
-    """Show the passages of a base that suit QUESTION best, in which the answer would be looked for.
+    """Show the best passages for QUESTION.
 
     The exit status is 1 if there is none.
     """
@@ -143,7 +143,7 @@ def _embedder(model_repository: Path, threads: int) -> Embedder:
 
 @contextlib.contextmanager
 def _shown(as_json: bool) -> Iterator[Callable[[Progress], None]]:
-    """Show how far a build has come: on a terminal as a bar, to programs as lines, elsewhere only problems."""
+    """Show a build's progress: a bar on terminals, lines for programs."""
     if as_json:
         yield lambda told: click.echo(json.dumps(_progress(told)))
         return

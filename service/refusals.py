@@ -1,4 +1,4 @@
-"""What callers are refused by the service itself, whatever API they use."""
+"""Errors of the service's own, for every API."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class SessionsUnavailableError(ServiceError):
 
 
 class IdleStreamError(ServiceError):
-    """Nothing was sent for too long on a stream whose API has no message that says so."""
+    """Idle time-out of a stream whose API has no message for it."""
 
     kind = ErrorKind.TIMED_OUT
     reason = "IDLE"
@@ -172,7 +172,7 @@ class OldStreamError(ServiceError):
 
 
 def ended_early(reason: AwayReason) -> ServiceError:
-    """Return what callers are told whose stream the server has ended before everything that they sent was read."""
+    """Return the error of a stream that was ended with unread requests."""
     match reason:
         case AwayReason.IDLE:
             return IdleStreamError()

@@ -1,4 +1,4 @@
-"""The models of a service: their Triton, the clients of their versions, and what watches over both."""
+"""Models of a service: Triton, clients of versions, and their watch."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class ServedModels:
 
     @property
     def metrics_url(self) -> str | None:
-        """Where Triton tells its statistics; None where it tells none."""
+        """URL of Triton's statistics; None without."""
         return self.supervisor.metrics_url if self.supervisor else None
 
     @property
     def restarts(self) -> int:
-        """How many times Triton was started again."""
+        """Number of Triton's restarts."""
         return self.supervisor.restarts if self.supervisor else 0
 
 
@@ -93,7 +93,7 @@ def served_models(config: ServiceConfig, registry: EngineRegistry, cleanup: cont
 
 
 def recognizer_places(settings: Settings) -> int:
-    """Return how many utterances the recognizer has open at a time with these settings."""
+    """Return the recognizer's places for utterances under these settings."""
     asr = settings.models.get(ASR, ModelSettings())
     return (asr.max_sequences or RECOGNIZER_PLACES) * (asr.instances or 1)
 

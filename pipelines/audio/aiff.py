@@ -28,7 +28,7 @@ _LAYOUTS: Final = {
 
 
 class AiffDecoder(ChunkedDecoder):
-    """Decodes AIFF: integers of 8 to 32 bits, floats, mu-law and A-law; see :class:`ChunkedDecoder`."""
+    """AIFF decoder: integers, floats, mu-law and A-law; see :class:`ChunkedDecoder`."""
 
     name = "AIFF"
     start = re.compile(rb"FORM....AIF[FC]", re.DOTALL)

@@ -20,7 +20,7 @@ _CODINGS: Final = {b"aac ": "AAC", b"alac": "Apple Lossless", b"ima4": "IMA ADPC
 
 
 class CafDecoder(ChunkedDecoder):
-    """Decodes CAF: integers of 8 to 32 bits, floats, mu-law and A-law; see :class:`ChunkedDecoder`."""
+    """CAF decoder: integers, floats, mu-law and A-law; see :class:`ChunkedDecoder`."""
 
     name = "CAF"
     start = re.compile(rb"caff\x00\x01\x00\x00desc")

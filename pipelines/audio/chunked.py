@@ -25,7 +25,7 @@ MAX_DESCRIPTION_BYTES: Final = 1 << 16
 
 
 class ChunkedDecoder(PieceDecoder):
-    """Base of decoders of uncompressed audio in chunks; the pieces may be cut anywhere.
+    """Base of incremental decoders of uncompressed audio in chunks.
 
     Chunks that do not describe the samples are skipped and never held. Files may follow one another in one stream, as
     from a client that sends every piece as a file of its own.
@@ -105,7 +105,7 @@ class ChunkedDecoder(PieceDecoder):
         """Forget what was read of the last file: another one follows."""
 
     def skip(self, count: int) -> None:
-        """Skip so many bytes from the beginning of what is held on, also such as have not come yet."""
+        """Skip so many bytes, also such as have not come yet."""
         self._skip = count
 
     def begin_samples(
@@ -135,7 +135,7 @@ class ChunkedDecoder(PieceDecoder):
         return UndecodableAudioError(f"this is {self.name} with {coding}, which is not served: send 16-bit PCM")
 
     def _take(self, stop: int) -> npt.NDArray[np.float32]:
-        """Take whole samples from the beginning of what is held up to ``stop``; what follows the last one is junk."""
+        """Take whole samples of the buffer up to ``stop``, without the remainder."""
         assert self._layout is not None
         frame_bytes = self._layout.size * self._channels
         usable = stop if self._left is None else min(stop, self._left)
@@ -150,7 +150,7 @@ class ChunkedDecoder(PieceDecoder):
         return self._layout.to_float(data).reshape(-1, self._channels) if data else np.zeros((0, self._channels), "f4")
 
     def _undecided(self) -> int:
-        """Return how many bytes at the end may turn out to be the beginning of another file."""
+        """Return the bytes at the end that may begin another file."""
         held = self._held
         for position in range(max(0, len(held) - self.start_bytes + 1), len(held)):
             tail = bytes(held[position:])

@@ -47,7 +47,7 @@ class CompressedWriter:
         self._position = 0
 
     def write(self, samples: npt.NDArray[np.float32]) -> bytes:
-        """Return what samples, float32 ``[samples]`` from -1 to 1, add to the file; it may come later."""
+        """Encode samples, float32 ``[samples]``; return the bytes that are ready."""
         if len(samples):
             if self._whole_samples:
                 whole = np.round(np.clip(samples, -1, 1) * 32767).astype(np.int16)

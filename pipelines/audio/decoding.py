@@ -31,7 +31,7 @@ class AudioDecoder:
         self._resampler = Resampler()
 
     def decode(self, data: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Yield audio as float32 ``[samples]`` at 16 kHz, as far as it is complete: a block at a time, when asked.
+        """Yield finished audio at 16 kHz, float32 ``[samples]``, block by block.
 
         Raises:
             UndecodableAudioError: ``data`` is not in the promised encoding, unpacks to too much, or holds NaN or
@@ -49,7 +49,7 @@ class AudioDecoder:
         return self._to_model_rate(self._decoder.flush(), last=True)
 
     def take_damage(self) -> list[str]:
-        """Return a sentence for each kind of damage found since the last call; what was damaged was left out."""
+        """Return a sentence for each new kind of damage; damaged audio was left out."""
         return self._decoder.take_damage()
 
     def _to_model_rate(self, samples: npt.NDArray[np.float32], *, last: bool) -> npt.NDArray[np.float32]:
@@ -57,7 +57,7 @@ class AudioDecoder:
 
 
 def _mono(samples: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Mix ``[samples, channels]`` to ``[samples]``; where nothing was decoded yet, nobody may know the channels."""
+    """Mix ``[samples, channels]`` to ``[samples]``, also without any channel yet."""
     if not len(samples):
         return NO_SAMPLES
     mixed: npt.NDArray[np.float32] = samples[:, 0] if samples.shape[1] == 1 else samples.mean(axis=1, dtype=np.float32)
@@ -79,7 +79,7 @@ class ChannelDecoder:
         self._resamplers = [Resampler() for _ in range(channels)]
 
     def decode(self, data: bytes) -> Iterator[list[npt.NDArray[np.float32]]]:
-        """Yield audio as float32 ``[samples]`` at 16 kHz for each channel; otherwise as :class:`AudioDecoder` does.
+        """Yield the audio of each channel; see :class:`AudioDecoder`.
 
         Raises:
             InvalidInputError: the audio has more channels than are wanted.

@@ -1,4 +1,4 @@
-"""Hears the keys of a telephone in audio: DTMF as ITU-T Q.23 has it, received as ITU-T Q.24 asks.
+"""Detection of telephone keys: DTMF by ITU-T Q.23 and Q.24.
 
 Each key is two tones at once, one of four rows and one of four columns. Frames of 25.6 ms, 10 ms apart, are compared
 with all eight tones. A key is heard where two frames in a row hold the same two tones and hardly anything else.
@@ -33,7 +33,7 @@ _OFFSETS = (-0.012, 0.0, 0.012)
 
 
 def _references() -> npt.NDArray[np.complex64]:
-    """Return a frame of each tone and offset, complex64 ``[samples, tones * offsets]``."""
+    """Return a frame of each tone and offset, complex64 ``[samples, columns]``."""
     tones = np.array([hz * (1 + offset) for hz in (*ROWS_HZ, *COLUMNS_HZ) for offset in _OFFSETS])
     times = np.arange(FRAME_SAMPLES) / MODEL_RATE_HZ
     return np.asarray(np.exp(-2j * np.pi * np.outer(times, tones)), np.complex64)
@@ -84,7 +84,7 @@ class DtmfDetector:
         return pressed, samples
 
     def _follow(self, key: str) -> str:
-        """Take the key of the next frame, "" for none; return the key that is pressed with it."""
+        """Take the next frame's key, "" for none; return the key that is now pressed."""
         if key and key == self._pressed:
             self._gap = 0
             return ""
@@ -100,7 +100,7 @@ class DtmfDetector:
 
 
 def _keys_of(frames: npt.NDArray[np.float32]) -> list[str]:
-    """Return the key of each frame, "" for none; frames are float32 ``[frames, samples]``."""
+    """Return the key of each frame, "" for none; float32 ``[frames, samples]``."""
     powers = np.mean(np.square(frames), axis=1)
     amplitudes = np.abs(frames @ _REFERENCES).reshape(len(frames), -1, len(_OFFSETS)).max(axis=2)
     shares = 2 * np.square(amplitudes / FRAME_SAMPLES) / np.maximum(powers, MIN_POWER)[:, None]

@@ -11,7 +11,7 @@ MAX_ID_BYTES: Final = 4
 
 
 class Element(NamedTuple):
-    """The head of an element: its ID, the bytes of its content (None: unknown), and the bytes of the head."""
+    """Head of an element: ID, content length (None: unknown) and own length."""
 
     id: int
     size: int | None
@@ -19,7 +19,7 @@ class Element(NamedTuple):
 
 
 def read_number(data: bytes | bytearray, at: int, *, keeps_marker: bool = False) -> tuple[int, int] | None:
-    """Read a number of variable length; return it and its length, or None where it is not whole.
+    """Read a number of variable length with its length; None if incomplete.
 
     A number whose bits are all 1 means unknown and is returned as -1. One of length 0 is damaged.
     """

@@ -79,11 +79,11 @@ class SpeechEncoder:
 
     @property
     def compresses(self) -> bool:
-        """Whether encoding takes milliseconds and belongs into another thread."""
+        """True if encoding takes milliseconds and belongs in another thread."""
         return self._opus is not None
 
     def encode(self, samples: npt.NDArray[np.float32]) -> bytes:
-        """Return what the next samples, mono at 24 kHz, add to the stream; it may come later."""
+        """Encode samples, mono at 24 kHz; return the bytes that are ready."""
         return self._encoded(self._resampled(samples, last=False))
 
     def flush(self) -> bytes:
@@ -112,7 +112,7 @@ class SpeechEncoder:
 
 
 def _nearest_codes(encoding: Encoding) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.uint8]]:
-    """Return the thresholds between the values of ITU-T G.711, and the code of each value, the lowest first."""
+    """Return the thresholds between G.711's values, and the codes in order."""
     table = G711_TABLES[encoding]
     order = np.argsort(table, kind="stable")
     values = table[order]

@@ -1,4 +1,4 @@
-"""Decodes FLAC (RFC 9639) as it arrives; rate and channels are as its header says."""
+"""Incremental FLAC decoder (RFC 9639)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class FlacDecoder(PieceDecoder):
-    """Decodes FLAC; the pieces may be cut anywhere, and every frame comes with the piece that completes it.
+    """FLAC decoder; every frame comes with the piece that completes it.
 
     Streams may follow one another, as from a client that records each press of its button as a file of its own.
 
@@ -40,19 +40,19 @@ class FlacDecoder(PieceDecoder):
         self._held = bytearray()
 
     def decode_piece(self, piece: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Yield the frames that ``piece`` completes, float32 ``[samples, channels]`` each."""
+        """Yield finished frames, float32 ``[samples, channels]`` each."""
         self._held += piece
         while (frame := self._next_frame()) is not None:
             yield frame
 
     def flush(self) -> npt.NDArray[np.float32]:
-        """Return nothing: every whole frame was returned as it came, and a part of one is left out."""
+        """Return nothing: whole frames came before, and a part is left out."""
         if self._frames is None and (self._held or self._header.bare):
             raise UndecodableAudioError("the FLAC audio ends inside its header")
         return NO_BLOCK
 
     def _next_frame(self) -> npt.NDArray[np.float32] | None:
-        """Decode the next frame; None where it, or what comes before it, is not whole yet."""
+        """Decode the next frame; None while it is incomplete."""
         # Frames begin with other bytes than tags and streams: RFC 9639, section 9.1.1.
         if (self._frames is not None or not self._header.bare) and not self._tags.skip(self._held):
             return None

@@ -103,7 +103,7 @@ class _Frame(Protocol):
 
 
 class _Exchange:
-    """What libFLAC's callbacks read and write.
+    """Data exchanged with libFLAC's callbacks.
 
     Attributes:
         held: bytes to decode.

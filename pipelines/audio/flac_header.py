@@ -21,7 +21,7 @@ _FIELDS = slice(18, 22)
 
 
 class FlacHeader:
-    """Reads the STREAMINFO block and skips the other ones: pictures, comments and the like are never held.
+    """Reader of STREAMINFO, which skips pictures, comments and the like.
 
     Args:
         promised: what the caller says of the audio.
@@ -41,7 +41,7 @@ class FlacHeader:
         self._skip = 0
 
     def read(self, held: bytearray) -> bool:
-        """Take what it reads away from the beginning of ``held``; return whether frames come next.
+        """Consume headers at the beginning of ``held``; return whether frames are next.
 
         Raises:
             UndecodableAudioError: this is no FLAC stream, or one that is not served.

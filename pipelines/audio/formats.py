@@ -18,7 +18,7 @@ MAX_CHANNELS = 2
 
 
 class Encoding(enum.Enum):
-    """How audio samples are encoded."""
+    """Encoding of audio samples."""
 
     LINEAR_PCM = "LINEAR_PCM"
     LINEAR_PCM_FLOAT32 = "LINEAR_PCM_FLOAT32"
@@ -31,7 +31,7 @@ class Encoding(enum.Enum):
 
     @property
     def describes_itself(self) -> bool:
-        """Whether a header in the audio tells its sample rate and channels."""
+        """True if a header in the audio tells sample rate and channels."""
         return self in {Encoding.FLAC, Encoding.OGGOPUS, Encoding.CONTAINER}
 
 

@@ -1,4 +1,4 @@
-"""What the header of an audio stream may say."""
+"""Checks of what audio headers say."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def check_header(promised: AudioFormat, rate: int, channels: int) -> None:
-    """Check what a header says against what is served, and against what the caller promised.
+    """Check a header against what is served and what the caller announced.
 
     Raises:
         UndecodableAudioError: the rate or the number of channels is not served, or is another than promised.
@@ -28,7 +28,7 @@ def check_header(promised: AudioFormat, rate: int, channels: int) -> None:
 
 
 def check_follows(rate: int, channels: int, first_rate: int, first_channels: int) -> None:
-    """Check the header of a recording that follows another one in the same stream of audio.
+    """Check the header of a following recording in the same stream.
 
     Raises:
         UndecodableAudioError: it has another rate or number of channels than the first one.

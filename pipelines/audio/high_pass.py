@@ -1,4 +1,4 @@
-"""High-pass filter: removes the DC offset that cheap microphones add, window by window."""
+"""High-pass filter against the DC offset of cheap microphones."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class HighPass:
         self._start = self._stop = 0.0
 
     def filter(self, blocks: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Filter the next whole blocks, float32 ``[blocks, 512]``; without an offset they are returned as they are."""
+        """Filter whole blocks, float32 ``[blocks, 512]``; a no-op without offset."""
         lines = []
         for block in blocks:
             # A product takes less time than a reduction, and each block is rounded in the same way, with others or not.
@@ -61,7 +61,7 @@ class HighPass:
         return np.subtract(blocks, low, out=low)
 
     def peek(self, begun: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Filter the beginning of the next block, float32 ``[samples]``, which :meth:`filter` gets as a whole later.
+        """Filter the beginning of the next block, which comes again as a whole.
 
         Args:
             begun: fewer samples than a block has; may be empty.
@@ -78,7 +78,7 @@ class HighPass:
         self._start = self._stop = mean if abs(mean) > _STEP else 0.0
 
     def _follow(self, mean: float) -> None:
-        """Take in the mean of a block; what is subtracted from the one behind it leads to the offset known then."""
+        """Take in a block's mean; the subtraction glides to the new offset."""
         self._blocks += 1
         self._offset += max(_SHARE, 1 / self._blocks) * (mean - self._offset)
         self._quick += _QUICK_SHARE * (mean - self._quick)

@@ -1,4 +1,4 @@
-"""Decodes the audio of MP4, M4A and QuickTime files, with and without fragments, as it arrives."""
+"""Incremental decoder of MP4, M4A and QuickTime, also fragmented."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ENDLESS = 1 << 62
 
 
 class Mp4Decoder(PacketDecoder):
-    """Decodes the first track of audio, packet by packet; the pieces may be cut anywhere.
+    """Decoder of the first audio track, packet by packet.
 
     Packets are decoded as they come where the index (the box ``moov``) precedes them. Where it comes last, the file is
     held until then, up to :data:`MAX_HELD_BYTES`.
@@ -56,7 +56,7 @@ class Mp4Decoder(PacketDecoder):
         self._empty = 0
 
     def decode_piece(self, piece: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Yield the packets that ``piece`` completes, float32 ``[samples, channels]`` each."""
+        """Yield finished packets, float32 ``[samples, channels]`` each."""
         self._held += piece
         while True:
             yield from self._decode_held()
@@ -78,11 +78,11 @@ class Mp4Decoder(PacketDecoder):
         return NO_BLOCK
 
     def _pieces_at_once(self) -> int:
-        """Return how many pieces the next one may complete: all that are held, where the index comes last."""
+        """Return the number of pieces that the next one may complete."""
         return 1 + len(self._held) // PIECE_BYTES
 
     def _read_box(self) -> bool:
-        """Read the next box, as far as it is not media; return False where it is not whole yet."""
+        """Read the next box but media; return False while it is incomplete."""
         at = self._box - self._base
         head = bytes(self._held[at : at + _LONG_BOX_HEAD_BYTES]) if at >= 0 else b""
         if len(head) < _BOX_HEAD_BYTES:
@@ -132,7 +132,7 @@ class Mp4Decoder(PacketDecoder):
         return self._next
 
     def _pass_empty(self) -> None:
-        """Pass over a packet without content; millions of them would only keep the service busy."""
+        """Skip an empty packet; millions of them would be a waste."""
         self._next = None
         self._empty += 1
         if self._empty > _MAX_EMPTY_PACKETS:

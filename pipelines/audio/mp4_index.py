@@ -1,4 +1,4 @@
-"""Where the packets of the audio of an MP4 file lie (ISO/IEC 14496-12 and 14496-14)."""
+"""Packet index of MP4 audio (ISO/IEC 14496-12 and 14496-14)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ENTRY_BYTES = 28
 
 
 class Place(NamedTuple):
-    """Where a packet lies in the file."""
+    """Place of a packet in the file."""
 
     offset: int
     size: int
@@ -89,7 +89,7 @@ def audio_track(movie: bytes) -> Track:
 
 
 def indexed_places(table: dict[bytes, bytes]) -> Iterator[Place]:
-    """Yield where the packets lie, in their order, as the tables of a file without fragments tell."""
+    """Yield the packets' places by the tables of an unfragmented file."""
     sizes, chunks = table.get(b"stsz", b""), table.get(b"stsc", b"")
     if len(sizes) < 12:
         return
@@ -112,7 +112,7 @@ def indexed_places(table: dict[bytes, bytes]) -> Iterator[Place]:
 
 
 def fragment_places(fragment: bytes, begin: int, track: Track) -> Iterator[Place]:
-    """Yield where the packets of a fragment lie; ``fragment`` is the content of ``moof``, ``begin`` its place."""
+    """Yield the packets' places of a fragment: content of ``moof`` at ``begin``."""
     for name, content in boxes(fragment):
         if name != b"traf":
             continue
@@ -132,7 +132,7 @@ def fragment_places(fragment: bytes, begin: int, track: Track) -> Iterator[Place
 
 
 def _fragment_header(header: bytes, begin: int, default_size: int) -> tuple[int, int]:
-    """Return what offsets count from, and the size of packets where nothing else tells."""
+    """Return the base offset and default packet size."""
     flags, at, base = int.from_bytes(header[1:4], "big"), 8, begin
     if flags & 1:
         base = int.from_bytes(header[at : at + 8], "big")
@@ -178,7 +178,7 @@ def _default_sizes(movie: bytes) -> dict[int, int]:
 
 
 def _codec(descriptions: bytes) -> tuple[str, bytes]:
-    """Return libavcodec's name of what the packets are, and what its decoder must know."""
+    """Return libavcodec's codec name and its extra data."""
     name, entry = next(boxes(descriptions[8:]), (b"", b""))
     # QuickTime has longer descriptions in its versions 1 and 2.
     version = int.from_bytes(entry[8:10], "big")
@@ -202,7 +202,7 @@ def _codec(descriptions: bytes) -> tuple[str, bytes]:
 
 
 def _elementary_stream(data: bytes) -> tuple[int, bytes]:
-    """Return the object type and the configuration of an elementary stream: ISO/IEC 14496-1, section 7.2.6."""
+    """Return object type and configuration of an elementary stream (14496-1)."""
     kind, extradata = 0, b""
     while len(data) >= 2:
         tag, at, size = data[0], 1, 0

@@ -26,7 +26,7 @@ _CUT = "the audio breaks off inside a frame: what came before it is heard"
 
 
 class FramesDecoder(PacketDecoder):
-    """Decodes frames that follow one another without a container; the pieces may be cut anywhere.
+    """Decoder of frames without a container.
 
     Files may follow one another in one stream, with their tags.
 
@@ -42,7 +42,7 @@ class FramesDecoder(PacketDecoder):
         self._lost = False
 
     def decode_piece(self, piece: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Yield the frames that ``piece`` completes, float32 ``[samples, channels]`` each."""
+        """Yield finished frames, float32 ``[samples, channels]`` each."""
         self._held += piece
         while (frame := self._next_frame()) is not None:
             yield from self.decode_packet(frame)
@@ -82,7 +82,7 @@ class FramesDecoder(PacketDecoder):
             return frame
 
     def _is_followed(self, header: FrameHeader) -> bool:
-        """Whether another frame follows: behind damage, one that stands alone may be none."""
+        """Return whether another frame follows; behind damage it must."""
         following = read_frame_header(self._held[header.frame_bytes : header.frame_bytes + HEADER_BYTES])
         return following is not None and following.follows(header)
 

@@ -1,4 +1,4 @@
-"""Headers of MPEG audio frames (ISO/IEC 11172-3, 13818-3) and of AAC in ADTS (ISO/IEC 13818-7)."""
+"""Frame headers of MPEG audio (ISO/IEC 11172-3, 13818-3) and ADTS (13818-7)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _AAC_RATES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class FrameHeader:
-    """What the header of a frame says.
+    """Header of a frame.
 
     Attributes:
         name: MP3, MPEG layer I or II, or AAC.
@@ -42,12 +42,12 @@ class FrameHeader:
     frame_bytes: int
 
     def follows(self, other: FrameHeader) -> bool:
-        """Whether a frame may follow one with the header ``other``."""
+        """Return whether a frame may follow one with the header ``other``."""
         return (self.name, self.rate_hz) == (other.name, other.rate_hz)
 
 
 def read_frame_header(data: bytes | bytearray) -> FrameHeader | None:
-    """Read the header at the beginning of ``data``; None where there is none, or not all of it."""
+    """Read the header at the beginning of ``data``; None without a whole one."""
     if len(data) < HEADER_BYTES or data[0] != 0xFF or data[1] & 0xE0 != 0xE0:
         return None
     return _adts(data) if data[1] & 0xF6 == 0xF0 else _mpeg(data)

@@ -29,7 +29,7 @@ SECOND_STREAM = "the Ogg stream holds more than one stream of audio at the same 
 
 
 class OggPacketReader:
-    """Reassembles the packets of one logical stream at a time; pages may be cut anywhere.
+    """Reassembly of packets, one logical stream at a time.
 
     Streams may follow one another. Of several at the same time, such as audio and video, the first is read whose
     first packet begins as wanted.
@@ -119,7 +119,7 @@ class OggPacketReader:
         yield from self._split(lacing, body)
 
     def _begins(self, serial: int, body: bytes) -> bool:
-        """Whether a stream begins that is to be read."""
+        """Return whether a stream begins that is to be read."""
         if not body.startswith(self._head):
             self._others.add(next((start for start in _NAMES if body.startswith(start)), b""))
             return False

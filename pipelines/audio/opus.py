@@ -46,7 +46,7 @@ class OggOpusDecoder(PacketDecoder):
         self._tags_follow = False
 
     def decode_piece(self, piece: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Yield the packets that ``piece`` completes, float32 ``[samples, channels]`` each."""
+        """Yield finished packets, float32 ``[samples, channels]`` each."""
         yield from self._decoded(self._pages.feed(piece))
 
     def flush(self) -> npt.NDArray[np.float32]:

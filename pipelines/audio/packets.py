@@ -68,7 +68,7 @@ class PacketDecoder(PieceDecoder):
         self._codec = context
 
     def decode_packet(self, packet: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Yield what a packet holds, float32 ``[samples, channels]``; a damaged one is noted and left out.
+        """Yield a packet's samples, float32 ``[samples, channels]``, unless damaged.
 
         Raises:
             UndecodableAudioError: the audio has a rate or a number of channels that is not served, or too many packets
@@ -89,7 +89,7 @@ class PacketDecoder(PieceDecoder):
                 yield self._as_before(to_float(frame))
 
     def _accepts(self, rate_hz: int, channels: int) -> bool:
-        """Whether a frame is as those before: the rate of a stream never changes.
+        """Return whether a frame's format is that of those before.
 
         Damaged AAC decodes to dozens of channels, and PyAV reads beyond its memory where there are more than eight: no
         samples are taken from such a frame.

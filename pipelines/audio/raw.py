@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _mulaw_table() -> npt.NDArray[np.float32]:
-    """Sample value of each mu-law byte (ITU-T G.711, table 2a), as a share of full scale."""
+    """Compute each mu-law byte's value (ITU-T G.711, table 2a), -1 to 1."""
     code = ~np.arange(256, dtype=np.int32) & 0xFF
     exponent, mantissa = code >> 4 & 7, code & 15
     magnitude = ((mantissa << 3) + 132 << exponent) - 132
@@ -24,7 +24,7 @@ def _mulaw_table() -> npt.NDArray[np.float32]:
 
 
 def _alaw_table() -> npt.NDArray[np.float32]:
-    """Sample value of each A-law byte (ITU-T G.711, table 1a), as a share of full scale."""
+    """Compute each A-law byte's value (ITU-T G.711, table 1a), -1 to 1."""
     code = np.arange(256, dtype=np.int32) ^ 0x55
     exponent, mantissa = code >> 4 & 7, code & 15
     magnitude = np.where(exponent == 0, (mantissa << 4) + 8, (mantissa << 4) + 264 << np.maximum(exponent - 1, 0))

@@ -17,13 +17,13 @@ NO_SAMPLES: Final[npt.NDArray[np.float32]] = np.zeros(0, np.float32)
 
 
 class Resampler:
-    """Resamples one channel to 16 kHz as it comes; audio of that rate is left as it is."""
+    """Streaming resampler of one channel to 16 kHz."""
 
     def __init__(self) -> None:
         self._stream: soxr.ResampleStream | None = None
 
     def convert(self, samples: npt.NDArray[np.float32], rate_hz: int, *, last: bool) -> npt.NDArray[np.float32]:
-        """Resample the next ``samples``, float32 ``[samples]`` at ``rate_hz``, to float32 ``[samples]`` at 16 kHz.
+        """Resample ``samples``, float32 ``[samples]`` at ``rate_hz``, to 16 kHz.
 
         Args:
             samples: may be empty.

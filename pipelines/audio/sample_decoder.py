@@ -1,4 +1,4 @@
-"""What a decoder of any encoding does: it decodes piece by piece, and only as fast as somebody listens."""
+"""Protocol and base of decoders: incremental, at the listener's pace."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ class SampleDecoder(Protocol):
         """
 
     def flush(self) -> npt.NDArray[np.float32]:
-        """Decode what is left at the end of the audio, float32 ``[samples, channels]``, possibly with no samples."""
+        """Decode the rest at the end of the audio, float32 ``[samples, channels]``."""
 
     def take_damage(self) -> list[str]:
-        """Return a sentence for each kind of damage found since the last call; what was damaged was left out."""
+        """Return a sentence for each new kind of damage; damaged audio was left out."""
 
 
 class PieceDecoder(abc.ABC):
@@ -78,7 +78,7 @@ class PieceDecoder(abc.ABC):
 
     @abc.abstractmethod
     def decode_piece(self, piece: bytes) -> Iterable[npt.NDArray[np.float32]]:
-        """Yield what ``piece`` completes, float32 ``[samples, channels]``, in blocks of any size, one after another.
+        """Yield finished audio, float32 ``[samples, channels]``, in any blocks.
 
         Args:
             piece: at most :data:`PIECE_BYTES` bytes.
@@ -86,14 +86,14 @@ class PieceDecoder(abc.ABC):
 
     @abc.abstractmethod
     def flush(self) -> npt.NDArray[np.float32]:
-        """Decode what is left at the end of the audio, float32 ``[samples, channels]``, possibly with no samples."""
+        """Decode the rest at the end of the audio, float32 ``[samples, channels]``."""
 
     def note_damage(self, sentence: str) -> None:
         """Note a kind of damage."""
         self._damage.setdefault(sentence, False)
 
     def take_damage(self) -> list[str]:
-        """Return the kinds of damage found since the last call; see :class:`SampleDecoder`."""
+        """Return the new kinds of damage; see :class:`SampleDecoder`."""
         if not self._damage:
             return []
         untold = [sentence for sentence, told in self._damage.items() if not told]
@@ -101,11 +101,11 @@ class PieceDecoder(abc.ABC):
         return untold
 
     def _pieces_at_once(self) -> int:
-        """Return how many pieces the next one may complete: more than one where a decoder holds some back."""
+        """Return the number of pieces that the next one may complete."""
         return 1
 
     def _blocks(self, piece: bytes) -> Generator[npt.NDArray[np.float32], None, bool]:
-        """Yield what ``piece`` completes in blocks that are worth their overhead; return whether there were any."""
+        """Yield finished audio in large blocks; return whether there was any."""
         waiting: list[npt.NDArray[np.float32]] = []
         samples = total = 0
         limit_seconds = MAX_PIECE_SECONDS * self._pieces_at_once()

@@ -21,7 +21,7 @@ _FULL_SCALE: Final = {1: 1 << 7, 2: 1 << 15, 3: 1 << 31, 4: 1 << 31}
 
 @dataclass(frozen=True, slots=True)
 class SampleLayout:
-    """How one sample is written.
+    """Layout of one sample.
 
     Attributes:
         kind: integer, float or code of ITU-T G.711.
@@ -55,7 +55,7 @@ class SampleLayout:
 
 
 def pcm_layout(bits: int, *, big_endian: bool = False, unsigned_bytes: bool = False) -> SampleLayout | None:
-    """Return the layout of integers of so many bits, stored in whole bytes; None where there is none."""
+    """Return the layout of integers of so many bits in whole bytes, or None."""
     if not 1 <= bits <= 32:
         return None
     size = (bits + 7) // 8

@@ -1,4 +1,4 @@
-"""What audio is, told by how it begins."""
+"""Audio formats by their first bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of synthesized speech, written as it comes: nobody goes back to their beginning."""
+"""Files of synthesized speech, written sequentially."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class SpeechFileWriter:
 
     @property
     def compresses(self) -> bool:
-        """Whether writing takes milliseconds and belongs into another thread."""
+        """True if writing takes milliseconds and belongs in another thread."""
         return self._plain is None or self._plain.compresses
 
     def write(self, samples: npt.NDArray[np.float32]) -> bytes:
-        """Return what the next samples, mono at 24 kHz, add to the file; it may come later."""
+        """Encode samples, mono at 24 kHz; return the bytes that are ready."""
         head, self._head = self._head, b""
         if self._compressed is not None:
             return self._compressed.write(samples)

@@ -1,4 +1,4 @@
-"""Skips tags before, between and behind recordings: ID3v1, ID3v2 (id3.org, 1999 and 2000) and APEv2."""
+"""Skipping of tags around recordings: ID3v1, ID3v2 and APEv2."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MARKS: Final = (_ID3V1, _ID3V2, _APE)
 
 
 class TagSkipper:
-    """Takes tags away from where a recording, or a frame of it, might begin. They are never held."""
+    """Skipper of tags where a recording or a frame may begin."""
 
     def __init__(self) -> None:
         self._left = 0
@@ -41,7 +41,7 @@ class TagSkipper:
 
 
 def _tag_bytes(held: bytearray) -> int | None:
-    """Return the length of the tag that ``held`` begins with, 0 for none; None where that is not clear yet."""
+    """Return the length of the tag at the beginning, 0 for none, None if unclear."""
     if held.startswith(_ID3V1):
         return _ID3V1_BYTES
     if held.startswith(_ID3V2):

@@ -1,4 +1,4 @@
-"""The audio of a conversation that may still be needed, addressed by sample number."""
+"""Buffer of a conversation's audio, addressed by sample number."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MIN_ROOM = 16_000
 
 
 class Timeline:
-    """Samples at 16 kHz, numbered from the start of the conversation; the oldest are forgotten on request."""
+    """Samples at 16 kHz, numbered from the conversation's start."""
 
     def __init__(self) -> None:
         # What is held lies between two places of a buffer with room at its end, so that few samples are ever moved.
@@ -51,7 +51,7 @@ class Timeline:
             self._first = sample
 
     def _make_room(self, samples: int) -> None:
-        """Move what is held to the beginning of a new buffer: whoever was given a part of the old one may keep it."""
+        """Move to a new buffer, so that views of the old one stay valid."""
         held = self._buffer[self._begin : self._stop]
         self._buffer = np.empty(max(_MIN_ROOM, 2 * (len(held) + samples)), np.float32)
         self._buffer[: len(held)] = held

@@ -1,4 +1,4 @@
-"""Decodes WAV as it arrives: RIFF (IBM and Microsoft, 1991), RF64 (EBU Tech 3306), BW64 (ITU-R BS.2088)."""
+"""Incremental WAV decoder: RIFF, RF64 (EBU Tech 3306), BW64 (ITU-R BS.2088)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CODINGS: Final = {
 
 
 class WavDecoder(ChunkedDecoder):
-    """Decodes WAV: integers of 8 to 32 bits, floats, mu-law and A-law; see :class:`ChunkedDecoder`."""
+    """WAV decoder: integers, floats, mu-law and A-law; see :class:`ChunkedDecoder`."""
 
     name = "WAV"
     start = re.compile(rb"(RIFF|RF64|BW64)....WAVE", re.DOTALL)
@@ -105,7 +105,7 @@ class WavDecoder(ChunkedDecoder):
 
 
 class Wave64Decoder(WavDecoder):
-    """Decodes Sony's Wave64: WAV whose chunks are named by GUIDs and have lengths of 64 bits."""
+    """Decoder of Sony's Wave64: WAV with GUIDs and 64-bit lengths."""
 
     name = "Wave64"
     start = re.compile(rb"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\x00\x00")

@@ -1,4 +1,4 @@
-"""Decodes the audio of WebM and Matroska (RFC 9559) as it arrives; this is what browsers record."""
+"""Incremental decoder of WebM and Matroska audio (RFC 9559)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class _Track:
 
 
 class WebmDecoder(PacketDecoder):
-    """Decodes the first track of audio, packet by packet; the pieces may be cut anywhere.
+    """Decoder of the first audio track, packet by packet.
 
     Files may follow one another in one stream.
 
@@ -75,7 +75,7 @@ class WebmDecoder(PacketDecoder):
         self._lost = False
 
     def decode_piece(self, piece: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Yield the packets that ``piece`` completes, float32 ``[samples, channels]`` each."""
+        """Yield finished packets, float32 ``[samples, channels]`` each."""
         self._held += piece
         while (block := self._next_block()) is not None:
             for packet in self._packets(block):
@@ -90,7 +90,7 @@ class WebmDecoder(PacketDecoder):
         return NO_BLOCK
 
     def _next_block(self) -> bytes | None:
-        """Take elements away up to the next block and return its content; None where it is not whole yet."""
+        """Consume elements up to the next block; return its content, None if incomplete."""
         held = self._held
         while True:
             skipped = min(self._skip, len(held))
@@ -120,14 +120,14 @@ class WebmDecoder(PacketDecoder):
                 return content
 
     def _is_sound(self, identity: int, size: int | None) -> bool:
-        """Whether an element may be what it says."""
+        """Return whether an element's head is plausible."""
         if not identity or (size is None and identity not in _ENTERED):
             return False
         largest = MAX_PACKET_BYTES if identity in {_SIMPLE_BLOCK, _BLOCK} else _MAX_TRACKS_BYTES
         return identity not in _HELD or (size or 0) <= largest
 
     def _find_cluster(self) -> bool:
-        """Go on to the next cluster behind damage; return False where it has not come yet."""
+        """Skip damage up to the next cluster; return False while it has not come."""
         if self._track is None:
             raise UndecodableAudioError("the WebM header is damaged: record it again")
         self.note_damage(_DAMAGED)
@@ -202,7 +202,7 @@ def _xiph_size(data: bytes, at: int) -> tuple[int, int] | None:
 
 
 def _ebml_size(data: bytes, at: int, before: int | None) -> tuple[int, int] | None:
-    """Return a size and the bytes that tell it; behind the first one they tell the difference to the one before."""
+    """Return a size of lacing and its length; later ones are differences."""
     read = read_number(data, at)
     if read is None or not read[1]:
         return None

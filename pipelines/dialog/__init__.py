@@ -1,1 +1,1 @@
-"""Dialogs: agents that ask for what is missing, remember it and act; the machine is a pure function."""
+"""Dialogs: slot-filling agents, driven by a pure state machine."""

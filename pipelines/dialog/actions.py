@@ -1,4 +1,4 @@
-"""What is to be done about a dialog, in order."""
+"""Actions of a dialog, in order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Listen:
-    """Wait for the caller; the last action of a step unless the dialog ends or a fulfilment runs.
+    """Wait for the caller: the last action, unless the dialog ends or is busy.
 
     Attributes:
         slot: the slot that is asked for; "": none.

@@ -1,4 +1,4 @@
-"""Fulfilments that change nothing run ahead: while it is not sure yet that the caller's turn is over."""
+"""Speculative run of read-only fulfilments, before the turn is over."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_AGE_SECONDS = 15.0
 
 
 class AheadFulfiller:
-    """Runs another fulfiller ahead, and gives its result when the turn has happened; for one dialog.
+    """Speculation of another fulfiller, for one dialog.
 
     Args:
         fulfiller: carries fulfilments out that change nothing.
@@ -35,7 +35,7 @@ class AheadFulfiller:
         self._running: asyncio.Task[Fulfilled | None] | None = None
 
     def begin(self, task: Fulfil, session: str) -> asyncio.Task[Fulfilled | None]:
-        """Begin to carry a fulfilment out, unless it runs already. One with other slots is given up.
+        """Begin a fulfilment unless it runs; give up one with other slots.
 
         Args:
             task: what is to be done if the turn happens.
@@ -51,7 +51,7 @@ class AheadFulfiller:
         return self._running
 
     def result_of(self, task: Fulfil) -> Fulfilled | None:
-        """Return the result of a fulfilment; None: it did not run, is not done yet, or has failed."""
+        """Return a finished fulfilment's result, or None."""
         running = self._running
         if running is None or not self._is_fresh(task) or not running.done() or running.cancelled():
             return None
@@ -64,7 +64,7 @@ class AheadFulfiller:
         self._task = self._running = None
 
     async def carry_out(self, task: Fulfil, session: str) -> AsyncIterator[Progressed | Fulfilled | FulfilmentFailed]:
-        """Give the result of what ran ahead; see ``pipelines.dialog.fulfilment``. What failed ahead runs anew."""
+        """Yield the speculated result; what failed runs anew."""
         running = self._running if self._is_fresh(task) else None
         if running is not None:
             await asyncio.wait((running,))

@@ -1,4 +1,4 @@
-"""What a turn says as the answer to a question: a place, a part of a value, what sounds like one, or any words."""
+"""Answers to the agent's question: a choice, a partial value, any words."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _CHOOSING = frozenset(
 
 
 def is_whole_answer(text: str, listen: Listen) -> bool:
-    """Whether a text is all that an agent waits for: yes or no, or one value, and nothing beside that says anything."""
+    """Return whether a text is the whole expected answer: yes, no or one value."""
     words = words_of(text)
     if listen.confirming:
         return is_whole(words) and (assent_of(words) is not None or control_of(words) is not None)
@@ -55,7 +55,7 @@ def is_whole_answer(text: str, listen: Listen) -> bool:
 
 
 def chosen_value(agent: Agent, form: Form, event: Understood) -> str | None:
-    """Return the value that a turn chooses by its place; "" for a place that there is not, None for no choice."""
+    """Return the value chosen by its place; "" for a wrong place, None for none."""
     slot = agent.slots_of(form.intent)[form.asked]
     values = agent.values_of(form.asked, slot)
     if values is None:
@@ -68,7 +68,7 @@ def chosen_value(agent: Agent, form: Form, event: Understood) -> str | None:
 def answer_to(
     agent: Agent, form: Form, slot: Slot, event: Understood, rest: list[Word], *, is_other: bool
 ) -> tuple[Filled | None, tuple[str, ...]]:
-    """Read a turn as the answer to the question for a slot: a choice, a part of a value, or any words.
+    """Read a turn as a slot's answer: a choice, a partial value, any words.
 
     Args:
         agent: by which the dialog is held.
@@ -105,7 +105,7 @@ def _letters(text: str) -> str:
 
 
 def _text_of(said: str, *, is_name: bool) -> str:
-    """Return what a turn says in any words, without what leads to it: "Ada" of "my name is Ada"."""
+    """Return the answer's words without lead-in: "Ada" of "my name is Ada"."""
     text = said.strip().rstrip(".!?").strip() or said.strip()
     spelled = _SPELLED.search(text)
     if spelled is not None and _letters(spelled[0]) in _letters(text[: spelled.start()]):
@@ -115,7 +115,7 @@ def _text_of(said: str, *, is_name: bool) -> str:
 
 
 def _sounding(agent: Agent, form: Form, values: ValueList, event: Understood, rest: list[Word]) -> tuple[str, ...]:
-    """Return the values that sound like an answer; none where it is a wish, or yes or no, or says more."""
+    """Return values that sound like an answer, if it is nothing else."""
     is_wish = agent.intent_named(event.understanding.intent) not in {None, form.intent}
     if is_wish or assent_of(rest) is not None or len(rest) < len(words_of(event.text)):
         return ()

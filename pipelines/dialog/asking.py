@@ -1,4 +1,4 @@
-"""What an agent says and does next: asks for a slot, asks for confirmation, fulfils, responds, returns."""
+"""Next step of an agent: ask, confirm, fulfil, respond or return."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Step = tuple[State, tuple[Action, ...]]
 
 
 def proceed(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step:
-    """Go on with the intent under way: to the next slot, the confirmation, or fulfilment.
+    """Go on with the present intent: next slot, confirmation or fulfilment.
 
     Args:
         agent: by which the dialog is held.
@@ -81,7 +81,7 @@ def fulfilment(agent: Agent, state: State) -> Fulfil:
 
 
 def complete(agent: Agent, state: State, before: tuple[Action, ...] = (), say: str = "") -> Step:
-    """Respond to an intent that is done, open its contexts, and return to what it interrupted.
+    """Respond to a finished intent, open its contexts, resume the suspended one.
 
     Args:
         agent: by which the dialog is held.
@@ -120,7 +120,7 @@ def finish(agent: Agent, state: State, reason: str, before: tuple[Action, ...] =
 
 
 def question(agent: Agent, state: State) -> tuple[Say, ...]:
-    """Return what the caller is asked now; nothing where the agent waits for any wish."""
+    """Return the open question; nothing while any wish is awaited."""
     form = state.form
     if form is None:
         return ()
@@ -139,7 +139,7 @@ def question(agent: Agent, state: State) -> tuple[Say, ...]:
 
 
 def speech(agent: Agent, state: State, template: str) -> tuple[Say, ...]:
-    """Return a text with its placeholders filled in; nothing where it comes out empty."""
+    """Return a filled text, if it is not empty."""
     form = state.form
     values = dict(state.parameters)
     sensitive = False

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def step(agent: Agent, state: State, event: events.Event) -> Step:
-    """Return what a dialog has become through ``event``, and what is to be done, in order.
+    """Return a dialog's next state after ``event``, and the actions in order.
 
     The last action waits for the caller, asks for a fulfilment or ends the dialog. While a fulfilment runs, turns are
     held until its result is there. A dialog that has ended ignores every event. Nothing is done twice: a fulfilment
@@ -65,12 +65,12 @@ def _begin(agent: Agent, state: State, event: events.Began) -> Step:
 
 
 def _declared(agent: Agent, parameters: Mapping[str, str]) -> dict[str, str]:
-    """Return the parameters that an agent declares: others would reach prompts of models and signed requests."""
+    """Return an agent's declared parameters: others could reach prompts."""
     return {name: value for name, value in parameters.items() if name in agent.form.parameters}
 
 
 def _resumed(agent: Agent, state: State) -> Step:
-    """Say what is known of a fulfilment that was cut off: ask for it again with its number, or say nothing false."""
+    """Resume an interrupted fulfilment: ask again with its number, or admit it."""
     form = state.form
     if not state.fulfilling or form is None:
         return replace(state, fulfilling=0), ()
@@ -105,7 +105,7 @@ def _progressed(agent: Agent, state: State, event: events.Progressed) -> Step:
 
 
 def _fulfilled(agent: Agent, state: State, event: events.Fulfilled | events.FulfilmentFailed) -> Step:
-    """Take the result of the fulfilment that runs, and then the turns that waited for it."""
+    """Take the running fulfilment's result, and the turns that waited for it."""
     form = state.form
     if not state.fulfilling or event.number != state.fulfilling or form is None:
         return state, ()

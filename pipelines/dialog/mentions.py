@@ -79,7 +79,7 @@ def closed_mentions(agent: Agent, form: Form, words: tuple[Word, ...], event: Un
 
 
 def is_free(start: int, end: int, taken: list[tuple[int, int]]) -> bool:
-    """Whether a place overlaps none of others."""
+    """Return whether a place overlaps no other."""
     return all(end <= begin or stop <= start for begin, stop in taken)
 
 
@@ -93,7 +93,7 @@ def _named_by_engine(slots: Mapping[str, Slot], event: Understood) -> list[tuple
 
 
 def _closed_of_engine(agent: Agent, slots: Mapping[str, Slot], event: Understood) -> list[_Candidate]:
-    """Return the values of closed slots that the engine found, also where the words were misheard."""
+    """Return the engine's values of closed slots, also of misheard words."""
     found = []
     for heard in event.understanding.slots:
         for name, slot in slots.items():

@@ -43,7 +43,7 @@ def _miss_slot(agent: Agent, state: State, form: Form) -> Step:
 
 
 def _ask_again(agent: Agent, state: State, before: int) -> Step:
-    """Tell the caller that nothing was understood, in other words than before, and repeat the question."""
+    """Say in other words that nothing was understood, and repeat the question."""
     texts = agent.form.no_match.say
     said = speech(agent, state, texts[min(before, len(texts) - 1)]) if texts else ()
     return state, (*said, *question(agent, state), listening(agent, state))

@@ -1,4 +1,4 @@
-"""Grammar of the phrases that steer a dialog: yes and no, wait, cancel, repeat, help, goodbye."""
+"""Grammar of control phrases: yes, no, wait, cancel, repeat, help, goodbye."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_WORDS = 40
 
 
 class Kind(enum.Enum):
-    """What a phrase says."""
+    """Meaning of a phrase."""
 
     YES = "yes"
     ACT = "act"
@@ -46,7 +46,7 @@ class Phrase(NamedTuple):
 
 
 def _any(phrases: str) -> str:
-    """Make a pattern of phrases with bars between them, over several lines; longer ones are tried first."""
+    """Compile phrases, separated by bars; longer ones are tried first."""
     parts, depth = [""], 0
     for character in re.sub(r"\s*\n\s*", "", phrases):
         depth += (character == "(") - (character == ")")
@@ -381,7 +381,7 @@ _WITH_APOSTROPHE = {word.replace("'", ""): word for word in _CONTRACTIONS}
 
 
 def read_phrases(words: Sequence[Word]) -> tuple[Phrase, ...]:
-    """Divide a turn into the phrases of the grammar; each word that belongs to none is unread."""
+    """Divide a turn into phrases of the grammar and unread words."""
     return _read(tuple(_WITH_APOSTROPHE.get(word.text, word.text) for word in words))
 
 

@@ -1,4 +1,4 @@
-"""What a turn says about the slots of an intent: values given, corrected, denied, and those that need a question."""
+"""Reading of a turn's slots: given, corrected, denied or ambiguous values."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _OTHER_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class TurnReading:
-    """What a turn says about slots.
+    """Slot values of a turn.
 
     Attributes:
         filled: slots with the values that they get.
@@ -70,7 +70,7 @@ class TurnReading:
     is_denial_unread: bool = False
 
     def changes(self, form: Form) -> bool:
-        """Whether it gives a form another value, or takes one away."""
+        """Return whether it changes a form."""
         return any(form.slots.get(name) != value for name, value in self.filled.items()) or any(
             name in form.slots for name in self.denied
         )
@@ -125,7 +125,7 @@ def read_turn(agent: Agent, form: Form, event: Understood) -> TurnReading:
 
 
 def slot_named(agent: Agent, form: Form, text: str) -> str:
-    """Return the slot whose name stands in a text ("the size", "the day"); "" where none does."""
+    """Return the slot named in a text ("the size", "the day"), or ""."""
     said = {word.text for word in words_of(text)}
     slots = agent.slots_of(form.intent)
     for name, slot in slots.items():
@@ -170,7 +170,7 @@ def _assigned(agent: Agent, form: Form, text: str, mentions: list[Mention]) -> d
 def _slot_of(
     agent: Agent, form: Form, text: str, one: Mention, given: Mapping[str, list[_Said]], corrected: str
 ) -> str | None:
-    """Return the slot that a mention fills; None where nothing tells which of several that have values."""
+    """Return the slot that a mention fills; None if it is ambiguous."""
     if len(one.options) == 1:
         return next(iter(one.options))
     before = [word.text for word in words_of(text[: one.start])][-3:]
@@ -205,7 +205,7 @@ def _slot_of(
 
 
 def _is_weakly_denied(before: str, filled: Filled, slot: Slot, current: Filled | None, form: Form) -> bool:
-    """Whether "no" before a value denies it: "no large" is a correction where the order has nothing large in it."""
+    """Return whether "no" denies a value: "no large" may correct another slot."""
     if slot.type != CLOSED or not _WEAK_DENIAL.search(phrase_before(before)):
         return False
     # Recognition hears no comma.
@@ -220,7 +220,7 @@ def _is_weakly_denied(before: str, filled: Filled, slot: Slot, current: Filled |
 def _settled(
     agent: Agent, form: Form, text: str, given: Mapping[str, list[_Said]]
 ) -> tuple[dict[str, Filled], set[str], dict[str, tuple[str, ...]], set[str]]:
-    """Settle what each slot gets: a value, none, a question which of several, or nothing that can be left out."""
+    """Settle each slot: a value, none, an ambiguity, or unchanged."""
     slots = agent.slots_of(form.intent)
     filled: dict[str, Filled] = {}
     denied, several, unclear = set[str](), dict[str, tuple[str, ...]](), set[str]()
@@ -250,6 +250,6 @@ def _settled(
 
 
 def _holds_all(text: str, one: _Said) -> bool:
-    """Whether a value is one that holds others: "everywhere", "all rooms"."""
+    """Return whether a value covers others: "everywhere", "all rooms"."""
     said = {word.text for word in words_of(f"{text[one.start : one.end]} {one.filled.value}")}
     return bool(said & UNIVERSAL)

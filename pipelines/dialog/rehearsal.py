@@ -1,4 +1,4 @@
-"""Rehearsal of a script: the dialog is held as it says, and what comes of it is compared."""
+"""Rehearsal of a script, compared with its expectations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_SILENCES = 100
 
 @dataclass(slots=True)
 class Rehearsal:
-    """What came of a script.
+    """Outcome of a script.
 
     Attributes:
         script: its name.
@@ -43,12 +43,12 @@ class Rehearsal:
 
     @property
     def passed(self) -> bool:
-        """Whether all came as expected."""
+        """True if everything came as expected."""
         return not self.failures
 
 
 def rehearse(agent: Agent, script: Script, understand: Understand) -> Rehearsal:
-    """Hold the conversation of a script up to its end, or to the first turn in which something else came.
+    """Play a script's conversation to its end, or to the first deviation.
 
     Args:
         agent: by which it is held.
@@ -123,7 +123,7 @@ class _Stage:
                     self._take(self._result(action.number, turn), turn)
 
     def _result(self, number: int, turn: Turn | None) -> events.Fulfilled | events.FulfilmentFailed:
-        """Return how a fulfilment ends that a turn of the script starts; None: the beginning of the dialog."""
+        """Return the scripted end of a turn's fulfilment; None: the dialog's start."""
         if turn is not None and turn.fulfilment == "failed":
             return events.FulfilmentFailed(self.now, number)
         return events.Fulfilled(self.now, number, turn.result if turn is not None else {})

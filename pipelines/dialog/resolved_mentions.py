@@ -1,4 +1,4 @@
-"""Dates, times, amounts and numbers that a turn mentions, and the slots that each may fill."""
+"""Mentions of dates, times, amounts and numbers, and the slots for each."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ _OF_NUMBERS = _AMOUNTS | {ValueKind.TIME.value}
 
 
 def engine_mentions(slots: Mapping[str, Slot], event: Understood, taken: list[tuple[int, int]]) -> list[Mention]:
-    """Return what the engine found for slots without a value list, beside places that are taken."""
+    """Return the engine's mentions for slots without a value list."""
     mentions = []
     for heard in event.understanding.slots:
         if not is_free(heard.start, heard.end, taken):
@@ -103,7 +103,7 @@ def engine_mentions(slots: Mapping[str, Slot], event: Understood, taken: list[tu
 
 
 def resolved_mentions(agent: Agent, form: Form, event: Understood, taken: list[tuple[int, int]]) -> list[Mention]:
-    """Return dates, times, amounts … for slots of their kind, beside places that are taken."""
+    """Return mentions of dates, times and amounts, for slots of their kind."""
     intent = agent.intents[form.intent]
     mentions = list(_codes(intent, form, event.text, taken))
     taken = [*taken, *((one.start, one.end) for one in mentions)]
@@ -114,7 +114,7 @@ def resolved_mentions(agent: Agent, form: Form, event: Understood, taken: list[t
 
 
 def _alike(values: tuple[Value, ...], text: str) -> Iterator[Value]:
-    """Yield values, of which a number that is one of two is of the kind of the other: "20 or 21 degrees"."""
+    """Yield values; of "20 or 21 degrees" both are temperatures."""
     for number, value in enumerate(values):
         around = (values[number + 1 : number + 2], values[max(0, number - 1) : number])
         for (other,) in filter(None, around):
@@ -129,7 +129,7 @@ def _alike(values: tuple[Value, ...], text: str) -> Iterator[Value]:
 
 
 def _codes(intent: Intent, form: Form, text: str, taken: list[tuple[int, int]]) -> Iterator[Mention]:
-    """Yield numbers that are said digit by digit: they are one number, with its zeros."""
+    """Yield digit strings as one number, with its zeros."""
     numbers = [name for name, slot in intent.slots.items() if slot.type == ValueKind.NUMBER.value]
     if not numbers:
         return
@@ -139,7 +139,7 @@ def _codes(intent: Intent, form: Form, text: str, taken: list[tuple[int, int]]) 
 
 
 def _of_value(intent: Intent, form: Form, value: Value, event: Understood) -> list[Mention]:
-    """Return the mentions of one value: a date with a time is one of each, and from a day to another two days."""
+    """Return a value's mentions: of date and time one each, of an interval two."""
     text = event.text
     if (ends := _ends_of(intent, value, text)) is not None:
         return ends
@@ -177,7 +177,7 @@ def _ends_of(intent: Intent, value: Value, text: str) -> list[Mention] | None:
 
 
 def _counted_before_day(intent: Intent, form: Form, value: Value, text: str) -> list[Mention]:
-    """Return number and day of "a table for two tomorrow", which is a time of tomorrow where no number is wanted."""
+    """Return number and day of "a table for two tomorrow", where both are wanted."""
     types = {slot.type: name for name, slot in intent.slots.items()}
     number, date = types.get(ValueKind.NUMBER.value), types.get(ValueKind.DATE.value)
     if value.kind is not ValueKind.DATE_TIME or number is None or date is None:
@@ -205,7 +205,7 @@ def _words_beside_values(event: Understood) -> set[str]:
 
 
 def _as_answer(intent: Intent, form: Form, value: Value, event: Understood) -> dict[str, Filled]:
-    """Return what a number alone says to a question for a time or an amount, and "the 24th" to one for a day."""
+    """Return a bare number as the asked time or amount, "the 24th" as the day."""
     slots = intent.slots
     wanted = [name for name, slot in slots.items() if slot.type in _OF_NUMBERS or slot.type == ValueKind.DATE.value]
     if form.asked not in slots and not (form.confirming or form.changing):
@@ -237,7 +237,7 @@ def _from_number(slot: Slot, value: Value, text: str) -> Filled | None:
 
 
 def _said_apart(intent: Intent, by_type: dict[str, dict[str, Filled]], said: str) -> dict[str, dict[str, Filled]]:
-    """Give day and time of "Friday at ten" the words of each, where one text of the agent says both."""
+    """Give day and time of "Friday at ten" their own words."""
     texts = [names_in(text) for text in (intent.confirm or "", *(answer.say for answer in intent.response))]
     days, times = by_type.get(ValueKind.DATE.value, {}), by_type.get(ValueKind.TIME.value, {})
     if not any(names & days.keys() and names & times.keys() for names in texts):
@@ -261,7 +261,7 @@ def _halves(said: str) -> Iterator[tuple[str, str]]:
 
 
 def _as_said(text: str, value: Value) -> str:
-    """Return the words of a value as they stand in the middle of a sentence: "tomorrow" of "To-morrow, please"."""
+    """Return a value's words in mid-sentence: "tomorrow" of "To-morrow, please"."""
     said = _OLD_SPELLING.sub(r"to\1", text[value.start : value.end])
     begins = not text[: value.start].strip()
     first = said.split(" ", 1)[0]
@@ -284,7 +284,7 @@ def _of_kind(value: Value, slot: Slot, text: str) -> Filled | None:
 
 
 def _is_part_of_day(first: str, last: str) -> bool:
-    """Whether an interval is a part of one day, as "Monday morning"."""
+    """Return whether an interval is a part of one day, as "Monday morning"."""
     if "T" not in first or "T" not in last:
         return False
     begins, ends = dt.datetime.fromisoformat(first), dt.datetime.fromisoformat(last)

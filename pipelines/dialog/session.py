@@ -1,4 +1,4 @@
-"""Session of a dialog: its state, previews of turns without side effects, and what was committed."""
+"""Session of a dialog: committed state, and previews without side effects."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class DialogSession:
 
     @property
     def greeting(self) -> str:
-        """What the agent says first; "" for nothing."""
+        """First words of the agent; "" for none."""
         return self.began.text if self.began else ""
 
     def begin(self, parameters: Mapping[str, str] | None = None) -> None:
@@ -98,7 +98,7 @@ class DialogSession:
         self.happen(events.ParametersSet(self.clock(), parameters))
 
     def is_whole_answer(self, text: str, listen: Listen) -> bool:
-        """Whether a text is all that the agent waits for; see ``pipelines.dialog.answering.is_whole_answer``."""
+        """Return whether a text is the expected answer; see ``is_whole_answer``."""
         return is_whole_answer(text, listen)
 
     def preview(self, text: str, understanding: Understanding, answer: str = "", passage: str = "") -> DialogTurn:
@@ -113,13 +113,13 @@ class DialogSession:
         return self._turn(events.Understood(self.clock(), text, understanding, answer, passage))
 
     def asks_to_wait(self) -> DialogTurn:
-        """Return what the agent says while a turn is not understood yet. The dialog stays as it is."""
+        """Return the agent's words to a turn without understanding."""
         event = events.Late(self.clock())
         _, actions = step(self.agent, self.state, event)
         return DialogTurn(event, self.state, self.state, actions)
 
     async def run_ahead(self, turn: DialogTurn, seconds: float) -> None:
-        """Carry out what a turn would ask for, as far as it changes nothing; another preview may have its result.
+        """Run a turn's read-only fulfilments ahead, for a later preview.
 
         Args:
             turn: preview of a turn.
@@ -135,7 +135,7 @@ class DialogSession:
             fulfiller.cancel()
 
     def commit(self, turn: DialogTurn) -> DialogTurn:
-        """Let a turn happen; works it out again where another one was committed since its preview."""
+        """Commit a turn; recompute it if another was committed since its preview."""
         if turn.before is not self.state:
             turn = self._turn(turn.event)
         self.state = turn.after

@@ -1,4 +1,4 @@
-"""The sessions of a service by id: they outlive streams and expire. Here they are kept in memory."""
+"""Dialog sessions by id, in memory; they outlive streams and expire."""
 
 from __future__ import annotations
 
@@ -88,14 +88,14 @@ class _Kept:
 
 @dataclass(slots=True)
 class _Owner:
-    """What one owner has, least recently used first."""
+    """Sessions of one owner, least recently used first."""
 
     kept: dict[_Key, _Kept] = field(default_factory=dict)
     bytes: int = 0
 
 
 class DialogSessions:
-    """Keeps sessions between streams in memory, the least recently used ones of an owner only while there is room.
+    """In-memory store; an owner's least recently used session goes first.
 
     See :class:`Sessions`. One owner's sessions never push out those of another who has fewer.
 
@@ -186,7 +186,7 @@ class DialogSessions:
             del self._owners[key[0]]
 
     def _drop_oldest(self, owner: _Owner) -> bool:
-        """Drop the session of an owner that was used least recently; return whether one is not open."""
+        """Evict an owner's least recently used session; return whether one was idle."""
         oldest = next((key for key, kept in owner.kept.items() if kept.idle_since is not None), None)
         if oldest is not None:
             self._drop(oldest)

@@ -1,4 +1,4 @@
-"""Values that sound like what was heard: "I smoke a" is an iced mocha where a drink was asked for.
+"""Sound-alike values: "I smoke a" as an iced mocha, after a question.
 
 Both are compared by Metaphone codes, which tell consonants as they sound, and by their letters.
 """
@@ -53,7 +53,7 @@ def _code(text: str) -> str:
 
 
 def _likeness(heard: str, said: str) -> float:
-    """Return how alike two texts without spaces are, 0 to 1; not at all where they begin with another sound."""
+    """Return the similarity of two texts without spaces, 0 to 1."""
     if _code(heard)[:1] != _code(said)[:1]:
         return 0.0
     return (fuzz.ratio(_code(heard), _code(said)) + fuzz.ratio(heard, said)) / 200

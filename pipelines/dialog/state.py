@@ -49,7 +49,7 @@ class Form(Struct, frozen=True):
 
 
 class Context(Struct, frozen=True):
-    """What an intent left open.
+    """Context that an intent opened.
 
     Attributes:
         name: of the context.
@@ -67,7 +67,7 @@ class Context(Struct, frozen=True):
 
 
 class Line(Struct, frozen=True):
-    """What one of the two has said.
+    """Words of the agent or the caller.
 
     Attributes:
         text: words.

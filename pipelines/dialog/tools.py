@@ -1,4 +1,4 @@
-"""Tools that the caller's program runs: they are asked for, and their results awaited."""
+"""Tools run by the caller's program: calls and results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_VALUE_CHARACTERS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What came of a tool.
+    """Result of a tool.
 
     Attributes:
         id: of the call.
@@ -68,7 +68,7 @@ class ToolDesk:
         self._tell, self._is_open = tell, True
 
     async def call(self, task: Fulfil, call_id: str, deadline_seconds: float) -> ToolResult | None:
-        """Ask for a tool and wait for its result; None: it did not come in time, or nobody can be asked.
+        """Call a tool and await its result; None without one in time.
 
         Args:
             task: what is to be done.
@@ -92,7 +92,7 @@ class ToolDesk:
             del self._waiting[call_id]
 
     def take(self, result: ToolResult) -> None:
-        """Take a result. One that cannot be taken is told in a notice, and changes nothing."""
+        """Take a result; an invalid one causes a notice and no change."""
         fault = self._fault(result)
         if not fault:
             _, future = self._waiting[result.id]
@@ -102,7 +102,7 @@ class ToolDesk:
             self._tell(Notice(NoticeCode.TOOL_RESULT_IGNORED, f"a tool result {fault}"))
 
     def close(self) -> None:
-        """Give up all calls: no more results will come in this stream, of which nothing is kept."""
+        """Give up all calls: this stream brings no more results."""
         self._tell, self._is_open = None, False
         for _, future in self._waiting.values():
             if not future.done():
@@ -135,7 +135,7 @@ class ToolDesk:
 
 @dataclass(frozen=True, slots=True)
 class ToolFulfiller:
-    """Lets the caller's program carry fulfilments out; see ``pipelines.dialog.fulfilment``.
+    """Fulfiller by the caller's program; see ``pipelines.dialog.fulfilment``.
 
     Attributes:
         desk: asks for tools.

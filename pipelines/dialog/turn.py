@@ -1,4 +1,4 @@
-"""One turn of a dialog: what happened, and what the agent does about it. Services without agents load no more of it."""
+"""Turn of a dialog: event, states and actions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Cause(enum.Enum):
-    """What lets an agent say something."""
+    """Cause of the agent's words."""
 
     TURN = "turn"
     BEGIN = "begin"
@@ -40,7 +40,7 @@ _CAUSES = {
 
 @dataclass(frozen=True, slots=True)
 class DialogTurn:
-    """What a turn of the caller, or another event, would do to a dialog, or has done.
+    """Step of a dialog by a turn or another event, previewed or committed.
 
     Attributes:
         event: what happened.
@@ -62,25 +62,25 @@ class DialogTurn:
 
     @property
     def cause(self) -> Cause:
-        """What lets the agent say this."""
+        """Cause of the agent's words."""
         return _CAUSES.get(type(self.event), Cause.TURN)
 
     @property
     def text(self) -> str:
-        """What the agent says; "" for nothing."""
+        """Words of the agent; "" for none."""
         return " ".join(action.text for action in self.actions if isinstance(action, Say))
 
     @property
     def fulfilled(self) -> tuple[Fulfil, ...]:
-        """What the caller's program is to carry out."""
+        """Fulfilments for the caller's program."""
         return tuple(it for it in self.actions if isinstance(it, Fulfil) and it not in (*self.begun, *self.done))
 
     @property
     def ends(self) -> str:
-        """How the dialog ends with this turn: ``end`` or ``hand_over``; "": it goes on."""
+        """End of the dialog: ``end`` or ``hand_over``; "": it goes on."""
         return next((action.reason for action in self.actions if isinstance(action, End)), "")
 
     @property
     def listens(self) -> Listen | None:
-        """What is waited for then; None where that has not changed."""
+        """New expectation of the caller; None if unchanged."""
         return next((action for action in reversed(self.actions) if isinstance(action, Listen)), None)

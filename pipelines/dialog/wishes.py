@@ -1,4 +1,4 @@
-"""Wishes of a turn: several at once, such that are denied or taken back, and such for another time."""
+"""Wishes of a turn: several, denied, withdrawn, or for another time."""
 
 from __future__ import annotations
 
@@ -83,12 +83,12 @@ _OPPOSITES = (
 
 
 def denies(text: str) -> bool:
-    """Whether a wish is one that something is not done: "don't turn on the light"."""
+    """Return whether a wish is a denial: "don't turn on the light"."""
     return _DENIED.match(text) is not None
 
 
 def target_of(agent: Agent, understanding: Understanding, text: str) -> str | None:
-    """Return the intent of the agent that a text wishes for; None: it has none, or it is denied."""
+    """Return the agent's intent of a text; None without, or if denied."""
     name = agent.intent_named(understanding.intent)
     if name is None or understanding.confidence < MIN_CONFIDENCE:
         return None
@@ -98,7 +98,7 @@ def target_of(agent: Agent, understanding: Understanding, text: str) -> str | No
 
 
 def divide(agent: Agent, event: Understood, form: Form | None) -> tuple[Understood, ...]:
-    """Divide a turn into its wishes; those that are denied, or corrected by the next, are left out.
+    """Divide a turn into wishes, without denied and corrected ones.
 
     Parts that ask for the same, and do not contradict each other, are one wish: "I have a toothache, can I come on
     Tuesday?".
@@ -136,14 +136,14 @@ def divide(agent: Agent, event: Understood, form: Form | None) -> tuple[Understo
 
 
 def _contradict(agent: Agent, intent: str, first: Understood, second: Understood) -> bool:
-    """Whether two parts of a turn give a slot of an intent different values."""
+    """Return whether two parts of a turn contradict each other in a slot."""
     one, other = (read_turn(agent, Form(intent), part).filled for part in (first, second))
     shared = one.keys() & other.keys()
     return any(one[name].value != other[name].value for name in shared)
 
 
 def is_taken_back(agent: Agent, intent: str, text: str) -> bool:
-    """Whether a wish ends with its own denial: "a latte, no, never mind"."""
+    """Return whether a wish withdraws itself: "a latte, no, never mind"."""
     words = words_of(text)
     phrases = [phrase for phrase in read_phrases(words) if phrase.kind is not Kind.FILLER]
     if len(phrases) < 2 or phrases[-1].kind not in {Kind.NO, Kind.CANCEL}:
@@ -154,7 +154,7 @@ def is_taken_back(agent: Agent, intent: str, text: str) -> bool:
 
 
 def is_for_later(agent: Agent, intent: str, event: Understood) -> bool:
-    """Whether a wish that is carried out at once is meant for a time, or under a condition."""
+    """Return whether an immediate wish is meant for later, or conditionally."""
     slots = agent.slots_of(intent).values()
     if not _acts(agent, intent):
         return False
@@ -169,13 +169,13 @@ def is_for_later(agent: Agent, intent: str, event: Understood) -> bool:
 
 
 def is_contradictory(text: str) -> bool:
-    """Whether one wish names a thing and its opposite: "the hall on and the office off"."""
+    """Return whether a wish has opposites: "the hall on and the office off"."""
     said = {word.text for word in words_of(text)}
     return any(said.issuperset(pair) for pair in _OPPOSITES)
 
 
 def _acts(agent: Agent, intent: str) -> bool:
-    """Whether an intent changes something when it is carried out."""
+    """Return whether an intent changes something."""
     fulfilment = agent.intents[intent].fulfilment
     return fulfilment is not None and fulfilment not in agent.safe_fulfilments | agent.talking_fulfilments
 

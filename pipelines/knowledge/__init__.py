@@ -1,1 +1,1 @@
-"""Knowledge bases: documents read into passages, stored, and searched by words and by meaning."""
+"""Knowledge bases: passages of documents, searched by words and meaning."""

@@ -34,7 +34,7 @@ class FoundInBase:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeSearch:
-    """What a search found.
+    """Result of a search.
 
     Attributes:
         passages: the best first.

@@ -1,4 +1,4 @@
-"""Builds a knowledge base from a folder of documents: what has not changed since is not read again."""
+"""Incremental building of a knowledge base from a folder."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _EMBEDDED_AT_ONCE = 64
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a build has come, told after every document.
+    """Progress of a build, after every document.
 
     Attributes:
         done: documents that are dealt with.
@@ -56,7 +56,7 @@ class Progress:
 
 @dataclass(slots=True)
 class BuildReport:
-    """What a build did.
+    """Summary of a build.
 
     Attributes:
         read: documents that are new or changed.
@@ -83,7 +83,7 @@ def embedded_text(title: str, passage: Passage) -> str:
 def build(
     folder: Path, store: KnowledgeStore, embed: Embed, progress: Callable[[Progress], None] = lambda _: None
 ) -> BuildReport:
-    """Make a base hold the documents of a folder and of all below it, and nothing else.
+    """Bring a base up to date with a folder's documents.
 
     Args:
         folder: of the documents; hidden files and folders are left out.
@@ -123,7 +123,7 @@ def build(
 
 
 def unreadable(folder: Path) -> dict[str, str]:
-    """Read the documents of a folder, and return which cannot be read, each with what to do.
+    """Read a folder's documents; return the unreadable ones, with the cure.
 
     Raises:
         InvalidInputError: there is no such folder, or it has no document or too many.

@@ -1,1 +1,1 @@
-"""How conversations share the machine: workload, precedence and pacing."""
+"""Load sharing between conversations: workload, precedence and pacing."""

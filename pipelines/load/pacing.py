@@ -1,4 +1,4 @@
-"""How far a stream is ahead of its share: arithmetic without a clock."""
+"""Lead of a stream over its share of audio, without a clock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NOTHING_SECONDS = 1e-6
 
 @dataclass(slots=True)
 class Lead:
-    """Audio of one stream beyond its share, which is a number of seconds of audio for each second, at least one.
+    """Token bucket of a stream's audio; the share is at least real time.
 
     A leaky bucket (Turner, "New directions in communications", IEEE Communications 24(10), 1986): audio fills it, time
     drains it. A stream at the pace of speech keeps it near zero however long it lasts, and one that was silent for an
@@ -31,12 +31,12 @@ class Lead:
         self.seconds += audio_seconds
 
     def wait_seconds(self, share: float) -> float:
-        """Return how long the stream has to wait until it is no further ahead than ``LEAD_SECONDS``."""
+        """Return the delay until the stream leads by ``LEAD_SECONDS`` at most."""
         ahead = self.seconds - LEAD_SECONDS
         return ahead / share if ahead > _NOTHING_SECONDS else 0.0
 
     def drain(self, share: float, now: float) -> None:
-        """Take in that it is ``now``, on a monotonic clock in seconds; the stream has had this share until then."""
+        """Advance to ``now``, in monotonic seconds, at the share until then."""
         if self._updated_at is not None:
             self.seconds = max(0.0, self.seconds - share * (now - self._updated_at))
         self._updated_at = now

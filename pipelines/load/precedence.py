@@ -1,4 +1,4 @@
-"""Whose turn it is on the event loop: replies that are due go before audio that nobody waits for."""
+"""Priority gate: audio ingestion yields to pending replies."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Precedence:
 
     @property
     def tellers(self) -> int:
-        """How many have a reply to tell."""
+        """Number of callers with a pending reply."""
         return len(self._until)
 
     def begin(self, teller: Hashable) -> None:
@@ -42,13 +42,13 @@ class Precedence:
         self._nobody_tells.clear()
 
     def end(self, teller: Hashable) -> None:
-        """Say that ``teller`` has told everything, or never will; also where nothing was begun."""
+        """Record that ``teller`` has no pending reply any more."""
         self._until.pop(teller, None)
         if not self._until:
             self._nobody_tells.set()
 
     async def wait(self) -> None:
-        """Wait until everybody has told who has begun to, but no longer than they may keep others waiting."""
+        """Wait for pending replies, within a time limit."""
         left = max(self._until.values(), default=0.0) - asyncio.get_running_loop().time()
         if left > _NOTHING_SECONDS:
             with contextlib.suppress(TimeoutError):

@@ -1,4 +1,4 @@
-"""Utilization: the share of the time for replies that was needed, from which admission control learns."""
+"""Utilization: share of the reply time that was needed, for admission."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def utilization(reply: Reply, now_seconds: float, settings: TurnSettings, silenc
 
 
 def _longest_path(seconds: Mapping[str, float], stages: Sequence[PlannedStage]) -> float:
-    """Return how long stages take that run side by side, each behind those that it needs."""
+    """Return the duration of parallel stages on their longest path."""
     ends: dict[str, float] = {}
     for stage in stages:
         begin = max((ends[name] for name in stage.after), default=0.0)

@@ -1,4 +1,4 @@
-"""What all conversations share: whether the machine is short of time, and who goes first."""
+"""State that all conversations share: overload and precedence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipelines.turns.observer import TurnObserver
 
 
 class Workload:
-    """Shared by the conversations of a service. Whoever watches the machine sets :attr:`short` and :attr:`share`.
+    """Workload of a service; admission sets :attr:`short` and :attr:`share`.
 
     Attributes:
         share: seconds of audio that every conversation may send in a second while the machine is short of time, at
@@ -30,7 +30,7 @@ class Workload:
 
     @property
     def short(self) -> bool:
-        """Whether the machine is short of time, so that nobody may have more of it than his share."""
+        """True while overloaded, when streams are throttled to their share."""
         return not self._eased.is_set()
 
     @short.setter

@@ -1,4 +1,4 @@
-"""Who is let in: as many as can be answered in time, and nobody while the models are not ready."""
+"""Admission: as many callers as can be answered in time, none before readiness."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Room(Protocol):
     """Tells whether those who are inside leave time for one more."""
 
     def refusal(self, conversations: int, typed_turns: int, retry_seconds: float) -> ServiceError | None:
-        """Return why there is no time for so many: those who are inside, and the one at the door. None: there is."""
+        """Return why there is no time for so many conversations and one more, or None."""
 
 
 class Admission:
-    """Counts conversations. Past the limit a caller is refused at once: waiting would make all of them late.
+    """Admission of conversations; past the limit callers are refused at once.
 
     Args:
         limit: conversations at a time.
@@ -89,7 +89,7 @@ class Admission:
 
     @contextlib.asynccontextmanager
     async def typed_turn(self) -> AsyncIterator[None]:
-        """Hold a place for one typed turn; there are as many as for conversations, beside those.
+        """Hold a place for one typed turn; these places are counted by themselves.
 
         A principal who may send so many a second waits for his turn. See :meth:`conversation` for what is raised.
         """
@@ -99,7 +99,7 @@ class Admission:
             yield
 
     def _check_share(self) -> None:
-        """Where room is short, keeps what is left for principals who hold less than an equal share of it.
+        """Reserve scarce room for principals below an equal share.
 
         The one who asks is counted already.
         """
@@ -110,7 +110,7 @@ class Admission:
             raise FairShareError(_retry_seconds())
 
     def _is_nearly_full(self, total: int) -> bool:
-        """Whether a third more than so many conversations would not find room."""
+        """Return whether so many conversations and a third more would lack room."""
         third_more = math.ceil(total / _FULL)
         if third_more > self._limit:
             return True
@@ -143,7 +143,7 @@ class Admission:
 
 
 def _retry_seconds() -> float:
-    """Return a delay that is not everybody's: those who were refused together must not come back together."""
+    """Return a random delay, so that refused callers do not come back together."""
     return round(random.uniform(0.5, 1.5) * _RETRY_SECONDS, 1)  # noqa: S311 - no secret
 
 

@@ -1,4 +1,4 @@
-"""How many speakers a service can answer in time: arithmetic on seconds, without a clock.
+"""Capacity arithmetic: speakers that a service can answer in time.
 
 What counts is not how many conversations are open but how much is said in them: a silent one costs next to nothing. So
 demand and limit are both in *speakers*: seconds of speech for each second.
@@ -30,7 +30,7 @@ _SILENT = 0.02
 
 
 class SpeechShare:
-    """How much of its time somebody speaks in one conversation, as far as can be told.
+    """Share of a conversation's time with speech, as far as is known.
 
     An average that forgets, and that begins as if :data:`NEWCOMER` had been observed for ten seconds.
     """
@@ -41,7 +41,7 @@ class SpeechShare:
 
     @property
     def expected(self) -> float:
-        """Speakers that the conversation counts as; above 1 when audio comes faster than it was spoken."""
+        """Speakers that the conversation counts as; above 1 for fast audio."""
         return max(_SILENT, self._spoken / self._seconds)
 
     def observe(self, spoken_seconds: float, seconds: float) -> None:
@@ -53,7 +53,7 @@ class SpeechShare:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a while has shown.
+    """Measurements of an interval.
 
     Attributes:
         utilization: share of the time for their replies that the slowest twentieth needed, 1 for all of it;
@@ -70,12 +70,12 @@ class Evidence:
 
     @property
     def overloaded(self) -> bool:
-        """Whether replies are about to be late."""
+        """True if replies are about to be late."""
         return self.utilization is not None and self.utilization > _OVERLOADED
 
     @property
     def easy(self) -> bool:
-        """Whether there is room for more. Where too few were replied to, nobody knows yet."""
+        """True if there is room for more; False also after too few replies."""
         return self.utilization is not None and self.utilization < _EASY and self.busy < _BUSY
 
 
@@ -111,7 +111,7 @@ class AdaptiveLimit:
         self.speakers = max(self._lowest, start * throughput, _START * known)
 
     def update(self, evidence: Evidence, now: float) -> bool:
-        """Take in what was measured until ``now``, seconds on any clock; return whether the limit changed.
+        """Take in measurements until ``now`` (seconds); return whether the limit changed.
 
         After a change nothing happens for four seconds: what it brings about has to show first.
         """
@@ -133,7 +133,7 @@ class AdaptiveLimit:
 
 
 def safe_part(alone_seconds: float) -> float:
-    """Return the part of its throughput that a machine can be loaded with while replies come in time.
+    """Return the share of its throughput at which a machine replies in time.
 
     What takes ``t`` alone takes about ``t / (1 - load)`` where others arrive at random (M/M/1, Kleinrock, "Queueing
     Systems", volume 1, 1975). That must stay within the silence after an utterance and the usual budget; 0.3 is the
@@ -150,7 +150,7 @@ def slowest_twentieth(utilizations: Sequence[float], least: int = 5) -> float | 
 
 
 class Shortage:
-    """Whether the machine is short of time, with hysteresis: it is so sooner than it stops being so."""
+    """Overload state with hysteresis: entered sooner than it is left."""
 
     def __init__(self) -> None:
         self.short = False

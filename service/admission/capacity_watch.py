@@ -1,4 +1,4 @@
-"""Follows how much is said and how well it is answered, and from it how many may come in."""
+"""Adaptive concurrency limit, driven by speech and reply latency."""
 
 from __future__ import annotations
 
@@ -78,16 +78,16 @@ class CapacityWatch:
         return self._limit.speakers if self._limit is not None else self._unmeasured
 
     def utilization(self) -> float:
-        """Return the speakers now as a share of :attr:`limit`; above 1 where there are more."""
+        """Return the speakers now as a share of :attr:`limit`; above 1 if over it."""
         return self._open.speakers(0) / self.limit
 
     @property
     def measured(self) -> bool:
-        """Whether the machine was measured."""
+        """True once the machine was measured."""
         return self._limit is not None
 
     def refusal(self, conversations: int, typed_turns: int, retry_seconds: float) -> ServiceError | None:
-        """Return why there is no time for so many, with the one at the door; None: there is."""
+        """Return why there is no time for so many and one more, or None."""
         if self._overloaded:
             return LateRepliesError(retry_seconds)
         if self._open.speakers(conversations + typed_turns) > self.limit:
@@ -164,14 +164,14 @@ class RecognizerRoom:
         self.limit = float(places)
 
     def refusal(self, conversations: int, typed_turns: int, retry_seconds: float) -> ServiceError | None:  # noqa: ARG002 - what is typed needs no place
-        """Return why there is no place for each utterance of so many conversations, with the one at the door."""
+        """Return why there are too few recognizer places, or None."""
         if self._open.utterances(conversations) > self.limit:
             return TooManySpeakersError(self.limit, retry_seconds)
         return None
 
 
 class MeasuredModels:
-    """Models that are measured when they are warm, and once more when the machine is quiet.
+    """Models, measured when warm and once more on a quiet machine.
 
     Args:
         models: the models.
@@ -206,7 +206,7 @@ class MeasuredModels:
             await self._take()
 
     async def measure_when_quiet(self, is_busy: Callable[[], bool]) -> None:
-        """Measure again what was measured beside others, when they are gone and nobody is served; until it is done.
+        """Measure again, unserved and alone, what was measured beside others.
 
         Args:
             is_busy: returns whether somebody is served. Who comes meanwhile ends the measurement.
@@ -234,7 +234,7 @@ class MeasuredModels:
 
 
 def busiest_share(before: Mapping[str, float], after: Mapping[str, float], seconds: float) -> float:
-    """Return the share of the time between two readings in which the busiest model computed, 0 to 1."""
+    """Return the busiest model's share of computing time, 0 to 1."""
     shares = [(after[name] - before[name]) / seconds for name in after.keys() & before.keys()]
     # What a model computed is counted when it is done: a long batch may count in the second after its own.
     return min(1.0, max(shares, default=0.0))

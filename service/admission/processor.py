@@ -1,4 +1,4 @@
-"""The processor as admission knows it: what is known to be carried by one of its kind, and whether it is quiet."""
+"""Processor: known capacity of its kind, and whether it is quiet."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def usable_cores() -> float:
 
 
 async def is_quiet() -> bool:
-    """Look whether the machine is quiet, while this service does nothing; where nobody can tell, it is."""
+    """Return whether the machine is quiet; True where that is not known."""
     before = _times()
     await asyncio.sleep(QUIET_SECONDS)
     after = _times()
@@ -43,7 +43,7 @@ async def is_quiet() -> bool:
 
 
 def _times() -> tuple[int, int]:
-    """Return the time of all cores since the start of the machine, and how much of it they were idle."""
+    """Return the cores' total time since boot, and their idle time."""
     fields = next((line for line in _lines(_STAT) if line.startswith("cpu ")), "").split()[1:]
     times = [int(field) for field in fields[:8]]
     return (sum(times), times[3] + times[4]) if len(times) == 8 else (0, 0)

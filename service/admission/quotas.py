@@ -1,4 +1,4 @@
-"""How much each principal has, and may have."""
+"""Quotas of principals, and their use."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class _Allowance:
         self._left, self._filled_at = full, now
 
     def take(self, amount: float, full: float, now: float) -> float:
-        """Take an amount; return after how many seconds there is something again, 0 where there was enough."""
+        """Take an amount; return the seconds until there is some again, 0 for now."""
         self._left = min(full, self._left + (now - self._filled_at) * full / _MINUTE) - amount
         self._filled_at = now
         return max(0.0, -self._left) * _MINUTE / full
@@ -180,6 +180,6 @@ def _counted(counter: collections.Counter[str], key: str, amount: int) -> Iterat
 
 
 def _bound(kept: MutableMapping[str, Any]) -> None:
-    """Forget the oldest of very many, so that subjects of JWTs cannot fill the memory."""
+    """Forget the oldest entries, so that subjects of JWTs cannot fill the memory."""
     while len(kept) >= _FORGET_AFTER:
         del kept[next(iter(kept))]

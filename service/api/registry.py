@@ -1,4 +1,4 @@
-"""The APIs that the service answers: each brings handlers of gRPC, or routes of HTTP, over one session host."""
+"""Registry of APIs: gRPC handlers or HTTP routes over one session host."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Api(Protocol):
 
     @property
     def handlers(self) -> Mapping[str, grpc.GenericRpcHandler]:
-        """Handlers for callers, by the full name of their service. Health is told for each name."""
+        """Handlers for callers, by service name, for which health is reported."""
 
     @property
     def recording_handlers(self) -> Mapping[str, grpc.GenericRpcHandler]:
-        """Handlers for the port of long recordings, by the full name of their service; empty where there are none."""
+        """Handlers for the port of long recordings, by service name."""
 
     @property
     def routes(self) -> Sequence[BaseRoute]:

@@ -1,1 +1,1 @@
-"""What carries out the fulfilments of agents over HTTP: webhooks, language models, Home Assistant."""
+"""Fulfilments over HTTP: webhooks, language models, Home Assistant."""

@@ -1,4 +1,4 @@
-"""Answers of webhooks and tools: slots, words and session parameters, checked against the agent."""
+"""Answers of webhooks and tools, checked against the agent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _Text = Annotated[str, msgspec.Meta(max_length=1_000)]
 
 
 class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a webhook answers.
+    """Answer of a webhook.
 
     Attributes:
         slots: slots of the intent that get another value; a number is taken as its figures.

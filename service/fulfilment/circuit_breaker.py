@@ -33,7 +33,7 @@ class CircuitBreaker:
         self._circuits: dict[str, _Circuit] = {}
 
     def admits(self, origin: str) -> bool:
-        """Tell whether a server may be asked. The first request after a pause is the one that tries it."""
+        """Return whether a server may be asked; after a pause, by one trial request."""
         circuit = self._circuits.get(origin)
         if circuit is None or circuit.failures < MAX_FAILURES:
             return True
@@ -48,7 +48,7 @@ class CircuitBreaker:
         self._circuits.pop(origin, None)
 
     def failed(self, origin: str) -> None:
-        """Note that a server could not be reached, was too slow, or was not able to answer."""
+        """Record that a server was unreachable, too slow, or failing."""
         circuit = self._circuits.setdefault(origin, _Circuit())
         circuit.failures += 1
         circuit.open_until = self._clock() + OPEN_SECONDS

@@ -75,7 +75,7 @@ class HomeFulfiller:
 
 
 def _entity(form: HomeAssistant, values: Mapping[str, str]) -> str:
-    """Return the id of the entity, written as Home Assistant makes ids of names; "" where the form names none."""
+    """Return the entity's id in Home Assistant's form; "" if the form names none."""
     if form.entity is None:
         return ""
     slugs = {name: re.sub(r"[^a-z0-9]+", "_", anyascii(value).lower()).strip("_") for name, value in values.items()}
@@ -87,7 +87,7 @@ def _entity(form: HomeAssistant, values: Mapping[str, str]) -> str:
 
 
 def _datum(datum: object, values: Mapping[str, str]) -> object:
-    """Return what a service is told: a text that is one placeholder becomes a number where its value is one."""
+    """Return a service's data; a lone placeholder with a number becomes one."""
     if not isinstance(datum, str):
         return datum
     names = names_in(datum)

@@ -1,4 +1,4 @@
-"""HTTP requests of fulfilments: bounded in time, attempts and size, and never redirected."""
+"""HTTP requests of fulfilments: bounded, with retries, without redirects."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NOT_ARRIVED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
 class CallFailedError(Exception):
-    """A server did not answer as it should; the message says why, and holds nothing of what was sent or answered."""
+    """Failed request; the message gives the reason and no content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class HttpCalls:
 
     @contextlib.asynccontextmanager
     async def answering(self, call: Call) -> AsyncIterator[httpx.Response]:
-        """Make a request, again where that may help; yield a response of success, the body of which is not read.
+        """Make a request with retries; yield a successful response, its body unread.
 
         The deadline holds for the body of the ``async with`` as well.
 
@@ -207,7 +207,7 @@ def _media_type(response: httpx.Response) -> str:
 
 
 def _retry_after(response: httpx.Response) -> float:
-    """Return the seconds for which the server wants to be left alone; 0 where it does not say."""
+    """Return the seconds of the server's Retry-After; 0 without."""
     value = str(response.headers.get("retry-after", "")).strip()
     if value.isdecimal():
         return float(value[:9])

@@ -1,4 +1,4 @@
-"""Language model: OpenAI's ``/chat/completions``, whose sentences are said as they come."""
+"""Language model: OpenAI's ``/chat/completions``, spoken as it streams."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class LanguageModelFulfiller:
 
 
 def _request(form: LanguageModel, task: Fulfil) -> dict[str, object]:
-    """Return the request: instructions, the session, what was found, and the last turns."""
+    """Return the request: instructions, session, answer and last turns."""
     known = [f"Wish of the caller: {task.intent}"]
     known += [f"{name}: {value}" for name, value in {**task.parameters, **task.slots}.items() if value]
     system = f"{form.instructions}\n\n{_SPOKEN}\n\n" + "\n".join(known)
@@ -133,7 +133,7 @@ def _request(form: LanguageModel, task: Fulfil) -> dict[str, object]:
 
 
 async def _chunks(response: httpx.Response) -> AsyncGenerator[_Chunk, None]:
-    """Yield what a stream of server-sent events holds, of which OpenAI uses ``data`` alone."""
+    """Yield the ``data`` of server-sent events."""
     if not str(response.headers.get("content-type", "")).lower().startswith("text/event-stream"):
         raise CallFailedError("the answer is no event stream: the server must know `stream`")
     is_over = False

@@ -1,4 +1,4 @@
-"""Signatures of webhooks, as Standard Webhooks has them: HMAC-SHA256 over id, time and body."""
+"""Signatures of webhooks by Standard Webhooks: HMAC-SHA256."""
 
 from __future__ import annotations
 

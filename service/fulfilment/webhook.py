@@ -1,4 +1,4 @@
-"""Webhook: a signed request to a server of the agent's owner carries a fulfilment out."""
+"""Webhook: a fulfilment as a signed request to the owner's server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Unix socket over which a service's models are managed: for the user who runs it, and nobody else."""
+"""Unix socket of model administration, for the service's user alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class UnsafeFolderError(ListenError):
 
 
 def default_path(label: str) -> Path:
-    """Return where the socket of a service is that was told nothing else; ``vivavoce models`` looks there.
+    """Return the socket's default path, where ``vivavoce models`` looks.
 
     Args:
         label: the callers' port, or the name of their socket.
@@ -32,7 +32,7 @@ def default_path(label: str) -> Path:
 
 
 def listen_for_admin(server: grpc.aio.Server, path: Path, *, makes_folder: bool) -> None:
-    """Let a server listen on a socket that is its user's alone, from its first moment on.
+    """Let a server listen on a socket that is its user's alone from the start.
 
     Args:
         server: the server.
@@ -55,7 +55,7 @@ def listen_for_admin(server: grpc.aio.Server, path: Path, *, makes_folder: bool)
 
 
 def refuse_shared(folder: Path) -> None:
-    """Raise UnsafeFolderError unless a folder belongs to this user, and nobody else can enter it."""
+    """Raise UnsafeFolderError unless a folder is this user's alone."""
     found = folder.lstat()
     mode = stat.S_IMODE(found.st_mode)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or mode & 0o077:
@@ -63,7 +63,7 @@ def refuse_shared(folder: Path) -> None:
 
 
 def refuse_writable(folder: Path) -> None:
-    """Raise UnsafeFolderError if others could put a socket of theirs in the place of ours."""
+    """Raise UnsafeFolderError if others could replace our socket."""
     mode = folder.stat().st_mode
     if mode & 0o022 and not mode & stat.S_ISVTX:
         raise UnsafeFolderError(f"others can write to {folder}: `chmod go-w` it, or choose another path for the socket")

@@ -100,7 +100,7 @@ class CallerCheck(grpc.aio.ServerInterceptor):
 
 
 def _metadata(context: Context) -> dict[str, str]:
-    """Return what the caller sent ahead, of a key that came more than once the first value."""
+    """Return the call's metadata, each key with its first value."""
     found: dict[str, str] = {}
     for key, value in context.invocation_metadata() or ():
         found.setdefault(key, value.decode("latin-1") if isinstance(value, bytes) else value)
@@ -108,7 +108,7 @@ def _metadata(context: Context) -> dict[str, str]:
 
 
 def _certificate_name(context: Context) -> str | None:
-    """Return the name in the caller's certificate, which TLS has verified; None where he showed none.
+    """Return the verified name in the caller's certificate; None without.
 
     It is the first subject alternative name, or else the common name.
     """

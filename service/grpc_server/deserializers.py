@@ -35,7 +35,7 @@ class Unreadable:
 
 
 def reader(message: type[Message], max_bytes: int = MAX_MESSAGE_BYTES) -> Callable[[bytes], object]:
-    """Return a deserializer of ``message`` that returns :class:`Unreadable` for what is none, or too long."""
+    """Return a deserializer of ``message``; invalid input gives :class:`Unreadable`."""
 
     def read(data: bytes) -> object:
         if len(data) > max_bytes:

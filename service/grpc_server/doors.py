@@ -1,4 +1,4 @@
-"""The gRPC servers of the service: one for callers, one for those who manage models, one for long recordings."""
+"""gRPC servers: for callers, model administration and long recordings."""
 
 from __future__ import annotations
 

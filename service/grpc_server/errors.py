@@ -69,7 +69,7 @@ async def reported_to(context: Context) -> AsyncIterator[None]:
 
 
 def _log(error: Exception, answer: _Answer, principal: Principal) -> None:
-    """Log why a call ends with an error; the message stays with the caller, for it may quote what he sent."""
+    """Log a call's error without its message, which may quote the caller."""
     if answer.code is not grpc.StatusCode.INTERNAL:
         who = "a caller" if principal.kind == "anonymous" else _printable(principal)
         fields = {"code": answer.code.name, "reason": answer.reason}
@@ -81,7 +81,7 @@ def _log(error: Exception, answer: _Answer, principal: Principal) -> None:
 
 
 def _printable(principal: Principal) -> str:
-    """Return a principal's name as a line of the log may hold it: JWTs bring what they like."""
+    """Return a principal's name made safe for a log line."""
     name = principal.name[:_MAX_LOGGED_NAME]
     return name if name.isprintable() else ascii(name)
 

@@ -1,4 +1,4 @@
-"""Bounds how many calls wait for their first message, and so the memory that callers take before admission.
+"""Bound on calls waiting for their first message, before admission.
 
 gRPC holds at most one flow-control window (64 KiB) of a message that nobody has asked for, and all of one that somebody
 has. A call is therefore asked for its first message only when it has a place here, whatever its method.

@@ -1,4 +1,4 @@
-"""gRPC servers: their options, their addresses, and what stands in the way of listening."""
+"""gRPC servers: options, addresses, and obstacles to listening."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def server_options(
 
 
 def raise_file_limit() -> int:
-    """Raise the soft limit of open files to the hard one; return how many connections that leaves room for."""
+    """Raise the soft limit of open files; return the room for connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         try:
@@ -99,7 +99,7 @@ def raise_file_limit() -> int:
 def listen(
     server: grpc.aio.Server, host: str, port: int, credentials: grpc.ServerCredentials | None = None
 ) -> tuple[str, int]:
-    """Let a server listen on a host and port, or on ``unix:/path``; over TLS with ``credentials``.
+    """Listen on a host and port or on ``unix:/path``; TLS with ``credentials``.
 
     Returns:
         An address that clients on this machine can connect to, and the port; 0 for a Unix socket.
@@ -120,7 +120,7 @@ def listen(
 
 
 def defer_silent_connections(port: int) -> None:
-    """Let the kernel keep TCP connections on which nothing was said yet, instead of a file of ours each.
+    """Defer silent TCP connections to the kernel, which spares open files.
 
     Linux alone has that; elsewhere, and after a minute, the handshake's time-out ends them.
     """
@@ -145,7 +145,7 @@ def defer_silent_connections(port: int) -> None:
 
 
 def someone_listens(path: Path) -> bool:
-    """Whether a process listens on a Unix socket."""
+    """Return whether a process listens on a Unix socket."""
     with socket.socket(socket.AF_UNIX) as probe:
         probe.settimeout(1.0)
         try:
@@ -158,7 +158,7 @@ def someone_listens(path: Path) -> bool:
 
 
 def _free_socket(path: Path) -> None:
-    """Make sure that gRPC, which replaces whatever socket it finds, finds no other service's."""
+    """Check that no other service has the socket, which gRPC would replace."""
     if len(os.fsencode(path)) > _MAX_SOCKET_PATH:
         raise ListenError(f"{path} is too long for a Unix socket: choose a path of at most {_MAX_SOCKET_PATH} bytes")
     if not path.parent.is_dir():

@@ -1,4 +1,4 @@
-"""Load reports (ORCA): a balancer learns at the end of each call how busy this server is.
+"""Load reports (ORCA) at the end of each call, for balancers.
 
 gRPC's Python has none of its own. The report is ``xds.data.orca.v3.OrcaLoadReport`` with one field.
 """
@@ -26,7 +26,7 @@ _CURRENT: ContextVar[Utilization | None] = ContextVar("utilization", default=Non
 
 @contextlib.contextmanager
 def reporting(utilization: Utilization | None) -> Iterator[None]:
-    """Say, while the body runs, where the calls' reports come from; None: there are none."""
+    """Set the source of load reports while the body runs; None: no reports."""
     token = _CURRENT.set(utilization)
     try:
         yield
@@ -35,7 +35,7 @@ def reporting(utilization: Utilization | None) -> Iterator[None]:
 
 
 def load_trailer() -> tuple[tuple[str, bytes], ...]:
-    """Return the trailing metadata with the load of this moment; empty where none is reported."""
+    """Return the trailing metadata with the present load, if reported."""
     utilization = _CURRENT.get()
     if utilization is None:
         return ()

@@ -1,4 +1,4 @@
-"""The gate before every method: a call is asked for its first message when there is room for it.
+"""Gate before every method: first messages are read when there is room.
 
 gRPC asks for the request of a method that takes one as soon as the call is there, and keeps what comes of it. The gate
 turns such methods into ones that take a stream, which is the same on the wire, and asks itself.
@@ -143,7 +143,7 @@ class MessageGate(grpc.aio.ServerInterceptor):
 
 
 def _reader(deserializer: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
-    """Return a deserializer that returns :class:`Unreadable` where a library's own would fail the call."""
+    """Return a deserializer that gives :class:`Unreadable` instead of failing."""
 
     def read(data: bytes) -> Any:  # noqa: ANN401 - any request
         try:

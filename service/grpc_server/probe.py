@@ -1,4 +1,4 @@
-"""Asks a service whether it serves: ``python -m service.grpc_server.probe [HOST:PORT]`` exits 0 if so, 1 otherwise.
+"""Health probe: ``python -m service.grpc_server.probe [HOST:PORT]``.
 
 With ``--alive`` it is enough that the service answers, whatever it says. It is asked at the address itself, whatever
 proxy the environment names.
@@ -16,7 +16,7 @@ _OPTIONS = (("grpc.enable_http_proxy", 0),)
 
 
 def serves(address: str, *, alive: bool = False) -> bool:
-    """Return whether the service at ``address`` is there and SERVING; with ``alive`` whether it answers at all."""
+    """Return whether a service is SERVING; with ``alive``, whether it answers."""
     with grpc.insecure_channel(address, options=_OPTIONS) as channel:
         check = channel.unary_unary(
             "/grpc.health.v1.Health/Check",

@@ -17,7 +17,7 @@ WRITE_SECONDS = 20.0
 
 
 async def write(context: Context, response: Message) -> None:
-    """Write a response, which waits for the caller to read where much of what came before was not read yet.
+    """Write a response, waiting for a slow reader.
 
     Raises:
         SlowReaderError: nothing was read for :data:`WRITE_SECONDS`.

@@ -1,4 +1,4 @@
-"""Becomes a program that does not outlive who started it: ``bound_program.py PARENT [OPTION…] PROGRAM ARGUMENT…``.
+"""Program bound to its parent's life: ``bound_program.py PARENT PROGRAM …``.
 
 The kernel is asked for that here, in the process that will be the program, and not by a function between fork and exec:
 for such a one gRPC's own handlers of a fork run too, and end one child in ten while calls are under way.
@@ -33,7 +33,7 @@ def bound(
     private_memory: bool = False,
     confinement: Confinement | None = None,
 ) -> list[str]:
-    """Return the command that becomes ``command`` and ends with the thread that starts it.
+    """Return the command that becomes ``command``, bound to the calling thread.
 
     Args:
         command: the program and its arguments.
@@ -48,7 +48,7 @@ def bound(
 
 
 def die_with(parent: int) -> None:
-    """Have the kernel send this process SIGTERM when its parent dies, however that dies; off Linux, nobody does.
+    """Ask the kernel for SIGTERM when the parent dies (Linux only).
 
     Ends the process at once where the parent, which has this process id, died before the kernel was asked.
     """

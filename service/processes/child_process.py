@@ -1,4 +1,4 @@
-"""A server as a child process: started, waited for until it says where it listens, stopped by its own process id."""
+"""Server as a child process: start, listening address, stop."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class StartError(RuntimeError):
 
 
 def start(command: Sequence[str], log: IO[bytes], *, own_session: bool = False) -> subprocess.Popen[str]:
-    """Start a server, which the kernel ends when the calling thread ends; do not wait until it listens.
+    """Start a server bound to the calling thread; do not wait until it listens.
 
     Args:
         command: the program and its arguments.
@@ -48,7 +48,7 @@ def start(command: Sequence[str], log: IO[bytes], *, own_session: bool = False) 
 
 
 def wait_for_address(process: subprocess.Popen[str], seconds: float = START_SECONDS) -> str | None:
-    """Wait until a server says where it listens, and read no further; None where it ends or takes too long."""
+    """Wait for a server's address; None if it ends or takes too long."""
     for address in _looks(process, seconds):
         if address is not None:
             return address
@@ -66,7 +66,7 @@ async def address_of(process: subprocess.Popen[str], seconds: float = START_SECO
 
 
 def _looks(process: subprocess.Popen[str], seconds: float) -> Iterator[str | None]:
-    """Yield None as long as the server has not said where it listens, then the address; end where it never will."""
+    """Yield None until a server has its address, then that; stop if it never will."""
     assert process.stdout is not None
     output = select.poll()
     output.register(process.stdout, select.POLLIN)
@@ -90,7 +90,7 @@ def _looks(process: subprocess.Popen[str], seconds: float) -> Iterator[str | Non
 
 
 def http_url_of(process: subprocess.Popen[str]) -> str:
-    """Return the URL of the HTTP port of a service that has said where it listens; it says that next."""
+    """Return the URL of the HTTP port, which a service prints next."""
     assert process.stdout is not None
     return process.stdout.readline().removeprefix(_HTTP).strip()
 
@@ -106,7 +106,7 @@ def ask_to_stop(process: subprocess.Popen[str], patience: float = STOP_SECONDS) 
 
 
 def stop(process: subprocess.Popen[str], patience: float = STOP_SECONDS) -> int:
-    """Stop a server in order, or at once where that takes too long; return its exit status. May be called twice."""
+    """Stop a server, by force if need be; return its exit status. Idempotent."""
     if not ask_to_stop(process, patience):
         process.kill()
         process.wait()
@@ -119,7 +119,7 @@ def stop(process: subprocess.Popen[str], patience: float = STOP_SECONDS) -> int:
 def listening(
     arguments: Sequence[str], log: Path, seconds: float = START_SECONDS
 ) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run ``python ARGUMENTS`` until the body ends; yield it with the address that it says it listens on.
+    """Run ``python ARGUMENTS`` until the body ends; yield it with its address.
 
     Args:
         arguments: of Python; :data:`SERVE` starts the service.

@@ -1,4 +1,4 @@
-"""Leaves a program what it needs, and nothing else: files that it may read or write, ports, capabilities and memory.
+"""Confinement of a program to needed files, ports, capabilities and memory.
 
 Linux's Landlock (landlock(7), ABI 1 to 7) takes the rest away, without privileges and for good, from this process and
 from all that it starts. What a kernel does not know of it is left out.
@@ -45,7 +45,7 @@ _SCOPE_ABSTRACT_SOCKETS, _SCOPE_SIGNALS = 1 << 0, 1 << 1
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """What a program is left with.
+    """Rights of a confined program.
 
     Attributes:
         listed: folders whose names it may list, with all below them.
@@ -84,7 +84,7 @@ def landlock_abi() -> int:
 
 
 def confine(limits: Confinement) -> None:
-    """Take from this process all but what ``limits`` leave it. It must have one thread.
+    """Confine this process to ``limits``. It must have one thread.
 
     Raises:
         OSError: the system refuses.
@@ -141,7 +141,7 @@ def _allow_paths(rules: int, paths: Iterable[str], rights: int) -> None:
 
 
 def _drop_capabilities() -> None:
-    """Take from root what a program started by it would have: the program is left with reading every file."""
+    """Drop root's capabilities, except reading every file."""
     if os.geteuid() != 0 or not _LAST_CAPABILITY.exists():
         return
     libc = ctypes.CDLL(None, use_errno=True)

@@ -1,4 +1,4 @@
-"""Shared memory that no other account can open: a file system of this process's own on ``/dev/shm``.
+"""Private shared memory: a ``/dev/shm`` of this process's own.
 
 Triton's Python backend makes its segments readable for every account, whatever the umask (boost::interprocess calls
 fchmod). In a mount namespace of its own, with mode 0700, nobody else finds them, and they go with the last process.
@@ -20,7 +20,7 @@ _MIN_BYTES = 1 << 30
 
 
 def isolate() -> None:
-    """Give this process, and those that it starts, a ``/dev/shm`` of their own. It must have one thread.
+    """Give this process and its children their own ``/dev/shm``. Single-threaded.
 
     Without CAP_SYS_ADMIN it takes a user namespace, in which user and group stay what they are.
 
@@ -44,7 +44,7 @@ def isolate() -> None:
 
 
 def why_not_isolated() -> str | None:
-    """Try :func:`isolate` in a child; return why it fails, None where it works. The caller must have one thread."""
+    """Try :func:`isolate` in a child; return why it fails, None if it works."""
     child = os.fork()
     if not child:
         try:
@@ -59,7 +59,7 @@ def why_not_isolated() -> str | None:
 
 
 def close_to_others(path: Path) -> None:
-    """Take the rights of other accounts from a segment of this user's, if it is there."""
+    """Remove other accounts' rights to a segment of this user's, if there."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
@@ -73,7 +73,7 @@ def close_to_others(path: Path) -> None:
 
 
 def _size_bytes() -> int:
-    """Return what the system's own ``/dev/shm`` may hold, or 1 GiB (at most half the memory) where that is more."""
+    """Return the size for ``/dev/shm``: the system's, at least 1 GiB."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
         system = os.statvfs(SHARED_MEMORY)

@@ -1,4 +1,4 @@
-"""Who gets a core first where the models use all of them: the service, which does a little, then waits again.
+"""Scheduling priority of the service over its models.
 
 All of this is Linux's; elsewhere nothing is changed.
 """
@@ -37,7 +37,7 @@ class RealTimeRefusedError(OSError):
 
 
 def run_ahead() -> bool:
-    """Ask for short turns, for the calling thread and all threads and processes that it starts later.
+    """Ask for short time slices, for this thread and all that it starts.
 
     Since Linux 6.12 whoever asks for a shorter turn than the one that runs need not wait until that has had its own
     (Zijlstra, "sched/eevdf: Allow shorter slices to wakeup-preempt"). Older ones take no notice.
@@ -54,7 +54,7 @@ def run_as_usual() -> bool:
 
 
 def run_in_real_time() -> None:
-    """Ask for a core whenever there is work, for the calling thread and all that it starts later.
+    """Ask for real-time priority, for this thread and all that it starts.
 
     The lowest real-time priority is enough: whatever runs without one gives way at once, and those who have it take
     turns (``SCHED_RR``, sched(7)). Takes CAP_SYS_NICE, or a limit RLIMIT_RTPRIO above 0.
@@ -71,7 +71,7 @@ def run_in_real_time() -> None:
 
 
 def run_behind() -> None:
-    """Let the calling process run behind others, with turns of the usual length and without real-time priority."""
+    """Give the calling process low priority and ordinary time slices."""
     if sys.platform == "linux" and os.sched_getscheduler(0) in _REAL_TIME:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     os.nice(_BEHIND)

@@ -1,1 +1,1 @@
-"""Who calls, and how the service knows: TLS, tokens, JWTs and certificates."""
+"""Authentication: TLS, tokens, JWTs and certificates."""

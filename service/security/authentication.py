@@ -1,4 +1,4 @@
-"""Who calls, from what came with the call: a token, a JWT or a certificate."""
+"""Authentication of a call by token, JWT or certificate."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Authenticator:
 
     @property
     def required(self) -> bool:
-        """Whether callers must prove who they are."""
+        """True if callers must authenticate."""
         return bool(self._tokens or self._jwts or self._certificates)
 
     def authenticate(self, authorization: str | None, certificate_name: str | None) -> Principal:

@@ -1,4 +1,4 @@
-"""Short-lived secrets for programs that must not hold a token, such as pages in a browser.
+"""Short-lived client secrets, for pages in a browser.
 
 They are known to this process alone: with several behind a balancer, a caller must come back to the same one.
 """
@@ -61,7 +61,7 @@ class ClientSecret:
 
     @property
     def session(self) -> dict[str, Any]:
-        """What was asked for when it was made."""
+        """Session that the secret was made for."""
         session: dict[str, Any] = msgspec.msgpack.decode(self.packed)
         return session
 
@@ -78,7 +78,7 @@ class ClientSecrets:
         self._known: OrderedDict[str, ClientSecret] = OrderedDict()
 
     def make(self, seconds: int, session: Mapping[str, Any]) -> tuple[str, ClientSecret]:
-        """Make a secret for the current principal; return its value, and what is known of it.
+        """Make a secret for the current principal; return its value and record.
 
         Raises:
             TooManySecretsError: there are very many already.
@@ -100,7 +100,7 @@ class ClientSecrets:
         return value, secret
 
     def find(self, value: str) -> ClientSecret:
-        """Return what is known of a secret; it may be used until it expires, or the token that made it is withdrawn.
+        """Return a secret's record, valid until it or its token expires.
 
         Raises:
             UnauthenticatedError: it is unknown, or may be used no more.

@@ -110,7 +110,7 @@ class JwtVerifier:
 
 
 def looks_like_jwt(token: str) -> bool:
-    """Whether a token has the three parts of a signed JWT."""
+    """Return whether a token has the three parts of a signed JWT."""
     return token.count(".") == 2
 
 

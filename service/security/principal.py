@@ -1,4 +1,4 @@
-"""Who calls."""
+"""Principal of a call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PrincipalKind = Literal["anonymous", "token", "jwt", "certificate"]
 
 
 class PrincipalLimits(Struct, frozen=True, forbid_unknown_fields=True):
-    """How much one principal may have; None: as much as there is.
+    """Limits of a principal; None: unlimited.
 
     Attributes:
         conversations: conversations at a time.
@@ -70,7 +70,7 @@ _CURRENT: ContextVar[Principal] = ContextVar("principal", default=ANONYMOUS)
 
 
 def current_principal() -> Principal:
-    """Return the principal of the call that is being served; :data:`ANONYMOUS` outside of one."""
+    """Return the current call's principal; :data:`ANONYMOUS` outside of one."""
     return _CURRENT.get()
 
 

@@ -1,4 +1,4 @@
-"""TLS for the gRPC servers and the HTTP port, with certificates that are exchanged while they run."""
+"""TLS of gRPC and HTTP, with certificates that may change at run time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def server_credentials(files: TlsFiles) -> grpc.ServerCredentials:
-    """Return the credentials of one server: gRPC gives the first certificates to the server that asks first.
+    """Return one server's credentials; the first server gets the first certificates.
 
     Handshakes after a change of the files have the new ones.
 
@@ -42,7 +42,7 @@ def server_credentials(files: TlsFiles) -> grpc.ServerCredentials:
 
 
 def server_context(files: TlsFiles) -> ssl.SSLContext:
-    """Return the context of a server of asyncio; handshakes after a change of the files have the new ones.
+    """Return an asyncio TLS context; new handshakes use changed files.
 
     Raises:
         OSError: a file cannot be read.

@@ -1,4 +1,4 @@
-"""Where certificates and keys lie."""
+"""Paths of certificates and keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens in a file: names, hashes, expiry and limits, never the tokens themselves.
+"""Token file: names, hashes, expiry and limits.
 
 A token has 256 random bits, so that its plain SHA-256 tells nothing about it: what makes hashes of passwords slow
 protects secrets that can be guessed (NIST SP 800-63B, section 5.1.2.2, on look-up secrets).
@@ -55,7 +55,7 @@ class _TokenList(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TokenFile:
-    """The tokens of a file, which is read anew when it changes: who is left out of it is locked out.
+    """Tokens of a file, read again on change; removed ones are locked out.
 
     Args:
         path: a file in TOML, with a ``[[token]]`` table for each token.

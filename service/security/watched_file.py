@@ -1,4 +1,4 @@
-"""A file that is read anew when it changes, so that secrets are exchanged without a restart."""
+"""File that is read again on change, for secrets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHECK_SECONDS = 1.0
 
 
 def warn_if_writable(path: Path) -> None:
-    """Warn of a file that others than its owner may write: they could let themselves in.
+    """Warn of a file that others may write: they could let themselves in.
 
     Raises:
         OSError: there is no such file.
@@ -31,11 +31,11 @@ def warn_if_writable(path: Path) -> None:
 
 
 class UnusableFileError(ValueError):
-    """What stands in a file cannot be used; the message names the file and the cure."""
+    """Unusable file; the message names it and the cure."""
 
 
 class WatchedFiles(Generic[_T]):
-    """What files hold. Where a change cannot be used, what was there before counts on, and the log says why.
+    """Contents of watched files; an unusable change is logged and ignored.
 
     May be asked from several threads.
 

@@ -1,4 +1,4 @@
-"""Ends calls whose proof no longer holds, such as those of a token that was taken out of its file."""
+"""End of calls whose credentials were withdrawn."""
 
 from __future__ import annotations
 

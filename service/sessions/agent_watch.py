@@ -1,4 +1,4 @@
-"""Watches the folders of agents: what was changed is read anew, and holds for dialogs that begin from then on."""
+"""Reload of changed agents, for dialogs that begin from then on."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def read_dialogs(
 
 
 class _Fulfilments:
-    """Makes what carries out fulfilments over HTTP; nothing is loaded where none does.
+    """Factory of fulfillers over HTTP; loads nothing where none is needed.
 
     Args:
         cleanup: closes connections; None: they are left to the end of the process.

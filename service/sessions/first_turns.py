@@ -1,4 +1,4 @@
-"""Models of which the service says that they are ready once they have answered whole turns."""
+"""Readiness after whole turns were answered."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RehearsedModels:
         return await self._models.missing()
 
     async def warm_up(self) -> None:
-        """Warm the models up and hold the first turns; what goes wrong shows when it is used."""
+        """Warm up the models and hold the first turns; errors show later in use."""
         await self._models.warm_up()
         for step in self._steps:
             try:

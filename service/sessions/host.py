@@ -1,4 +1,4 @@
-"""What every door needs to hold sessions: models, admission control, limits and the conversations that are open."""
+"""Session host: models, admission, limits and open conversations of all APIs."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class SessionHost:
 
     @property
     def workload(self) -> Workload:
-        """What all conversations share."""
+        """State that all conversations share."""
         return self.open_conversations.workload
 
     def check_variants(self, variants: Mapping[str, str], field_name: str) -> dict[str, str]:
@@ -91,7 +91,7 @@ class SessionHost:
         return dict(variants)
 
     def bases_of(self, agent: str, names: Iterable[str], field_name: str) -> tuple[str, ...]:
-        """Return the knowledge bases that a caller names, and that of the conversation's agent, which has its name.
+        """Return a caller's knowledge bases, with that of the conversation's agent.
 
         Args:
             agent: name of the agent; "": none.

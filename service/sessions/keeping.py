@@ -1,4 +1,4 @@
-"""Where a service keeps the sessions of its agents."""
+"""Choice of the store of agents' sessions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["SessionsError", "sessions_of"]
 async def sessions_of(
     config: ServiceConfig, cleanup: contextlib.AsyncExitStack, environment: Mapping[str, str] = os.environ
 ) -> Callable[[Mapping[str, Mapping[str, Fulfiller]]], Sessions] | None:
-    """Return what makes the sessions of a service, by the fulfillers of its agents; None: they are kept in memory.
+    """Return the factory of a service's sessions; None: in memory.
 
     Args:
         config: how the service is run.

@@ -1,4 +1,4 @@
-"""How long a caller may be silent, and how long a conversation may last."""
+"""Idle time-out and age limit of conversations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _POLL_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long a conversation may be silent, and how long it may last.
+    """Bounds on the silence and age of a conversation.
 
     Attributes:
         idle_seconds: a conversation in which nothing was sent for so long is told that it ends.
@@ -35,11 +35,11 @@ class Limits:
 
 
 class Endable(Protocol):
-    """What is ended when nobody says anything any more, or when it has lasted long enough."""
+    """Conversation with an idle time-out and an age limit."""
 
     @property
     def phase(self) -> str:
-        """What goes on; ``idle`` between two turns."""
+        """Activity; ``idle`` between two turns."""
 
     def announce_end(self, reason: AwayReason, grace_seconds: float) -> None:
         """Tell the caller that the end comes."""
@@ -49,7 +49,7 @@ class Endable(Protocol):
 
 
 class LifetimeWatch:
-    """Ends a conversation in which nothing was sent for too long, or that lasts too long, as long as it is entered.
+    """Watch over the silence and age of a conversation, while entered.
 
     Args:
         conversation: what is ended.
@@ -76,7 +76,7 @@ class LifetimeWatch:
                 timer.cancel()
 
     def touch(self) -> None:
-        """Say that something was sent; an end that was announced because nothing was is called off."""
+        """Record that something was sent, which calls off an idle end."""
         self._touched = self._loop.time()
         self._ends = False
 

@@ -1,4 +1,4 @@
-"""The conversations that are held, over whichever API, so that a shutdown can end them in order."""
+"""Open conversations of all APIs, for an orderly shutdown."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class OpenConversations:
 
     @contextlib.asynccontextmanager
     async def holding(self, *conversations: Conversation, whole: bool = False) -> AsyncIterator[None]:
-        """Know the ``conversations`` of one stream while the body runs, and close them after it.
+        """Register a stream's ``conversations`` while the body runs, then close them.
 
         Args:
             conversations: one a channel.
@@ -81,7 +81,7 @@ class OpenConversations:
         return known + NEWCOMER * max(0, places - len(self._streams))
 
     def utterances(self, places: int) -> float:
-        """Return how many utterances are expected to be under way at a time, however fast their audio comes.
+        """Return the expected number of simultaneous utterances.
 
         Args:
             places: see :meth:`speakers`.
@@ -95,7 +95,7 @@ class OpenConversations:
         is_busy: Callable[[], bool] = lambda: False,
         hasten: asyncio.Event | None = None,
     ) -> None:
-        """Announce the shutdown to every conversation, and end each as soon as it has no turn under way.
+        """Announce the shutdown; end each conversation once it has no turn under way.
 
         A stream has no turn under way when none of its channels has one. Streams that were let in before may become
         known only now. What is wanted whole goes on as long as it may. What is not finished after the grace is ended
@@ -137,12 +137,12 @@ class _Stream:
 
     @property
     def idle(self) -> bool:
-        """Whether no channel has a turn under way."""
+        """True if no channel has a turn under way."""
         return all(conversation.phase == "idle" for conversation in self.conversations)
 
     @property
     def finished(self) -> bool:
-        """Whether everything was said on all channels."""
+        """True if everything was said on all channels."""
         return all(conversation.phase == "finished" for conversation in self.conversations)
 
     def observe(self, seconds: float) -> None:

@@ -30,11 +30,11 @@ class ModelServer(Protocol):
         """Return their names; empty when all are ready."""
 
     async def warm_up(self) -> None:
-        """Let every model answer a few requests, so that the first caller does not wait for what happens but once."""
+        """Let every model answer a few requests, for first-use costs."""
 
 
 class Readiness:
-    """SERVING and an open door while every model is ready, NOT_SERVING and a shut one otherwise.
+    """SERVING and open admission while every model is ready, else the opposite.
 
     Args:
         models: tells which models are not ready.
@@ -66,7 +66,7 @@ class Readiness:
         return self._ready.is_set()
 
     def is_serving(self) -> bool:
-        """Return whether new callers are let in: every model is ready, and the service does not shut down."""
+        """Return whether callers are admitted: models ready, no shutdown."""
         return self.is_ready() and not self._shut_down
 
     async def shut_down(self) -> None:

@@ -1,4 +1,4 @@
-"""How recordings are recognized, over whichever API: nobody waits for single utterances, and nothing is replied."""
+"""Recognition of recordings for all APIs: bulk work without replies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def without_live_ends(turns: TurnSettings) -> TurnSettings:
-    """Return how a recording is cut: nobody waits for its utterances, so they go on over pauses while they are short.
+    """Return the endpointing of recordings: utterances span short pauses.
 
     Groups of digits and letters are recognized together so. A caller who chooses the pause gets it.
     """
@@ -26,6 +26,6 @@ def without_live_ends(turns: TurnSettings) -> TurnSettings:
 
 
 def refuse_failure(conversation: Conversation, message: Message) -> None:
-    """Raise ModelError if ``message`` says that recognition failed: a transcript cannot tell it in passing."""
+    """Raise ModelError if ``message`` reports a failed recognition."""
     if isinstance(message, Notice) and message.code is NoticeCode.STAGE_FAILED:
         raise conversation.last_failure or ModelError(message.message)

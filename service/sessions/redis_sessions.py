@@ -1,4 +1,4 @@
-"""Sessions in a Redis that several replicas share: one stream at a time over all of them."""
+"""Sessions in a shared Redis: one stream at a time over all replicas."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class RedisSessions:
         self._redis = Redis.from_pool(pool)
 
     async def check(self) -> None:
-        """Look whether Redis is there. One that does not answer is logged, as it may come; see ``serve``.
+        """Check whether Redis answers; log it if not, as it may come later.
 
         Raises:
             SessionsError: it refuses the user or the password, or is not what the URL says.

@@ -1,4 +1,4 @@
-"""Encryption of sessions where they are stored: AES-GCM, with a key from the environment."""
+"""Encryption of stored sessions: AES-GCM, with a key from the environment."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _CURE = f"make one with `openssl rand -base64 {KEY_BYTES}`; several stand with c
 
 
 class SessionsError(Exception):
-    """Sessions cannot be kept as the service is configured; the message says what to do, and tells no secret."""
+    """Invalid configuration of sessions; the message names the cure, no secret."""
 
 
 class SessionCipher:
-    """Encrypts with the first of some keys, and decrypts with each of them, so that keys can be changed.
+    """Cipher with several keys: the first encrypts, each decrypts.
 
     Args:
         keys: of 32 bytes each, the newest first.

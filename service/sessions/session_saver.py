@@ -1,4 +1,4 @@
-"""Stores a session that a stream has open, after every change, and keeps its lock."""
+"""Saving of an open session after every change, under its lock."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ or nothing to renew alone; milliseconds for which the session and the lock are k
 
 
 class SessionSaver:
-    """One task a stream: states are stored in their order, the latest alone where some come faster than that.
+    """Saver of a stream's states in order, skipping superseded ones.
 
     Args:
         redis: where it is stored.

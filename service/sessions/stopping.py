@@ -13,7 +13,7 @@ _SAME_REQUEST_SECONDS = 1.0
 
 
 class StopRequests:
-    """What the operator asks for by signals.
+    """Stop requests of the operator, by signals.
 
     Attributes:
         stop: set by the first request.
@@ -26,7 +26,7 @@ class StopRequests:
         self._first_at = 0.0
 
     def listen(self) -> None:
-        """Let SIGINT, SIGTERM and SIGHUP be requests, unless this process ignores them, as nohup has it."""
+        """Handle SIGINT, SIGTERM and SIGHUP, unless ignored as under nohup."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) != signal.SIG_IGN:
                 self._loop.add_signal_handler(number, self.request)

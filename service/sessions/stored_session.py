@@ -1,4 +1,4 @@
-"""Sessions of dialogs as bytes, which another replica reads, on a machine with another clock."""
+"""Serialization of dialog sessions, independent of machine and clock."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def unpack(data: bytes, agent: Agent, clocks: Clocks) -> tuple[str, State] | Non
 
 
 def without_sensitive(agent: Agent, state: State) -> State:
-    """Return a state without the values of sensitive slots, in which those that are needed are asked for again."""
+    """Return a state without sensitive values; needed ones are asked for again."""
     if not any(slot.sensitive for intent in agent.intents.values() for slot in intent.slots.values()):
         return state
 

@@ -1,4 +1,4 @@
-"""One stream of requests and responses, over whichever API: requests go in, what the conversations say goes out."""
+"""Stream of requests and responses over any API."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EVERY_REASON = frozenset(AwayReason)
 
 
 class Input(Endable, Protocol):
-    """The side of a stream that takes requests in: a conversation, or one conversation a channel."""
+    """Request side of a stream: one conversation, or one a channel."""
 
     async def half_close(self) -> None:
         """Say that nothing more will be sent."""

@@ -1,1 +1,1 @@
-"""What the service tells its operators."""
+"""Telemetry of the service."""

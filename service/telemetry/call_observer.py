@@ -1,4 +1,4 @@
-"""Call observers: what metrics and traces hear of calls, whatever their API. The doors know none of them."""
+"""Call observers: calls of every API, for metrics and traces."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Refusal:
 
 
 class CallObserver:
-    """Hears of calls. Every method does nothing unless it is overridden; none of them waits or raises."""
+    """Observer of calls, by default without effect; no method waits or raises."""
 
     def serving(self, method: str, metadata: Mapping[str, str]) -> contextlib.AbstractContextManager[object]:  # noqa: ARG002
         """Return what is entered while a call is served.
@@ -69,7 +69,7 @@ _CURRENT: ContextVar[CallObserver] = ContextVar("call_observer", default=CallObs
 
 
 def current_call_observer() -> CallObserver:
-    """Return who is told of the call that is being served; outside of one, an observer that does nothing."""
+    """Return the current call's observer; outside of one, a no-op."""
     return _CURRENT.get()
 
 

@@ -1,4 +1,4 @@
-"""What the service knows of itself at one moment."""
+"""Gauges and counters of the service."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The state of the service at one moment. Names of fields that end with ``_total`` are those of counters.
+    """State of the service; fields that end with ``_total`` are counters.
 
     Attributes:
         ready: 1 while callers are let in, else 0.

@@ -1,4 +1,4 @@
-"""What a line of the log is about: the conversation, the principal and the trace that it was written for."""
+"""Log context: conversation, principal and trace of a line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CONVERSATION: ContextVar[str] = ContextVar("conversation", default="")
 
 @contextlib.contextmanager
 def about(conversation: str) -> Iterator[None]:
-    """Say, while the body runs, which conversation lines are about; "" for none that has a name."""
+    """Set the conversation of log lines while the body runs; "" for none."""
     token = _CONVERSATION.set(conversation)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Formats of the log: lines for people, and JSON for programs. Neither holds the message of an exception."""
+"""Log formats: text and JSON, without messages of exceptions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_LINE_BYTES = 16_384
 
 
 class ServiceFormatter(logging.Formatter):
-    """Formats records as text, and exceptions without their messages, which might hold what callers said."""
+    """Formatter of records without the messages of exceptions."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the text of a record."""
@@ -40,7 +40,7 @@ class ServiceFormatter(logging.Formatter):
         return "".join(traceback.format_tb(calls)) + (kind.__qualname__ if kind else "")
 
     def repeated(self, record: logging.LogRecord, count: int, seconds: float) -> str:
-        """Return the text of a record that stands for ``count`` more within so many seconds."""
+        """Return the text of a record that stands for ``count`` in so many seconds."""
         return f"{self.format(record)} (and {count} more like it within {seconds:g} s)"
 
     def plain(self, text: str) -> str:

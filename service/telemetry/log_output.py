@@ -1,4 +1,4 @@
-"""The service's log: written by a thread of its own, so that a log that nobody reads holds nobody up.
+"""Log output on a thread of its own, so that a slow reader blocks nobody.
 
 Callers can make the service log, and nobody may read the pipe that the log goes to. So lines wait in a bounded queue
 and are dropped past it, and records of one kind are counted instead of repeated. Exceptions are told by their kind and
@@ -82,7 +82,7 @@ class LineWriter:
             self._changed.notify()
 
     def close(self, seconds: float = _CLOSE_SECONDS) -> None:
-        """Write what waits, for as long as that; a thread that is still stuck then ends with the process."""
+        """Write what waits, within a time limit."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -117,7 +117,7 @@ class LineWriter:
 
 @dataclass(slots=True)
 class _Kind:
-    """Records of one kind: since when they are counted, how many came, and the last of them."""
+    """Suppressed records of one kind: start, count and the last one."""
 
     since: float
     count: int
@@ -137,7 +137,7 @@ class Repeats:
         self._lock = threading.Lock()
 
     def admit(self, record: logging.LogRecord) -> bool:
-        """Return whether the record is to be written; information about the normal course of things always is."""
+        """Return whether to write a record; information always is."""
         if record.levelno < logging.WARNING:
             return True
         key = (record.name, record.levelno, _NUMBERS.sub("#", record.getMessage()[:200]))
@@ -150,7 +150,7 @@ class Repeats:
             return kind.count <= MAX_REPEATS
 
     def take_due(self, *, every: bool = False) -> list[tuple[logging.LogRecord, int]]:
-        """Return the last record of each kind whose time is over, and how many like it were not written.
+        """Return the last record of each elapsed kind, with its count.
 
         Args:
             every: whether kinds whose time is not over are returned too.
@@ -208,7 +208,7 @@ class LogHandler(logging.Handler):
 
 @contextlib.contextmanager
 def logging_to(descriptor: int, level: int | str, formatter: ServiceFormatter | None = None) -> Iterator[LogHandler]:
-    """Log to a file descriptor while the body runs, without ever waiting for its reader."""
+    """Log to a file descriptor while the body runs, without blocking."""
     handler = LogHandler(descriptor, formatter or ServiceFormatter(FORMAT))
     root = logging.getLogger()
     before = root.level

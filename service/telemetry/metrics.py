@@ -1,4 +1,4 @@
-"""What is counted of turns and calls, as Prometheus has it."""
+"""Prometheus metrics of turns and calls."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ SPOKEN, TYPED = "spoken", "typed"
 
 @dataclass(slots=True)
 class _OpenTurn:
-    """When the last speech of a turn came, on the conversation's clock; None while it goes on."""
+    """End of a turn's speech on the conversation's clock; None while it goes on."""
 
     spoken_until: float | None = None
 
@@ -105,7 +105,7 @@ class Metrics(TurnObserver, CallObserver):
         self._begin_with_nought()
 
     def _begin_with_nought(self) -> None:
-        """Make the series that can be foreseen: a rate needs a value from before the first event."""
+        """Make foreseeable series: a rate needs a value before the first event."""
         for source in (SPOKEN, TYPED):
             self._reply.labels(source)
             for status in Status:

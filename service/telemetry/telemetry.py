@@ -1,4 +1,4 @@
-"""Telemetry of a service: its log, and the metrics and traces that the configuration asks for.
+"""Telemetry of a service: log, and configured metrics and traces.
 
 What is not asked for is not imported.
 """
@@ -30,7 +30,7 @@ class TracingNotInstalledError(RuntimeError):
 
 
 class Telemetry:
-    """What observes the turns and calls of a service.
+    """Observers of a service's turns and calls.
 
     Args:
         config: what is wanted.
@@ -66,7 +66,7 @@ class Telemetry:
     async def running(
         self, read: Callable[[], Figures], triton_url: Callable[[], str | None] = lambda: None
     ) -> AsyncIterator[None]:
-        """Tell the metrics while the body runs, if they are wanted, and send what is left of the traces after it.
+        """Serve metrics while the body runs, and flush traces after it.
 
         Args:
             read: returns the figures of the service.

@@ -1,4 +1,4 @@
-"""Traces by OpenTelemetry: a span a call, below it one a turn, and below that one a stage.
+"""OpenTelemetry traces: spans of calls, turns and stages.
 
 Spans hold numbers, kinds and names of our own: nothing that was said, and no messages of exceptions.
 """
@@ -58,7 +58,7 @@ class _Run:
 
 @dataclass(slots=True)
 class _Turn:
-    """What is known of a turn before its reply, on the conversation's clock.
+    """Record of a turn before its reply, on the conversation's clock.
 
     Attributes:
         began: when speech began; None for a typed turn.
@@ -153,7 +153,7 @@ class Traces(TurnObserver, CallObserver):
         self._finish(conversation, reply, now_seconds)
 
     def _finish(self, conversation: str, reply: Reply, now_seconds: float) -> None:
-        """Make the spans of a turn that was replied to; its completion makes those of what came late."""
+        """Make the spans of a replied turn, or of its completion."""
         call = trace.get_current_span()
         turns = self._turns_of(call)
         if turns is None:
@@ -205,12 +205,12 @@ class Traces(TurnObserver, CallObserver):
 
 
 def otlp_exporter(endpoint: str) -> SpanExporter:
-    """Return what sends spans to an OTLP collector over gRPC; over TLS where the URL begins with ``https``."""
+    """Return the exporter to an OTLP collector; TLS for ``https``."""
     return OTLPSpanExporter(endpoint=endpoint, timeout=_EXPORT_SECONDS)
 
 
 def _call_attributes(method: str) -> dict[str, str]:
-    """Return the attributes of a call by gRPC, whose name begins with a slash, or by HTTP."""
+    """Return the attributes of a call by gRPC or HTTP."""
     if method.startswith("/"):
         service, _, name = method.strip("/").partition("/")
         return {"rpc.system": "grpc", "rpc.service": service, "rpc.method": name}

@@ -18,18 +18,18 @@ logger = logging.getLogger(__name__)
 
 
 class TurnLog(TurnObserver):
-    """Logs the replies of conversations that have a name, and counts speculations by their fate."""
+    """Log of named conversations' replies, and counts of speculations."""
 
     def __init__(self) -> None:
         self._fates: collections.Counter[SpeculationFate] = collections.Counter()
 
     @property
     def speculations(self) -> str:
-        """How many speculations had which fate, as text."""
+        """Speculations by fate, as text."""
         return ", ".join(f"{self._fates[fate]} {fate.value}" for fate in SpeculationFate)
 
     def sum_up(self, refused: int) -> None:
-        """Log what was counted while the service ran, and how many callers there was no room for."""
+        """Log the totals of speculations and refused callers."""
         logger.info("speculations: %s; callers refused for want of room: %d", self.speculations, refused)
 
     def speculated(self, conversation: str, fate: SpeculationFate) -> None:  # noqa: ARG002

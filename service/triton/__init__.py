@@ -1,1 +1,1 @@
-"""Starting and supervising the Triton Inference Server that the service stands on."""
+"""Start and supervision of the Triton Inference Server."""

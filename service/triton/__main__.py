@@ -1,4 +1,4 @@
-"""Runs Triton alone on a model repository: ``python -m service.triton [MODEL_REPOSITORY]``.
+"""Triton alone: ``python -m service.triton [MODEL_REPOSITORY]``.
 
 Prints ``listening on unix:PATH`` (gRPC) and ``metrics on URL`` once every model is ready, and ends with SIGINT, SIGTERM
 or SIGHUP. Several services of the same user can share it with ``vivavoce serve --triton unix:PATH``.

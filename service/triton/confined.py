@@ -1,4 +1,4 @@
-"""What Triton and its models' processes need of a machine; they get nothing else of it."""
+"""Rights that Triton and its models' processes need."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def what_it_needs(
 
 
 def _other_packages() -> Iterator[str]:
-    """Names the folders of packages that a ``.pth`` file adds from other environments."""
+    """List the folders that a ``.pth`` file adds from other environments."""
     return (path for path in sys.path if Path(path).name in _PACKAGE_FOLDERS)
 
 
@@ -90,7 +90,7 @@ def _caches() -> Iterator[Path]:
 
 
 def _real_folders(repository: Path) -> set[Path]:
-    """Names the folders in which a repository's files really are, wherever links lead."""
+    """List the real folders of a repository's files, behind links."""
     found = {repository.resolve()}
     waiting = [repository]
     while waiting:

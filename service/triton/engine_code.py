@@ -1,4 +1,4 @@
-"""Whose code is run for the models of an engine directory: that of the shipped models, unless the operator says else.
+"""Code of engine directories: the shipped models', unless allowed otherwise.
 
 An engine directory may come from anywhere, and Triton runs a model's code as the service's user. Several things in it
 choose code: ``model.py``, a Python backend of its own, another version's folder, and fields of ``config.pbtxt`` that
@@ -71,18 +71,18 @@ class EngineCode:
             raise EngineCodeError(f"{folder} is a model with code that this service does not ship: {_CURE}")
 
     def replaces(self, folder: Path) -> bool:
-        """Return whether a model's own ``model.py`` is another one than that which is run."""
+        """Return whether a model's ``model.py`` differs from the one that runs."""
         own = folder / VERSION / CODE
         return own.exists() and own.read_bytes() != self.file(own).read_bytes()
 
     def links_singly(self, folder: Path) -> bool:
-        """Return whether not all files of a model may be where it is run, so that each is linked by itself."""
+        """Return whether a model's files must be linked one by one."""
         if self.repository is None:
             return False
         return (folder / VERSION / COMPILED).exists() or self.replaces(folder)
 
     def file(self, own: Path) -> Path:
-        """Return the ``model.py`` that is run where a model of an engine directory has ``own``."""
+        """Return the ``model.py`` to run where an engine directory has ``own``."""
         return own if self.repository is None else self.repository / own.parent.parent.name / VERSION / CODE
 
 
@@ -96,7 +96,7 @@ ANY_CODE = EngineCode()
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Names all files below a folder, through links to folders as well; ends with a link that goes round in circles."""
+    """List all files below a folder through links; stop at a cycle."""
     seen: set[Path] = set()
     waiting = [folder]
     while waiting:

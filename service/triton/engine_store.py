@@ -1,4 +1,4 @@
-"""Where the versions of engines stand side by side for Triton.
+"""Store of engines' versions, side by side for Triton.
 
 Version 1 of an engine is the one that the repository began with, under its own names. The files of version N of a model
 stand in ``MODEL.N``, and the steps of an ensemble name those of their own version: an engine's models change together
@@ -200,7 +200,7 @@ def _first_models_of(engine: str, repository: Path) -> tuple[str, ...]:
 
 
 def _models_of(engine: str, repository: Path) -> tuple[str, ...]:
-    """Names an engine's models in the order in which they can be loaded: the steps of an ensemble before itself."""
+    """List an engine's models in loading order: steps before their ensemble."""
     config = repository / engine / CONFIG
     try:
         return (*steps(config.read_text(encoding="utf-8")), engine) if config.is_file() else (engine,)
@@ -209,7 +209,7 @@ def _models_of(engine: str, repository: Path) -> tuple[str, ...]:
 
 
 def _tensors_of(folder: Path) -> frozenset[str]:
-    """Names the inputs and outputs of a model; none where its config cannot be read, of which others complain."""
+    """List a model's inputs and outputs; none if its config is unreadable."""
     try:
         return tensors((folder / CONFIG).read_text(encoding="utf-8"))
     except (BadConfigError, UnicodeDecodeError, FileNotFoundError):
@@ -243,7 +243,7 @@ def _add_model(folder: Path, target: Path, config: str) -> None:
 
 
 def _copy(folder: Path, target: Path) -> None:
-    """Copy what is in a folder, and where links lead to; end with the first file that will not be copied."""
+    """Copy a folder, with what links lead to; stop at a file of a wrong kind."""
     target.mkdir()
     for path in folder.iterdir():
         if path.name in {CONFIG, COMPILED}:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class FixedStore:
-    """Holds version 1 of each engine: what such a Triton holds is for those who run it to change."""
+    """Store of a foreign Triton: version 1 of each engine, unchangeable."""
 
     def __init__(self, address: str) -> None:
         self._address = address

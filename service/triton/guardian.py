@@ -87,7 +87,7 @@ def clear(folder: Path) -> None:
 
 
 def _processes(folder: Path) -> Iterator[int]:
-    """Find the processes that were started for a run, by their environment; those of others cannot be read."""
+    """Find the processes of a run by their environment."""
     mark = b"\0" + f"{VARIABLE}={folder}".encode() + b"\0"
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
@@ -97,7 +97,7 @@ def _processes(folder: Path) -> Iterator[int]:
 
 
 def _watch_segments() -> int | None:
-    """Ask the kernel for what happens in the shared memory; return the file to read it from, None without one."""
+    """Watch the shared memory by inotify; return the file to read, or None."""
     libc = ctypes.CDLL(None)
     file = int(libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK))
     if file < 0:
@@ -108,7 +108,7 @@ def _watch_segments() -> int | None:
 
 
 def _close_segments(events: int, prefix: str) -> None:
-    """Take the rights of other accounts from the run's segments among those of which the kernel tells."""
+    """Remove other accounts' rights from new segments of the run."""
     with contextlib.suppress(BlockingIOError):
         told = os.read(events, 65_536)
         while told:

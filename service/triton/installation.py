@@ -1,4 +1,4 @@
-"""Finds the Triton that the ``nvidia-pytriton`` wheel carries, and the environment that it needs."""
+"""Location of Triton in the ``nvidia-pytriton`` wheel, and its environment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TritonNotInstalledError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class TritonInstallation:
-    """Where Triton's parts lie.
+    """Paths of Triton's parts.
 
     Attributes:
         server: the ``tritonserver`` executable.
@@ -60,7 +60,7 @@ class TritonInstallation:
         )
 
     def lay_out_backends(self, directory: Path) -> None:
-        """Make ``directory`` what ``--backend-directory`` wants: the Python backend with its stub beside it."""
+        """Make ``directory`` a ``--backend-directory``: the Python backend and its stub."""
         target = directory / "python"
         target.mkdir(parents=True)
         for file in (*self.python_backend.iterdir(), self.python_stub):

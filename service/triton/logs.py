@@ -50,7 +50,7 @@ def relay(line: str) -> int:
 
 
 def reason(lines: Sequence[str]) -> str:
-    """Pick from Triton's complaints the one that says why it ended: its own last word, else the last of all."""
+    """Pick the complaint that says why Triton ended."""
     said = [line for line in lines if line.startswith("error:")] or lines
     return _text(said[-1], _LINE.match(said[-1])) if said else "it gave no reason"
 
@@ -60,7 +60,7 @@ def _text(line: str, match: re.Match[str] | None) -> str:
 
 
 def _level_of_other(text: str) -> int:
-    """Triton draws tables, says that it was asked to stop, and ends with ``error:`` when it cannot start."""
+    """Return the level of other lines: tables and the shutdown are details."""
     if not text or text[0] in "+|" or _STOPPED.match(text):
         return logging.DEBUG
     return logging.ERROR if text.startswith("error:") else logging.WARNING

@@ -1,4 +1,4 @@
-"""Mending of one model whose process has ended or hangs: it is loaded anew while the others serve."""
+"""Reload of one model whose process died or hangs, beside the others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MEND_SECONDS = 20.0
 
 
 class Client(Protocol):
-    """What is asked of the connection to Triton."""
+    """Operations of Triton's client."""
 
     mending: set[str]
 
@@ -33,14 +33,14 @@ class Client(Protocol):
 
 
 class Supervisor(Protocol):
-    """What is asked of the supervisor of a Triton of our own."""
+    """Operations of the supervisor of a Triton of our own."""
 
     @property
     def starts(self) -> int:
-        """How often Triton was started."""
+        """Number of Triton's starts."""
 
     def has_process(self, model: str) -> bool:
-        """Whether a model is run by a process of its own."""
+        """Return whether a model runs in a process of its own."""
 
     async def end_processes(self, model: str) -> None:
         """End the processes of a model."""

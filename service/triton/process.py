@@ -136,7 +136,7 @@ class TritonProcess:
 
     @property
     def reason(self) -> str:
-        """Why Triton ended, as far as it said, in one line; all that it complained of is in the log."""
+        """Reason of Triton's end, as far as known, in one line."""
         return reason(self._complaints)
 
     async def wait(self) -> int:
@@ -161,7 +161,7 @@ class TritonProcess:
         return self._watch.ailing(seen, in_service, are_loaded=are_loaded)
 
     async def lost_model(self) -> str:
-        """Wait for the next model of which a process is lost while Triton goes on; return its name.
+        """Wait for the next model that loses a process; return its name.
 
         None is lost that Triton has told to end, or that it has another one for: it reloads a model by itself whose
         files have changed.
@@ -179,7 +179,7 @@ class TritonProcess:
                 return lost.model
 
     async def end_processes(self, model: str) -> None:
-        """End the processes of a model at once; Triton does not come to its own end in order any more."""
+        """Kill the processes of a model, after which Triton cannot end in order."""
         self._is_orderly = False
         seen = await asyncio.to_thread(look, self.pid)
         for pid in (pid for pid, process in seen.items() if process.model == model):
@@ -193,7 +193,7 @@ class TritonProcess:
                 self._process.kill()
 
     async def stop(self) -> None:
-        """End Triton and its models' processes, in order if they follow in time. May be called twice."""
+        """End Triton and its models' processes, by force if need be. Idempotent."""
         self._exits.close()
         if self._process.returncode is None:
             if not self._is_orderly:
@@ -226,7 +226,7 @@ class TritonProcess:
 
 
 async def _lines(output: asyncio.StreamReader) -> AsyncIterator[str]:
-    """Yield the lines of an output, of a very long one the beginning: who prints must never wait for the reader."""
+    """Yield the lines of an output, truncated, and never block its writer."""
     begun = b""
     while block := await output.read(_BLOCK_BYTES):
         *ended, rest = block.split(b"\n")

@@ -1,4 +1,4 @@
-"""What the kernel tells of Triton's processes: which have ended, and which are stopped."""
+"""State of Triton's processes by the kernel: ended or stopped."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SeenProcess:
 
 @dataclass(frozen=True, slots=True)
 class Ailment:
-    """What is wrong with a process.
+    """Fault of a process.
 
     Attributes:
         text: the sentence that says it.
@@ -48,7 +48,7 @@ class Ailment:
 
 
 def look(group: int, known: Iterable[int] | None = None) -> dict[int, SeenProcess]:
-    """Return the processes of a group by their ids; the group is Triton's, whose id it has.
+    """Return the processes of a group by id; the group's id is Triton's.
 
     Args:
         group: its id.
@@ -76,7 +76,7 @@ def _read(path: str) -> bytes:
 
 
 class ProcessWatch:
-    """Tells from one look to the next which process can work no more, of each process once.
+    """Comparison of looks: reports each process that can work no more, once.
 
     A process is ended or stopped only if it was so the last time too: Triton takes note of those that end in order, and
     a group that is woken up is not awake all at once.
@@ -93,7 +93,7 @@ class ProcessWatch:
     def ailing(
         self, seen: Mapping[int, SeenProcess], in_service: Container[str], *, are_loaded: bool = True
     ) -> Ailment | None:
-        """Return what is wrong with Triton itself or with a model that is in service, None while nothing is.
+        """Return the fault of Triton or of a served model, or None.
 
         Args:
             seen: the processes of this look.
@@ -120,7 +120,7 @@ class ProcessWatch:
 
 
 class ExitWatch:
-    """Tells at once which of the seen processes of models have ended without being told to.
+    """Watch for the unasked end of known model processes.
 
     Attributes:
         ended: the ids of those that have, and as what they were seen.
@@ -158,7 +158,7 @@ class ExitWatch:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs: it is there, and has not ended."""
+    """Return whether a process exists and has not ended."""
     with contextlib.suppress(OSError):
         stat = _STAT.match(_read(f"/proc/{pid}/stat"))
         return stat is not None and stat["state"] not in {b"Z", b"X"}
@@ -166,7 +166,7 @@ def is_alive(pid: int) -> bool:
 
 
 def has_crashed(pid: int) -> bool:
-    """Whether a process has ended by a signal or with a status of failure, and nobody has asked how.
+    """Return whether a process ended in failure and was not reaped.
 
     Triton asks at once how a process has ended that it has told to.
     """

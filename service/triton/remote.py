@@ -1,4 +1,4 @@
-"""The models of a Triton that somebody else runs: whether it is there, and is the right one."""
+"""Models of a foreign Triton: reachability and fitness."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _SAY_SECONDS = 30.0
 
 
 class WrongTritonError(RuntimeError):
-    """What the address of a Triton leads to cannot serve this, however long it is waited for."""
+    """Wrong server: the address leads to one that can never serve this."""
 
 
 class Rollout(ModelServer, Protocol):
-    """What is asked of the versions of the engines."""
+    """Operations of the engines' versions."""
 
     @property
     def active(self) -> ActiveVersions:
@@ -97,7 +97,7 @@ class RemoteModels:
         return list(wrong)
 
     def _give_up(self, message: str) -> None:
-        """End the start; a service that has served goes on waiting, for what was there may come back."""
+        """Refuse the start; a service that has served waits for a recovery."""
         if not self._has_served:
             raise WrongTritonError(message)
         self._say(message)

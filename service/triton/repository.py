@@ -1,4 +1,4 @@
-"""Lays engines that a user trained or imported over the shipped models, as one Triton model repository of links.
+"""Model repository of links: user's engines over the shipped models.
 
 Where settings change a model, its ``config.pbtxt`` is written anew, and the rest of it is linked.
 """
@@ -27,7 +27,7 @@ SOURCE = "source"
 
 
 class NoEngineError(FileNotFoundError):
-    """What should be an engine directory is none; the message names it."""
+    """Invalid engine directory; the message names it."""
 
 
 @contextlib.contextmanager
@@ -40,7 +40,7 @@ def composed(
     variants: Mapping[str, Path] | None = None,
     code: EngineCode = ANY_CODE,
 ) -> Iterator[Path]:
-    """Give a model repository with the models of ``default`` and of ``engines`` while the body runs.
+    """Yield a model repository of ``default`` and ``engines``.
 
     Args:
         default: a model repository; it stays as it is, whatever comes into the composed one later.
@@ -136,7 +136,7 @@ def _bad_config(path: Path, error: ValueError) -> NoEngineError:
 
 
 def link_with_config(folder: Path, target: Path, config: str, code: EngineCode = ANY_CODE) -> None:
-    """Make ``target`` a model with the files of the one in ``folder`` and another ``config.pbtxt``.
+    """Make ``target`` a model of ``folder``'s files with another ``config.pbtxt``.
 
     Args:
         folder: of the model.

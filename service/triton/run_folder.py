@@ -1,4 +1,4 @@
-"""The folder of one run of the service: its models, Triton's backends and socket. It goes when the service does."""
+"""Folder of one run: models, Triton's backends and socket."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PORT = 1
 
 
 class RunFolder:
-    """A folder of mode 0700 with a guardian, which removes it however this process ends.
+    """Folder of mode 0700, whose guardian removes it however this process ends.
 
     Attributes:
         path: the folder.
@@ -61,7 +61,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, *, confined: bool = True, model_memory_bytes: int | None = None) -> Self:
-        """Make one, in ``TMPDIR`` or where that has too long a name for a socket in ``/tmp``.
+        """Make a folder in ``TMPDIR``, or in ``/tmp`` for a socket's short path.
 
         Args:
             confined: see the class.
@@ -110,7 +110,7 @@ class RunFolder:
 
     @property
     def address(self) -> str:
-        """Address of Triton's gRPC endpoint: a Unix socket, which only this user can connect to."""
+        """Address of Triton's gRPC endpoint: a Unix socket of this user."""
         return f"unix:{self.socket}:{_PORT}"
 
     @property
@@ -125,12 +125,12 @@ class RunFolder:
 
     @property
     def segment_prefix(self) -> str:
-        """How the names of the shared memory begin. Servers on one machine must not share them."""
+        """Prefix of shared memory names, one per server on a machine."""
         return guardian.segment_prefix(self.path)
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What every process of the run has in its environment."""
+        """Environment of every process of the run."""
         return {guardian.VARIABLE: str(self.path)}
 
     def close(self) -> None:

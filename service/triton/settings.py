@@ -38,7 +38,7 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a settings file says.
+    """Contents of a settings file.
 
     Attributes:
         models: what is set for each model.
@@ -49,7 +49,7 @@ class Settings:
     source: str = "settings"
 
     def adjusted(self, configs: Mapping[str, str]) -> dict[str, str]:
-        """Apply the settings to the models of a repository; return the ``config.pbtxt`` of those that change.
+        """Apply settings to a repository; return each changed ``config.pbtxt``.
 
         Args:
             configs: the ``config.pbtxt`` of every model, by name.

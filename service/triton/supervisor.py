@@ -29,7 +29,7 @@ class TritonGaveUpError(RuntimeError):
 
 
 class TritonSupervisor:
-    """Runs Triton on one address, and starts it again when it ends by itself or can work no more.
+    """Supervisor of Triton: restarts it when it ends or can work no more.
 
     Args:
         model_repository: what Triton serves.
@@ -63,11 +63,11 @@ class TritonSupervisor:
 
     @property
     def metrics_url(self) -> str | None:
-        """Where the Triton that runs tells its statistics; None where it tells none. A restart changes the port."""
+        """URL of Triton's statistics, or None; a restart changes the port."""
         return self._process.metrics_url if self._process is not None else None
 
     def restart(self, verdict: str) -> None:
-        """Have a Triton started again that runs, but cannot do its work any more. May be called again meanwhile.
+        """Request a restart of a running Triton. May be called again meanwhile.
 
         Args:
             verdict: what is wrong with it.
@@ -77,7 +77,7 @@ class TritonSupervisor:
             self._process.kill()
 
     def has_process(self, model: str) -> bool:
-        """Whether a model is run by a process of its own, in Python; an ensemble has its steps for that."""
+        """Return whether a model runs in a Python process of its own."""
         return any((self._model_repository / model).glob("*/model.py"))
 
     async def end_processes(self, model: str) -> None:
@@ -168,7 +168,7 @@ class TritonSupervisor:
         serves: Callable[[], bool],
         mend: Callable[[str], bool],
     ) -> None:
-        """Mend models as soon as their processes are lost, and restarts a Triton of which that is not possible."""
+        """Reload models that lose processes; restart a Triton where that fails."""
         while True:
             model = await process.lost_model()
             # A Triton that cannot load its models ends by itself, after their processes, and says why.
@@ -183,7 +183,7 @@ class TritonSupervisor:
         serves: Callable[[], bool],
         mend: Callable[[str], bool],
     ) -> None:
-        """Mend models whose processes can work no more; restart a Triton that cannot, or does not come to serve."""
+        """Reload broken models; restart a Triton that is broken or does not start."""
         waited = 0.0
         while True:
             # Only time in which this process runs itself counts: it may have been stopped, and the machine asleep.

@@ -1,4 +1,4 @@
-"""Asks every model in service something small when nobody else does, and acts where no answer comes."""
+"""Heartbeats to idle models, and recovery of those that do not answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _RECENT_SECONDS = 10.0
 
 
 class Client(Protocol):
-    """What is asked of the connection to Triton."""
+    """Operations of Triton's client."""
 
     @property
     def open_sequences(self) -> Collection[int]:
@@ -45,14 +45,14 @@ class Client(Protocol):
         """Return when a model answered last; None if it never has since Triton was lost."""
 
     async def unloaded(self, names: Sequence[str]) -> Sequence[str]:
-        """Return those that are not ready; raise ModelUnavailableError where Triton cannot be reached."""
+        """Return the models not ready; raise ModelUnavailableError without Triton."""
 
     async def load(self, model: str) -> None:
         """Load a model; raise ModelError when that does not work."""
 
 
 class Versions(Protocol):
-    """What is asked of the versions of the engines."""
+    """Operations of the engines' versions."""
 
     @property
     def active(self) -> ActiveVersions:

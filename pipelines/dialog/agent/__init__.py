@@ -1,1 +1,1 @@
-"""An agent as a folder of plain files: ``agent.yaml``, ``values/``, ``sentences/`` and ``tests/``."""
+"""Agent as a folder: ``agent.yaml``, ``values/``, ``sentences/``, ``tests/``."""

@@ -25,7 +25,7 @@ TESTS = "tests"
 
 @dataclass(frozen=True)
 class Agent:
-    """What a dialog is held by.
+    """Agent: the definition that a dialog is held by.
 
     Attributes:
         form: the content of ``agent.yaml``.
@@ -39,7 +39,7 @@ class Agent:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of all that the state of a dialog refers to; replicas that read the same files have the same."""
+        """Hash of all that a dialog's state refers to, equal on all replicas."""
         content = [self.form.model_dump(mode="json"), {name: list(it.values) for name, it in self.values.items()}]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
@@ -66,7 +66,7 @@ class Agent:
 
     @cached_property
     def safe_fulfilments(self) -> frozenset[str]:
-        """Fulfilments that change nothing: webhooks that say so, and states of Home Assistant."""
+        """Read-only fulfilments: declared webhooks, and states of Home Assistant."""
         return frozenset(
             name
             for name, form in self.form.fulfilments.items()
@@ -79,12 +79,12 @@ class Agent:
         return {name: prepositions_of(intent, self.sentences.get(name, ())) for name, intent in self.intents.items()}
 
     def prepositions_of(self, intent: str) -> Mapping[str, frozenset[str]]:
-        """Return the prepositions that tell a slot of an intent from others: "from" of an origin."""
+        """Return the prepositions that mark an intent's slots: "from" of an origin."""
         return self._prepositions[intent]
 
     @cached_property
     def repeatable_fulfilments(self) -> frozenset[str]:
-        """Fulfilments that may be asked for twice: webhooks, which get the same key, and those that change nothing."""
+        """Fulfilments that may be repeated: idempotent webhooks and read-only ones."""
         webhooks = {name for name, form in self.form.fulfilments.items() if form.webhook is not None}
         return frozenset(webhooks | self.talking_fulfilments | self.safe_fulfilments)
 

@@ -1,4 +1,4 @@
-"""Checks of an agent as a whole: that all it names is there, and that every dialog can end."""
+"""Cross-checks of an agent: references, and an end to every dialog."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TEXTS = (
 
 
 def check_whole(agent: Agent, file: YamlFile) -> list[Problem]:
-    """Return what is wrong between the parts of an agent, each of which is well formed.
+    """Return the problems between an agent's parts.
 
     Args:
         agent: with the value lists and sentences that could be read.

@@ -101,7 +101,7 @@ class Answer(_Form):
 
 
 class Lifetime(_Form):
-    """How long a context lives: until its turns or its seconds are used up, whichever is first.
+    """Lifetime of a context, in turns and in seconds.
 
     Attributes:
         turns: of the caller, after the one that opened it.
@@ -141,7 +141,7 @@ class Intent(_Form):
 
 
 class NoInput(_Form):
-    """What is done where the caller says nothing.
+    """Reaction to silence of the caller.
 
     Attributes:
         after_seconds: silence after the agent's last word.
@@ -157,7 +157,7 @@ class NoInput(_Form):
 
 
 class NoMatch(_Form):
-    """What is done where a turn is not understood; the attributes are those of :class:`NoInput`."""
+    """Reaction to a turn that is not understood; see :class:`NoInput`."""
 
     say: Texts = ("Sorry, I did not understand that.",)
     times: int = Field(default=2, ge=0, le=MAX_RETRIES)

@@ -1,4 +1,4 @@
-"""Checks of an agent's fulfilments: that each has one kind, a URL that may be called, and names what is there."""
+"""Checks of fulfilments: one kind each, a permitted URL, known names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Form of ``fulfilments`` in ``agent.yaml``: by what the promises of an agent are carried out."""
+"""Schema of ``fulfilments`` in ``agent.yaml``."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Tool(_Form):
 
 
 class LanguageModel(Endpoint):
-    """A language model behind OpenAI's ``/chat/completions``, streamed sentence by sentence.
+    """Language model at OpenAI's ``/chat/completions``, streamed by sentence.
 
     Attributes:
         model: its name at the server.
@@ -171,14 +171,14 @@ class HomeAssistant(Endpoint):
 
 
 class Told(_Form):
-    """Nothing is run: the caller's program is told with the reply, and the fulfilment counts as done.
+    """Fulfilment by the caller's program; it counts as done at once.
 
     Beside one with ``url_env`` it holds where that variable is not set.
     """
 
 
 class Fulfilment(_Form):
-    """By what a promise is carried out: one of the keys, and perhaps ``reply`` beside it.
+    """Fulfilment: one kind, and perhaps ``reply`` beside it.
 
     Attributes:
         webhook: see :class:`Webhook`.
@@ -196,7 +196,7 @@ class Fulfilment(_Form):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The keys that are there, without a ``reply`` beside another one; one, where all is in order."""
+        """Kinds that are given, without a ``reply`` beside another; ideally one."""
         kinds = tuple(kind for kind in KINDS if getattr(self, kind) is not None)
         return kinds[:-1] if len(kinds) > 1 and self.reply is not None else kinds
 

@@ -49,7 +49,7 @@ def preposition_of(word: str) -> str:
 
 
 def prepositions_of(intent: Intent, sentences: Iterable[str]) -> dict[str, frozenset[str]]:
-    """Return the prepositions of each slot: those before it in texts and sentences, in its prompts, and of its name.
+    """Return each slot's prepositions, from sentences, prompts and its name.
 
     Args:
         intent: of an agent.

@@ -17,7 +17,7 @@ _NAME = re.compile(r"[A-Za-z]\w*")
 
 
 def fault_of(template: str) -> str:
-    """Return what is wrong with the form of a template, with the cure; "" when nothing is."""
+    """Return the fault of a template's form with the cure; "" for none."""
     plain = _OPTIONAL.sub(r"\1", template)
     if "[" in plain or "]" in plain:
         return "a square bracket without its partner, or inside of another pair: write [ with {milk}]"
@@ -40,13 +40,13 @@ def required_names_in(template: str) -> frozenset[str]:
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """Return the text with its placeholders filled in, from a capital on; one without a value is left out."""
+    """Return the filled text, capitalized; placeholders without value are dropped."""
     text = substituted(template, values)
     return text[:1].upper() + text[1:]
 
 
 def substituted(template: str, values: Mapping[str, str]) -> str:
-    """Return the text with its placeholders filled in; one without a value is left out."""
+    """Return the filled text; placeholders without value are dropped."""
 
     def optional(match: re.Match[str]) -> str:
         return match[1] if all(values.get(name) for name in names_in(match[1])) else ""

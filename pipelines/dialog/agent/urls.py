@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 
 def fault_of_url(url: str, *, allow_http: bool = False) -> str:
-    """Return what is wrong with the URL of a server, with the cure; "" when nothing is.
+    """Return the fault of a server's URL with the cure; "" for none.
 
     Args:
         url: absolute.

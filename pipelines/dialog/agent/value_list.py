@@ -1,4 +1,4 @@
-"""Value list of a closed slot: a file of one value a line, with synonyms behind an equals sign."""
+"""Value list of a closed slot: a value a line, synonyms behind "="."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FORM = "write one value a line, synonyms behind it: large = big, grande"
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a text, in lower case, with its code points ``start`` to ``end`` (exclusive)."""
+    """Lower-case word of a text, with code points ``start`` to ``end`` (exclusive)."""
 
     text: str
     start: int
@@ -73,7 +73,7 @@ class ValueList:
 
     @cached_property
     def spoken(self) -> tuple[tuple[str, str], ...]:
-        """How values are said, in small letters and without spaces, each with the value."""
+        """Spoken forms of values, lower case without spaces, each with its value."""
         return tuple(("".join(words), value) for words, value in self._spoken.items())
 
     @cached_property
@@ -104,7 +104,7 @@ class ValueList:
         return self._spoken.get(tuple(word.text for word in words_of(text)))
 
     def like(self, words: tuple[Word, ...]) -> tuple[str, ...]:
-        """Return the values that have a word of a text in them which tells them from others."""
+        """Return the values with a telling word of a text in them."""
         said = {word.text for word in words}
         shares = {value: len(said & parts) for value, parts in self._parts.items()}
         best = max(shares.values())

@@ -1,4 +1,4 @@
-"""YAML with the line of every value, bounded so that no file costs more than it says."""
+"""YAML with line numbers, bounded in what a file may cost."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class YamlFile:
     lines: dict[Place, int] = field(default_factory=dict)
 
     def line(self, place: Place) -> int:
-        """Return the line of a value, or of the nearest one around it that stands in the file."""
+        """Return the line of a value, or of the nearest enclosing one."""
         while place and place not in self.lines:
             place = place[:-1]
         return self.lines.get(place, 1)

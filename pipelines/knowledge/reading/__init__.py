@@ -1,1 +1,1 @@
-"""Readers of documents: text, Markdown, HTML, PDF and DOCX become blocks with headings and pages, then passages."""
+"""Readers of text, Markdown, HTML, PDF and DOCX, and cutting into passages."""

@@ -1,4 +1,4 @@
-"""Reads documents in a process of its own, which may take so much time and memory and no more.
+"""Reading of documents in a process with bounded time and memory.
 
 A PDF of half a megabyte can ask for gigabytes, and libraries that read such formats are not made to be stopped.
 """

@@ -21,7 +21,7 @@ _MAX_UNPRINTABLE_SHARE = 0.001
 
 
 def decode(data: bytes, declared: str | None = None) -> str:
-    """Decode a text file, by its byte order mark, as UTF-8, as declared, or as Windows-1252.
+    """Decode a text file: byte order mark, UTF-8, declared, Windows-1252.
 
     Args:
         data: the file.
@@ -50,7 +50,7 @@ def _decoded(data: bytes, declared: str | None) -> str:
 
 
 def _known(declared: str | None) -> str:
-    """Return the name of an encoding of texts; the fallback where Python knows none of that name."""
+    """Return Python's name of an encoding; the fallback for unknown ones."""
     try:
         name = codecs.lookup(declared or _FALLBACK).name
         "a".encode(name)

@@ -72,7 +72,7 @@ def _blocks(document: Document) -> Iterator[Block]:
 
 
 def _level(paragraph: Paragraph) -> int | None:
-    """Return the level of a heading, from 1; None for other paragraphs. Styles are followed to what they rest on."""
+    """Return a heading's level, from 1; None for others. Follows base styles."""
     style = paragraph.style
     while style is not None:
         name = (style.name or "").lower()

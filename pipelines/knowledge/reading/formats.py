@@ -1,4 +1,4 @@
-"""Chooses the reader of a document by the ending of its name, and bounds what is read."""
+"""Choice of a document's reader by file name, and bounds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ READERS: dict[str, Callable[[bytes], ParsedDocument]] = {
 
 
 def is_readable(name: str) -> bool:
-    """Whether there is a reader for files of this name."""
+    """Return whether there is a reader for files of this name."""
     return PurePath(name).suffix.lower() in READERS
 
 

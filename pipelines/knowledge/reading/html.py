@@ -62,7 +62,7 @@ def _content(tree: LexborHTMLParser) -> LexborNode | None:
 
 
 class _Walk:
-    """Goes through the nodes of a page in reading order, and joins what stands in one line or paragraph.
+    """Traversal of a page in reading order, joining lines and paragraphs.
 
     Args:
         unread: ids of the nodes that are left out, with all below them.
@@ -75,7 +75,7 @@ class _Walk:
         self._text: list[str] = []
 
     def blocks(self, root: LexborNode) -> Iterator[Block]:
-        """Yield the blocks below a node. It keeps a stack of its own: pages nest deeper than Python may call."""
+        """Yield the blocks below a node, without recursion."""
         stack: list[tuple[LexborNode, bool]] = [(root, False)]
         while stack:
             node, is_end = stack.pop()
@@ -115,7 +115,7 @@ class _Walk:
 
 
 def _rows(table: LexborNode) -> list[str]:
-    """Return the rows of a table that has several columns; none for one that only lays a page out."""
+    """Return the rows of a table of several columns; none for layout."""
     rows = [[cell.text() for cell in row.css("th, td")] for row in table.css("tr")]
     rows = [row for row in rows if any(cell.strip() for cell in row)]
     return [table_row(row) for row in rows] if max(map(len, rows), default=0) > 1 else []

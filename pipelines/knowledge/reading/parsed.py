@@ -1,4 +1,4 @@
-"""What readers make of a document, whatever its format, and what they may refuse."""
+"""Parsed documents of any format, and refusals."""
 
 from __future__ import annotations
 
@@ -69,5 +69,5 @@ def one_line(text: str) -> str:
 
 
 def table_row(cells: list[str]) -> str:
-    """Return a row of a table as Markdown writes it, which the answering stage reads cell by cell."""
+    """Return a table row in Markdown, for cell-by-cell answering."""
     return f"| {' | '.join(one_line(cell).replace('|', '/') for cell in cells)} |"

@@ -1,4 +1,4 @@
-"""Cuts documents into passages: pieces that are searched, and that an answer is read from."""
+"""Cutting of documents into passages for search and answering."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Passage:
 
 
 def cut(document: ParsedDocument) -> list[Passage]:
-    """Cut a document; short neighbours below one heading stand together, long paragraphs are cut between sentences."""
+    """Cut a document: short neighbours are joined, long paragraphs split."""
     passages: list[Passage] = []
     for group in _groups(document.blocks):
         first = group[0]
@@ -48,7 +48,7 @@ def cut(document: ParsedDocument) -> list[Passage]:
 
 
 def _groups(blocks: Sequence[Block]) -> Iterator[list[Block]]:
-    """Yield neighbouring blocks of one section and page that fit into a passage together."""
+    """Yield groups of neighbouring blocks that fit into a passage."""
     group: list[Block] = []
     for block in blocks:
         together = "\n".join(each.text for each in (*group, block))
@@ -78,7 +78,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _tail(piece: Sequence[str], following: str) -> list[str]:
-    """Return the last sentences of a piece, as many as the overlap and the next sentence have room for."""
+    """Return the last sentences of a piece that fit the overlap."""
     tail: list[str] = []
     for sentence in reversed(piece):
         longer = [sentence, *tail]
@@ -97,7 +97,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _hard_cut(sentence: str) -> Iterator[str]:
-    """Cut a sentence that is longer than a passage between words, and words that are between characters."""
+    """Cut an overlong sentence between words, an overlong word anywhere."""
     piece: list[str] = []
     for word in sentence.split():
         for part in (word[at : at + MAX_CHARACTERS] for at in range(0, len(word), MAX_CHARACTERS)):

@@ -123,7 +123,7 @@ def _joined(lines: Sequence[str], outline: Outline, index: int) -> Iterator[Bloc
 
 
 def _without_repeated(pages: Sequence[Sequence[str]]) -> list[Sequence[str]]:
-    """Take headers and footers away: first and last lines that stand on most pages, numbers in them aside."""
+    """Remove headers and footers: lines repeated on most pages."""
     filled = [[line for line in lines if line] for lines in pages]
     kept: list[Sequence[str]] = list(filled)
     for end in (0, -1):

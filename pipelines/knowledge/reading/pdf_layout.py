@@ -1,4 +1,4 @@
-"""Layout of a PDF page: tables keep their cells, and columns of text are read one after another.
+"""Layout of a PDF page: table cells, and columns in reading order.
 
 PDFium tells text in the order in which it was written to the page. Where lines of a page have gaps at the same places,
 they are the rows of a table, whose cells are short, or lines of columns, which are filled with text.
@@ -48,7 +48,7 @@ class _Line(NamedTuple):
 
 
 def read_lines(page: PdfTextPage) -> list[str] | None:
-    """Return the lines of a page in the order in which people read them; None where those are the lines as written."""
+    """Return a page's lines in reading order; None if they are already."""
     count = page.count_rects()
     if count > MAX_RUNS:
         return None
@@ -96,7 +96,7 @@ def _merged(line: _Line) -> list[_Cell]:
 
 
 def _blocks(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
-    """Yield runs of lines whose cells stand below one another, and other lines one by one."""
+    """Yield runs of lines with aligned cells, and other lines one by one."""
     block: list[_Line] = []
     for line in lines:
         if block and not _continues(block[-1], line):

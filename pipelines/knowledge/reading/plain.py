@@ -22,7 +22,7 @@ def read_plain(data: bytes) -> ParsedDocument:
 
 
 def _title(paragraphs: list[str]) -> str:
-    """Return the first line, where it stands alone and ends like no sentence; else nothing."""
+    """Return the first line if it looks like a title, else nothing."""
     if len(paragraphs) < 2:
         return ""
     lines = [line.strip() for line in paragraphs[0].split("\n")]

@@ -1,4 +1,4 @@
-"""Process that reads documents, and nothing else; see ``pipelines.knowledge.reading.bounded``."""
+"""Worker process for documents; see ``pipelines.knowledge.reading.bounded``."""
 
 from __future__ import annotations
 

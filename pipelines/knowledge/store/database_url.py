@@ -30,12 +30,12 @@ class DatabaseUrl:
 
 
 def is_url(text: str) -> bool:
-    """Whether a location is a database's URL, not a file."""
+    """Return whether a location is a database's URL, not a file."""
     return text.startswith(SCHEMES)
 
 
 def read_url(url: str, base: str = "") -> DatabaseUrl:
-    """Read the URL of a base, ``postgresql://[USER[:PASSWORD]@][HOST][:PORT]/DATABASE?base=NAME``.
+    """Read a base's URL, ``postgresql://[USER[:PASSWORD]@]HOST/DATABASE?base=NAME``.
 
     Args:
         url: with whatever other options libpq takes.

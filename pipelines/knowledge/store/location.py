@@ -31,7 +31,7 @@ def open_base(location: Path | str, name: str = "") -> SqliteKnowledge | Postgre
 
 
 def create_base(location: Path | str, embedding: str, dimensions: int) -> SqliteKnowledge | PostgresKnowledge:
-    """Open a base for building; a missing one is made, and one of other embeddings is emptied.
+    """Open a base for building; make a missing one, empty one of other embeddings.
 
     Args:
         location: its file, or the URL of a database with the name of the base.

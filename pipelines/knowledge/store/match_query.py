@@ -1,4 +1,4 @@
-"""The words of a question that a full text search looks for, and SQLite's form of them."""
+"""Words of a question for full text search, and SQLite's query."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _STOP_WORDS = frozenset(
 
 
 def telling_terms(question: str) -> list[str]:
-    """Return the question's words without stop words, each once; all of them where there are only stop words."""
+    """Return the question's distinct words, preferably without stop words."""
     terms = list(dict.fromkeys(term.lower() for term in _TERM.findall(question)))
     return ([term for term in terms if term not in _STOP_WORDS] or terms)[:MAX_TERMS]
 
 
 def match_query(question: str) -> str:
-    """Return a query for any of the question's words, stop words aside; "" where there is no word.
+    """Return a query for any of the question's words; "" without words.
 
     Words are quoted, so that nothing in a question is an operator of the search.
     """
@@ -45,7 +45,7 @@ def any_of(terms: Sequence[str]) -> str:
 
 
 def rarest(counts: Mapping[str, int], most: int) -> list[str]:
-    """Return the rarer ones of some words, as many as stand in ``most`` passages together, and at least one.
+    """Return the rarest words within ``most`` passages, at least one.
 
     Ranking takes as long as there are passages to rank, and words that stand in many passages tell them apart least.
 

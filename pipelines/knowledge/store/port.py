@@ -1,4 +1,4 @@
-"""Storage of a knowledge base, as building and searching need it, as a protocol and plain data."""
+"""Storage of a knowledge base: protocol and plain data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEFAULT_LIMIT = 5
 
 
 class KnowledgeStoreError(PipelineError):
-    """A knowledge base cannot be opened, read or written; the message says what to do."""
+    """Unusable knowledge base; the message names the cure."""
 
     reason = "KNOWLEDGE_UNAVAILABLE"
 
@@ -58,13 +58,13 @@ class FoundPassage:
 
 
 class KnowledgeStore(Protocol):
-    """Documents of one base, their passages, and the passages' embeddings. Reading goes on while it is written."""
+    """Documents, passages and embeddings of a base; readable during writes."""
 
     def hashes(self) -> Mapping[str, str]:
         """Return the content hash of every document by its path."""
 
     def replace(self, document: StoredDocument, passages: Sequence[Passage], vectors: npt.NDArray[np.float32]) -> None:
-        """Store a document in place of what had its path; readers see the old one or the new one.
+        """Replace the document of a path, atomically for readers.
 
         Args:
             document: which.

@@ -75,7 +75,7 @@ class PostgresKnowledge:
 
     @classmethod
     def create(cls, url: DatabaseUrl, embedding: str, dimensions: int) -> Self:
-        """Open a base for building; a missing one is made, and one of other embeddings is emptied.
+        """Open a base for building; make a missing one, empty one of other embeddings.
 
         Args:
             url: of the base.
@@ -232,7 +232,7 @@ class _UnreachableError(KnowledgeStoreError):
 
 
 def _by_words(connection: Connection, key: int, common: dict[str, int], passages: int) -> list[int]:
-    """Rank passages by the words that they share with a question, the rarer ones counting more.
+    """Rank passages by words in common with a question, rare ones first.
 
     Args:
         connection: to the database.
@@ -311,7 +311,7 @@ def _unreachable(url: DatabaseUrl) -> _UnreachableError:
 
 @contextlib.contextmanager
 def _told(url: DatabaseUrl, doing: str) -> Iterator[None]:
-    """Turn PostgreSQL's errors into ours, without what they say of the connection, which may hold a password."""
+    """Turn PostgreSQL's errors into ours, without connection details."""
     try:
         yield
     except (psycopg.errors.InvalidPassword, psycopg.errors.InvalidAuthorizationSpecification) as error:

@@ -103,7 +103,7 @@ FROM {SCHEMA}.passages JOIN {SCHEMA}.documents ON documents.id = passages.docume
 
 
 def indexes(base: int, dimensions: int) -> str:
-    """Return what makes the indexes of a base; each base has its own, so that a search goes through one base alone."""
+    """Return the statements of a base's own indexes."""
     return f"""
     CREATE INDEX words_{base} ON {SCHEMA}.passages USING gin (words) WHERE base = {base};
     CREATE INDEX vectors_{base} ON {SCHEMA}.passages
@@ -132,7 +132,7 @@ def ranked_by_words(base: int, terms: int) -> str:
 
 
 def ranked_by_meaning(base: int, dimensions: int) -> str:
-    """Return the query for the passages whose vectors have the greatest cosine with one, the greatest first."""
+    """Return the query for the passages of greatest cosine."""
     kind = f"vector({dimensions})"
     return f"""
     SELECT id FROM {SCHEMA}.passages WHERE base = {base} ORDER BY (embedding::{kind}) <#> %s::{kind} LIMIT %s

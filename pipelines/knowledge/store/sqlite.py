@@ -48,7 +48,7 @@ class SqliteKnowledge:
 
     @classmethod
     def create(cls, path: Path, embedding: str, dimensions: int) -> Self:
-        """Open a base for building; a missing one is made, and one of other embeddings is emptied.
+        """Open a base for building; make a missing one, empty one of other embeddings.
 
         Args:
             path: of the file; its folder exists.
@@ -161,7 +161,7 @@ class SqliteKnowledge:
         self._connection.close()
 
     def _query(self, question: str) -> str:
-        """Return what of a question is searched: in large bases no words that stand in very many passages."""
+        """Return the words to search; in large bases no very frequent ones."""
         (last,) = self._connection.execute("SELECT max(id) FROM passages").fetchone()
         if (last or 0) <= LARGE_PASSAGES:
             return match_query(question)
@@ -172,7 +172,7 @@ class SqliteKnowledge:
         return any_of(rarest(counts, MAX_RANKED))
 
     def _reopen_replaced(self) -> None:
-        """Go over to the file that has taken this one's place, if it is a base; without one, this one goes on."""
+        """Switch to a replaced file, if it is a base."""
         if not self._reopens or (file := identity(self._path)) in {self._file, None}:
             return
         self._file = file

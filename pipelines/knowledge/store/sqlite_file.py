@@ -1,4 +1,4 @@
-"""Files of SQLite that hold knowledge bases: told from others, opened for reading, and what can be wrong with them."""
+"""SQLite files of knowledge bases: detection, opening, errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BUSY_SECONDS = 10.0
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from another one that takes its place; None: it is not there."""
+    """Return a file's identity; None if it is not there."""
     with contextlib.suppress(OSError):
         stat = path.stat()
         return stat.st_dev, stat.st_ino

@@ -1,1 +1,1 @@
-"""The HTTP port of the service: its server, the check of callers, errors and health; below it one folder a contract."""
+"""HTTP port: server, authentication, errors, health, and a folder per contract."""

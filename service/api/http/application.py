@@ -1,4 +1,4 @@
-"""The ASGI application of the HTTP port: routes of all contracts behind the check of callers."""
+"""ASGI application: routes of all contracts behind the check of callers."""
 
 from __future__ import annotations
 

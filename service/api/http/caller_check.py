@@ -1,4 +1,4 @@
-"""ASGI middleware that checks who calls before a body is read, and writes errors as problems."""
+"""ASGI middleware: authentication before the body, errors as problems."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class CallerCheck:
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
-    """Return the headers of a call by lower-case names, of one that came more than once the first value."""
+    """Return a call's headers in lower case, each with its first value."""
     found: dict[str, str] = {}
     for key, value in Headers(scope=scope).items():
         found.setdefault(key, value)
@@ -187,7 +187,7 @@ class _Call:
             await self.send({"type": f"{prefix}.body", "body": response.body})
 
     async def _linger(self) -> None:
-        """Read on for a moment: a connection that is closed upon unread bytes takes the response with it."""
+        """Read on for a moment: closing upon unread bytes would lose the response."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LINGER_SECONDS):
                 while not self._read_whole:

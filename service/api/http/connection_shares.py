@@ -33,7 +33,7 @@ class ConnectionShares:
         self._waiting: dict[str, dict[asyncio.Transport, None]] = {}
 
     def admit(self, transport: asyncio.Transport) -> bool:
-        """Take a connection in, which waits for a request; return whether there is room for it."""
+        """Take in a connection that waits for a request; return whether it fits."""
         peer = _peer(transport)
         is_full = len(self._peers) >= self._limit or self._counts.get(peer, 0) >= self._share
         if is_full and not self._close_one(peer):
@@ -74,7 +74,7 @@ class ConnectionShares:
             del self._counts[peer]
 
     def _close_one(self, peer: str) -> bool:
-        """Close the connection of a peer that has waited longest; return whether there was one."""
+        """Close the longest waiting connection of a peer; return whether there was one."""
         waiting = self._waiting.get(peer)
         if not waiting:
             return False
@@ -85,7 +85,7 @@ class ConnectionShares:
 
 
 def _peer(transport: asyncio.Transport) -> str:
-    """Return the address of a connection's peer; of IPv6 its network, in which one machine has as many as it likes."""
+    """Return the address of a peer; of IPv6 its network."""
     name = transport.get_extra_info("peername")
     host = str(name[0]).partition("%")[0] if isinstance(name, tuple) else ""
     try:

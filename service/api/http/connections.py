@@ -1,4 +1,4 @@
-"""Connections of the HTTP port: uvicorn's protocols, with the bounds that they lack."""
+"""Connections of the HTTP port: uvicorn's protocols with tighter bounds."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _TRY_AGAIN = 1013
 
 
 class _StrictConnection(h11.Connection):
-    """Refuses requests whose headers are too long together, or tell the length of the body in two ways."""
+    """Check of headers: their total length, and one unambiguous body length."""
 
     def next_event(self) -> type[h11.NEED_DATA | h11.PAUSED] | h11.Event:
         """See h11."""
@@ -63,7 +63,7 @@ class _StrictConnection(h11.Connection):
 
 
 class HttpConnection(H11Protocol):
-    """One connection; becomes a :class:`WebSocketConnection` when the caller asks for it.
+    """HTTP connection; a request may make it a :class:`WebSocketConnection`.
 
     The application finds the name in the caller's certificate in ``scope["state"]["certificate_name"]``.
     """
@@ -118,7 +118,7 @@ class HttpConnection(H11Protocol):
             websocket.await_opening(self._shares)
 
     def send_400_response(self, msg: str) -> None:
-        """See uvicorn; where a response is under way already the connection is closed instead."""
+        """See uvicorn; after the beginning of a response the connection is closed."""
         try:
             super().send_400_response(msg)
         except h11.LocalProtocolError:
@@ -147,7 +147,7 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
     _shares: ConnectionShares | None = None
 
     def await_opening(self, shares: ConnectionShares) -> None:
-        """Answer a handshake that cannot be read, and limits the time until the WebSocket is open.
+        """Answer an unreadable handshake, and bound the time until it is complete.
 
         Args:
             shares: has the connection's place.
@@ -176,7 +176,7 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
             self.transport.abort()
 
     async def send(self, message: ASGISendEvent) -> None:
-        """See uvicorn; where the connection was closed from here, a message that was on its way is no mistake."""
+        """See uvicorn; a message to a connection that we closed is no error."""
         await self.writable.wait()
         if self.close_sent and self.handshake_complete:
             raise ClientDisconnected
@@ -213,7 +213,7 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
             self._end(_TRY_AGAIN, error.reason)
 
     def handle_parser_exception(self) -> None:
-        """See uvicorn; of a handshake that cannot be read there is nothing to be answered."""
+        """See uvicorn; an unreadable handshake gets no answer."""
         closed = self.conn.close_sent
         self._say_goodbye(1006 if closed is None else closed.code, "" if closed is None else closed.reason)
 
@@ -232,7 +232,7 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         self._say_goodbye(code, reason)
 
     def _say_goodbye(self, code: int, reason: str) -> None:
-        """Send what is left, and read on for a moment: a connection closed upon unread bytes takes it along."""
+        """Send the rest and read on: closing upon unread bytes would lose it."""
         if self.close_sent or self.transport.is_closing():
             return
         self.queue.put_nowait({"type": "websocket.disconnect", "code": code, "reason": reason})
@@ -246,7 +246,7 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
 
 
 def _certificate_name(certificate: dict[str, Any] | None) -> str | None:
-    """Return the first subject alternative name, or else the common name; None where no certificate was shown."""
+    """Return the first subject alternative name, or the common name; None without."""
     if not certificate:
         return None
     names = [value for _, value in certificate.get("subjectAltName", ())]

@@ -1,4 +1,4 @@
-"""The HTTP port of a service: routes of all APIs, behind the same check of callers."""
+"""HTTP port of a service: routes of all APIs behind one check of callers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON from callers: bounded before it is parsed, and read on a thread where it is long.
+"""JSON from callers: bounded before parsing, and long ones on a thread.
 
 Every door that takes JSON reads it here. A parser spends microseconds on each value: four megabytes of ``[],[],…`` are
 more than a million of them, and would stop the event loop for seconds.
@@ -103,7 +103,7 @@ def check_beside(value: object, *documents: str, field: str = "body") -> None:
 
 
 def _has_many_values(data: bytes) -> bool:
-    """Whether a message has more than :data:`MAX_VALUES` values and names; marks inside of texts do not count."""
+    """Return whether a message has more than :data:`MAX_VALUES` values and names."""
     if _marks(data) <= MAX_VALUES:
         return False
     plain = data.replace(b"\\\\", b"").replace(b'\\"', b"")
@@ -141,7 +141,7 @@ def _size(value: object, field: str) -> int:
 
 
 def _texts(value: object, documents: Collection[str]) -> list[str]:
-    """Return the texts of the documents to which names lead; none where there are none."""
+    """Return the texts of the named documents, if any."""
     found: Any = value
     for name in documents:
         found = found.get(name) if isinstance(found, dict) else None

@@ -1,4 +1,4 @@
-"""Which web pages may call: those that the service delivers itself, and those that its operator names."""
+"""Origins of web pages that may call: the service's own, and configured ones."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class OriginPolicy:
             raise ForeignHostError
 
     def allows(self, headers: Mapping[str, str]) -> bool:
-        """Whether a call with these headers, by lower-case names, may be served; programs send no ``origin``."""
+        """Return whether a call with these headers may be served, by its ``origin``."""
         origin = headers.get("origin")
         if origin is None:
             return True

@@ -1,4 +1,4 @@
-"""The one place where kinds of errors become HTTP statuses, written as problem details (RFC 9457).
+"""Errors as HTTP statuses and problem details (RFC 9457), in one place.
 
 Beside the members of the RFC a problem has ``reason``, ``field`` and ``retry_seconds``, and ``error`` as OpenAI's
 clients read it.
@@ -111,7 +111,7 @@ class SlowUploadError(ServiceError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What a caller is told of an error.
+    """Problem details of an error.
 
     Attributes:
         status: of HTTP.
@@ -176,7 +176,7 @@ class Problem:
 
 
 def problem_of(error: Exception) -> Problem:
-    """Return what a caller is told of an error; of one that was not foreseen, nothing but that it happened."""
+    """Return the problem of an error; an unexpected one is not described."""
     if isinstance(error, HTTPException):
         return _of_routing(error)
     if not isinstance(error, ReportedError):
@@ -187,7 +187,7 @@ def problem_of(error: Exception) -> Problem:
 
 
 def report(error: Exception) -> Problem:
-    """Return what a caller is told of an error, logs it, and has metrics and traces know.
+    """Return the problem of an error; log and count it.
 
     The message stays with the caller, for it may quote what was sent.
     """

@@ -1,1 +1,1 @@
-"""NVIDIA Riva's public API over the pipelines of this service: its clients change the address and nothing else."""
+"""NVIDIA Riva's public API: its clients change the address and nothing else."""

@@ -87,7 +87,7 @@ def synthesis_handlers(synthesis: SynthesisServicer) -> Mapping[str, grpc.Generi
 
 
 def recording_handlers(speech: SpeechServicer) -> Mapping[str, grpc.GenericRpcHandler]:
-    """Return the handler of what is served to those who send long recordings: no streams."""
+    """Return the handler for long recordings, without streams."""
     methods = _recordings(speech, MAX_RECORDING_BYTES)
     return {_SPEECH.full_name: grpc.method_handlers_generic_handler(_SPEECH.full_name, methods)}
 

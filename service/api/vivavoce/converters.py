@@ -168,7 +168,7 @@ def to_budget(holder: pb.ConversationConfig | pb.AskRequest, field: str) -> floa
 
 
 def to_response(message: messages.Message, now_seconds: float) -> pb.ConverseResponse:  # noqa: PLR0911, PLR0912 - one a message
-    """Write what a conversation says; ``now_seconds`` is its clock, from which a reply's latency is told."""
+    """Write a message; ``now_seconds`` is the conversation's clock, for latencies."""
     match message:
         case messages.SpeechBegan():
             began = pb.SpeechBegan(turn=message.turn, start=_offset(message.start))
@@ -243,7 +243,7 @@ def _transcript(transcript: messages.Transcript) -> pb.Transcript:
 
 
 def _offset(sample: int) -> duration_pb2.Duration:
-    """An audio position; in nanoseconds a sample at 16 kHz is a whole number, so that nothing drifts."""
+    """Return an audio position in exact nanoseconds."""
     duration = duration_pb2.Duration()
     duration.FromNanoseconds(sample * 1_000_000_000 // MODEL_RATE_HZ)
     return duration

@@ -47,7 +47,7 @@ def to_endpointing(endpointing: pb.EndpointingConfig) -> EndpointingConfig:
 
 
 def read_changes(endpointing: pb.EndpointingConfig, field: str) -> dict[str, Any]:
-    """Read what may also change while a conversation is held; ``field`` is the path of ``endpointing``.
+    """Read the settings that may change in mid-conversation; ``field`` is their path.
 
     Raises:
         InvalidInputError: a value is unknown, or of no effect in the chosen mode.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class VivavoceApi:
-    """``vivavoce.v1`` for callers; ``ModelService`` has a socket of its own. See ``service.api.registry.Api``."""
+    """Handlers of ``vivavoce.v1`` for callers; see ``service.api.registry.Api``."""
 
     def __init__(self, host: SessionHost) -> None:
         self.handlers = {SERVICE_NAME: conversation_handler(ConversationServicer(host), SpeechServicer(host))}
@@ -43,7 +43,7 @@ class VivavoceApi:
 def conversation_handler(
     servicer: ConversationServicer, speech: SpeechServicer | None = None
 ) -> grpc.GenericRpcHandler:
-    """Return the handler of ``ConversationService`` for a server; without ``speech`` it does not speak."""
+    """Return the handler of ``ConversationService``; Say needs ``speech``."""
     methods: dict[str, grpc.RpcMethodHandler[Any, Any]] = {
         "Converse": grpc.stream_stream_rpc_method_handler(
             servicer.Converse, reader(pb.ConverseRequest), pb.ConverseResponse.SerializeToString

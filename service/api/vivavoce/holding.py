@@ -1,4 +1,4 @@
-"""Conversations and typed turns of ``vivavoce.v1``, over whichever transport their messages come."""
+"""Conversations and typed turns of ``vivavoce.v1`` over any transport."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ async def _hold(
     requests: AsyncIterator[pb.ConverseRequest],
     write: Write,
 ) -> None:
-    """Hand on what the caller sends, and write what the conversation says; see :class:`StreamSession`."""
+    """Run a conversation between requests and responses; see :class:`StreamSession`."""
     loop = asyncio.get_running_loop()
 
     async def tell(_: int, message: Message) -> None:

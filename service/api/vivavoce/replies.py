@@ -31,7 +31,7 @@ _STATUSES = {
 
 
 def to_reply(reply: messages.Reply, now_seconds: float) -> reply_pb2.Reply:
-    """Write a reply; its latency runs from the end of the utterance to ``now_seconds``."""
+    """Write a reply; its latency ends at ``now_seconds``."""
     understanding = reply.understanding
     return reply_pb2.Reply(
         turn=reply.turn,

@@ -34,7 +34,7 @@ class SpeechServicer:
         self._host = host
 
     async def Say(self, request: pb.SayRequest, context: Context) -> None:  # noqa: N802 - named by the contract
-        """Speak a text; see the contract. The call ends with SLOW_READER when the caller stops reading."""
+        """Speak a text; a caller who stops reading gets SLOW_READER."""
         host = self._host
         async with reported_to(context):
             refuse_malformed(request)

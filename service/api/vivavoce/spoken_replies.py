@@ -1,4 +1,4 @@
-"""Spoken replies: between the messages of ``vivavoce.v1`` and the plain data of the pipelines."""
+"""Converters of spoken replies: messages to plain data and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Between what understanding tells, and is asked, and the messages of ``vivavoce.v1``."""
+"""Converters of understanding: its options and results."""
 
 from __future__ import annotations
 

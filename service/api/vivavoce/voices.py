@@ -1,4 +1,4 @@
-"""What `Say` and spoken replies are asked for alike: format, seed and pronunciations."""
+"""Converters of format, seed and pronunciations, for `Say` and spoken replies."""
 
 from __future__ import annotations
 

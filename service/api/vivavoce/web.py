@@ -1,4 +1,4 @@
-"""``vivavoce.v1`` over HTTP: ``WS /v1/converse`` and ``POST /v1/ask``, for browsers and all that speaks no gRPC."""
+"""``vivavoce.v1`` over HTTP: ``WS /v1/converse`` and ``POST /v1/ask``."""
 
 from __future__ import annotations
 

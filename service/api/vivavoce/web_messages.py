@@ -1,4 +1,4 @@
-"""Messages of ``vivavoce.v1`` as a WebSocket and HTTP carry them: protobuf's JSON form, and audio in binary frames."""
+"""Messages over HTTP: protobuf's JSON, and audio in binary frames."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _read_request(data: bytes) -> pb.ConverseRequest:
 
 
 def _check_beside(data: bytes, *documents: tuple[str, ...]) -> None:
-    """Check a long message with a parser that is quick, for protobuf's takes a tenth of a second for a megabyte."""
+    """Check a long message with a fast parser first: protobuf's is slow."""
     if len(data) <= MAX_BESIDE_BYTES:
         return
     try:
@@ -92,7 +92,7 @@ def to_json(message: Message) -> str:
 
 
 def to_frames(response: pb.ConverseResponse) -> tuple[str, bytes | None]:
-    """Return a response in JSON, and the audio that goes in a binary frame behind it; None: there is no such frame."""
+    """Return a response in JSON, and the audio of its binary frame, or None."""
     if response.WhichOneof("response") != "reply_audio":
         return to_json(response), None
     audio = response.reply_audio.audio

@@ -58,6 +58,6 @@ def decoded(data: bytes | str, kind: type[_T]) -> _T:
 
 
 def complaint(error: msgspec.ValidationError) -> tuple[str, str]:
-    """Return the field of a body or message that does not say what it must, and what is wrong with it."""
+    """Return the invalid field of a body or message, and its fault."""
     sentence, _, place = str(error).partition(" - at `$")
     return place.strip("`.") or "body", sentence.replace("`", "")

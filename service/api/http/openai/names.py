@@ -33,7 +33,7 @@ _MAX_SHOWN = 40
 
 
 def recognizer_of(name: str, engines: EngineRegistry, field: str = "model") -> dict[str, str]:
-    """Return the variant of recognition that a name means; empty for the one that always serves.
+    """Return the recognizer variant of a name; empty for the default.
 
     Raises:
         InvalidInputError: it means none.

@@ -96,7 +96,7 @@ class SpeechEndpoint:
         return _Streamed(whole, media_type=kind.value)
 
     def _speech(self, asked: SpeechRequest) -> Speech | None:
-        """Return what is to be spoken; None for signs alone, such as "...", which programs send among sentences."""
+        """Return the text to speak; None for signs alone, such as "..."."""
         check_synthesizer(asked.model)
         name = asked.voice if isinstance(asked.voice, str) else str(asked.voice.get("id", ""))
         voice, speed = voice_of(name), check_speed(asked.speed or 0.0, "speed")

@@ -1,4 +1,4 @@
-"""What a request of ``/v1/audio/transcriptions`` asks for."""
+"""Request of ``/v1/audio/transcriptions``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TIMED = frozenset(("srt", "vtt"))
 
 @dataclass(frozen=True, slots=True)
 class TranscriptionRequest:
-    """What is asked for.
+    """Fields of a request.
 
     Attributes:
         response_format: one of :data:`FORMATS`.
@@ -45,7 +45,7 @@ class TranscriptionRequest:
 
     @property
     def word_times(self) -> bool:
-        """Whether it is needed when words were said."""
+        """True if word times are needed."""
         return self.response_format in _TIMED or "word" in self.granularities
 
 

@@ -1,4 +1,4 @@
-"""``POST /v1/audio/transcriptions``: a recording is recognized while it is uploaded."""
+"""``POST /v1/audio/transcriptions``: recognition during the upload."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class _Upload:
         self._begun_with: TranscriptionRequest | None = None
 
     async def begin(self) -> TranscriptionRequest:
-        """Read until it is known how the file is recognized; most clients send the fields first.
+        """Read up to the file: most clients send the fields first.
 
         Raises:
             InvalidInputError: the form cannot be served.
@@ -120,7 +120,7 @@ class _Upload:
         return self._begun_with
 
     async def listen(self, conversation: Conversation) -> None:
-        """Hand the file on as it comes, as fast as the recognizer takes it, and wait until the caller is gone.
+        """Forward the file with back-pressure, and wait for the caller's end.
 
         Raises:
             ClientDisconnect: he is.
@@ -158,7 +158,7 @@ class _Upload:
             self._fields.setdefault(part.name, []).append(part.value)
 
     def _is_known(self, field: Field) -> bool:
-        """Whether a field that came behind the file says nothing new."""
+        """Return whether a field behind the file says nothing new."""
         variants = self._begun_with.variants if self._begun_with else None
         return field.name == "model" and recognizer_of(field.value, self._host.engines) == variants
 

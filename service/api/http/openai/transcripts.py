@@ -113,7 +113,7 @@ def _verbose(transcripts: Sequence[Transcript], seconds: float, request: Transcr
 
 
 def _segment(number: int, transcript: Transcript) -> dict[str, Any]:
-    """Write an utterance; what belongs to Whisper alone has the values of a good segment."""
+    """Write an utterance; fields of Whisper's own get a good segment's values."""
     return {
         "id": number,
         "seek": 0,

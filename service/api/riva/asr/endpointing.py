@@ -1,4 +1,4 @@
-"""Reads Riva's ``EndpointingConfig``: windows in milliseconds, thresholds of which two are shares of silence."""
+"""Reader of Riva's ``EndpointingConfig``."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _seconds(config: pb.EndpointingConfig, name: str, field: str, allowed: tuple
 
 
 def _share(config: pb.EndpointingConfig, name: str, field: str, default: float) -> float:
-    """Read a threshold; it is rounded, so that 0.98 in single precision still is 49 of 50 windows."""
+    """Read a threshold, rounded: 0.98 in single precision is 49 of 50 windows."""
     if not config.HasField(name):
         return default
     share = round(float(getattr(config, name)), 6)

@@ -1,4 +1,4 @@
-"""``custom_configuration`` and ``runtime_config``: the options of Riva's pipelines that are served."""
+"""Options in ``custom_configuration`` and ``runtime_config``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FORCE_END = "force_eou"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What ``custom_configuration`` chooses.
+    """Options of ``custom_configuration``.
 
     Attributes:
         speech_begins: probability from which on a window is speech after silence.
@@ -91,7 +91,7 @@ def _boolean(values: Mapping[str, str], key: str, field: str, *, default: bool) 
 
 
 def _thresholds(values: Mapping[str, str], field: str) -> tuple[float, float]:
-    """Read where speech begins and where it ends; the one that was not sent gives way to the one that was."""
+    """Read the thresholds of speech; a default gives way to the one that was sent."""
     begins, ends = _probability(values, _ONSET, field), _probability(values, _OFFSET, field)
     if begins is None:
         begins = max(SPEECH_BEGINS, ends or 0.0)

@@ -1,4 +1,4 @@
-"""Puts transcripts that may change in the order of what was said: Riva's results have no number of a turn."""
+"""Order of interim transcripts: Riva's results have no turn number."""
 
 from __future__ import annotations
 

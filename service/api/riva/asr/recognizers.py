@@ -23,13 +23,13 @@ _PART = re.compile(r"[a-z0-9]+")
 
 
 def check_recognizer(name: str, field: str) -> None:
-    """Raise InvalidInputError unless ``name`` is empty, ours, or one that NVIDIA gives an English recognizer."""
+    """Raise InvalidInputError for an unknown recognizer's ``name``."""
     if not _is_english_recognizer(name):
         check_model(name, (MODEL,), field)
 
 
 def _is_english_recognizer(name: str) -> bool:
-    """Tell by the parts of a name, such as ``nvidia/parakeet-1.1b-en-US-asr-streaming``."""
+    """Return whether a name's parts are those of an English Parakeet or similar."""
     parts = _PART.findall(name.lower())
     codes = {part for part in parts if _CODE.fullmatch(part)}
     return not _FAMILIES.isdisjoint(parts) and codes <= _ENGLISH

@@ -1,4 +1,4 @@
-"""Sets up what recognizes audio for Riva's clients: a conversation a channel, in which nothing is replied."""
+"""Conversations for Riva's recognition: one a channel, without replies."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 async def recognize(channels: Channels, audio: bytes) -> list[list[Transcript]]:
-    """Return the final transcripts of each channel, those with words in them, in order.
+    """Return the non-empty final transcripts of each channel, in order.
 
     The audio is decoded piece by piece, as fast as the recognizer takes it: what is held of it beside the recording
     itself is what a stream would hold.

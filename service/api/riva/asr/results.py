@@ -42,7 +42,7 @@ class ResultWriter:
         self._guessed: list[str] = []
 
     async def streaming(self, transcript: Transcript) -> pb.StreamingRecognitionResult | None:
-        """Write a transcript of a stream; None for one without words, of which nothing is told."""
+        """Write a transcript of a stream; None for one without words."""
         stability = self._stability(transcript)
         if not has_words(transcript.text):
             return None
@@ -61,7 +61,7 @@ class ResultWriter:
 
     @property
     def owes_states(self) -> bool:
-        """Whether so much was heard since the last result that one should come, though its audio goes on."""
+        """True if enough audio was heard for another result."""
         return self._voice.untold_windows >= _MAX_WINDOWS
 
     def states(self) -> pb.StreamingRecognitionResult:
@@ -92,7 +92,7 @@ class ResultWriter:
         return result
 
     async def _words(self, transcript: Transcript) -> list[pb.WordInfo]:
-        """Write when the words were said; each offset is counted from the start, so that none drifts."""
+        """Write word times, each offset counted from the start."""
         texts = await self._settings.style.write_words(word.text for word in transcript.words)
         return [
             pb.WordInfo(
@@ -114,7 +114,7 @@ class ResultWriter:
     def _to_alternatives(
         self, written: Iterable[Alternative], *, is_final: bool
     ) -> list[pb.SpeechRecognitionAlternative]:
-        """Write each text once, with the confidence of the most probable that is written so."""
+        """Write each distinct text once, with its highest confidence."""
         distinct: dict[str, Alternative] = {}
         for alternative in written:
             distinct.setdefault(alternative.text, alternative)
@@ -128,7 +128,7 @@ class ResultWriter:
         ]
 
     def _stability(self, transcript: Transcript) -> float:
-        """Estimate how stable an interim transcript is: how much of it and of the one before is the same beginning.
+        """Estimate an interim transcript's stability from its prefix in common.
 
         In a pause it is at least as stable as the utterance is probably over.
 

@@ -1,4 +1,4 @@
-"""Reads Riva's ``RecognitionConfig``; every field is honoured or refused by its name."""
+"""Reader of Riva's ``RecognitionConfig``: fields are honoured or refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ENCODINGS = {
 
 @dataclass(frozen=True, slots=True)
 class RecognitionSettings:
-    """How audio is recognized.
+    """Settings of recognition.
 
     Attributes:
         decoder: takes the audio apart.

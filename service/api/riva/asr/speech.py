@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class SpeechServicer:
-    """Recognizes speech for Riva's clients, with the conversations that ``vivavoce.v1`` is served with.
+    """Riva's speech recognition, on the conversations of ``vivavoce.v1``.
 
     Args:
         host: makes the conversations; a stream or a recording takes the place of one.

@@ -29,16 +29,16 @@ class ObservedVoice:
 
     @property
     def heard_seconds(self) -> float:
-        """How much audio was judged."""
+        """Judged audio."""
         return self._windows * WINDOW_SECONDS
 
     @property
     def untold_windows(self) -> int:
-        """How many probabilities :meth:`take_probabilities` would return."""
+        """Number of probabilities that :meth:`take_probabilities` would return."""
         return len(self._untold)
 
     def probabilities(self, windows: npt.NDArray[np.float32]) -> list[float]:
-        """Return for each of the next windows, float32 ``[windows, 512]`` at 16 kHz, how probably somebody speaks."""
+        """Return the speech probability of each window, float32 ``[windows, 512]``."""
         probabilities = self._judge.probabilities(windows)
         self._windows += len(windows)
         if self._remembers:

@@ -154,7 +154,7 @@ class LanguageServicer:
 
     @contextlib.asynccontextmanager
     async def _served(self, request: object, context: Context) -> AsyncIterator[None]:
-        """Give a request the place of a typed turn, and tell the caller what goes wrong with it."""
+        """Run a request in a typed turn's place, and answer its errors."""
         async with reported_to(context):
             refuse_malformed(request)
             async with self._admission.typed_turn():

@@ -25,7 +25,7 @@ def to_intent(understanding: Understanding) -> pb.Classification:
 
 
 def to_slots(slots: Iterable[Slot]) -> list[pb.TokenClassValue]:
-    """Write one token a slot, however many words it has. The model does not tell how sure it is of a slot."""
+    """Write a slot as one token, without a score."""
     return [_token(slot.text, slot.name, slot.start, slot.end) for slot in slots]
 
 
@@ -43,7 +43,7 @@ def to_words(text: str, slots: Iterable[Slot]) -> list[pb.TokenClassValue]:
 
 
 def to_answers(answer: Answer | None) -> list[pb.NaturalQueryResult]:
-    """Write one result, whose answer is empty when there is none: clients read the first without looking."""
+    """Write one result, with an empty answer for none: clients read the first."""
     return [pb.NaturalQueryResult(answer=answer.text, score=answer.score) if answer else pb.NaturalQueryResult()]
 
 

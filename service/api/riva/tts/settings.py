@@ -1,4 +1,4 @@
-"""Reader of Riva's synthesis requests. Every field is honoured, or refused by its name."""
+"""Reader of Riva's synthesis requests: fields are honoured or refused."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""OpenAI's realtime protocol over a WebSocket: its events become calls of a conversation, and messages its events."""
+"""OpenAI's realtime protocol over a WebSocket."""

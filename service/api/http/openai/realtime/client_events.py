@@ -115,7 +115,7 @@ _DECODER: msgspec.json.Decoder[ClientEvent] = msgspec.json.Decoder(ClientEvent)
 
 
 class _Named(msgspec.Struct, frozen=True):
-    """What is told of an event that cannot be served."""
+    """Error about an event that cannot be served."""
 
     type: Any = None
     event_id: Any = None

@@ -101,7 +101,7 @@ class RealtimeEndpoint:
         return JSONResponse({"value": value, "expires_at": int(secret.expires), "session": session})
 
     async def make_session(self, request: Request) -> Response:
-        """Tell how a session begins, with a secret for it: the beta's way, and that of NVIDIA's client."""
+        """Return a new session with a client secret, for the beta and NVIDIA's client."""
         self._host.admission.check()
         changes = await json_body(request, dict[str, Any], *DOCUMENTS)
         kind = TRANSCRIPTION if request.url.path.endswith("transcription_sessions") else REALTIME
@@ -114,7 +114,7 @@ class RealtimeEndpoint:
         return JSONResponse({**found, "client_secret": {"value": value, "expires_at": int(secret.expires)}})
 
     async def make_synthesis_session(self, _: Request) -> Response:
-        """Tell how a session begins in which texts are spoken, with a secret for it: for NVIDIA's client."""
+        """Return a new synthesis session with a client secret, for NVIDIA's client."""
         self._host.admission.check()
         session = default_session(REALTIME, new_id("sess"))
         value, secret = self._host.client_secrets.make(DEFAULT_SECONDS, session)

@@ -1,4 +1,4 @@
-"""What is heard in a session: speech that starts and stops, and transcripts, as events about user items."""
+"""User items of a session: events of speech and transcripts."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ class Listener:
 
     @property
     def awaits_text(self) -> bool:
-        """Whether something was said that is not recognized yet."""
+        """True if speech is not recognized yet."""
         return any(utterance.is_committed for utterance in self._utterances.values())
 
     def forget(self) -> None:
-        """Forget all utterances: another conversation begins, whose turns are counted anew."""
+        """Forget all utterances: a new conversation counts its turns anew."""
         self._utterances.clear()
 
     async def began(self, began: SpeechBegan) -> None:
@@ -82,7 +82,7 @@ class Listener:
             )
 
     async def partial(self, transcript: Transcript) -> None:
-        """Tell words that two transcripts in a row agree upon: what was told is not taken back."""
+        """Send the words that two transcripts in a row agree upon."""
         utterance = self._utterances.get(transcript.turn)
         if utterance is None or not self.transcribes:
             return
@@ -109,7 +109,7 @@ class Listener:
         await self._commit(utterance)
 
     async def final(self, transcript: Transcript) -> Item | None:
-        """Tell the transcript of an utterance; return its item, None where the client has dropped it."""
+        """Send an utterance's transcript; return its item, None if it was deleted."""
         utterance = self._utterances.pop(transcript.turn, None)
         if utterance is None or transcript.request_id == CLEARED:
             return None

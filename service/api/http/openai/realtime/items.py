@@ -91,7 +91,7 @@ class Item:
         return found if self.extension is None else {**found, "vivavoce": self.extension}
 
     def cut(self, seconds: float) -> None:
-        """Cut off what was spoken after so many seconds of its audio; of the text about as much."""
+        """Truncate spoken audio after so many seconds, and its text in proportion."""
         if self.text and self.audio_seconds > seconds:
             words = self.text.split()
             self.text = " ".join(words[: int(len(words) * seconds / self.audio_seconds)])
@@ -137,12 +137,12 @@ class Items:
 
     @property
     def ends_with_result(self) -> bool:
-        """Whether the last item is the result of a tool."""
+        """True if the last item is a tool's result."""
         raw = self._items[-1].raw if self._items else None
         return raw is not None and raw.get("type") == "function_call_output"
 
     def add(self, item: Item, previous_id: str | None = None) -> str | None:
-        """Add an item behind another one, or at the end; return the id of the one before it.
+        """Insert an item behind another or at the end; return its predecessor's id.
 
         Raises:
             InvalidInputError: there is no such item, or one of this id already.
@@ -163,7 +163,7 @@ class Items:
         return before
 
     def _fits(self) -> bool:
-        """Whether the session, and its principal with all of his sessions, have no more than they may."""
+        """Return whether session and principal are within their bounds."""
         size = sum(self._sizes.values())
         if len(self._items) > MAX_ITEMS or size > MAX_ITEMS_BYTES:
             return False

@@ -1,4 +1,4 @@
-"""The responses of a session: each reply becomes the events of one, in their order, one response after the other."""
+"""Responses of a session: events of replies, one response after the other."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class Responder:
         await self._open(response)
 
     async def complete(self, response: Response, reply: Reply) -> None:
-        """Take the whole of a reply that is spoken already; the response ends once all audio is told."""
+        """Take the completion of a spoken reply; the response ends with its audio."""
         item = response.item
         assert item is not None
         response.reply, response.is_whole = reply, True
@@ -143,7 +143,7 @@ class Responder:
         return MessageToDict(to_reply(reply, self._now()), preserving_proto_field_name=True)
 
     async def begin_call(self, call: ToolCall) -> None:
-        """Ask for a tool as a response with a function call, after the response that is told."""
+        """Ask for a tool, as a response with a function call after the present one."""
         response = Response(modality="text", item=call_item(call), is_call=True)
         if self.active is not None:
             self._waiting.append(response)
@@ -164,7 +164,7 @@ class Responder:
             await self._close("completed")
 
     async def interrupt(self, interrupted: Interrupted) -> None:
-        """End the response whose reply was stopped; what was not heard is not part of the conversation."""
+        """End the response of a stopped reply, without what was not heard."""
         item = self._by_turn.get(interrupted.turn)
         if item is not None and item.kind == "output_audio":
             item.text = interrupted.heard_text

@@ -1,4 +1,4 @@
-"""One session: events of the client become calls of a conversation, and what it says becomes events."""
+"""Session: client events become calls of a conversation, and its messages events."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class RealtimeSession:
             self._teller.close()
 
     async def _next(self) -> events.ClientEvent | None:
-        """Wait for the next event outside of a conversation; None when the client is gone.
+        """Wait for the next event outside of a conversation; None at the end.
 
         Raises:
             IdleStreamError: none came for too long.

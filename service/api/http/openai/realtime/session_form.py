@@ -1,4 +1,4 @@
-"""The session as clients write it: today's form, and that of the beta, brought to one."""
+"""Session objects of clients, in today's form and the beta's."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def default_session(kind: str, identifier: str) -> Session:
 
 
 def is_nvidias(changes: Session) -> bool:
-    """Whether changes have what the sessions of NVIDIA's client have alone."""
+    """Return whether changes have fields of NVIDIA's client."""
     return not _NVIDIA_KEYS.isdisjoint(changes)
 
 
 def merged(session: Session, changes: Session) -> Session:
-    """Return a session with what a client changes, in either form; what does not change is shared with the old one.
+    """Return a session with a client's changes; the rest is shared with the old one.
 
     Raises:
         InvalidInputError: the changes are of a form that no session has.

@@ -1,4 +1,4 @@
-"""What a session asks for, read from its form: how it is heard, judged, answered and spoken."""
+"""Settings of a session, read from its form."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class _Transcription(Struct, frozen=True):
 
 
 class Detection(Struct, frozen=True):
-    """How the end of a turn is detected; see OpenAI's ``turn_detection``."""
+    """End-of-turn detection; see OpenAI's ``turn_detection``."""
 
     type: Literal["server_vad", "semantic_vad"]
     create_response: bool | None = None
@@ -77,7 +77,7 @@ class Detection(Struct, frozen=True):
 
 
 class AgentSession(Struct, frozen=True):
-    """Which dialog of an agent goes on, and its session parameters; see ``vivavoce.v1``."""
+    """Dialog and session parameters of an agent; see ``vivavoce.v1``."""
 
     id: str = ""
     parameters: dict[str, str] = {}
@@ -98,7 +98,7 @@ class _Extension(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a session asks for.
+    """Settings of a session.
 
     Attributes:
         replies: whether turns are answered; otherwise they are only transcribed.
@@ -122,11 +122,11 @@ class Settings:
 
     @property
     def responds(self) -> bool:
-        """Whether a response is made at the end of a turn without being asked for."""
+        """True if a response is made at the end of each turn."""
         return self.replies and self.detection is not None and self.detection.create_response is not False
 
     def update_from(self, before: Settings) -> ConversationUpdate | None:
-        """Return what changes in a conversation that is held by settings ``before``; None where it must be another.
+        """Return the change from settings ``before``; None if it needs a new one.
 
         What holds for a whole conversation is in another one from now on, in which turns are counted anew.
         """

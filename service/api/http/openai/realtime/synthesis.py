@@ -1,4 +1,4 @@
-"""Texts that NVIDIA's ``riva.client.realtime`` has spoken: ``WS /v1/realtime?intent=synthesize``."""
+"""Synthesis for NVIDIA's client: ``WS /v1/realtime?intent=synthesize``."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class SynthesisSession:
         self._text = ""
 
     async def run(self) -> None:
-        """Return when the client is gone, or has said that nothing follows and everything is spoken.
+        """Return when the client is gone, or everything is spoken after its end.
 
         Raises:
             IdleStreamError: nothing was sent for too long.

@@ -1,4 +1,4 @@
-"""What a session tells: messages of its conversation as events, and the responses that its client asks for."""
+"""Server events of a session: conversation messages and requested responses."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Teller:
         self.items.close()
 
     async def end_conversation(self, seconds: float) -> None:
-        """Say that a conversation of so many seconds of audio is over; turns of the next one are counted anew."""
+        """Close a conversation of so many seconds; the next counts turns anew."""
         self.conversation = None
         self.commits = 0
         self._asked = None
@@ -273,7 +273,7 @@ class Teller:
         )
 
     def _start_idle_timer(self) -> None:
-        """Wait for speech as long as the client wishes, from the moment when the response has been played."""
+        """Wait for the client's idle time-out, from the end of playback."""
         detection = self.settings.detection
         if detection is None or detection.idle_timeout_ms is None:
             return
@@ -304,7 +304,7 @@ class Teller:
             )
 
     def _rate_limits(self) -> list[dict[str, Any]]:
-        """Return what the caller's principal has left, as far as OpenAI's contract has words for it."""
+        """Return the principal's rate limits in OpenAI's form."""
         principal = current_principal()
         most = principal.limits.conversations
         if most is None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def call_item(call: ToolCall) -> Item:
-    """Make the item of a function call. Its ``call_id`` is the call's id; session parameters are not told."""
+    """Make the item of a function call, without session parameters."""
     raw = {
         "type": "function_call",
         "call_id": call.id,
@@ -26,7 +26,7 @@ def call_item(call: ToolCall) -> Item:
 
 
 def tool_result_of(item: Item) -> ToolResult | None:
-    """Read the result of a tool from the item that a client adds; None where it is another item.
+    """Read a tool's result from a client's item; None for other items.
 
     An output that is a JSON object may have ``slots``, ``say``, ``failed`` and ``parameters``, as a ``tool_result`` of
     ``vivavoce.v1``. With ``error`` the tool has failed; any other output says that it is done.
