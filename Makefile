@@ -113,6 +113,7 @@ check: setup-train ## format, lint, imports, types, stubs that agree with protos
 	$(BIN)/python -m tests.stubs_up_to_date
 	$(BIN)/python -m tools.proto_reference --check
 	$(BIN)/python -m tools.docs_style
+	$(BIN)/python -m tools.docstring_style
 
 .PHONY: format
 format: setup ## bring the code into form

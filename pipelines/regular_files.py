@@ -1,4 +1,4 @@
-"""Reads files of folders that others may have written: no pipes, no devices, no links that lead out."""
+"""Safe reading of foreign folders: no pipes, devices or links that lead out."""
 
 from __future__ import annotations
 

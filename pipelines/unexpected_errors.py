@@ -1,4 +1,4 @@
-"""Errors that nobody foresaw: logged by where they happened, since their own words might hold what was said."""
+"""Unexpected errors, logged by place: their messages might hold speech."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _TESTS = {
 
 
 def main() -> int:
-    """Prints the table; returns the exit status."""
+    """Print the table; return the exit status."""
     coverage = Coverage(data_file=str(ROOT / ".coverage"))
     coverage.load()
     data = coverage.get_data()
@@ -60,18 +60,18 @@ def main() -> int:
 
 
 def module_of(file: Path, package: str, folder: Path) -> str:
-    """Returns the name of the module that a file of a package is."""
+    """Return the name of the module that a file of a package is."""
     parts = (package, *file.relative_to(folder).with_suffix("").parts)
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def _file_of(context: str) -> str:
-    """Returns the test file of a context such as ``tests/unit/x/test_y.py::test_z|run``."""
+    """Return the test file of a context such as ``tests/unit/x/test_y.py::test_z|run``."""
     return context.partition("::")[0]
 
 
 def tests_that_import(package: str) -> dict[str, set[str]]:
-    """Returns the test files that import each module of a package, by the module's name."""
+    """Return the test files that import each module of a package, by the module's name."""
     folder = ROOT / _TESTS.get(package, f"tests/unit/{package}")
     files = {file: _imports(file) for file in folder.rglob("*.py")}
     helpers = {_test_module(file): found for file, found in files.items() if not file.name.startswith("test_")}
@@ -84,7 +84,7 @@ def tests_that_import(package: str) -> dict[str, set[str]]:
 
 
 def _reached(found: Iterable[str], helpers: dict[str, set[str]]) -> set[str]:
-    """Returns what is imported, and what the helpers among it import in turn."""
+    """Return what is imported, and what the helpers among it import in turn."""
     reached, todo = set[str](), list(found)
     while todo:
         name = todo.pop()
@@ -99,7 +99,7 @@ def _test_module(file: Path) -> str:
 
 
 def _imports(file: Path) -> set[str]:
-    """Returns the names of the modules that a file imports, with what it takes from them: that may be modules too."""
+    """Return the names of the modules that a file imports, with what it takes from them: that may be modules too."""
     names = set[str]()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):

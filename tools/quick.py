@@ -15,7 +15,7 @@ _LAB = {"modelkit": ROOT / "lab" / "modelkit", "benchmarks": ROOT / "lab" / "ben
 
 
 def main(revision: str = "HEAD") -> int:
-    """Checks what changed since ``revision``; returns the exit status."""
+    """Check what changed since ``revision``; return the exit status."""
     changed = changed_files(revision)
     if not changed:
         print(f"no Python file has changed since {revision}")  # noqa: T201
@@ -29,7 +29,7 @@ def main(revision: str = "HEAD") -> int:
 
 
 def changed_files(revision: str) -> list[str]:
-    """Returns the Python files that differ from ``revision`` or are not tracked yet, relative to the root."""
+    """Return the Python files that differ from ``revision`` or are not tracked yet, relative to the root."""
     listed: list[str] = []
     for command in (
         ["diff", "--name-only", "--diff-filter=d", revision],
@@ -41,7 +41,7 @@ def changed_files(revision: str) -> list[str]:
 
 
 def near(changed: list[str]) -> set[str]:
-    """Returns the unit test files near changed files, relative to the root."""
+    """Return the unit test files near changed files, relative to the root."""
     found = {name for name in changed if Path(name).name.startswith("test_") and "unit" in Path(name).parts}
     for package, folder in (PACKAGES | _LAB).items():
         modules = {module_of(ROOT / name, package, folder) for name in changed if (ROOT / name).is_relative_to(folder)}

@@ -47,7 +47,7 @@ class TagSteps:
 
     @classmethod
     def legal(cls, tags: int) -> TagSteps:
-        """Steps of so many tags of which nothing is known but which may be."""
+        """Make steps of so many tags, by the rules of BIO alone."""
         return cls(np.zeros((tags + 1, tags), np.float32))
 
 

@@ -174,7 +174,7 @@ def _take_in_marks(text: str, offsets: npt.NDArray[np.int64]) -> None:
 
 
 def _words_at(text: str, offsets: npt.NDArray[np.int64]) -> list[int | None]:
-    """Number the word of each token; None for tokens without text."""
+    """Return the word number of each token; None without text."""
     starts = [match.start() for match in _BETWEEN_SPACES.finditer(text)]
     words = np.searchsorted(starts, offsets[:, 0], side="right").tolist()
     return [None if start == NO_OFFSET else word for word, start in zip(words, offsets[:, 0].tolist(), strict=True)]

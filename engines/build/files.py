@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def whole_directory(target: Path) -> Iterator[Path]:
-    """Gives an empty sibling of ``target`` to fill, which takes its place when the body has ended without an error.
+    """Yield an empty folder that replaces ``target`` after success.
 
     What was at ``target`` before goes then, and stays when the body fails.
     """
@@ -39,7 +39,7 @@ def whole_directory(target: Path) -> Iterator[Path]:
 
 
 def write_whole(target: Path, text: str) -> None:
-    """Writes a UTF-8 file in one step: readers see the old text or the new one."""
+    """Write a UTF-8 file in one step: readers see the old text or the new one."""
     target.parent.mkdir(parents=True, exist_ok=True)
     sibling = target.with_name(f".{target.name}.new")
     sibling.write_text(text, encoding="utf-8")
@@ -47,7 +47,7 @@ def write_whole(target: Path, text: str) -> None:
 
 
 def _make_parents(target: Path) -> list[Path]:
-    """Makes the folders above ``target``; returns those that were not there, the innermost first."""
+    """Make the folders above ``target``; return the new ones, innermost first."""
     missing = [directory for directory in target.parents if not directory.exists()]
     target.parent.mkdir(parents=True, exist_ok=True)
     return missing

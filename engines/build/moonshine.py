@@ -36,11 +36,11 @@ SOURCES = {
 
 
 class AssetsError(RuntimeError):
-    """The files of the installed package are missing or are not those of the expected version."""
+    """Missing or unexpected files of the installed package."""
 
 
 def find_assets() -> Path:
-    """Returns the folder of Moonshine tiny inside the installed package.
+    """Return the folder of Moonshine tiny inside the installed package.
 
     Raises:
         AssetsError: the package is not installed, or its version carries no such folder.
@@ -58,7 +58,7 @@ def find_assets() -> Path:
 
 
 def check_assets(folder: Path) -> None:
-    """Checks that ``folder`` holds exactly the expected files.
+    """Check that ``folder`` holds exactly the expected files.
 
     Raises:
         AssetsError: one is missing or differs.
@@ -119,7 +119,7 @@ def _is_current(target: Path) -> bool:
 
 
 def _builder() -> str:
-    """Returns a fingerprint of the code that builds and of the files that it builds from."""
+    """Return a fingerprint of the building code and of its inputs."""
     digest = hashlib.sha256("".join(SOURCES.values()).encode())
     for name in ("moonshine_decoder.py", "moonshine_encoder.py", "moonshine_graph.py", "moonshine_weights.py"):
         digest.update(Path(__file__).with_name(name).read_bytes())

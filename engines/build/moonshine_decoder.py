@@ -53,7 +53,7 @@ def _cross_queries() -> list[ValueInfoProto]:
 
 
 def build_decoder(weights: OrtWeights) -> ModelProto:
-    """Builds tokens → the most probable next token after each of them, or the best few with their probabilities.
+    """Build the decoder: tokens to the best next token, or to scored candidates.
 
     Inputs: ``tokens`` int64 ``[batch, steps]``; ``last_positions`` int32 ``[batch]`` (position of each row's last
     token); ``total_length`` int32 scalar (the longest row, ``max(last_positions) + 1``); ``asked`` int64
@@ -91,7 +91,7 @@ def build_decoder(weights: OrtWeights) -> ModelProto:
 
 
 def build_draft_decoder(weights: OrtWeights) -> ModelProto:
-    """Builds the decoder in 8-bit integers, which takes half the time for few rows and errs now and then.
+    """Build the 8-bit decoder: half the time for few rows, and rare errors.
 
     Inputs: those of :func:`build_decoder` but for ``asked``, ``scored``, ``boosted_tokens`` and ``bonuses``. Outputs:
     ``next_tokens`` int64 ``[batch, steps]``, the most probable token after each; ``present_*``.
@@ -118,7 +118,7 @@ def _rows_and_caches() -> list[ValueInfoProto]:
 
 
 def _layers(graph: GraphBuilder, weights: OrtWeights, matrix: QuantizedMatrix) -> str:
-    """Adds everything from ``tokens`` up to the logits, float32 ``[batch, steps, 288]``."""
+    """Add everything from ``tokens`` to logits, float32 ``[batch, steps, 288]``."""
     tables = rotary_tables(graph, weights.tensor("onnx::Expand_248"))
     hidden = _embed(graph, "tokens", matrix)
     for layer in range(LAYERS):
@@ -127,14 +127,14 @@ def _layers(graph: GraphBuilder, weights: OrtWeights, matrix: QuantizedMatrix) -
 
 
 def _embed(graph: GraphBuilder, tokens: str, matrix: QuantizedMatrix) -> str:
-    """Looks up embeddings, float32 ``[*tokens, 288]``; Moonshine's are the columns of its output matrix."""
+    """Look up embeddings, float32 ``[*tokens, 288]``: columns of the output matrix."""
     gathered = graph.op("Gather", graph.constant(matrix.weight.T, "embeddings"), tokens, axis=0)
     scale, zero_point = graph.constant(matrix.scale[0]), graph.constant(matrix.zero_point[0])
     return graph.op("DequantizeLinear", gathered, scale, zero_point)
 
 
 def _predict(graph: GraphBuilder, hidden: str, matrix: QuantizedMatrix) -> None:
-    """Adds what follows ``hidden``, float32 ``[batch, asked, 288]``: a token, or scored candidates.
+    """Add the outputs of ``hidden``, ``[batch, asked, 288]``: tokens or candidates.
 
     The best tokens are found by integer arithmetic, and their logits computed again in float32. The matrix has 32,768
     columns; at one row a step reading it costs more than anything else, and integers read a quarter.
@@ -157,7 +157,7 @@ def _predict(graph: GraphBuilder, hidden: str, matrix: QuantizedMatrix) -> None:
 
 
 def _most_probable(graph: GraphBuilder, hidden: str, logits: str, matrix: QuantizedMatrix, output: str) -> None:
-    """Adds the token with the highest logit."""
+    """Add the token with the highest logit."""
     candidates = f"candidates_{CANDIDATES}"
     graph.ops("TopK", [logits, graph.ints(CANDIDATES)], ["approximate_logits", candidates], axis=-1)
     best = graph.op("ArgMax", _exact_logits(graph, hidden, candidates, matrix), axis=-1, keepdims=1)
@@ -167,7 +167,7 @@ def _most_probable(graph: GraphBuilder, hidden: str, logits: str, matrix: Quanti
 def _scored_candidates(
     graph: GraphBuilder, hidden: str, logits: str, matrix: QuantizedMatrix, tokens: str, log_probabilities: str
 ) -> None:
-    """Adds the tokens that are best with their bonuses, and the end token, and the logarithms of their probabilities.
+    """Add the best tokens with bonuses, the end token, and log probabilities.
 
     The normalizer too takes the candidates' logits from float32: they hold nearly all of the probability.
     """
@@ -184,7 +184,7 @@ def _scored_candidates(
 
 
 def _exact_logits(graph: GraphBuilder, hidden: str, tokens: str, matrix: QuantizedMatrix) -> str:
-    """Adds the logits of ``tokens``, ``[batch, asked, n]``, in float32."""
+    """Add the logits of ``tokens``, ``[batch, asked, n]``, in float32."""
     column = graph.op("Unsqueeze", hidden, graph.ints(-1))
     return graph.op("Squeeze", graph.op("MatMul", _embed(graph, tokens, matrix), column), graph.ints(-1))
 

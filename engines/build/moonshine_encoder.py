@@ -46,7 +46,7 @@ CONVOLUTIONS = ((127, 64), (7, 3), (3, 2))
 
 
 def build_front_end(weights: OrtWeights) -> ModelProto:
-    """Builds audio → features: the first two convolutions, without the normalization between them.
+    """Build the front end: audio to features of two unnormalized convolutions.
 
     GroupNorm scales and shifts all its frames alike, and a convolution is linear: ``conv(norm(x))`` is ``conv(x)``,
     scaled and shifted. So the second convolution can run before the statistics are known, and what it returned for
@@ -73,7 +73,7 @@ def build_front_end(weights: OrtWeights) -> ModelProto:
 
 
 def second_convolution(weights: OrtWeights) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Returns the second convolution's kernel and bias; the normalization's affine part is folded into them."""
+    """Return the second convolution with the normalization folded in."""
     scale, shift = (weights.tensor(name)[:, 0] for name in ("onnx::Mul_2080", "onnx::Add_2081"))
     kernel = weights.tensor("conv2.weight_add_tensor")
     return kernel * scale[None, :, None], weights.tensor("conv2.bias") + np.einsum("ock,c->o", kernel, shift)
@@ -106,7 +106,7 @@ def build_encoder(encoder: OrtWeights, decoder: OrtWeights) -> ModelProto:
 
 
 def _last_convolution(graph: GraphBuilder, weights: OrtWeights) -> tuple[str, str]:
-    """Normalizes the features and adds the third convolution.
+    """Normalize the features and add the third convolution.
 
     Returns the frames ``[batch, frames, 288]`` and their mask ``[batch, frames]``. No convolution is padded, so a
     frame inside a row's own length never touches what comes after the row's end.
@@ -154,7 +154,7 @@ def _encoder_layer(
 
 
 def _rotate(graph: GraphBuilder, value: str, positions: str, tables: tuple[str, str]) -> str:
-    """Adds rotary position embedding of the first 32 entries of each head, neighbouring entries paired."""
+    """Add rotary position embeddings to each head's first 32 entries."""
     return graph.op(
         "RotaryEmbedding", value, positions, *tables,
         domain=CONTRIB, interleaved=1, num_heads=HEADS, rotary_embedding_dim=ROTARY_SIZE,

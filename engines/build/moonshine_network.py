@@ -1,4 +1,4 @@
-"""Writes Moonshine's weights in the form that a GPU serves: ``python -m engines.build.moonshine --gpu``.
+"""Weights of Moonshine for a GPU: ``python -m engines.build.moonshine --gpu``.
 
 The file holds the published weights as they are, 8 bits an entry, under the names of the layers that they belong to;
 ``engines.asr.gpu.weights`` reads it.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def write_network(assets: Path, target: Path) -> None:
-    """Writes the weights.
+    """Write the weights.
 
     Args:
         assets: folder of the installed package's files.
@@ -44,7 +44,7 @@ def write_network(assets: Path, target: Path) -> None:
 
 
 def network_tensors(encoder: OrtWeights, decoder: OrtWeights) -> Tensors:
-    """Returns all weights by the names that ``engines.asr.gpu`` knows them by."""
+    """Return all weights by the names that ``engines.asr.gpu`` knows them by."""
     kernel, bias = second_convolution(encoder)
     tensors: Tensors = {
         "encoder.conv1.weight": encoder.tensor("conv1.weight_add_tensor"),

@@ -1,4 +1,4 @@
-"""Reads the weights of Moonshine tiny out of the ``.ort`` files that its Python package carries.
+"""Reader of Moonshine tiny's weights from its package's ``.ort`` files.
 
 An ``.ort`` file is a FlatBuffer that holds an already optimized graph. Its initializers have lost their
 names (``onnx::MatMul_3202``), but its nodes have kept those of their outputs
@@ -56,7 +56,7 @@ class QuantizedMatrix:
 
 
 class OrtWeights:
-    """The initializers of one ``.ort`` file, found by the names that its nodes have kept."""
+    """Initializers of one ``.ort`` file, found by their nodes' names."""
 
     def __init__(self, path: Path) -> None:
         session = _bindings().InferenceSession.InferenceSession.GetRootAsInferenceSession(path.read_bytes(), 0)
@@ -81,7 +81,7 @@ class OrtWeights:
                 self._quantized_nodes[node.Outputs(0).decode()] = (operator, inputs)
 
     def tensor(self, name: str) -> NDArray[Any]:
-        """Returns the initializer called ``name``.
+        """Return the initializer called ``name``.
 
         Raises:
             WeightsError: there is none.
@@ -92,7 +92,7 @@ class OrtWeights:
             raise WeightsError(f"{self._path.name} has no tensor {name}: is it another version of the model?") from None
 
     def matrix(self, output: str) -> QuantizedMatrix:
-        """Returns the quantized matrix of the node that computes ``output``.
+        """Return the quantized matrix of the node that computes ``output``.
 
         Raises:
             WeightsError: no node computes ``output`` from a quantized matrix.
@@ -113,7 +113,7 @@ class OrtWeights:
 
 
 def _bindings() -> Table:
-    """Returns onnxruntime's FlatBuffers bindings, whose package puts itself on ``sys.path`` when it is imported."""
+    """Return onnxruntime's FlatBuffers bindings, by way of their ``sys.path``."""
     import onnxruntime.tools.ort_format_model  # noqa: F401, PLC0415
     import ort_flatbuffers_py.fbs  # noqa: PLC0415
 
@@ -121,7 +121,7 @@ def _bindings() -> Table:
 
 
 def _graphs(graph: Table) -> Iterator[Table]:
-    """Yields ``graph`` and the graphs inside its nodes (the two branches of the merged decoder's ``If``)."""
+    """Yield ``graph`` and the branches of the merged decoder's ``If``."""
     yield graph
     for i in range(graph.NodesLength()):
         node = graph.Nodes(i)
@@ -131,7 +131,7 @@ def _graphs(graph: Table) -> Iterator[Table]:
 
 
 def join(*matrices: QuantizedMatrix) -> QuantizedMatrix:
-    """Joins matrices that are multiplied with the same input into one, side by side."""
+    """Join matrices that are multiplied with the same input into one, side by side."""
     return QuantizedMatrix(
         weight=np.concatenate([m.weight for m in matrices], axis=1),
         scale=np.concatenate([m.scale for m in matrices]),
@@ -141,7 +141,7 @@ def join(*matrices: QuantizedMatrix) -> QuantizedMatrix:
 
 
 def pad_head_outputs(matrix: QuantizedMatrix, heads: int, size: int) -> QuantizedMatrix:
-    """Widens every head of a projection to ``size`` outputs; the new outputs are always zero."""
+    """Widen every head of a projection's output to ``size`` with zeros."""
     inputs, outputs = matrix.weight.shape
     old = outputs // heads
     widen = functools.partial(_widen, heads=heads, old=old, new=size)
@@ -156,7 +156,7 @@ def pad_head_outputs(matrix: QuantizedMatrix, heads: int, size: int) -> Quantize
 
 
 def pad_head_inputs(matrix: QuantizedMatrix, heads: int, size: int) -> QuantizedMatrix:
-    """Widens every head that enters a projection to ``size`` inputs; the new inputs have no influence."""
+    """Widen every head of a projection's input to ``size`` unused entries."""
     inputs, outputs = matrix.weight.shape
     old = inputs // heads
     weight = np.broadcast_to(matrix.zero_point, (heads, size, outputs)).copy()

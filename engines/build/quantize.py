@@ -1,4 +1,4 @@
-"""Compresses an exported BERT to 8 bits: weights and embeddings by a quarter of their size, and faster arithmetic.
+"""8-bit quantization of an exported BERT: a quarter of the size, and faster.
 
 onnxruntime's dynamic quantization scales the activations of a whole batch by their common range, so that a row's result
 depends on its neighbours. Here the ranges are measured once and fixed: a row gets the same result in any batch.
@@ -35,7 +35,7 @@ _OUTSTANDING = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Values that an activation took; 0 is always among them, so that padding and zeros stay exact."""
+    """Range of an activation, with 0, so that padding stays exact."""
 
     low: float
     high: float
@@ -56,7 +56,7 @@ Measure: TypeAlias = Callable[[onnx.ModelProto, Sequence[str], Sequence[Feeds]],
 
 
 def measure_ranges(model: onnx.ModelProto, names: Sequence[str], samples: Sequence[Feeds]) -> dict[str, Range]:
-    """Chooses ranges that one sample in a hundred may exceed, so that a single odd one does not coarsen all others."""
+    """Choose ranges that one sample in a hundred may exceed."""
     extremes = [[(v.min(), v.max()) for v in values] for values in watch(model, names, samples)]
     lows, highs = np.moveaxis(np.array(extremes, np.float64), 2, 0)
     bounds = zip(
@@ -70,7 +70,7 @@ def measure_ranges(model: onnx.ModelProto, names: Sequence[str], samples: Sequen
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """How a network is brought to 8 bits; the default is how networks are shipped.
+    """Settings of quantization; the defaults are those of shipped networks.
 
     Attributes:
         signed_weights: give weights a sign, as :mod:`engines.build.signed_weights` does: on AVX2 without VNNI, onnxruntime's
@@ -89,7 +89,7 @@ UNSCALED = Scheme(scale_channels=False)
 
 
 def quantize(source: Path, target: Path, samples: Sequence[Feeds], scheme: Scheme | None = None) -> None:
-    """Quantizes all weights, per channel, and fixes the activations' ranges to those seen on ``samples``.
+    """Quantize weights per channel, and activations by ranges on ``samples``.
 
     Args:
         source: a fused float32 model.
@@ -114,7 +114,7 @@ def quantize(source: Path, target: Path, samples: Sequence[Feeds], scheme: Schem
 
 
 def _quantize_weights(model: onnx.ModelProto, signed: bool) -> onnx.ModelProto:
-    """Makes a dynamically quantized model; its embeddings are unsigned, since nothing is added up in them."""
+    """Make a dynamically quantized model, with unsigned embeddings."""
     steps = [(["EmbedLayerNormalization"], False), (["MatMul", "Attention"], signed)]
     with TemporaryDirectory() as directory:
         path = Path(directory, "float.onnx")
@@ -135,7 +135,7 @@ def _quantize_weights(model: onnx.ModelProto, signed: bool) -> onnx.ModelProto:
 def watch(
     model: onnx.ModelProto, names: Sequence[str], samples: Iterable[Feeds]
 ) -> Iterator[list[npt.NDArray[np.float32]]]:
-    """Runs a model and yields the values of the named activations for each sample."""
+    """Run a model and yield the values of the named activations for each sample."""
     probe = onnx.ModelProto()
     probe.CopyFrom(model)
     probe.graph.output.extend(helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in names)
@@ -145,7 +145,7 @@ def watch(
 
 
 def measure_channels(model: onnx.ModelProto, samples: Iterable[Feeds]) -> dict[str, npt.NDArray[np.float32]]:
-    """Runs a float32 model and returns the greatest magnitude of every channel that is multiplied by weights.
+    """Return the greatest magnitude of every channel multiplied by weights.
 
     Returns:
         For the name of each such activation ``[channels]``.
@@ -160,7 +160,7 @@ def measure_channels(model: onnx.ModelProto, samples: Iterable[Feeds]) -> dict[s
 
 
 def smooth(model: onnx.ModelProto, channels: Mapping[str, npt.NDArray[np.float32]]) -> None:
-    """Divides channels that stand out among the activations and multiplies their weights instead, in place.
+    """Move outlier channels' scale from activations to weights, in place.
 
     A channel of a BERT may be thirty times as large as the others, which then share a handful of the 256 values
     ("SmoothQuant", Xiao et al., 2023). Only channels beyond twice the median are touched: balancing all of them, as the
@@ -180,19 +180,19 @@ def smooth(model: onnx.ModelProto, channels: Mapping[str, npt.NDArray[np.float32
 
 
 def _weighted(graph: onnx.GraphProto) -> list[onnx.NodeProto]:
-    """Lists the nodes that multiply an activation by weights."""
+    """List the nodes that multiply an activation by weights."""
     weights = {initializer.name for initializer in graph.initializer}
     return [node for node in graph.node if node.op_type in ("MatMul", "Attention") and node.input[1] in weights]
 
 
 def _quantized(graph: onnx.GraphProto) -> list[str]:
-    """Names the activations that are brought to 8 bits; onnxruntime takes a ``Gemm`` for a ``MatMul`` with a sum."""
+    """List the quantized activations; a ``Gemm`` becomes a ``MatMul`` and a sum."""
     gemms = [node for node in graph.node if node.op_type == "Gemm"]
     return sorted({node.input[0] for node in (*_weighted(graph), *gemms)})
 
 
 def fix_ranges(model: onnx.ModelProto, ranges: Mapping[str, Range]) -> None:
-    """Makes a dynamically quantized model a statically quantized one, in place."""
+    """Make a dynamically quantized model a statically quantized one, in place."""
     constants: dict[str, npt.NDArray[np.generic]] = {}
     for node in model.graph.node:
         if node.op_type == "DynamicQuantizeLinear":
@@ -209,7 +209,7 @@ def fix_ranges(model: onnx.ModelProto, ranges: Mapping[str, Range]) -> None:
 
 
 def _join_multiplications(graph: onnx.GraphProto) -> None:
-    """Puts one ``MatMulIntegerToFloat`` for each integer product with its cast and its two scalings.
+    """Fuse integer products with casts and scales to ``MatMulIntegerToFloat``.
 
     onnxruntime does this by itself only for dynamic ranges.
     """
@@ -232,7 +232,7 @@ def _join_multiplications(graph: onnx.GraphProto) -> None:
 
 
 def _join_biases(graph: onnx.GraphProto) -> None:
-    """Lets every ``MatMulIntegerToFloat`` add the bias itself that its result alone is added to."""
+    """Fuse a lone bias into ``MatMulIntegerToFloat``."""
     users: defaultdict[str, list[onnx.NodeProto]] = defaultdict(list)
     for node in graph.node:
         for name in node.input:

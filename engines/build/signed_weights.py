@@ -23,7 +23,7 @@ _QUANTIZED = "_quantized"
 
 
 def steps(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Chooses the step between two neighbouring 8-bit values of each output.
+    """Choose the step between two neighbouring 8-bit values of each output.
 
     Args:
         weights: ``[inputs, outputs]``.
@@ -39,7 +39,7 @@ def steps(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
 
 
 def round_weights(quantized: onnx.ModelProto, original: onnx.ModelProto) -> None:
-    """Rounds the signed weights of a dynamically quantized model anew, in place.
+    """Round the signed weights of a dynamically quantized model anew, in place.
 
     Args:
         quantized: as onnxruntime made it of ``original``, with weights per channel.
@@ -57,7 +57,7 @@ def round_weights(quantized: onnx.ModelProto, original: onnx.ModelProto) -> None
 
 
 def _matrices(graph: onnx.GraphProto) -> dict[str, npt.NDArray[np.float32]]:
-    """Gives the weights ``[inputs, outputs]`` of all products, by name."""
+    """Give the weights ``[inputs, outputs]`` of all products, by name."""
     initializers = {tensor.name: tensor for tensor in graph.initializer}
     found = {}
     for node in graph.node:

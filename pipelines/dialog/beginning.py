@@ -1,4 +1,4 @@
-"""Beginning of an intent: with the details of its turn, or with those of the one before it."""
+"""Beginning of an intent, with details of this turn or an earlier one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def target_now(agent: Agent, state: State, event: Understood) -> str | None:
 
 
 def begin(agent: Agent, state: State, intent: str, event: Understood) -> Step:
-    """Begin an intent with what the turn says about its slots, unless it is taken back or not meant now."""
+    """Begin an intent with the turn's slots, unless withdrawn or meant for later."""
     if is_taken_back(agent, intent, event.text):
         return understood((state, (*speech(agent, state, agent.form.cancelled), listening(agent, state))))
     form = Form(intent)
@@ -53,7 +53,7 @@ def begin(agent: Agent, state: State, intent: str, event: Understood) -> Step:
 
 
 def take(agent: Agent, state: State, form: Form, reading: TurnReading) -> Step:
-    """Take what a turn says about slots, and go on; of several values it asks which is meant."""
+    """Take the turn's slot values and go on; ask about ambiguous ones."""
     slots = _changed(form, reading)
     if reading.choosing:
         slots.pop(reading.choosing, None)
@@ -65,7 +65,7 @@ def take(agent: Agent, state: State, form: Form, reading: TurnReading) -> Step:
 
 
 def continued(agent: Agent, state: State, event: Understood, target: str | None, *, stands_alone: bool) -> Step | None:
-    """Ask an intent again with another value, as in "and on Sundays?"; None: no open context allows that.
+    """Repeat an intent with another value, "and on Sundays?"; None without context.
 
     Args:
         agent: by which the dialog is held.
@@ -91,7 +91,7 @@ def continued(agent: Agent, state: State, event: Understood, target: str | None,
 
 
 def refuse_later(agent: Agent, state: State) -> Step:
-    """Tell the caller that a wish cannot be carried out at another time; it is not carried out now either."""
+    """Refuse a wish for another time, which is not carried out now either."""
     said = speech(agent, state, agent.form.only_now)
     return understood((state, (*said, *question(agent, state), listening(agent, state))))
 

@@ -1,4 +1,4 @@
-"""Understanding by example sentences alone, for scripts of conversations: no model, and always the same."""
+"""Understanding by example sentences, for scripts: deterministic, no model."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one turn.
+    """Outcome of one turn.
 
     Attributes:
         said: what the agent said.
@@ -40,7 +40,7 @@ def differences(wanted: Turn, got: Outcome) -> list[str]:
 
 
 def text_differences(wanted: Sequence[str], said: str) -> list[str]:
-    """Return which text is missing in what was said; they stand in it in their order, whatever their case."""
+    """Return the texts missing in what was said, compared in order without case."""
     at = 0
     for text in wanted:
         found = said.lower().find(text.lower(), at)

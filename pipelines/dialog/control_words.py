@@ -1,4 +1,4 @@
-"""What a turn says to the dialog itself: agreement and refusal, wait, repeat, cancel, help, goodbye."""
+"""Control words of a turn: yes, no, wait, repeat, cancel, help, goodbye."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Control(enum.Enum):
-    """What a caller asks of the dialog itself."""
+    """Request to the dialog itself."""
 
     RESTART = "restart"
     REPEAT = "repeat"
@@ -28,7 +28,7 @@ class Control(enum.Enum):
 
 
 class Assent(enum.Enum):
-    """What a turn says to a question whether something is right.
+    """Reply to a confirmation.
 
     ``UNCLEAR`` is agreement with something beside it that was not understood: it carries nothing out.
     """
@@ -100,7 +100,7 @@ def control_of(words: Sequence[Word]) -> Control | None:
 
 
 def assent_of(words: Sequence[Word], repeated: Collection[str] = (), act: str = "") -> Assent | None:
-    """Return what a turn says to a question whether something is right; None: neither yes nor no.
+    """Return the reply to a confirmation; None: neither yes nor no.
 
     Whatever denies, changes, defers or cancels makes it no agreement, wherever it stands. Agreement is agreement as a
     whole: each word is read, or says nothing beside a yes, or stands in the agent's question.
@@ -133,7 +133,7 @@ def assent_of(words: Sequence[Word], repeated: Collection[str] = (), act: str = 
 
 
 def _asks(words: Sequence[Word]) -> bool:
-    """Whether a subject stands behind its verb."""
+    """Return whether a subject stands behind its verb."""
     said = ["", *(word.text for word in words)]
     return any(
         verb in _ASKING and subject in _SUBJECTS and before not in _SUBJECTS
@@ -142,18 +142,18 @@ def _asks(words: Sequence[Word]) -> bool:
 
 
 def is_refusal(words: Sequence[Word]) -> bool:
-    """Whether a turn is nothing but a no: "no thanks", and not "no, set an alarm"."""
+    """Return whether a turn is only a no: "no thanks", not "no, set an alarm"."""
     kinds = {phrase.kind for phrase in read_phrases(words)}
     return bool(kinds & {Kind.NO}) and kinds <= {Kind.NO, Kind.COMPLETE, Kind.DONE, Kind.YES, *_NEUTRAL}
 
 
 def is_whole(words: Sequence[Word]) -> bool:
-    """Whether each word of a turn steers the dialog."""
+    """Return whether each word of a turn is a control word."""
     return bool(words) and all(phrase.kind is not Kind.UNREAD for phrase in read_phrases(words))
 
 
 def is_plain_answer(words: Sequence[Word]) -> bool:
-    """Whether a turn is yes, no, or a wish to wait, in words that are no answer to a question for any words."""
+    """Return whether a turn is yes, no or wait, and no free answer."""
     if not is_whole(words):
         return False
     kinds = {phrase.kind for phrase in read_phrases(words)}

@@ -1,4 +1,4 @@
-"""What denies or corrects a value: "not tomorrow", "anything but ham", "Monday does not work", "no, seven"."""
+"""Denials and corrections: "not tomorrow", "anything but ham", "no, seven"."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ UNIVERSAL = frozenset(
 
 
 def is_denied_before(before: str) -> bool:
-    """Whether what stands before a value denies it, from the value before it on."""
+    """Return whether the words before a value, from the last one on, deny it."""
     if _BREAK.search(before.rstrip()[-1:]):
         return False
     said = [word.text for word in words_of(before)]
@@ -75,7 +75,7 @@ def is_denied_before(before: str) -> bool:
 
 
 def phrase_before(before: str) -> str:
-    """Return the words before a value in lower case, without articles and prepositions at their end."""
+    """Return the lower-case words before a value, without final articles."""
     said = [word.text for word in words_of(before)]
     while said and said[-1] in _SKIPPED:
         del said[-1]
@@ -83,23 +83,23 @@ def phrase_before(before: str) -> str:
 
 
 def goes_on(between: str) -> bool:
-    """Whether a denial before is one of the next value too: "not on Monday or Tuesday"."""
+    """Return whether an earlier denial extends: "not on Monday or Tuesday"."""
     said = {word.text for word in words_of(between)}
     return bool(said & _ONWARD) and said <= _ONWARD | _SKIPPED
 
 
 def is_denied_behind(behind: str) -> bool:
-    """Whether what stands behind a value denies it: "Monday does not work"."""
+    """Return whether the words behind a value deny it: "Monday does not work"."""
     return _BEHIND.match(behind) is not None
 
 
 def corrects(before: str) -> bool:
-    """Whether what stands before a value says that it is meant in place of another one."""
+    """Return whether the words before a value make it a replacement."""
     return _CORRECTION.search(" ".join(word.text for word in words_of(before))) is not None
 
 
 def unread_denials(text: str, denied: list[tuple[int, int]]) -> bool:
-    """Whether something is denied that no value is known for: "but not by the window".
+    """Return whether an unknown value is denied: "but not by the window".
 
     Args:
         text: of the turn.

@@ -1,4 +1,4 @@
-"""The dialog stage: what an agent says to a turn. It previews; the session commits the turn with its reply."""
+"""Dialog stage: previews a turn, which the session commits with its reply."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SPARE_SECONDS = 0.05
 
 
 class DialogStage:
-    """What an agent says; see ``pipelines.stages.registry.Stage``."""
+    """Agent's words to a turn; see ``pipelines.stages.registry.Stage``."""
 
     name: ClassVar[str] = DIALOG
     after: ClassVar[tuple[str, ...]] = (NLU,)

@@ -1,4 +1,4 @@
-"""What happens to a dialog. Every event carries the time on the caller's monotonic clock, in seconds."""
+"""Events of a dialog; times are monotonic seconds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Began:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """The dialog goes on in another stream; a fulfilment that is still under way was cut off with the one before."""
+    """Continuation in another stream; a running fulfilment was cut off."""
 
     now: float
 
@@ -82,7 +82,7 @@ class ParametersSet:
 
 @dataclass(frozen=True, slots=True)
 class Progressed:
-    """A fulfilment is under way; the attributes are those of :class:`Fulfilled`, but "" says to wait."""
+    """Progress of a fulfilment, as :class:`Fulfilled`; "" says to wait."""
 
     now: float
     number: int

@@ -1,4 +1,4 @@
-"""The port of what carries out the wishes of callers: an order, a booking, a light that is switched on."""
+"""Protocol of fulfillers: they place an order, or switch on a light."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Fulfiller(Protocol):
     """Carries out fulfilments of one name."""
 
     def carry_out(self, task: Fulfil, session: str) -> AsyncIterator[Progressed | Fulfilled | FulfilmentFailed]:
-        """Carry a fulfilment out, and yield what becomes of it; the last event is its result.
+        """Carry out a fulfilment; yield its events, the result last.
 
         It is begun once for each number of a session, when the turn is over. It ends in time by itself, however what
         it asks behaves. An exception that it raises counts as a failure.

@@ -1,4 +1,4 @@
-"""What a turn of the caller does to a dialog."""
+"""Effect of a caller's turn on a dialog."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def hear(agent: Agent, state: State, event: Understood) -> Step:
 
 
 def take_up_wishes(agent: Agent, state: State, actions: tuple[Action, ...]) -> Step:
-    """Take up the further wishes of a turn as soon as the one before is done, or ask for something else."""
+    """Take up the turn's next wish once the one before is done, or ask on."""
     while state.wishes and not state.ended and not state.fulfilling:
         wish, form = state.wishes[0], state.form
         if form is not None and target_of(agent, wish.understanding, wish.text) == form.intent:
@@ -93,7 +93,7 @@ def _hear_wish(agent: Agent, state: State, event: Understood) -> Step:
 
 
 def press(agent: Agent, state: State, event: Dtmf) -> Step:
-    """Take keys: the answer to a question, 1 for yes and 2 for no, ``*`` to repeat; a ``#`` at the end is dropped."""
+    """Take keys as an answer: 1 yes, 2 no, ``*`` repeat; drop a final ``#``."""
     state = _without_talk(agent, state)
     if state.fulfilling:
         return state, speech(agent, state, agent.form.wait)
@@ -110,7 +110,7 @@ def press(agent: Agent, state: State, event: Dtmf) -> Step:
 
 
 def _without_talk(agent: Agent, state: State) -> State:
-    """End a language model that still talks: the caller has the word, and what comes of it is ignored."""
+    """End a language model that still talks, and ignore its result."""
     form = state.form
     if not state.fulfilling or form is None or agent.intents[form.intent].fulfilment not in agent.talking_fulfilments:
         return state
@@ -157,14 +157,14 @@ def _steer(agent: Agent, state: State, control: Control, event: Understood) -> S
 
 
 def _courtesy(agent: Agent, state: State, control: Control) -> Step:
-    """Answer a greeting with the first words, and thanks with the question that is open."""
+    """Answer a greeting with the first words, thanks with the open question."""
     greeting = agent.form.begin or agent.form.help if control is Control.GREETING and state.form is None else ""
     said = speech(agent, state, greeting)
     return understood((state, (*said, *question(agent, state), listening(agent, state))))
 
 
 def _done(agent: Agent, state: State, event: Understood) -> Step:
-    """Take "that's all" and "nothing else": of an intent whose details are complete the first is a yes."""
+    """Take "that's all" and "nothing else"; the first may confirm an intent."""
     form = state.form
     if form is None:
         return finish(agent, state, "end")
@@ -215,7 +215,7 @@ def _idle(agent: Agent, state: State, event: Understood) -> Step:
 
 
 def _in_form(agent: Agent, state: State, form: Form, event: Understood) -> Step:
-    """Take a turn while an intent is under way: another wish, values of slots, or the answer to a question."""
+    """Take a turn within an intent: another wish, values, or an answer."""
     reading = read_turn(agent, form, event)
     words = words_of(event.text.replace("%", " percent"))
     assent = _assent(agent, state, form, words) if form.confirming or form.changing else None
@@ -240,7 +240,7 @@ def _in_form(agent: Agent, state: State, form: Form, event: Understood) -> Step:
 
 
 def _changed(agent: Agent, state: State, form: Form, event: Understood, reading: TurnReading) -> Step | None:
-    """Take values that a turn gives, denies or leaves open; None: it has none that change anything."""
+    """Take values that a turn gives, denies or leaves open; None without effect."""
     if reading.unclear:
         return _deny(agent, state, form) if form.confirming else miss(agent, state)
     if not reading.choosing and not reading.changes(form):
@@ -270,7 +270,7 @@ def _change(agent: Agent, state: State, form: Form, slot: str) -> Step:
 
 
 def _assent(agent: Agent, state: State, form: Form, words: Sequence[Word]) -> Assent | None:
-    """Read the answer to the question if all is right. It may repeat the question: "yes, a table for three"."""
+    """Read the reply to a confirmation, as in "yes, a table for three"."""
     texts = [say.text for say in question(agent, state)]
     offered = _OFFER.search(texts[0]) if texts else None
     texts += [text for filled in form.slots.values() for text in (filled.said, filled.value)]
@@ -280,7 +280,7 @@ def _assent(agent: Agent, state: State, form: Form, words: Sequence[Word]) -> As
 
 
 def _is_of_list(agent: Agent, form: Form, reading: TurnReading) -> bool:
-    """Whether a turn names a value of a list, which may be called "super" or "fine"."""
+    """Return whether a turn names a listed value, such as "super" or "fine"."""
     slots = agent.slots_of(form.intent)
     return any(agent.values_of(name, slots[name]) is not None for name in reading.filled)
 

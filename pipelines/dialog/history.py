@@ -1,4 +1,4 @@
-"""What was said last, for the language models of agents; other agents keep none of it."""
+"""Last turns, for the language models of agents."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ MAX_DIGITS = 32
 
 
 def answer_by_keys(agent: Agent, state: State, form: Form, keys: str) -> Step | None:
-    """Fill the slot that is asked for: digits are the place of a choice, a number, or the text itself.
+    """Fill the asked slot with digits: a choice's place, a number, or text.
 
     Returns:
         None where they are no answer.

@@ -1,4 +1,4 @@
-"""The engines: ``contracts`` says what is known of one, ``shipped`` registers those of the shipped repository.
+"""Engines: ``contracts`` describes one, ``shipped`` registers the shipped ones.
 
 The other packages take a registry and spell out no engine.
 """

@@ -1,4 +1,4 @@
-"""Bulk work behind live replies: texts by the dozen and whole recordings go to the models in pieces.
+"""Bulk gate: batches of texts and recordings yield to live replies.
 
 A model computes one batch after another, and nothing that was begun is interrupted. So a live reply waits for whatever
 was handed over before it (non-preemptive priority: Cobham, "Priority Assignment in Waiting Line Problems", Operations
@@ -35,7 +35,7 @@ RECOGNITION = ASR
 
 
 class BulkGate:
-    """Lets bulk work pass in pieces: few of a kind at a time, in order of arrival, and none while replies are due."""
+    """Gate for bulk work: few pieces at a time, and none while replies are due."""
 
     def __init__(self) -> None:
         self._waited_for: set[Hashable] = set()
@@ -48,12 +48,12 @@ class BulkGate:
 
     @property
     def replies_due(self) -> int:
-        """How many conversations wait for a model to reply."""
+        """Number of conversations waiting for a model to reply."""
         return len(self._waited_for)
 
     @property
     def speakers(self) -> int:
-        """How many conversations have somebody speak in them who wants a reply."""
+        """Number of conversations with speech that wants a reply."""
         return len(self._speaking)
 
     def note(self, conversation: Hashable, *, reply_is_due: bool, speaks: bool = False) -> None:

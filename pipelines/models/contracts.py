@@ -1,4 +1,4 @@
-"""Engine contract: one registration holds all that readiness, probes and roll-out need to know of an engine."""
+"""Engine contract: one registration for readiness, probes and roll-out."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class EngineContract(Generic[ModelT]):
 
     @property
     def name(self) -> str:
-        """Name of the engine, and of its Triton model in the repository that the service begins with."""
+        """Name of the engine, and of its first Triton model."""
         return engine_name(self.role, self.variant)
 
 
@@ -99,7 +99,7 @@ class EngineRegistry:
         return EngineRegistry(*self, *contracts)
 
     def with_variant(self, role: str, variant: str) -> EngineRegistry:
-        """Return a registry with another engine of a role, which is served beside it; see the class for errors."""
+        """Return a registry with another engine of a role; see the class for errors."""
         return self.including(dataclasses.replace(self[role], variant=variant, has_versions=False))
 
     @property

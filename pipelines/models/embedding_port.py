@@ -1,4 +1,4 @@
-"""Sentence embeddings, as knowledge bases need them, as a protocol and plain data."""
+"""Protocol and data of sentence embeddings, for knowledge bases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many phrase hints and alternatives a conversation may ask for."""
+"""Bounds on phrase hints and alternatives."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def read_hints(groups: Iterable[tuple[Sequence[str], float | None]], field: str)
 def with_hints(
     options: RecognitionOptions, expected: Sequence[str], engine_hints: Sequence[PhraseHint]
 ) -> RecognitionOptions:
-    """Add hints behind those of the caller, as many as fit; the first one of a phrase counts.
+    """Add hints behind the caller's, as many as fit, without duplicates.
 
     Args:
         options: with the hints of the caller.

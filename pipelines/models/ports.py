@@ -1,4 +1,4 @@
-"""The models that pipelines need, as protocols and plain data. ``pipelines.models.triton`` implements them.
+"""Protocols and data of models; implemented by ``pipelines.models.triton``.
 
 ``due`` is a deadline everywhere: the time on the running loop's clock, in seconds, after which an answer is of no use,
 so that a model may refuse to begin with it; None: no deadline.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How long a model's answer took.
+    """Duration of a model's answer.
 
     Attributes:
         queue_seconds: waiting, transport and scheduling.
@@ -49,7 +49,7 @@ class PhraseHint:
 
 @dataclass(frozen=True, slots=True)
 class RecognitionOptions:
-    """What is asked of recognition beside the words.
+    """Options of recognition.
 
     Attributes:
         hints: what is likely to be said.
@@ -67,7 +67,7 @@ NO_OPTIONS = RecognitionOptions()
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One text that may have been said, and how probable it is among those that were found, 0 to 1."""
+    """Alternative text with its probability among those found, 0 to 1."""
 
     text: str
     confidence: float
@@ -75,7 +75,7 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class TimedWord:
-    """When one word was said: from sample ``start`` to before sample ``end``, at 16 kHz.
+    """Word's time: samples ``start`` to ``end`` (exclusive), at 16 kHz.
 
     Attributes:
         text: the word as it stands in the text, with the punctuation around it.
@@ -92,7 +92,7 @@ class TimedWord:
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """What recognition makes of a sequence so far.
+    """Recognition result of a sequence so far.
 
     Attributes:
         text: the words.
@@ -119,7 +119,7 @@ class SpeechSequence(Protocol):
     async def send(
         self, audio: npt.NDArray[np.float32], *, decode: bool, end: bool, due: float | None = None
     ) -> Hypothesis:
-        """Send the next audio, float32 ``[samples]`` at 16 kHz; at most one call may be under way.
+        """Send the next audio, float32 ``[samples]`` at 16 kHz, one call at a time.
 
         Args:
             audio: may be empty.
@@ -158,7 +158,7 @@ class SlotSpan:
 
 @dataclass(frozen=True, slots=True)
 class IntentPrediction:
-    """What the intent and slot model says of a text.
+    """Result of the intent and slot model.
 
     Attributes:
         intent: name of the intent, "none" where none fits.
@@ -185,7 +185,7 @@ class IntentModel(Protocol):
 
     @property
     def hints(self) -> tuple[PhraseHint, ...]:
-        """What its domain's owner says that people say, as far as that is known yet."""
+        """Phrase hints of the domain, as far as known."""
 
     async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
         """Raise ModelError when the model does not answer."""
@@ -193,7 +193,7 @@ class IntentModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AnswerSpan:
-    """Where a document answers a question.
+    """Place of an answer in a document.
 
     Attributes:
         start: first code point of the answer, or None when the document does not hold one.
@@ -247,7 +247,7 @@ class Engines(Protocol):
 
 
 class TurnModels(Engines, Protocol):
-    """The versions of the models that one turn is served by, from its beginning to its end."""
+    """Versions of the models that one turn uses throughout."""
 
     @property
     def versions(self) -> Mapping[str, int]:
@@ -258,7 +258,7 @@ class TurnModels(Engines, Protocol):
 
 
 class Models(Engines, Protocol):
-    """All models, whose versions change while turns run. Used directly, each request takes today's version."""
+    """All models; used directly, each request takes today's version."""
 
     def begin_turn(self, variants: Mapping[str, str] | None = None) -> TurnModels:
         """Keep today's versions for one turn, until it is released.

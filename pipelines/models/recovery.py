@@ -1,4 +1,4 @@
-"""Bounded waiting for a model that was lost, so that what it was asked can be asked again."""
+"""Bounded waiting for a lost model, before a request is repeated."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Recovery:
         self._seconds_left = RECOVERY_SECONDS
 
     def may_follow(self, error: ModelError) -> bool:
-        """Whether the work may be repeated after ``error``."""
+        """Return whether the work may be repeated after ``error``."""
         return error.recovery is not None and self._repeats_left > 0 and self._seconds_left > 0
 
     async def wait(self, error: ModelError) -> None:

@@ -38,7 +38,7 @@ class Synthesizer(Protocol):
     def speak(
         self, parts: Sequence[SpeechPart], voice: str, seed: int
     ) -> AsyncGenerator[npt.NDArray[np.float32], None]:
-        """Speak parts in one breath, as far as there are no pauses between them: a sentence, about.
+        """Speak parts in one breath up to a pause: about a sentence.
 
         Args:
             parts: at most 256, of 2,000 characters together.

@@ -1,4 +1,4 @@
-"""The trace that work is done for, as W3C's Trace Context has it, on its way to the model server."""
+"""W3C Trace Context of the present work, for the model server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judging whether a turn is over, as pipelines need it, as a protocol and plain data."""
+"""Protocol and data of end-of-turn detection."""
 
 from __future__ import annotations
 

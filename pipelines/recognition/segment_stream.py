@@ -1,4 +1,4 @@
-"""Feeds each segment's audio to one sequence of the recognizer, with one request under way at a time.
+"""Audio of a segment as one recognizer sequence, one request at a time.
 
 A sequence that was begun is always ended, also when the caller is gone or the conversation was cancelled: its slot
 in the model server would stay taken otherwise. Requests of a sequence are never cancelled.
@@ -143,7 +143,7 @@ class SegmentStream:
         self.close()
 
     async def _run(self) -> None:
-        """Send until the end was sent. A failure ends the sequence too, as far as the server can be reached."""
+        """Send up to the end; a failure ends the sequence too, if possible."""
         try:
             while not self._end:
                 await self._wake.wait()
@@ -179,7 +179,7 @@ class SegmentStream:
         return self._decode or self.backlog_samples >= enough
 
     async def _request_or_replay(self, *, end: bool) -> None:
-        """Send what is pending; where the sequence is lost, all audio of the segment goes to another one."""
+        """Send what is pending; after a loss, the whole segment to a new sequence."""
         while True:
             try:
                 await self._request_in_turn(end=end)
@@ -192,7 +192,7 @@ class SegmentStream:
                 return
 
     async def _open_another(self, error: ModelError) -> None:
-        """Wait for the recognizer to be back, and has everything sent once more, to another sequence."""
+        """Wait for the recognizer, and have everything sent to a new sequence."""
         self._on_recovery(None)
         if not self._ended:
             # The lost one holds its version, and counts as open.
@@ -242,7 +242,7 @@ class SegmentStream:
             self._on_hypothesis(hypothesis)
 
     async def _release(self) -> None:
-        """End the sequence after a failed request; the model may have forgotten it already."""
+        """End a sequence after a failed request; the model may have forgotten it."""
         try:
             await self._sequence.send(np.zeros(0, np.float32), decode=False, end=True)
         except ModelError:

@@ -62,7 +62,7 @@ class Segments:
         return sum(stream.backlog_samples for stream in self._streams.values())
 
     def open(self, number: int, recognizer: Recognizer, options: RecognitionOptions | None = None) -> None:
-        """Open a sequence of the recognizer; without ``options`` those of all segments hold."""
+        """Open a recognizer sequence, by default with the options of all segments."""
         stream = SegmentStream(
             recognizer,
             partial(self._tell, number),
@@ -86,12 +86,12 @@ class Segments:
         self._streams[number].close(due)
 
     def abandon(self, number: int) -> None:
-        """Queue the end of a segment, which may be over already; nothing is called for it any more."""
+        """Queue the end of a segment; nothing is called for it any more."""
         if number in self._streams:
             self._streams[number].abandon()
 
     async def wait(self) -> None:
-        """Wait until all are over, also where the caller is cancelled: a sequence that was begun has to be ended."""
+        """Wait for all sequences, even if cancelled: open ones must be ended."""
         tasks = [stream.task for stream in self._streams.values()]
         if tasks:
             await asyncio.shield(asyncio.gather(*tasks, return_exceptions=True))

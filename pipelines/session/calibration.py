@@ -1,4 +1,4 @@
-"""Measures how much speech this machine recognizes, understands and answers when it does nothing else."""
+"""Calibration: measurement of the speech that a quiet machine can answer."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def measure(models: Models, voice: SileroModel) -> tuple[float, float]:
 
 
 async def measure_alone(models: Models, voice: SileroModel) -> float:
-    """Return the seconds from the end of an utterance to its reply where nobody else speaks: the median of three.
+    """Return the median reply latency of three lone utterances, in seconds.
 
     Raises:
         ModelError: a model does not answer.
@@ -64,7 +64,7 @@ async def measure_alone(models: Models, voice: SileroModel) -> float:
 
 
 async def measure_throughput(models: Models, voice: SileroModel, seconds: float = MEASURED_SECONDS) -> float:
-    """Return how many seconds of speech are recognized, understood and answered in a second.
+    """Return the throughput, in seconds of speech per second.
 
     Several conversations are held at a time, as fast as the models take them; in half of them answers are looked for in
     a document. The recognizer thins the texts out that may still change, as it does whenever it is short of time: what
@@ -130,7 +130,7 @@ async def hold_utterance(
 
 @cache
 def recorded_utterances() -> tuple[npt.NDArray[np.float32], ...]:
-    """Return human speech, float32 ``[samples]`` at 16 kHz: a recording that comes with the recognizer's weights.
+    """Return recorded speech, float32 ``[samples]`` at 16 kHz.
 
     Raises:
         FileNotFoundError: the package that carries it is not installed.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Channels:
-    """One conversation a channel. Audio goes in; messages come out of each conversation's outbox.
+    """Conversations by channel, with one input and an outbox each.
 
     Args:
         decoder: takes the stream apart.
@@ -34,11 +34,11 @@ class Channels:
 
     @property
     def phase(self) -> str:
-        """One word for what goes on: ``idle``, or what the first channel does on which something goes on."""
+        """State in one word: ``idle``, or that of the first active channel."""
         return next((one.phase for one in self.conversations if one.phase != "idle"), "idle")
 
     async def add_audio(self, data: bytes, between: Callable[[], Awaitable[None]] | None = None) -> None:
-        """Take the next piece of audio in, and wait while too much of it is not recognized yet.
+        """Take the next piece of audio, with back-pressure.
 
         Args:
             data: the piece.
@@ -61,7 +61,7 @@ class Channels:
             conversation.end_utterance()
 
     async def half_close(self) -> None:
-        """Say that nothing more will be sent; the outboxes end after the last transcripts.
+        """Announce the end; the outboxes end after the last transcripts.
 
         Raises:
             UndecodableAudioError: the audio breaks off in a way that its encoding does not allow.
@@ -87,7 +87,7 @@ class Channels:
             conversation.outbox.fail(error)
 
     async def close(self) -> None:
-        """Give up what is under way and wait until every sequence is ended. May be called twice."""
+        """Abandon everything; wait until every sequence is ended. Idempotent."""
         for conversation in self.conversations:
             conversation.abandon()
         for conversation in self.conversations:

@@ -1,4 +1,4 @@
-"""What a caller chooses for a conversation."""
+"""Configuration of a conversation, as its caller chooses it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ConversationConfig:
-    """How a conversation is held.
+    """Configuration of a conversation.
 
     Attributes:
         audio_format: format of the audio; None when it comes decoded, or when only text will be sent.
@@ -78,7 +78,7 @@ class ConversationConfig:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ConversationUpdate:
-    """What changes while a conversation is held.
+    """Change of a running conversation's configuration.
 
     Attributes:
         endpointing: fields of ``EndpointingConfig`` by name.

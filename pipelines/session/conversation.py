@@ -1,4 +1,4 @@
-"""A conversation: the async shell that carries out what the pure machine of ``pipelines.turns`` decides."""
+"""Conversation: asynchronous shell of the pure machine in ``pipelines.turns``."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Conversation:
         return self._state.phase
 
     async def add_audio(self, data: bytes) -> None:
-        """Take the next piece of audio in, and wait while too much of it is not recognized yet.
+        """Take the next piece of audio, with back-pressure.
 
         Raises:
             InvalidInputError: the config named no audio format, or the piece cannot be decoded.
@@ -140,11 +140,11 @@ class Conversation:
         return self._intake.end / MODEL_RATE_HZ
 
     async def add_samples(self, samples: npt.NDArray[np.float32]) -> None:
-        """Take decoded audio in, float32 ``[samples]`` at 16 kHz; wait as :meth:`add_audio` does."""
+        """Take decoded audio, float32 ``[samples]`` at 16 kHz, as :meth:`add_audio`."""
         await self._hearing.listen(self.dialog.without_tones(samples), self._loop.time())
 
     def hold_up(self, *, held_up: bool) -> None:
-        """Say whether the caller has to wait for what else this stream of audio holds, such as another channel."""
+        """Set whether another part of this stream, such as a channel, is awaited."""
         self._hearing.hold_up(held_up=held_up)
 
     async def add_text(self, text: str, request_id: str = "") -> None:
@@ -153,7 +153,7 @@ class Conversation:
         await self._hearing.wait_for_room()
 
     def update(self, update: ConversationUpdate) -> None:
-        """Hold the conversation differently from now on; raise InvalidInputError where it cannot be held so."""
+        """Change the configuration; raise InvalidInputError where it is impossible."""
         self._config = self._config.updated(update)
         self._dispatch(events.Updated(self._config.turns.endpointing, self._stages.plan(self._config)))
 
@@ -200,7 +200,7 @@ class Conversation:
         self._workload.precedence.end(self)
 
     async def close(self) -> None:
-        """Give up what is under way and wait until every sequence is ended. May be called twice.
+        """Abandon everything; wait until every sequence is ended. Idempotent.
 
         Where the caller is cancelled only the waiting ends; a task that is cancelled before it begins calls nothing,
         so that whoever closes several conversations abandons all of them first.
@@ -210,7 +210,7 @@ class Conversation:
             await part.wait()
 
     def _hear(self, windows: Sequence[tuple[float, bool]], at: float) -> int:
-        """Let the machine act on windows of audio until a pause has to be judged; return how many it took."""
+        """Process windows up to a pause to be judged; return their number."""
         todo: list[effects.Effect] = []
         taken = 0
         for taken, (probability, is_background) in enumerate(windows, 1):  # noqa: B007 - how many there were

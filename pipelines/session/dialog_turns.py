@@ -1,4 +1,4 @@
-"""The dialog that a conversation is part of: its turns happen with their replies, and the agent speaks by itself.
+"""Dialog of a conversation: committed turns, and the agent's own words.
 
 What an agent says by itself is a turn without words of the caller: a greeting, a question after silence, the answer to
 keys, the result of a fulfilment.
@@ -88,7 +88,7 @@ class DialogTurns:
         return self._listen.values if self._listen else ()
 
     def weigh_end(self, text: str, probability: float) -> float:
-        """Return how probable it is that a turn is over, knowing what the agent has asked for.
+        """Return the probability of a turn's end, given the agent's question.
 
         Args:
             text: what was said until a pause.
@@ -108,7 +108,7 @@ class DialogTurns:
             self._tell(turn)
 
     def as_told(self, reply: Reply, versions: Mapping[str, int]) -> Reply:
-        """Let the turn of a reply happen in the dialog, and return the reply as the caller is told it.
+        """Commit a reply's turn; return the reply as the caller gets it.
 
         Args:
             reply: of a turn.
@@ -129,7 +129,7 @@ class DialogTurns:
         return reply
 
     def without_tones(self, samples: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Take keys that are heard in the audio, and return the audio without their tones.
+        """Detect keys in audio; return the audio without their tones.
 
         Args:
             samples: float32 ``[samples]`` at 16 kHz.
@@ -184,14 +184,14 @@ class DialogTurns:
             self._dialog.tools.close()
 
     def note(self, message: Message) -> None:
-        """Take note of what the caller is told: that the agent's words were not heard to their end."""
+        """Record that the agent's words were interrupted."""
         if self._dialog is None or not isinstance(message, Interrupted):
             return
         if message.reason is not InterruptionReason.CANCELLED:
             self._dialog.happen(dialog_events.Interrupted(self._now()))
 
     def abandon(self) -> None:
-        """Wait for nothing more of the caller. Fulfilments under way go on, for they may have had their effect."""
+        """Stop waiting for the caller; running fulfilments go on."""
         self._keypad.cancel()
         self._late.cancel()
         self.half_closed()
@@ -252,7 +252,7 @@ class DialogTurns:
         self._happen(dialog_events.Silence(self._now()))
 
     def _ask_to_wait(self) -> None:
-        """Let the agent ask to wait for a turn, unless somebody speaks or it has asked for what it does already."""
+        """Let the agent ask for patience, unless somebody speaks."""
         assert self._dialog is not None
         turn = self._dialog.asks_to_wait()
         if turn.text and self._state().speaking is None and not turn.before.fulfilling:

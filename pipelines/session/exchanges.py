@@ -1,4 +1,4 @@
-"""The questions of a conversation and their answers, which later questions depend on."""
+"""Questions and answers of a conversation, for follow-up questions."""
 
 from __future__ import annotations
 

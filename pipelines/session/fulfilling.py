@@ -1,4 +1,4 @@
-"""The fulfilments of a dialog that are under way: each is a task, and has one result, whatever happens."""
+"""Running fulfilments of a dialog: a task each, with exactly one result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Audio on its way to the machine of a conversation, held back where it comes faster than it can be followed."""
+"""Audio input of a conversation, throttled to what can be processed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_OPEN_TURNS = 8
 
 
 class Hearing:
-    """Takes audio in, and makes the caller wait while too much of it is not worked off.
+    """Audio input with back-pressure.
 
     Args:
         intake: keeps the audio.
@@ -60,7 +60,7 @@ class Hearing:
         self._held_up = self._waits_as_if_live = False
 
     def hold_up(self, *, held_up: bool) -> None:
-        """Say whether the caller has to wait for what else the stream of audio holds, such as another channel."""
+        """Set whether another part of this stream, such as a channel, is awaited."""
         self._held_up = held_up
         self._stall_watch.heard()
 
@@ -69,7 +69,7 @@ class Hearing:
         self._progress.set()
 
     def speech_began(self) -> None:
-        """Say that an utterance begins in what came last: from now on its audio is ahead of real time, or not."""
+        """Record an utterance's beginning, and whether its audio is ahead of time."""
         self._real_time = RealTime(self._came_from, self._loop.time())
 
     def cancel(self) -> None:
@@ -111,7 +111,7 @@ class Hearing:
             await self._progress.wait()
 
     async def _wait_as_if_live(self) -> bool:
-        """Wait for the judgement of a pause while the audio is ahead of real time; return whether it had to.
+        """Await a pause's judgement if ahead of real time; return whether it had to.
 
         Otherwise the rest of the pause would be heard before the model has answered, and a recording that is sent fast
         would be cut by the silence rule.

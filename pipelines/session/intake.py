@@ -1,4 +1,4 @@
-"""Audio on its way into a conversation: kept while it may be needed, judged window by window, held to a fair share."""
+"""Audio intake: buffering, voice activity, and fairness."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Intake:
         return list(zip(probabilities, self._foreground.follow(samples, probabilities), strict=True))
 
     async def give_way(self, workload: Workload) -> None:
-        """Let others have a turn now and then; who sends more than his share also waits while the machine is short.
+        """Yield to others; throttle excess audio while overloaded.
 
         Args:
             workload: what this conversation shares with others.

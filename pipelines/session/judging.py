@@ -1,4 +1,4 @@
-"""The judgement of a pause that runs for a conversation: a task that nobody's reply waits for."""
+"""Task that judges a pause, beside the replies."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class PauseJudge:
         self._on_event(events.PauseJudged(turn, pause, probability, now))
 
     async def _probability(self, samples: npt.NDArray[np.float32], text: str, models: TurnModels) -> float | None:
-        """Return what the model says; None where it is not served, fails, or takes too long."""
+        """Return the model's judgement; None without one in time."""
         try:
             model: EndOfTurnModel = models.get(END_OF_TURN)
         except KeyError:

@@ -15,7 +15,7 @@ MAX_KEYS = 64
 
 
 class Keypad:
-    """Gathers keys. An answer ends with ``#``, with ``*`` alone, after a pause, or at once where one key is enough.
+    """Keypad input, ended by ``#``, a lone ``*``, a pause, or a single key.
 
     Args:
         on_answer: called with the keys of an answer, which are at most 64.

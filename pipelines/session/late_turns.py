@@ -1,4 +1,4 @@
-"""Turns of a dialog whose reply was not whole: the agent may ask to wait for them, and what was told is kept."""
+"""Dialog turns with a partial reply: a request for patience, and what was said."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class LateTurns:
         self._timer: asyncio.TimerHandle | None = None
 
     def told(self, reply: Reply) -> DialogTurn | None:
-        """Return what has happened with an earlier reply of the turn, which its completion tells again; None: nothing.
+        """Return what an earlier reply of the turn has done, or None.
 
         The completion asks for no fulfilment a second time.
         """

@@ -1,4 +1,4 @@
-"""What a conversation has to say, until its caller has taken it."""
+"""Outgoing messages of a conversation, until its caller takes them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SlowReaderError(PipelineError):
 
 
 class Outbox:
-    """A bounded queue of messages in which a newer partial transcript takes the place of an older one.
+    """Bounded queue of messages, in which newer partial transcripts replace older.
 
     Args:
         on_told: called whenever the reader has nothing more to write.
@@ -61,11 +61,11 @@ class Outbox:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a message was not written yet."""
+        """True while a message is not written."""
         return not self._emptied.is_set()
 
     async def emptied(self) -> None:
-        """Wait until the reader has written every message; for ever where there is no reader any more."""
+        """Wait until every message is written; for ever without a reader."""
         await self._emptied.wait()
 
     def withdraw(self, is_obsolete: Callable[[Message], bool]) -> None:
@@ -78,7 +78,7 @@ class Outbox:
         self._changed.set()
 
     def fail(self, error: Exception) -> None:
-        """Say that no message follows because of ``error``, which the reader meets after the messages before it."""
+        """End the queue with ``error``, which the reader meets after the messages."""
         self._error = self._error or error
         self._changed.set()
 

@@ -1,4 +1,4 @@
-"""How far audio is ahead of real time: a recording may be sent faster than anybody speaks."""
+"""Lead of audio over real time, as of fast recordings."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ class RealTime:
     at: float = 0.0
 
     def ahead_seconds(self, sample: int, now: float) -> float:
-        """Return how long live audio would still take to reach ``sample``; negative when it would have passed it."""
+        """Return the seconds until live audio reaches ``sample``; negative if past."""
         return (sample - self.sample) / MODEL_RATE_HZ - (now - self.at)

@@ -1,4 +1,4 @@
-"""What a conversation does when a recognizer is lost, and when another one has heard everything again."""
+"""Reaction to a lost recognizer, and to its recovery."""
 
 from __future__ import annotations
 

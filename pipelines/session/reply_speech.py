@@ -1,4 +1,4 @@
-"""The spoken replies of a conversation: each is a task that synthesizes, encodes and sends, as the machine has it."""
+"""Spoken replies of a conversation: tasks that synthesize, encode and send."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class ReplySpeech:
         self._on_event(events.PlaybackReported(turn, seconds, finished, now))
 
     def cancel(self, turn: int) -> None:
-        """Stop the speech of a turn's reply; turn 0: of the one that is spoken, and those that wait.
+        """Stop the speech of a turn; turn 0: the present one and those waiting.
 
         Raises:
             InvalidInputError: replies are not spoken, or there is no such turn.
@@ -208,7 +208,7 @@ class ReplySpeech:
             self._on_failure(spoken.turn, SPEECH, error, events.SpeechFailed(spoken.turn, str(error)))
 
     async def _send_all(self, spoken: _SpokenReply, voice: ReplyVoice) -> None:
-        """Send the audio of a reply, and synthesizes it as far as it is sent; without a start, the first sentence."""
+        """Send a reply's audio as it is synthesized; before the start, prepare it."""
         sentences = sentences_of_text(spoken.text, voice.lexicon, voice.speed)
         model: Synthesizer = self._models.get(TTS, self._variant)
         speech = Speech(model, sentences, voice.voice, voice.seed, self._bulk)
@@ -247,7 +247,7 @@ class ReplySpeech:
         self._on_event(events.SpeechSent(spoken.turn, end - start, now, marks, is_last))
 
     async def _may_send(self, spoken: _SpokenReply) -> None:
-        """Wait until the reply is spoken and not held, what came before was read, and little enough is not played."""
+        """Wait until a reply may go on: spoken, not held, read, and little unplayed."""
         while True:
             await spoken.flowing.wait()
             lead = self._buffered_until + _PIECE_SECONDS - self._loop.time() - self._lead_seconds

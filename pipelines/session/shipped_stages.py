@@ -1,4 +1,4 @@
-"""The stages that Vivavoce ships: intent and answer, side by side, then the dialog, and what is said aloud."""
+"""Shipped stages: intent and answer in parallel, then dialog, then speech."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The silence of a caller: a timer that runs while nobody speaks and nothing is waited for."""
+"""Timer of the caller's silence, while nothing else is awaited."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stages that run for a conversation: each is a task, cancelled when nobody waits for its result."""
+"""Runner of a conversation's stages, a task each."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class StageRunner:
         task.add_done_callback(partial(self._forget, key))
 
     def cancel(self, turn: int, speculation: int, stage: str) -> None:
-        """Cancel a stage, which may be over already. Its models answer all the same, up to the deadline."""
+        """Cancel a stage; its models answer all the same, up to the deadline."""
         task = self._tasks.get((turn, speculation, stage))
         if task is not None and task is not asyncio.current_task():
             task.cancel()

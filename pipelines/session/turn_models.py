@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ModelsByTurn:
-    """Keeps the versions that a turn begins with, so that all its work is done by the same ones.
+    """Model versions of a turn, kept for all its work.
 
     Args:
         models: all models.
@@ -37,7 +37,7 @@ class ModelsByTurn:
         return self._turns[turn]
 
     def versions(self, turn: int) -> Mapping[str, int]:
-        """Return the version of each engine that a turn has used, by role; empty where it has used none."""
+        """Return the versions that a turn has used, by role."""
         return self._turns[turn].versions if turn in self._turns else {}
 
     def keep(self, turns: Collection[int]) -> None:

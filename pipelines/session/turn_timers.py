@@ -28,7 +28,7 @@ class TurnTimers:
         return len(self._timers)
 
     def set(self, turn: int, at: float) -> None:
-        """Set the deadline of a turn, on the loop's clock, in the place of the one that it may have."""
+        """Set or replace a turn's deadline, on the loop's clock."""
         self.cancel(turn)
         self._timers[turn] = self._loop.call_at(at - DEADLINE_MARGIN_SECONDS, self._pass, turn)
 

@@ -29,7 +29,7 @@ async def answer_typed(
     observer: TurnObserver | None = None,
     wait_seconds: float | None = None,
 ) -> Reply:
-    """Understand and answers ``text`` as a whole, however late; bulk work behind ``bulk`` waits for it.
+    """Understand and answer ``text``, however late; ``bulk`` work waits for it.
 
     Args:
         config: how the turn is answered.

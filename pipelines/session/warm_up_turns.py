@@ -1,4 +1,4 @@
-"""Turns that are held before any caller's: what is loaded or compiled at first use is done with them."""
+"""Warm-up turns before any caller's, for what is loaded at first use."""
 
 from __future__ import annotations
 

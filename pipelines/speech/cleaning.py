@@ -1,4 +1,4 @@
-"""Text cleaning before synthesis: no emoji, no Markdown, other scripts in Latin letters."""
+"""Text cleaning before synthesis: emoji, Markdown, other scripts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _NOT_TEXT = frozenset(("Cc", "Cs", "Co", "Cn"))
 
 
 def check_characters(text: str, field: str) -> None:
-    """Raise InvalidInputError where a text holds characters that are no text, such as NUL."""
+    """Raise InvalidInputError for characters that are no text, such as NUL."""
     for position, character in enumerate(text):
         if unicodedata.category(character) in _NOT_TEXT and character not in "\t\n\r":
             message = f"the text holds the character U+{ord(character):04X} at {position}, which is no text: remove it"
@@ -64,7 +64,7 @@ def check_characters(text: str, field: str) -> None:
 
 
 def clean(text: str) -> str:
-    """Return a text in Latin letters, figures and the signs that are read, paragraph by paragraph."""
+    """Return a text in Latin letters, figures and readable signs."""
     latin = _in_latin(unicodedata.normalize("NFC", text))
     shorter = _BLANK_LINES.sub("\n\n", _SPACES.sub(" ", latin))
     return _MARKS.sub(r"\1 ", _without_markdown(shorter))

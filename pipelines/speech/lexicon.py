@@ -56,7 +56,7 @@ class Lexicon:
         self._words = re.compile(rf"(?<![\w'])(?:{pattern})(?!\w)", re.IGNORECASE) if words else None
 
     def applied(self, spans: Iterable[Span]) -> Iterator[Span]:
-        """Yield spans in which every word of the lexicon stands alone, with its pronunciation."""
+        """Yield spans, with each word of the lexicon alone and pronounced."""
         for span in spans:
             if self._words is None or span.phonemes or span.say_as is not SayAs.TEXT:
                 yield span

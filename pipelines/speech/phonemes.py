@@ -1,4 +1,4 @@
-"""Pronunciations that callers write: the International Phonetic Alphabet, and ARPAbet as X-ARPABET."""
+"""Pronunciations in the International Phonetic Alphabet and X-ARPABET."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the replies of a conversation are spoken."""
+"""Voice of a conversation's replies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEAD_SECONDS = (0.1, 10.0)
 
 @dataclass(frozen=True, slots=True)
 class ReplyVoice:
-    """How replies are spoken.
+    """Voice and format of spoken replies.
 
     Attributes:
         audio_format: format of the audio.

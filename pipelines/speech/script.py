@@ -44,7 +44,7 @@ def sentences_of_text(text: str, lexicon: Lexicon, speed: float = 1.0, field: st
 
 
 def sentences_of_ssml(document: str, lexicon: Lexicon, speed: float = 1.0, field: str = "ssml") -> Iterator[Sentence]:
-    """Return the sentences of an SSML document; see :func:`sentences_of_text` and ``pipelines.speech.ssml``."""
+    """Return the sentences of SSML; see :func:`sentences_of_text`."""
     _check(document, MAX_SSML_CHARACTERS, field)
     spans = (
         dataclasses.replace(span, speed=min(MAX_SPEED, max(MIN_SPEED, speed * span.speed)))

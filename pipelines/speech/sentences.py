@@ -69,7 +69,7 @@ class Sentence:
 
 
 def split(spans: Iterable[Span]) -> Iterator[Sentence]:
-    """Yield the sentences of a text as they are asked for; none where there is nothing to speak."""
+    """Yield the sentences of a text lazily; none without words."""
     last: Sentence | None = None
     for group in _groups(spans):
         for sentence in _sentences(group):
@@ -183,7 +183,7 @@ def _cut(span: Span, *, is_first: bool) -> Iterator[Span]:
 
 
 def _sentences(group: list[Span]) -> Iterator[Sentence]:
-    """Yield the sentence that a group of pieces is; several where its words are too many for one."""
+    """Yield the sentences of a group of pieces, split where too long."""
     parts: list[SpeechPart] = []
     written: list[str] = []
     for span in group:
@@ -211,7 +211,7 @@ def _size(part: SpeechPart) -> int:
 
 
 def _chunks(words: str) -> Iterator[str]:
-    """Cut what takes very many words, such as hundreds of figures, between two of them."""
+    """Split very long pieces, such as hundreds of figures, between words."""
     while len(words) > _MAX_CHUNK_CHARACTERS:
         end = words.rfind(" ", 1, _MAX_CHUNK_CHARACTERS) + 1 or _MAX_CHUNK_CHARACTERS
         yield words[:end]

@@ -50,7 +50,7 @@ _INTERPRETATIONS = {
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """State of the reader inside an element; ``replaces``: the element's own text is not spoken."""
+    """Parser state inside an element; ``replaces``: its own text is not spoken."""
 
     speed: float = 1.0
     say_as: SayAs = SayAs.TEXT
@@ -62,7 +62,7 @@ _PROLOG = re.compile("\ufeff?\\s*(?:<\\?xml[^>]{0,200}\\?>\\s*)?")
 
 
 def is_ssml(text: str) -> bool:
-    """Whether a text is an SSML document, also behind a byte order mark or an XML declaration."""
+    """Return whether a text is SSML, maybe behind a byte order mark."""
     return text.startswith("<speak", _PROLOG.match(text).end())  # type: ignore[union-attr]
 
 

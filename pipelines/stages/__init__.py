@@ -1,1 +1,1 @@
-"""What is computed for a turn: intent and answer."""
+"""Stages of a turn: intent, answer and speech."""

@@ -40,7 +40,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSource:
-    """Where an answer from a knowledge base stands.
+    """Source of an answer in a knowledge base.
 
     Attributes:
         base: name of the base.
@@ -80,7 +80,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSearch:
-    """What came of looking for an answer.
+    """Result of a search for an answer.
 
     Attributes:
         answer: None when no document holds one.
@@ -119,7 +119,7 @@ def check_documents(documents: Sequence[Document], field: str) -> None:
 async def find_answer(
     model: AnswerModel, question: str, documents: Sequence[Document], due: float | None = None
 ) -> AnswerSearch:
-    """Look for the answer in all ``documents`` at once and returns the most likely one, before ``due``.
+    """Return the best answer of all ``documents``, searched at once before ``due``.
 
     The documents go to the model as one text, so that the windows of all of them compete for the same few places in
     one batch: the cost is that of one document, however many there are.
@@ -183,7 +183,7 @@ async def _aside(text: str, work: Callable[..., _T], *arguments: object) -> _T:
 
 
 def _locate(documents: Sequence[Document], start: int, end: int, score: float) -> Answer | None:
-    """Find the document that holds ``start`` of the joined text; an answer ends with its document at the latest."""
+    """Find the document of ``start`` in the joined text; clip the answer to it."""
     first = 0
     for document in documents:
         last = first + len(document.text)

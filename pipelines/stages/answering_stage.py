@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class AnsweringStage:
-    """The answer from documents and knowledge bases; see ``pipelines.stages.registry.Stage``.
+    """Answers of documents and bases; see ``pipelines.stages.registry.Stage``.
 
     Args:
         bases: those of the service.

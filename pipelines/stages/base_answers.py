@@ -1,4 +1,4 @@
-"""Answers from knowledge bases: passages are found first, then each is read for the answer."""
+"""Answers from knowledge bases: passages are found, then read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def find_in_bases(
     due: float | None = None,
     query: str = "",
 ) -> AnswerSearch:
-    """Look for the answer in knowledge bases and return the most likely one, before ``due``.
+    """Return the best answer of knowledge bases, before ``due``.
 
     Every passage is read by itself, all at once, and the answer with the highest score counts. On questions of
     SQuADShifts that is right more often than reading the passages as one text, and takes as long (docs/knowledge.md).

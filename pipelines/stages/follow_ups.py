@@ -1,4 +1,4 @@
-"""Follow-up questions: whether a question depends on the ones before, and what it asks then.
+"""Follow-up questions: dependence on earlier ones, and resolution.
 
 "When was the tower built?" "And how high is it?" is read as "How high is the tower?", and searched with the words of
 both. Rules of English alone; what they are tuned and judged on is ``benchmarks.follow_ups``.
@@ -69,7 +69,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """What a question asks that depends on an earlier one.
+    """Resolved follow-up question.
 
     Attributes:
         asked: the question with what it leaves out.
@@ -109,7 +109,7 @@ def follow_up(question: str, history: Sequence[Exchange]) -> FollowUp | None:
 
 
 def _is_fragment(words: Sequence[Word], text: str, *, has_lead: bool) -> bool:
-    """Whether a text is no sentence: "on Sundays?", "for students?", "why?"."""
+    """Return whether a text is a fragment: "on Sundays?", "why?"."""
     if len(words) > MAX_FRAGMENT_WORDS or not (has_lead or text.rstrip().endswith("?")):
         return False
     if any(word.lower in AUXILIARIES for word in words):
@@ -123,7 +123,7 @@ def _is_fragment(words: Sequence[Word], text: str, *, has_lead: bool) -> bool:
 
 
 def _with_fragment(fragment: str, question: str, *, is_about: bool) -> str:
-    """Put a fragment into the question before: "How much is it for adults?", "And for students?"."""
+    """Expand a fragment by the question before: "And for students?"."""
     fragment = fragment.rstrip(" ?.!,")
     stem = question.rstrip(" ?.!,")
     words = words_of(fragment)
@@ -163,7 +163,7 @@ def _pronouns(text: str, words: Sequence[Word]) -> list[int]:
 
 
 def _is_pronoun(words: Sequence[Word], at: int) -> bool:
-    """Whether a word stands for something, by its neighbours."""
+    """Return whether a word is a pronoun here, by its neighbours."""
     word = words[at].lower
     before = words[at - 1].lower if at else ""
     after = words[at + 1].lower if at + 1 < len(words) else ""
@@ -195,7 +195,7 @@ def _replaced(text: str, words: Sequence[Word], places: Sequence[int], earlier: 
 
 
 def _meant(pronoun: str, earlier: Exchange) -> str:
-    """Return what a pronoun means after a question and its answer; "" where nothing is known."""
+    """Return a pronoun's meaning after a question and its answer, or ""."""
     asked_for = next((word.lower for word in words_of(earlier.question) if word.lower in WH_WORDS), "")
     answer = _name(earlier.answer)
     phrases = [earlier.question[phrase.start : phrase.end] for phrase in phrases_of(earlier.question)]
@@ -217,7 +217,7 @@ def _meant(pronoun: str, earlier: Exchange) -> str:
 
 
 def _name(answer: str) -> str:
-    """Return an answer that may stand for a pronoun; "" where it is a sentence, or a number."""
+    """Return an answer that may be a pronoun's meaning, or ""."""
     words = words_of(answer)
     if not words or len(words) > MAX_NAME_WORDS or answer[:1].isdigit():
         return ""

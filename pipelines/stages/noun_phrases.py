@@ -79,7 +79,7 @@ def words_of(text: str) -> list[Word]:
 
 
 def is_content(word: Word) -> bool:
-    """Whether a word names something; a name may be written as a function word is."""
+    """Return whether a word names something, even a name like a function word."""
     return word.lower not in FUNCTION_WORDS
 
 
@@ -114,7 +114,7 @@ def phrases_of(question: str) -> list[Phrase]:
 
 
 def counted_in(question: str) -> str:
-    """Return what a question counts or chooses from: "pictures" of "how many pictures did he take"; "" for none."""
+    """Return the counted noun: "pictures" of "how many pictures", or ""."""
     words = words_of(question)
     for at, word in enumerate(words[:-1]):
         if word.lower in {"which", "what"} or (word.lower == "many" and at and words[at - 1].lower == "how"):
@@ -135,7 +135,7 @@ def _behind_question_words(words: list[Word]) -> int:
 
 
 def _run(words: list[Word], at: int) -> tuple[list[Word], int]:
-    """Return the determiner and the content words that begin at a place, and the place behind them."""
+    """Return the determiner and content words at a place, and the place behind."""
     end = at
     if words[end].lower in DETERMINERS:
         end += 1

@@ -1,4 +1,4 @@
-"""Stages: the steps that make a reply out of a turn's text, and the list of those that a service has.
+"""Stages: steps from a turn's text to its reply, known by name to turns.
 
 A stage says which other stages it needs, whether a conversation wants it, and how to run it. The machine of
 ``pipelines.turns`` knows stages by name alone and decides what runs; a session carries that out.
@@ -36,7 +36,7 @@ class StageOutput(Protocol):
 
 
 class StageConfig(Protocol):
-    """Settings of a conversation that stages read; see ``pipelines.session.config.ConversationConfig``."""
+    """Settings for stages; see ``pipelines.session.config.ConversationConfig``."""
 
     @property
     def documents(self) -> tuple[Document, ...]:
@@ -56,12 +56,12 @@ class StageConfig(Protocol):
 
     @property
     def dialog(self) -> Any:  # noqa: ANN401 - a layer above the stages
-        """The ``pipelines.dialog.session.DialogSession``, for the stage of that name; None: there is none."""
+        """``pipelines.dialog.session.DialogSession``, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class StageRequest:
-    """What a stage works on.
+    """Input of a stage.
 
     Attributes:
         text: text of the turn, never empty.
@@ -93,18 +93,18 @@ class Stage(Protocol):
 
     @property
     def behind(self) -> tuple[str, ...]:
-        """Names of the stages that it waits for where a conversation wants them, and else does without."""
+        """Names of the stages that it waits for where they are wanted."""
 
     @property
     def of_no_text(self) -> StageOutput | None:
-        """The result for a turn in which nothing was said; None: there is none, and none is missed."""
+        """Result for a turn without words; None: none, and none is missed."""
 
     @property
     def in_order(self) -> bool:
-        """Whether it works on a turn only when all earlier turns are replied to."""
+        """True if it waits until all earlier turns are replied to."""
 
     def wanted(self, config: StageConfig) -> bool:
-        """Whether a conversation with this config wants the stage."""
+        """Return whether a conversation with this config wants the stage."""
 
     def run(self, request: StageRequest, models: TurnModels) -> AsyncIterator[StageOutput]:
         """Yield at least one output; the last one is the result.
@@ -162,11 +162,11 @@ class StageRegistry:
         return self._stages[name]
 
     def replacing(self, stage: Stage) -> StageRegistry:
-        """Return a registry in which a stage takes the place of the one with its name; see the class for errors."""
+        """Return a registry with the stage of a name replaced; see the class for errors."""
         return StageRegistry([stage if each.name == stage.name else each for each in self])
 
     def plan(self, config: StageConfig) -> tuple[PlannedStage, ...]:
-        """Return the stages that a conversation wants; one that needs an unwanted stage is not wanted either."""
+        """Return the wanted stages, without those that need an unwanted one."""
         planned: dict[str, PlannedStage] = {}
         for stage in self:
             if stage.wanted(config) and all(name in planned for name in stage.after):

@@ -1,4 +1,4 @@
-"""The speaking stage: what is said aloud. Its text is ready at once; the audio of it follows the reply."""
+"""Speech stage: text of a spoken reply; its audio follows the reply."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SpokenText:
-    """What is spoken in reply to a turn.
+    """Spoken text of a reply.
 
     Attributes:
         text: "" where nothing is.

@@ -1,4 +1,4 @@
-"""Intent and slots of a turn, and of the parts of one that asks for several things."""
+"""Intent and slots of a turn, and of each part of it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one part of an utterance asks for.
+    """Reading: the meaning of one part of an utterance.
 
     Attributes:
         intent: its name, :data:`NO_INTENT` when nothing fits.
@@ -72,7 +72,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Understanding:
-    """What the speaker wants.
+    """Understanding of a turn.
 
     Attributes:
         intent: its name, :data:`NO_INTENT` when nothing fits.
@@ -99,7 +99,7 @@ class Understanding:
 
 @dataclass(frozen=True, slots=True)
 class UnderstandingOptions:
-    """What a caller asks of understanding.
+    """Options of understanding.
 
     Attributes:
         clock: tells what "tomorrow" is.
@@ -113,7 +113,7 @@ class UnderstandingOptions:
 async def understand(
     model: IntentModel, text: str, due: float | None = None, options: UnderstandingOptions | None = None
 ) -> Understanding:
-    """Find intents and slots of ``text``, and the values of its dates, times and amounts.
+    """Find intents, slots and values of ``text``.
 
     Args:
         model: of intents and slots.
@@ -170,7 +170,7 @@ async def _settle(
     clauses: list[Clause],
     parts: list[IntentPrediction],
 ) -> tuple[list[Clause], list[IntentPrediction]]:
-    """Join clauses that are no wishes of their own to the one before, and predicts those that were joined anew.
+    """Join dependent clauses to the one before, and predict them anew.
 
     Returns:
         Nothing of both where one clause is left: the prediction of the whole text is that of the wish.
@@ -193,7 +193,7 @@ async def _settle(
 
 
 def _is_wish(part: IntentPrediction) -> bool:
-    """Whether a clause asks for something by itself, or says by itself that something is not wanted."""
+    """Return whether a clause is a request, or a denial, by itself."""
     if part.intent != NO_INTENT:
         return part.confidence >= MIN_CLAUSE_CONFIDENCE
     return part.negated and part.kind == "command"

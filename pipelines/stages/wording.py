@@ -43,7 +43,7 @@ class Wording(Protocol):
 
 
 def answer_in_words(request: StageRequest) -> str:
-    """Return the answer in a sentence of its own; nothing for commands and statements without one."""
+    """Return the answer in a sentence; nothing for commands and statements."""
     understanding: Understanding = request.inputs.get(NLU, Understanding())
     search: AnswerSearch | None = request.inputs.get(QA)
     if understanding.kind == "command" and understanding.intent != NO_INTENT:
@@ -55,12 +55,12 @@ def answer_in_words(request: StageRequest) -> str:
 
 
 def read_documents(answer: Answer, documents: Sequence[Document]) -> Sequence[Document]:
-    """Return what an answer was read in: documents of the caller, or a passage of a knowledge base."""
+    """Return the documents of an answer: the caller's, or a base's passage."""
     return documents if answer.source is None else [Document(answer.document_id, answer.source.passage)]
 
 
 def sentence_of(answer: Answer, documents: Sequence[Document]) -> str:
-    """Return the document's sentence that holds an answer; where it is none, or long, the answer alone."""
+    """Return the sentence around an answer, or a long one's answer alone."""
     document = next((one for one in documents if one.id == answer.document_id), None)
     if document is not None:
         first = max(0, answer.start - _WINDOW_CHARACTERS)

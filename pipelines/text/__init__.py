@@ -1,1 +1,1 @@
-"""How transcripts are written: punctuation, figures, masks."""
+"""Style of transcripts: punctuation, figures, masks."""

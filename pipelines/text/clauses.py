@@ -1,4 +1,4 @@
-"""Clauses: where one utterance may hold several commands or questions, "turn off the lights and call me a taxi"."""
+"""Clauses with separate requests: "turn off the lights and call me a taxi"."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Clause(NamedTuple):
 
 
 def split_clauses(text: str) -> list[Clause]:
-    """Split a text where a verb or a question word after "and", a comma or a full stop may begin another wish.
+    """Split a text where a verb or question word may begin another request.
 
     What is found are places where a clause may begin; whether one does is for a model of intents to say.
     """

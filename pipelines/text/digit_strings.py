@@ -1,4 +1,4 @@
-"""Strings of digits: phone, card and room numbers and versions, which are said digit by digit or in pairs.
+"""Digit strings: phone, card and room numbers, said digit by digit or in pairs.
 
 The grammars of inverse text normalization read quantities. They cut a number at a comma, which recognizers write where
 a speaker pauses, take "seven eighty eight" for 7808, and lose a point of "two point one point three".
@@ -73,7 +73,7 @@ _HALVES_OF_THE_DAY = (["a", "m"], ["p", "m"])
 
 
 def ends_in_spelling(text: str) -> bool:
-    """Whether the last three words of ``text`` are digits, small numbers or letters, so that more may follow."""
+    """Return whether ``text`` ends in three digits or letters: more may follow."""
     words = re.findall(r"[^\W_]+", text.lower())[-_MIN_SPELLED_WORDS:]
     if len(words) < _MIN_SPELLED_WORDS or words[-2:] in _HALVES_OF_THE_DAY:
         return False
@@ -81,7 +81,7 @@ def ends_in_spelling(text: str) -> bool:
 
 
 def find_codes(text: str, *, in_pairs: bool = False) -> list[tuple[int, int, str]]:
-    """Find what is said digit by digit, such as a PIN: start and end in the text, and its digits.
+    """Find digit strings, such as a PIN: start, end and digits.
 
     Args:
         text: English, as it was said or typed.
@@ -102,7 +102,7 @@ def find_codes(text: str, *, in_pairs: bool = False) -> list[tuple[int, int, str
 
 
 def write_digit_strings(text: str) -> str:
-    """Write the strings of digits of an English text in figures; all else stays as it is."""
+    """Write an English text's digit strings in figures."""
     written = _VERSION.sub(
         lambda found: ".".join(map(_small, re.split(" point ", found[0], flags=re.IGNORECASE))), text
     )
@@ -128,7 +128,7 @@ def _join_groups(found: re.Match[str]) -> str:
 
 
 def _is_count(groups: list[str]) -> bool:
-    """Whether somebody counts: "one, two, three"."""
+    """Return whether somebody counts: "one, two, three"."""
     numbers = [int(group) for group in groups]
     return len(numbers) > 2 and len({after - before for before, after in itertools.pairwise(numbers)}) == 1
 

@@ -77,20 +77,20 @@ class Grammar:
                 run = run[end:]
 
     def _end(self, words: Sequence[str]) -> int:
-        """Return how many of the words are converted at a time: no figure is cut in two if there is another place."""
+        """Return the number of words to convert at a time, without splitting figures."""
         if len(words) <= LONGEST_RUN:
             return len(words)
         places = range(LONGEST_RUN, 0, -1)
         return next((at for at in places if not self._belong_together(*words[at - 1 : at + 1])), LONGEST_RUN)
 
     def _belong_together(self, word: str, following: str) -> bool:
-        """Whether two neighbours may be in one figure, or are about the middle of an address."""
+        """Return whether two neighbours may be in one figure, or in an address."""
         both = {word, following}
         return both <= self.words or not both.isdisjoint(_MIDDLES)
 
 
 def read_tagger() -> kaldifst.StdVectorFst:
-    """Return the transducer from words to tokens such as ``date { month: "june" }``, its output labels sorted."""
+    """Return the transducer from words to tokens, its output labels sorted."""
     tagger = kaldifst.StdVectorFst.read(FST_PATHS["en"]["itn"]["tagger"])
     kaldifst.arcsort(tagger, "olabel")
     return tagger

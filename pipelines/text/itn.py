@@ -1,4 +1,4 @@
-"""Inverse text normalization: what was spoken as words is written in figures, "twenty three dollars" as "$23".
+"""Inverse text normalization: "twenty three dollars" as "$23".
 
 The grammars are NeMo's (Zhang, Bakhturina, Gorman and Ginsburg, 2021, "NeMo Inverse Text Normalization: From
 Development To Production"), as the library ``wetext`` carries them compiled. They read lower case without punctuation,
@@ -94,7 +94,7 @@ def _convert_run(run: tuple[str, ...]) -> str:
 
 
 async def _convert(stretch: str, choose: Choose) -> str:
-    """Convert words and single spaces; a capital at the beginning, which the grammars do not read, is kept."""
+    """Convert words and single spaces, keeping an initial capital."""
     first = stretch[0]
     words = (first.lower() + stretch[1:]).split(" ")
     written = []

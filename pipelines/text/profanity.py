@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 def masked(text: str) -> str:
-    """Return an English ``text`` with each profane word masked: "f***". The words are those of ``glin-profanity``.
+    """Mask profane words of an English ``text``: "f***".
 
     Raises:
         ModelError: the words cannot be loaded; that is logged once, and not tried again.

@@ -1,4 +1,4 @@
-"""Questions as documents write them: spoken numbers become the figures that stand in the documents."""
+"""Spoken numbers in questions, written as the documents write them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MIN_PLAIN = 10
 
 
 async def as_documents_write(question: str, document: str) -> str:
-    """Write the numbers of a question in figures where the document does so, and leaves the others as they were said.
+    """Write a question's numbers in figures where the document does.
 
     "in nineteen seventy one" finds "in 1971", and "in the fourth quarter" still finds "in the fourth quarter".
 
@@ -59,13 +59,13 @@ def _choose(said: str, written: str, document: str) -> str:
 
 
 def _small(word: str, document: str) -> str:
-    """Write a number that the grammars leave in words, where the document has it in figures alone: "Apollo 11"."""
+    """Write a number left in words, where the document has figures: "Apollo 11"."""
     figure = str(_SMALL_WORDS.index(word.lower()) + 2)
     return word if re.search(rf"\b{word.lower()}\b", document) else _form_in(figure, document) or word
 
 
 def _form_in(figure: str, document: str) -> str | None:
-    """Return a figure as it stands in the document: "1,000" for "1000", "7:30" for "07:30"; None where it does not."""
+    """Return a figure in the document's form: "1,000" for "1000"; None without."""
     forms = [figure]
     if figure.isdecimal() and len(figure) <= len("999999999999"):
         forms.append(f"{int(figure):,}")

@@ -21,7 +21,7 @@ _SPACES = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class TranscriptStyle:
-    """How transcripts are written.
+    """Style of transcripts.
 
     Attributes:
         punctuation: with punctuation and capitals, as the recognizer writes; otherwise in lower case without them.
@@ -36,7 +36,7 @@ class TranscriptStyle:
     mask_profanity: bool = False
 
     async def write(self, text: str, *, is_final: bool) -> str:
-        """Return a recognized ``text`` in this style; other tasks run meanwhile, however long it is.
+        """Return a recognized ``text`` in this style; long texts yield to others.
 
         Without its grammars the service is still of use: numbers stay as they were spoken.
 
@@ -51,7 +51,7 @@ class TranscriptStyle:
         return await asyncio.to_thread(masked, text) if self.mask_profanity else text
 
     async def write_words(self, words: Iterable[str]) -> list[str]:
-        """Return the words of a text in this style, one by one; they stay as they were spoken."""
+        """Return the words of a text in this style, one by one."""
         written = [word if self.punctuation else plain(word) for word in words]
         if not self.mask_profanity:
             return written
@@ -65,7 +65,7 @@ class TranscriptStyle:
 
 
 async def prepare() -> None:
-    """Load grammars and dictionaries, which takes about a second; otherwise the first who needs them waits.
+    """Load grammars and dictionaries ahead, which takes about a second.
 
     What cannot be loaded is done without, and logged.
     """
@@ -75,10 +75,10 @@ async def prepare() -> None:
 
 
 def has_words(text: str) -> bool:
-    """Tell whether anything was said in a recognized ``text``, and not only marks were written."""
+    """Return whether a recognized ``text`` has words, not only marks."""
     return any(map(str.isalnum, text))
 
 
 def plain(text: str) -> str:
-    """Return ``text`` in lower case without punctuation; apostrophes stay, and what stands inside a number."""
+    """Return ``text`` in lower case, without punctuation around words."""
     return _SPACES.sub(" ", _MARKS.sub(" ", text)).strip().lower()

@@ -1,1 +1,1 @@
-"""The life of turns as a pure function: ``machine.step(state, event) -> (state, effects)``."""
+"""Turns as a pure function: ``machine.step(state, event) -> (state, effects)``."""

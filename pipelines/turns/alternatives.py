@@ -1,4 +1,4 @@
-"""What a whole utterance may be, from what each of its segments may be."""
+"""Alternatives of an utterance, from those of its segments."""
 
 from __future__ import annotations
 

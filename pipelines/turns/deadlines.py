@@ -1,4 +1,4 @@
-"""Until when work on a turn is of use: arithmetic without a clock. All times are seconds of the conversation's own."""
+"""Deadlines of a turn's work, in seconds of the conversation's clock."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 
 
 def speculation_seconds(settings: TurnSettings) -> float:
-    """Return the silence left for working a reply out once the recognizer was asked for all it has."""
+    """Return the remaining silence once the recognizer was asked for everything."""
     return max(0.0, settings.endpointing.stop_window_seconds - SPECULATION_WINDOWS * WINDOW_SECONDS)
 
 
 def reply_due(state: State, number: int, now: float) -> float | None:
-    """Return when the reply to a turn is due; None where nobody knows when its utterance ends."""
+    """Return a turn's reply deadline; None while its end is unknown."""
     return _due(state.settings, next((turn for turn in state.turns if turn.number == number), None), now)
 
 
 def stages_due(state: State, number: int, now: float) -> float | None:
-    """Return until when what is made of a turn's text is of use; None as for :func:`reply_due`."""
+    """Return the deadline of work on a turn's text; see :func:`reply_due`."""
     due = reply_due(state, number, now)
     return None if due is None else due + state.settings.late_seconds
 
 
 def text_due(state: State, segment: int, now: float) -> float | None:
-    """Return until when the text of a segment is in time for its reply; None where none is wanted, or nobody knows.
+    """Return the deadline of a segment's text; None if unknown or unwanted.
 
     The recognizer orders texts by it; one that is late is recognized all the same.
     """

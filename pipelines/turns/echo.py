@@ -1,4 +1,4 @@
-"""The service's own voice in the caller's microphone: a turn whose words are those that are being said."""
+"""Echo: the service's own voice in the caller's microphone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def words_around(text: str, heard: int) -> str:
 
 
 def is_echo(text: str, said: str) -> bool:
-    """Whether a text repeats what was being said.
+    """Return whether a text repeats what was being said.
 
     Args:
         text: what was recognized.

@@ -1,4 +1,4 @@
-"""What a conversation has to do next, in order. Nothing here waits: long work comes back as an event."""
+"""Effects: next actions of a conversation, in order, without waiting."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class OpenSegment:
 
 @dataclass(frozen=True, slots=True)
 class SendAudio:
-    """Send samples ``start`` to ``stop`` (exclusive) of the conversation; with ``decode``, ask for the text of all."""
+    """Send samples ``start`` to ``stop`` (exclusive); ``decode`` asks for the text."""
 
     segment: int
     start: int
@@ -69,7 +69,7 @@ class CancelStage:
 
 @dataclass(frozen=True, slots=True)
 class JudgePause:
-    """Have a pause judged by samples ``start`` to ``stop`` (exclusive), and by the text of the turn so far."""
+    """Have a pause judged, by samples ``start`` to ``stop`` (exclusive) and text."""
 
     turn: int
     pause: int
@@ -85,7 +85,7 @@ class CancelJudgement:
 
 @dataclass(frozen=True, slots=True)
 class SetDeadline:
-    """Let DeadlinePassed happen at ``at``, and no more at an earlier ``at`` of the turn."""
+    """Schedule DeadlinePassed at ``at``, replacing an earlier one of the turn."""
 
     turn: int
     at: float
@@ -99,7 +99,7 @@ class Emit:
 
 
 class SpeculationFate(enum.Enum):
-    """What became of a speculation: the text of an utterance, taken for the whole of it while it was not over yet."""
+    """Fate of a speculation on the text of an unfinished utterance."""
 
     MADE = "made"
     HIT = "hit"
@@ -140,7 +140,7 @@ Effect = (
 
 
 def joined(effects: Iterable[Effect]) -> list[Effect]:
-    """Return the effects with audio that follows on in one piece: the windows of a message are sent as one."""
+    """Return the effects with adjacent audio merged."""
     kept: list[Effect] = []
     for effect in effects:
         last = kept[-1] if kept else None

@@ -1,4 +1,4 @@
-"""What can happen to a conversation. Times are seconds on the conversation's clock, audio positions 16 kHz samples."""
+"""Events of a conversation; times in seconds, positions in 16 kHz samples."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class EndRequested:
-    """The caller ended the utterance; ``audio_end`` counts the samples received so far."""
+    """End of the utterance by the caller, at sample ``audio_end``."""
 
     audio_end: int
     at: float
@@ -40,7 +40,7 @@ class EndRequested:
 
 @dataclass(frozen=True, slots=True)
 class HalfClosed:
-    """The caller will send nothing more; ``audio_end`` counts the samples received in all."""
+    """End of the caller's input, at sample ``audio_end``."""
 
     audio_end: int
     at: float
@@ -48,7 +48,7 @@ class HalfClosed:
 
 @dataclass(frozen=True, slots=True)
 class Stalled:
-    """No audio has come for so long that a speaker's place in the recognizer should not be held for it."""
+    """Lack of audio; the recognizer's place should be freed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class RecognitionFailed:
 
 @dataclass(frozen=True, slots=True)
 class RecognitionLost:
-    """The recognizer was lost while it worked on a segment; it gets all audio of it again once it is back."""
+    """Loss of the recognizer of a segment, which will be sent again."""
 
     segment: int
 
@@ -93,7 +93,7 @@ class RecognitionResumed:
 
 @dataclass(frozen=True, slots=True)
 class StageLost:
-    """A model was lost while a stage worked on a speculation; the stage begins anew once the model is back."""
+    """Loss of a model during a stage, which will begin anew."""
 
     turn: int
     speculation: int
@@ -112,7 +112,7 @@ class StageResumed:
 
 @dataclass(frozen=True, slots=True)
 class StageYielded:
-    """A stage brought an output for a speculation of a turn's text; the last one is its result."""
+    """Output of a stage on a turn's text; the last one is its result."""
 
     turn: int
     speculation: int
@@ -141,7 +141,7 @@ class StageFailed:
 
 @dataclass(frozen=True, slots=True)
 class PauseJudged:
-    """The model has judged a pause; ``probability`` is that of the turn being over, None where it did not answer."""
+    """Judgement of a pause: ``probability`` of the turn's end, or None."""
 
     turn: int
     pause: int
@@ -151,7 +151,7 @@ class PauseJudged:
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """The caller holds the conversation differently from now on; what is None stays as it is."""
+    """Change of the configuration; None: as before."""
 
     endpointing: EndpointingConfig | None = None
     stages: tuple[PlannedStage, ...] | None = None
@@ -159,7 +159,7 @@ class Updated:
 
 @dataclass(frozen=True, slots=True)
 class DeadlinePassed:
-    """The budget of a turn's reply is used up, or the time in which the reply may be completed."""
+    """End of a reply's budget, or of the time for its completion."""
 
     turn: int
 
@@ -171,7 +171,7 @@ class Abandoned:
 
 @dataclass(frozen=True, slots=True)
 class SpeechSent:
-    """A piece of a spoken reply went out: ``seconds`` of audio, and the sentences that were begun in it."""
+    """Sent piece of a spoken reply: ``seconds`` of audio, sentences begun."""
 
     turn: int
     seconds: float
@@ -200,7 +200,7 @@ class PlaybackReported:
 
 @dataclass(frozen=True, slots=True)
 class CancelRequested:
-    """The caller wants nothing more of a turn's speech; turn 0: of what is spoken now."""
+    """Cancellation of a turn's speech; turn 0: of the present one."""
 
     turn: int
     at: float
@@ -208,7 +208,7 @@ class CancelRequested:
 
 @dataclass(frozen=True, slots=True)
 class Prompted:
-    """An agent says something by itself; ``outputs`` are the results of stages by name, as a turn has them."""
+    """Words of an agent's own; ``outputs`` are results of stages by name."""
 
     outputs: Mapping[str, StageOutput]
     at: float
@@ -216,14 +216,14 @@ class Prompted:
 
 @dataclass(frozen=True, slots=True)
 class AgentAwaited:
-    """Whether an agent has work under way of whose end it will tell: the conversation does not end before."""
+    """Work of an agent under way, or its end; it keeps the conversation open."""
 
     is_awaited: bool
 
 
 @dataclass(frozen=True, slots=True)
 class DialogChanged:
-    """A dialog has changed outside of turns: what was worked out on its former state is worked out again."""
+    """Change of a dialog outside of turns; speculations are recomputed."""
 
 
 SpeechEvent = SpeechSent | SpeechFailed | PlaybackReported | CancelRequested

@@ -1,4 +1,4 @@
-"""What interrupts a spoken reply: speech that lasts, whose words are no backchannel and no echo. Without a clock."""
+"""Interruption rules: lasting speech, without backchannels and echo."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _FIELD = "config.interruption"
 
 @dataclass(frozen=True, slots=True)
 class InterruptionConfig:
-    """What interrupts a spoken reply.
+    """Settings of interruptions.
 
     Attributes:
         enabled: whether speech and typed turns do at all.
@@ -72,7 +72,7 @@ class InterruptionConfig:
 
 
 class Verdict(enum.Enum):
-    """What speech over a spoken reply comes to."""
+    """Verdict on speech over a spoken reply."""
 
     HOLD = "hold"
     """It is not known yet: the reply waits."""
@@ -113,7 +113,7 @@ def verdict(config: InterruptionConfig, turn: Turn, *, rests: bool, pauses: bool
 
 
 def is_backchannel(text: str, backchannels: tuple[str, ...]) -> bool:
-    """Whether a text has words, and they are backchannels alone, one or several."""
+    """Return whether a text consists of backchannels."""
     words = words_of(text)
     known = {tuple(words_of(one)) for one in backchannels}
     longest = max(map(len, known), default=0)

@@ -1,4 +1,4 @@
-"""What a conversation does while somebody speaks: opening, feeding, cutting and closing segments.
+"""Listening: opening, feeding, cutting and closing segments.
 
 An utterance is one segment as a rule. A long one is cut, at a pause once it has lasted ``SOFT_LIMIT``, and where it was
 quietest when it reaches ``HARD_LIMIT`` without one; a pause of ``PAUSE_LIMIT`` also closes the segment, so that someone
@@ -98,7 +98,7 @@ def hear(state: State, event: Heard) -> Step:
 
 
 def pause_judged(state: State, event: PauseJudged) -> Step:
-    """End the utterance if the pause has lasted long enough for what the model says of it."""
+    """End the utterance if the pause is long enough for its probability."""
     turn = state.speaking
     if turn is None or turn.number != event.turn or turn.pause is None or turn.pause.number != event.pause:
         return state, ()
@@ -112,7 +112,7 @@ def pause_judged(state: State, event: PauseJudged) -> Step:
 
 
 def _goes_on(state: State) -> bool:
-    """Whether what follows a pause still fits into the segment; see ``TurnSettings.join_samples``."""
+    """Return whether speech after a pause fits the segment (``join_samples``)."""
     segment = state.speaking.open_segment if state.speaking else None
     return segment is not None and state.heard_to - segment.start < state.settings.join_samples
 
@@ -233,7 +233,7 @@ def _dropped_speculation(state: State) -> tuple[Effect, ...]:
 
 
 def _quieter(state: State, segment: Segment, probability: float) -> QuietPoint | None:
-    """Remember where in the second half of a segment speech was least likely; the later of two equals."""
+    """Record the least likely speech in a segment's second half."""
     if state.heard_to - segment.start < _CUT_FROM:
         return None
     best = state.quiet
@@ -243,7 +243,7 @@ def _quieter(state: State, segment: Segment, probability: float) -> QuietPoint |
 
 
 def _cut(state: State, segment: Segment) -> Step:
-    """Cut a segment that became too long where it was quietest: its head is recognized anew, its tail goes on."""
+    """Cut an overlong segment at its quietest; recognize its head anew."""
     assert state.speaking is not None
     at = state.quiet.sample if state.quiet else state.heard_to
     head = Segment(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def step(state: State, event: events.Event) -> tuple[State, tuple[Effect, ...]]:
-    """Return what the conversation has become through ``event``, and what has to be done about it, in order.
+    """Return a conversation's next state after ``event``, and effects in order.
 
     Idle until speech begins, listening while it lasts, pausing while silence runs, finalizing until the text is
     final, replying until understanding and answer are there, and speaking while audio of a reply is sent. When the
@@ -49,7 +49,7 @@ def step(state: State, event: events.Event) -> tuple[State, tuple[Effect, ...]]:
 
 
 def _go_on(state: State, telling: tuple[Effect, ...]) -> tuple[State, tuple[Effect, ...]]:
-    """Go on with a dialog after replies: with later turns, and with what the agent carries out."""
+    """Go on with a dialog after replies: later turns, agent's actions."""
     replies = (effect.message for effect in telling if isinstance(effect, Emit) and isinstance(effect.message, Reply))
     if any(reply.dialog is not None and reply.dialog.begun for reply in replies):
         state = replace(state, awaits_agent=True)
@@ -113,7 +113,7 @@ def _updated(state: State, event: events.Updated) -> State:
 
 
 def _given_up(before: State, after: State, event: events.Event) -> tuple[Effect, ...]:
-    """Cancel the stages that ran before the event, have not ended with it, and are not waited for any more."""
+    """Cancel the stages of before that are not waited for any more."""
     if before.speaking is after.speaking and before.ending is after.ending:
         return ()
     kept = after.running_stages

@@ -1,4 +1,4 @@
-"""Turn observers: what logs, metrics, traces and admission hear of turns. A session knows none of them."""
+"""Turn observers, for logs, metrics, traces and admission."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ if TYPE_CHECKING:
 
 
 class TurnObserver:
-    """Hears of the turns of all conversations. Every method does nothing unless it is overridden.
+    """Observer of all conversations' turns, by default without effect.
 
     The methods run on the event loop before the caller gets the reply, so they return at once and raise nothing.
     ``conversation`` is the conversation's name; "" for one without.
     """
 
     def speculated(self, conversation: str, fate: SpeculationFate) -> None:
-        """A speculation was made, or came to one of its ends."""
+        """Take a new speculation, or the end of one."""
 
     def replied(self, conversation: str, reply: Reply, settings: TurnSettings, now_seconds: float) -> None:
-        """A reply goes out at ``now_seconds`` on the conversation's clock; its completion is only :meth:`told`."""
+        """Take a reply that goes out at ``now_seconds``, but no completion."""
 
     def failed(self, conversation: str, turn: int, stage: str, error: ModelError) -> None:
-        """A stage of a turn failed; turn 0 where it is not known."""
+        """Take the failure of a stage; turn 0 where it is not known."""
 
     def judged(self, conversation: str, probability: float | None, latency_seconds: float) -> None:
-        """A pause was judged: how probably the turn is over, None where the model did not answer in time."""
+        """Take a pause's probability of the turn's end; None without an answer."""
 
     def told(self, conversation: str, message: Message, now_seconds: float) -> None:
-        """A message other than audio goes out at ``now_seconds`` on the conversation's clock; replies too."""
+        """Take a message but audio that goes out at ``now_seconds``; also replies."""
 
     def ran(self, conversation: str, turn: int, stage: str, timing: Timing | None, now_seconds: float) -> None:
-        """A stage has finished, whether a reply uses it or not; ``timing`` is None where nothing was computed."""
+        """Take a finished stage; ``timing`` is None if nothing was computed."""
 
     def spoke(self, conversation: str, turn: int, now_seconds: float) -> None:
-        """The first audio of a spoken reply goes out."""
+        """Take the first audio of a spoken reply."""
 
     def replayed(self, conversation: str, seconds: float) -> None:
-        """So much audio was played to another recognizer, because the first was lost."""
+        """Take the seconds of audio sent again after the loss of a recognizer."""
 
     def fulfilled(self, conversation: str, name: str, seconds: float, outcome: str) -> None:
-        """A fulfilment of an agent has ended, so long after its turn: ``done``, ``failed`` or ``cancelled``."""
+        """Take the end of a fulfilment: ``done``, ``failed`` or ``cancelled``."""
 
 
 class TurnObservers(TurnObserver):
@@ -87,14 +87,14 @@ class ObservedConversation:
         self._observer.speculated(self._name, fate)
 
     def told(self, message: Message, settings: TurnSettings) -> None:
-        """A message other than audio goes out."""
+        """Pass on a message other than audio."""
         now = self._clock()
         if isinstance(message, Reply) and not message.completes:
             self._observer.replied(self._name, message, settings, now)
         self._observer.told(self._name, message, now)
 
     def recognized(self, turn: int, timing: Timing) -> None:
-        """The recognizer has answered, often without having computed anything."""
+        """Pass on the recognizer's work, if it computed anything."""
         if timing.compute_seconds > 0:
             self.ran(turn, ASR, timing)
 

@@ -1,4 +1,4 @@
-"""Pauses in an utterance: when a model is asked whether the turn is over, and what the caller is told of it.
+"""Pauses in an utterance: when to judge them, and what callers get.
 
 The model is asked once all text of a pause is recognized, and again while the pause lasts. It answers beside the
 speculations, so that no reply waits for it: until it has answered, the silence rule holds.
@@ -40,7 +40,7 @@ and only the speaker knows how many there are."""
 
 
 def stop_after(state: State) -> int | None:
-    """Return the windows of silence that end the utterance; None where the stop window decides."""
+    """Return the silent windows that end the utterance, or None."""
     turn, settings = state.speaking, state.settings
     if turn is None or not settings.judges:
         return None
@@ -97,7 +97,7 @@ def take_judgement(state: State, probability: float | None) -> Step:
 
 
 def correct(state: State, turn: Turn) -> Step:
-    """Tell a pause again if its text is another one now, so that the last one told is the final one."""
+    """Report a pause again if its text has changed."""
     pause = turn.pause
     if pause is None or pause.told is None or pause.probability is None or pause.told == turn.text:
         return state, ()

@@ -1,4 +1,4 @@
-"""Turns whose model was lost while it worked on them: their replies wait until it is back, and come whole."""
+"""Turns with a lost model: their replies wait, and come whole."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def recognition_lost(state: State, event: RecognitionLost) -> Step:
-    """Let the turn wait for the recognizer; a segment whose text is known by now is not heard again."""
+    """Let the turn wait for the recognizer; known segments are not sent again."""
     found = unfinished(state, event.segment)
     if found is None:
         return state, (AbandonSegment(event.segment),)

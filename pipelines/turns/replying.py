@@ -1,4 +1,4 @@
-"""Once there is text: taking in what recognition and stages bring, replying inside the budget, and completing that."""
+"""Replies: results of recognition and stages, budgets and completions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _FRAGMENT = "Words are missing, so that nothing is made of the others: say it ag
 
 
 def await_reply(state: State, turn: Turn) -> Step:
-    """Take over a turn whose utterance has just ended: set its deadline and go as far as is possible."""
+    """Take over a finished utterance's turn: set its deadline and go on."""
     setting = deadline(state, turn)
     state, effects = _advance(state.with_ending(turn), turn)
     return state, setting + effects
@@ -60,7 +60,7 @@ def typed(state: State, event: Typed) -> Step:
 
 
 def prompted(state: State, event: Prompted) -> Step:
-    """Let an agent say something by itself: a turn without words of the caller, whose reply is there at once."""
+    """Reply with an agent's own words, as a turn without a caller's."""
     names = tuple(event.outputs)
     speculation = Speculation(
         state.next_speculation,
@@ -128,7 +128,7 @@ def tell_likely_end(state: State) -> Step:
 
 
 def recognition_failed(state: State, event: RecognitionFailed) -> Step:
-    """Keep what was recognized before the recognizer gave up, and make nothing of it: words are missing."""
+    """Keep a failed recognition's text without results: words are missing."""
     found = unfinished(state, event.segment)
     if found is None:
         return state, ()
@@ -157,7 +157,7 @@ def stage_yielded(state: State, event: StageYielded) -> Step:
 
 
 def stage_finished(state: State, event: StageFinished) -> Step:
-    """Take the last output of a stage for its result, and starts the stages that need it."""
+    """Take a stage's last output as its result, and start dependent stages."""
     found = find_speculation(state, event.turn, event.speculation)
     if found is None:
         return state, ()
@@ -170,7 +170,7 @@ def stage_finished(state: State, event: StageFinished) -> Step:
 
 
 def stage_failed(state: State, event: StageFailed) -> Step:
-    """Go on without a stage that failed; the caller learns of it with the reply, if this speculation becomes that."""
+    """Go on without a failed stage; the caller learns of it with the reply."""
     found = find_speculation(state, event.turn, event.speculation)
     if found is None:
         return state, ()
@@ -192,7 +192,7 @@ def deadline_passed(state: State, event: DeadlinePassed) -> Step:
 
 
 def _advance(state: State, turn: Turn) -> Step:
-    """Do whatever has become possible for ``turn``: speculate on its text, finish its transcript, reply."""
+    """Do what is possible for ``turn``: speculate, finish the text, reply."""
     effects: tuple[Effect, ...] = ()
     if turn.ended_at is None:
         return _speculate(state, turn)
@@ -219,7 +219,7 @@ def _advance(state: State, turn: Turn) -> Step:
 
 
 def _speculate(state: State, turn: Turn) -> Step:
-    """Take the text of a pause for all that will be said, and a better text of the same pause in its place."""
+    """Take a pause's text for the whole turn, or a better text of it."""
     speculable = state.settings.speculates and state.withholding and turn.open_segment is not None and turn.decoded
     if not speculable or turn.asr_failed or (turn.speculation is not None and turn.speculation.text == turn.text):
         return state, ()
@@ -229,7 +229,7 @@ def _speculate(state: State, turn: Turn) -> Step:
 
 
 def _reply(state: State, turn: Turn) -> Step:
-    """Reply with all there is, or with what is ready when the budget is used up; completes a reply of before."""
+    """Reply with all, or at the deadline with what is there; or complete."""
     speculation = meant(state, turn)
     results, missing = _ready(turn, speculation)
     failed = turn.asr_failed or speculation.failures
@@ -269,7 +269,7 @@ def _make_reply(
     status: Status,
     missing: tuple[str, ...] = (),
 ) -> Step:
-    """Make a reply to be told in its order; a whole one takes the place of a PARTIAL one that was not told yet."""
+    """Make a reply to be sent in order; it may replace an unsent PARTIAL one."""
     assert turn.ended_at is not None
     partial = turn.partial
     reply = Reply(
@@ -298,7 +298,7 @@ def _make_reply(
 
 
 def tell_in_order(state: State) -> Step:
-    """Tell final transcripts and replies, each in the order in which their turns ended.
+    """Send final transcripts and replies in the turns' order.
 
     Audio that comes faster than speech has turns recognized and answered side by side, and a short one may be done
     before the long one that was said first. A reply does not wait for transcripts of other turns: that of the turn
@@ -318,12 +318,12 @@ def tell_in_order(state: State) -> Step:
 
 
 def _due_again(state: State, turn: Turn, *, waited: bool) -> tuple[Effect, ...]:
-    """Set the deadline again of a turn that waits for no lost model any more: it may have passed meanwhile."""
+    """Reset the deadline of a turn that waits for no lost model any more."""
     return deadline(state, turn) if waited else ()
 
 
 def deadline(state: State, turn: Turn) -> tuple[Effect, ...]:
-    """Set the time at which a turn is replied to with what is there, or then that at which the rest is given up."""
+    """Set a turn's reply deadline, or then its completion deadline."""
     due = turn.due(state.settings.budget_seconds)
     if due is None or turn.awaits_recovery or not state.settings.replies:
         return ()
@@ -331,7 +331,7 @@ def deadline(state: State, turn: Turn) -> tuple[Effect, ...]:
 
 
 def _timings(turn: Turn, results: Mapping[str, StageOutput]) -> dict[str, Timing]:
-    """What each stage that computed anything cost."""
+    """Return the cost of each stage that computed something."""
     timings = {ASR: turn.asr_timing, **{stage: result.timing for stage, result in results.items()}}
     return {stage: timing for stage, timing in timings.items() if timing is not None}
 
@@ -347,6 +347,6 @@ def _forget_if_done(state: State, turn: Turn) -> State:
 
 
 def unfinished(state: State, segment: int) -> tuple[Turn, Segment] | None:
-    """Find the turn and the segment with this number; None when its text is final, or it was abandoned."""
+    """Find the turn and segment of a number; None if final or abandoned."""
     candidates = ((turn, held) for turn in state.turns for held in turn.segments if not held.final)
     return next(((turn, held) for turn, held in candidates if held.number == segment), None)

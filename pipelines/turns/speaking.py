@@ -1,4 +1,4 @@
-"""What a conversation does while a reply is spoken: preparing, starting, holding and stopping its audio.
+"""Speech of replies: preparing, starting, holding and stopping.
 
 A text that may become the reply is synthesized in the pause already. When the reply has gone out, its audio follows;
 replies that come meanwhile wait behind it. Speech over it holds the audio from its first 0.1 s on, until it is known
@@ -90,7 +90,7 @@ def attend(state: State, event: events.Event) -> Step:
 
 
 def begin(state: State, telling: tuple[Effect, ...]) -> Step:
-    """Begin to speak the replies that are told, and leaves the speech of those out that are not to be spoken."""
+    """Begin the speech of replies that were sent, without unwanted ones."""
     effects: list[Effect] = []
     for effect in telling:
         reply = effect.message if isinstance(effect, Emit) and isinstance(effect.message, Reply) else None
@@ -113,7 +113,7 @@ def begin(state: State, telling: tuple[Effect, ...]) -> Step:
 
 
 def begin_early(state: State) -> Step:
-    """Begin to speak replies that are late and not whole, but have what is spoken of them.
+    """Begin the speech of late, partial replies that have theirs.
 
     An agent speaks with the whole reply: its turn happens then.
     """
@@ -140,7 +140,7 @@ def _without_turn(state: State, number: int) -> State:
 
 
 def preparing(before: State, after: State) -> tuple[Effect, ...]:
-    """Prepare the speech of texts that may become replies, and forget that of those which will not."""
+    """Prepare speech of possible replies; drop that of impossible ones."""
     if before.speaking is after.speaking and before.ending is after.ending and before.unspoken is after.unspoken:
         return ()
     was, now = _prepared(before), _prepared(after)
@@ -168,7 +168,7 @@ def _enqueue(state: State, turn: int, text: str, request_id: str) -> Step:
 
 
 def _next_in_line(state: State) -> Step:
-    """Start the next reply once all of the one before was sent; what is still played of that comes first."""
+    """Start the next reply once the audio of the one before was sent."""
     if len(state.voicing) > 1 and state.voicing[0].is_sent:
         gone, first = state.voicing[0], state.voicing[1]
         first = replace(first, now=gone.now, played_seconds=min(0.0, gone.played_seconds - gone.sent_seconds))
@@ -262,7 +262,7 @@ def _with_first(state: State, voicing: Voicing) -> State:
 
 
 def _without_played(state: State) -> State:
-    """Forget a reply that was played to its end: what is said from now on interrupts nothing."""
+    """Forget a reply that was played: later speech interrupts nothing."""
     return replace(state, voicing=state.voicing[1:]) if state.voicing[0].is_over else state
 
 

@@ -1,4 +1,4 @@
-"""Speculations: texts of a turn that stages work on, begun before the utterance is known to be over."""
+"""Speculations: stages on texts before the utterance is surely over."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def count_speculation(state: State, fate: SpeculationFate) -> tuple[Effect, ...]
 
 
 def take_text(state: State, turn: Turn, text: str) -> Step:
-    """Take ``text`` for what is meant, and starts the stages on it; no stage works on no text."""
+    """Speculate on ``text`` and start the stages; none on an empty text."""
     number = state.next_speculation
     speculation = Speculation(number, text, sent_to=turn.sent_to, is_fragment=turn.asr_failed)
     effects: tuple[Effect, ...] = ()
@@ -37,14 +37,14 @@ def take_text(state: State, turn: Turn, text: str) -> Step:
 
 
 def meant(state: State, turn: Turn) -> Speculation:
-    """Return the speculation that a reply is made of: one at a text that covers all that was said."""
+    """Return the speculation that covers all that was said."""
     if turn.speculation and (turn.text_is_final or turn.speculation.sent_to >= turn.sent_to):
         return turn.speculation
     return Speculation(0, turn.text, () if turn.asr_failed else state.settings.stages, is_fragment=turn.asr_failed)
 
 
 def start_stages(state: State, turn: Turn, speculation: Speculation) -> tuple[Speculation, tuple[Effect, ...]]:
-    """Start the stages of a speculation that have all that they need, and wait for no earlier turn."""
+    """Start the stages of a speculation with all inputs, in the turns' order."""
     ready = speculation.runnable
     if any(stage.in_order for stage in ready) and _waits(state, turn):
         ready = tuple(stage for stage in ready if not stage.in_order)
@@ -90,12 +90,12 @@ def dialog_changed(state: State) -> Step:
 
 
 def awaits_reply(turn: Turn) -> bool:
-    """Whether the whole reply of a turn was not told yet."""
+    """Return whether a turn's whole reply is still to be sent."""
     return not turn.is_complete or any(isinstance(told, Reply) for told in turn.untold)
 
 
 def in_order_stages(stages: tuple[PlannedStage, ...]) -> frozenset[str]:
-    """Return the names of the stages that work on turns in order, and of those that need them."""
+    """Return the in-order stages, and those that need them."""
     names: set[str] = set()
     for stage in stages:
         if stage.in_order or names.intersection(stage.after):
@@ -104,12 +104,12 @@ def in_order_stages(stages: tuple[PlannedStage, ...]) -> frozenset[str]:
 
 
 def _waits(state: State, turn: Turn) -> bool:
-    """Whether an earlier turn than this one has not happened yet."""
+    """Return whether an earlier turn is not committed."""
     return any(other.number < turn.number and not _has_happened(other) for other in state.ending)
 
 
 def _has_happened(turn: Turn) -> bool:
-    """Whether a turn was told with all that later ones depend on."""
+    """Return whether a turn was sent with all that later ones need."""
     if any(isinstance(told, Reply) for told in turn.untold):
         return False
     if turn.is_complete or turn.partial is None or turn.speculation is None:
@@ -118,14 +118,14 @@ def _has_happened(turn: Turn) -> bool:
 
 
 def _of_no_text(stages: tuple[PlannedStage, ...]) -> dict[str, Any]:
-    """Return the fields of a speculation in which nothing was said: the results of stages that have one for it."""
+    """Return a speculation's fields for an empty text."""
     known = tuple(stage for stage in stages if stage.of_no_text is not None)
     names = tuple(stage.name for stage in known)
     return {"stages": known, "outputs": {it.name: it.of_no_text for it in known}, "started": names, "finished": names}
 
 
 def find_speculation(state: State, turn: int, speculation: int) -> tuple[Turn, Speculation] | None:
-    """Find a turn that still holds this speculation; None when it was dropped, or nobody waits for it."""
+    """Find the turn of a speculation; None if it was dropped."""
     candidates = (held for held in state.turns if held.number == turn and not held.is_complete)
     return next(
         (

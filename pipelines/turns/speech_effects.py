@@ -1,4 +1,4 @@
-"""What a conversation has to do about its spoken replies. Audio is no part of it: effects name the turn."""
+"""Effects on spoken replies, by turn, without audio."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class SpeechEffect:
 
 @dataclass(frozen=True, slots=True)
 class PrepareSpeech(SpeechEffect):
-    """Synthesize the first sentence of ``text``, which may become the reply of this turn."""
+    """Synthesize the first sentence of ``text``, for a possible reply."""
 
     turn: int
     text: str

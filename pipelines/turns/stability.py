@@ -1,4 +1,4 @@
-"""What of a text that may still change is told: words that will probably stay.
+"""Stable words of texts that may still change.
 
 A recognizer that hears an utterance again and again changes its mind about the last words, and in the first second
 about all of them. What two decodings in a row agree on seldom changes (LocalAgreement: Liu, Spanakis and Niehues 2020,
@@ -32,7 +32,7 @@ _MARKS = ".,;:?!"
 
 
 def told_text(segment: Segment, hypothesis: Hypothesis, *, withholding: bool) -> str:
-    """Return what is told of a segment before its text is final: all of it in a pause, otherwise what will stay.
+    """Return a segment's text for the caller: all in a pause, else stable words.
 
     Args:
         segment: as it was before ``hypothesis``.
@@ -70,7 +70,7 @@ def stable_text(text: str, *, previous: str, told: str, samples: int) -> str:
 
 
 def common_words(words: Sequence[str], others: Sequence[str]) -> int:
-    """Count the words at the beginning that are the same but for case and punctuation."""
+    """Count the leading words that agree but for case and punctuation."""
     pairs = enumerate(zip(words, others, strict=False))
     return next(
         (at for at, (one, other) in pairs if one != other and _key(one) != _key(other)), min(len(words), len(others))

@@ -1,4 +1,4 @@
-"""The state of a conversation: what is being heard, and the turns whose reply is on its way.
+"""State of a conversation: open speech, and turns before their replies.
 
 Every window of audio makes a new state, so the records here are msgspec's: copying one with a change takes a thirtieth
 of what it takes with a dataclass.
@@ -29,7 +29,7 @@ DEFAULT_LATE_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class TurnSettings:
-    """What the caller chose for all turns of a conversation.
+    """Settings of all turns of a conversation.
 
     Attributes:
         endpointing: when an utterance begins and ends.
@@ -58,17 +58,17 @@ class TurnSettings:
 
     @property
     def speaks(self) -> bool:
-        """Whether replies are spoken."""
+        """True if replies are spoken."""
         return any(stage.name == SPEECH for stage in self.stages)
 
     @property
     def is_dialog(self) -> bool:
-        """Whether turns depend on those before them."""
+        """True if turns depend on those before them."""
         return any(stage.in_order for stage in self.stages)
 
     @property
     def judges(self) -> bool:
-        """Whether a model judges pauses; it needs the text that is recognized for speculations."""
+        """True if a model judges pauses, for which texts are needed."""
         return self.speculates and self.endpointing.enabled and self.endpointing.mode is EndpointingMode.MODEL
 
 
@@ -132,7 +132,7 @@ class State(Struct, frozen=True):
 
     @classmethod
     def initial(cls, settings: TurnSettings) -> State:
-        """The state of a conversation in which nothing has happened yet."""
+        """Return the state of a new conversation."""
         return cls(settings, Endpointer(settings.endpointing))
 
     @property
@@ -142,7 +142,7 @@ class State(Struct, frozen=True):
 
     @property
     def reply_is_due(self) -> bool:
-        """Whether a model is waited for, so that a reply comes in time, or is completed."""
+        """True while a model is awaited for a reply or its completion."""
         if not self.settings.replies:
             return False
         if any(not turn.is_complete for turn in self.ending):
@@ -154,7 +154,7 @@ class State(Struct, frozen=True):
 
     @property
     def awaits_judgement(self) -> bool:
-        """Whether a model is waited for that judges a pause, or for the text that it judges first."""
+        """True while a pause's judgement, or the text for it, is awaited."""
         turn = self.speaking
         if turn is None or turn.pause is None:
             return False
@@ -168,7 +168,7 @@ class State(Struct, frozen=True):
 
     @property
     def phase(self) -> str:
-        """One word for what goes on: idle, listening, pausing, finalizing, replying, speaking or finished."""
+        """State in one word, from idle to finished."""
         if self.finished:
             return "finished"
         if self.speaking:
@@ -179,7 +179,7 @@ class State(Struct, frozen=True):
 
     @property
     def has_speech_to_send(self) -> bool:
-        """Whether a part of a spoken reply is still to be sent."""
+        """True while a part of a spoken reply is unsent."""
         return any(not voicing.is_sent for voicing in self.voicing)
 
     def turn(self, number: int) -> Turn:
@@ -187,7 +187,7 @@ class State(Struct, frozen=True):
         return next(turn for turn in self.turns if turn.number == number)
 
     def turn_of(self, segment: int) -> int:
-        """Return the number of the turn that a segment is part of; 0 where that turn is done."""
+        """Return a segment's turn number; 0 if that turn is done."""
         return next((turn.number for turn in self.turns if any(it.number == segment for it in turn.segments)), 0)
 
     def with_turn(self, turn: Turn) -> State:
@@ -197,7 +197,7 @@ class State(Struct, frozen=True):
         return self.with_ending(turn)
 
     def with_ending(self, turn: Turn) -> State:
-        """Return the state with ``turn`` among those that end, in the place of its former self if it was there."""
+        """Return the state with ``turn`` added or replaced among ending ones."""
         others = tuple(turn if other.number == turn.number else other for other in self.ending)
         if turn not in others:
             others = (*others, turn)

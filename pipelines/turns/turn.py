@@ -1,4 +1,4 @@
-"""One turn: the parts of its utterance, the text that stages work on, and what they found.
+"""Turn: segments, texts of the utterance, and results.
 
 Every window of audio makes new records, so they are msgspec's: copying one with a change takes a thirtieth of what it
 takes with a dataclass.
@@ -71,12 +71,12 @@ class Segment(Struct, frozen=True):
 
     @property
     def settled(self) -> bool:
-        """Whether the text of all that was sent is what the final one would be."""
+        """True if the text covers all that was sent."""
         return self.settled_to >= self.sent_to
 
 
 class Speculation(Struct, frozen=True):
-    """A text of a turn that stages work on; the final text if it turns out to be right.
+    """Text for the stages, final if it turns out to be right.
 
     Attributes:
         number: its number within the conversation.
@@ -105,12 +105,12 @@ class Speculation(Struct, frozen=True):
 
     @property
     def results(self) -> dict[str, StageOutput]:
-        """The results of the stages that have finished, by name, in the order of the stages."""
+        """Results of finished stages by name, in order."""
         return {stage.name: self.outputs[stage.name] for stage in self.stages if stage.name in self.finished}
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The stages that have neither finished nor failed, and need none that has failed."""
+        """Stages that are unfinished and can still succeed."""
         lost = {stage for stage, _ in self.failures}
         missing = []
         for stage in self.stages:
@@ -122,7 +122,7 @@ class Speculation(Struct, frozen=True):
 
     @property
     def runnable(self) -> tuple[PlannedStage, ...]:
-        """The stages that can be started: not started yet, with all results there that they need."""
+        """Stages that can be started now."""
         return tuple(
             stage
             for stage in self.stages
@@ -209,17 +209,17 @@ class Turn(Struct, frozen=True):
 
     @property
     def awaits_recovery(self) -> bool:
-        """Whether a model that was lost is waited for."""
+        """True while a lost model is awaited."""
         stage_lost = self.speculation is not None and bool(self.speculation.lost)
         return stage_lost or any(segment.is_lost and not segment.final for segment in self.segments)
 
     @property
     def replied(self) -> bool:
-        """Whether a reply is made, whole or not."""
+        """True once a reply was made, whole or not."""
         return self.is_complete or self.partial is not None
 
     def due(self, budget_seconds: float) -> float | None:
-        """When the reply is due, in seconds; None while the utterance goes on."""
+        """Deadline of the reply, in seconds; None while the utterance goes on."""
         if self.ended_at is None:
             return None
         due = self.ended_at + budget_seconds
@@ -245,11 +245,11 @@ class Turn(Struct, frozen=True):
 
     @property
     def stable_text(self) -> str:
-        """What of it is told while it may still change."""
+        """Part of the text to send while it may change."""
         return " ".join(segment.told for segment in self.segments if segment.told)
 
     def lacks_speech(self, speech_begins: float) -> bool:
-        """Whether there is so little speech in an utterance that its text is an invention.
+        """Return whether an utterance has too little speech for its text.
 
         An utterance that the caller ended has speech in it because the caller says so.
 
@@ -262,17 +262,17 @@ class Turn(Struct, frozen=True):
 
     @property
     def is_echo(self) -> bool:
-        """Whether what was recognized is what the service was saying."""
+        """True if the text is the service's own speech."""
         return bool(self.said_over) and is_echo(self.text, self.said_over)
 
     @property
     def recognized(self) -> bool:
-        """Whether all text of an utterance that is over is final."""
+        """True once all text of a finished utterance is final."""
         return self.ended_at is not None and all(segment.final for segment in self.segments)
 
     @property
     def decoded(self) -> bool:
-        """Whether the text covers all audio that was sent."""
+        """True if the text covers all audio that was sent."""
         return all(
             segment.final or (not segment.closing and segment.covered_to >= segment.sent_to)
             for segment in self.segments
@@ -287,7 +287,7 @@ class Turn(Struct, frozen=True):
         return Transcript(self.number, text, is_final, self.onset, max(end, self.onset), end_is_likely, words=words)
 
     def final_transcript(self, alternatives: int) -> Transcript:
-        """Return what was recognized as a message that tells at most so many alternatives."""
+        """Return the final transcript, with at most so many alternatives."""
         found = join_alternatives([(s.text, s.alternatives) for s in self.segments], max(1, alternatives))
         return dataclasses.replace(
             self.transcript(is_final=True),
@@ -302,7 +302,7 @@ class Turn(Struct, frozen=True):
         return replace(self, segments=segments)
 
     def with_segment(self, segment: Segment) -> Turn:
-        """Return the turn with ``segment`` in the place of the one with its number, or behind the others."""
+        """Return the turn with ``segment`` replaced or appended."""
         if any(other.number == segment.number for other in self.segments):
             replaced = tuple(segment if other.number == segment.number else other for other in self.segments)
             return replace(self, segments=replaced)

@@ -1,4 +1,4 @@
-"""One spoken reply: how much of its audio was sent, and how much of that was heard. All times are seconds."""
+"""Spoken reply: audio sent and heard, in seconds."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ class Voicing(Struct, frozen=True):
 
     @property
     def is_over(self) -> bool:
-        """Whether all of it was played."""
+        """True once all of it was played."""
         is_played = self.is_sent and self.played_seconds >= self.sent_seconds
         waits = self.reported_seconds is not None and self.now < self.reported_at + REPORT_GRACE_SECONDS
         return is_played and not waits
 
     def at(self, now: float) -> Voicing:
-        """Return what it has become at ``now``: audio is played as it comes, unless it is held."""
+        """Return its state at ``now``; audio plays as it comes, unless held."""
         if now <= self.now:
             return self
         if self.is_held:
@@ -82,7 +82,7 @@ class Voicing(Struct, frozen=True):
         return replace(self, now=now, played_seconds=position, reported_seconds=position, reported_at=now)
 
     def heard_text(self) -> str:
-        """Return what of the text was heard, to the word, as far as sentences tell the time."""
+        """Return the text that was heard, to the word."""
         heard, told = self.heard_seconds, []
         ends = [mark.seconds for mark in self.marks[1:]]
         for number, mark in enumerate(self.marks):

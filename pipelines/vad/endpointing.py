@@ -1,4 +1,4 @@
-"""Endpointing: when an utterance begins and ends, as arithmetic on windows of speech and silence.
+"""Endpointing: begin and end of utterances, by windows of speech and silence.
 
 No clock and no I/O: what counts is the audio, so that a file sent faster than real time is cut as if it were live.
 """
@@ -19,7 +19,7 @@ from pipelines.vad.voice_activity import SPEECH_BEGINS, SPEECH_ENDS, WINDOW_SECO
 
 @dataclass(frozen=True, slots=True)
 class EndpointingConfig:
-    """When an utterance begins and ends.
+    """Settings of the begin and end of utterances.
 
     Attributes:
         enabled: whether silence ends an utterance; otherwise only the caller does (push-to-talk).
@@ -127,7 +127,7 @@ class EndpointingConfig:
 
 
 class Boundary(enum.Enum):
-    """What a window of audio completes."""
+    """Boundary completed by a window."""
 
     START = "start"
     LIKELY_STOP = "likely_stop"
@@ -135,7 +135,7 @@ class Boundary(enum.Enum):
 
 
 class Endpointer(Struct, frozen=True):
-    """Follows one stream of windows. Immutable: :meth:`push` returns the follower of the next window.
+    """Immutable endpointer of one stream; :meth:`push` returns the next one.
 
     Attributes:
         config: the caller's parameters.
@@ -152,7 +152,7 @@ class Endpointer(Struct, frozen=True):
     stop_is_likely: bool = False
 
     def push(self, *, speech: bool, stop_after: int | None = None) -> tuple[Endpointer, Boundary | None]:
-        """Take the next window in; return the follower, and the boundary that the window completes.
+        """Take the next window; return the next endpointer and the boundary.
 
         Args:
             speech: whether somebody speaks in it.
@@ -182,28 +182,28 @@ class Endpointer(Struct, frozen=True):
         return replace(self, speaking=False, recent=(), stop_is_likely=False)
 
     def has_started(self) -> bool:
-        """Whether enough of the start window is speech."""
+        """Return whether the start window has speech enough."""
         return sum(self.recent) >= max(1, math.ceil(self.config.start_threshold * self.config.start_windows - 1e-9))
 
     def has_stopped(self) -> bool:
-        """Whether the stop window is full and little enough of it is speech."""
+        """Return whether the full stop window has little enough speech."""
         windows = self.config.stop_windows
         full = len(self.recent) == windows
         return self.config.enabled and full and sum(self.recent) <= self.config.stop_threshold * windows + 1e-9
 
     def is_silent_for(self, windows: int) -> bool:
-        """Whether so many windows of silence have passed since the last speech."""
+        """Return whether so many windows have passed since the last speech."""
         return self.trailing_silence >= windows
 
     def has_likely_stopped(self) -> bool:
-        """Whether the window that makes the end likely is full and little enough of it is speech."""
+        """Return whether the window of a likely end has little enough speech."""
         windows = self.config.likely_stop_windows
         if windows is None or not self.config.enabled or len(self.recent) < windows:
             return False
         return sum(self.recent[-windows:]) <= self.config.likely_stop_threshold * windows + 1e-9
 
     def windows_since_onset(self) -> int | None:
-        """How many windows ago speech began, the last window being 1; None when there is none to begin with."""
+        """Return the windows since speech began, the last being 1, or None."""
         return len(self.recent) - self.recent.index(True) if True in self.recent else None
 
 

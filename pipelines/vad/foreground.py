@@ -1,4 +1,4 @@
-"""Tells a voice in the background, such as a television, from the speaker in front of it, by their levels."""
+"""Foreground detection: near speech against a television, by level."""
 
 from __future__ import annotations
 

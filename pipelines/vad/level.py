@@ -1,4 +1,4 @@
-"""Level before voice activity detection: quiet speech is lifted by a slow, bounded gain."""
+"""Level control before voice activity: slow, bounded gain for quiet speech."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MIN_GAIN_DB = 1.0
 
 
 class LevelGain:
-    """Gain of one stream from the levels of its noise floor and of what stands above it.
+    """Gain of one stream, by its noise floor and the level above.
 
     The floor follows the quietest windows: it falls within a tenth of a second and rises by 3 dB a second. The gain
     lifts it to ``FLOOR_TARGET_DB``, so that a recording that is 20 dB too quiet sounds to the detector as it was meant.

@@ -1,4 +1,4 @@
-"""The Silero VAD network (Silero Team, 2021, MIT) as a plain graph for the next windows of a stream at 16 kHz.
+"""Silero VAD (Silero Team, 2021, MIT) as a plain graph for 16 kHz windows.
 
 The published graph serves two sample rates and batches of any size, and decides in every run which it is. Those
 decisions, and the weights that it puts in order behind them anew each time, take half of its time. Its convolutions
@@ -72,7 +72,7 @@ def plain_graph(path: Path, window_samples: int) -> onnx.ModelProto:
 
 
 def _weights(model: onnx.ModelProto) -> Weights:
-    """Return the constants of the branch for 16 kHz, by the last part of their names (``encoder.0...``)."""
+    """Return the 16 kHz branch's constants, by the last part of their names."""
     choice = next((node for node in model.graph.node if node.op_type == "If"), None)
     branch = next((a.g for a in choice.attribute if a.name == "then_branch"), None) if choice else None
     if branch is None:
@@ -89,7 +89,7 @@ class _Builder:
         self.tensors: dict[str, npt.NDArray[np.generic]] = {}
 
     def add(self, operator: str, inputs: Sequence[str | npt.NDArray[np.generic]], output: str, **options: Any) -> str:  # noqa: ANN401 - attributes of any operator
-        """Add a node; of its inputs those that are arrays become tensors. Return ``output``."""
+        """Add a node; arrays among its inputs become tensors. Return ``output``."""
         names = []
         for number, value in enumerate(inputs):
             if isinstance(value, str):
@@ -157,7 +157,7 @@ def _network(weights: Weights, window_samples: int) -> tuple[list[onnx.NodeProto
 
 
 def _gates(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Put gates in ONNX's order: input, output, forget, cell. PyTorch's is input, forget, cell, output."""
+    """Reorder gates from PyTorch's (i, f, c, o) to ONNX's (i, o, f, c)."""
     entered, forget, cell, out = np.split(weights, 4)
     return np.concatenate([entered, out, forget, cell])
 

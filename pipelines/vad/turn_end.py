@@ -1,4 +1,4 @@
-"""When a turn is over, from how probable that is and how long the pause lasts: arithmetic without a clock."""
+"""End of a turn by probability and silence, without a clock."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class EndpointingMode(enum.Enum):
-    """What decides whether a pause is the end of a turn."""
+    """Decision about a pause: by model or by silence."""
 
     MODEL = "model"
     """The model of the end of a turn; the silence rule where it does not answer."""
@@ -21,7 +21,7 @@ class EndpointingMode(enum.Enum):
 
 
 class Patience(enum.Enum):
-    """How long a speaker may think."""
+    """Tolerance for pauses in which a speaker thinks."""
 
     EAGER = "eager"
     NORMAL = "normal"

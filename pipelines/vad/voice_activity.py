@@ -1,4 +1,4 @@
-"""Voice activity detection: the probability that somebody speaks, 32 ms at a time."""
+"""Voice activity detection: speech probability every 32 ms."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class VoiceActivity(Protocol):
     """Judges the windows of one stream in order."""
 
     def probabilities(self, windows: npt.NDArray[np.float32]) -> list[float]:
-        """Return for each of the next windows, float32 ``[windows, 512]`` at 16 kHz, how probably somebody speaks."""
+        """Return the speech probability of each window, float32 ``[windows, 512]``."""
 
 
 class SileroModel:
@@ -58,7 +58,7 @@ class SileroModel:
         return SileroStream(self)
 
     def run(self, samples: npt.NDArray[np.float32], memory: Memory) -> tuple[list[float], Memory]:
-        """Judge windows: float32 ``[windows, 576]`` (64 of context, 512 new), and the memory of those before.
+        """Judge windows, float32 ``[windows, 576]``, with the memory before them.
 
         Returns:
             The probability of speech of each, and the memory for the next windows.
@@ -69,7 +69,7 @@ class SileroModel:
 
 
 class SileroStream:
-    """The state of one stream: the network's memory, the gain, and the last samples heard."""
+    """State of one stream: network memory, gain, last samples."""
 
     def __init__(self, model: SileroModel) -> None:
         self._model = model
@@ -79,7 +79,7 @@ class SileroStream:
         self._last = 0.0
 
     def probabilities(self, windows: npt.NDArray[np.float32]) -> list[float]:
-        """Return for each of the next windows, float32 ``[windows, 512]`` at 16 kHz, how probably somebody speaks."""
+        """Return the speech probability of each window, float32 ``[windows, 512]``."""
         gains, inaudible = self._gain.follow([float(window.dot(window)) / WINDOW_SAMPLES for window in windows])
         if self._last < SPEECH_ENDS and all(inaudible):
             # Most conversations are silent most of the time: the network is spared for those who speak.
@@ -118,7 +118,7 @@ class SileroStream:
 def is_speech(
     probability: float, *, was_speech: bool, begins: float = SPEECH_BEGINS, ends: float = SPEECH_ENDS
 ) -> bool:
-    """Decide with hysteresis, so that a probability that wavers around one threshold does not chop speech up."""
+    """Apply hysteresis, so that a wavering probability does not chop speech."""
     return probability >= (ends if was_speech else begins)
 
 

@@ -42,7 +42,7 @@ class CallObserver:
         return contextlib.nullcontext()
 
     def refused(self, refusal: Refusal) -> None:
-        """A call ends with an error."""
+        """Take the error of a call."""
 
 
 class CallObservers(CallObserver):

@@ -39,4 +39,4 @@ class JsonView(AbstractContextManager["JsonView"]):
         """Levels are for people."""
 
     def end(self) -> None:
-        """The end of the output tells."""
+        """See the view: the end of the output tells."""

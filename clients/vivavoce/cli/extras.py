@@ -42,7 +42,7 @@ def how_to_install(names: str) -> str:
 
 
 def bringer(name: str) -> str:
-    """Returns the distribution that has an extra, in words."""
+    """Return the distribution that has an extra, in words."""
     return "the laboratory" if name in _OF_THE_LAB else "the server"
 
 

@@ -24,7 +24,7 @@ class View(AbstractContextManager["View"], Protocol):
     """Shows conversations, one after the other."""
 
     def begin(self, name: str) -> None:
-        """A conversation begins: `name` says which, "" where there is only one."""
+        """Begin a conversation; `name` is "" where there is only one."""
 
     def show(self, event: Event) -> None:
         """Something happened in it."""
@@ -33,7 +33,7 @@ class View(AbstractContextManager["View"], Protocol):
         """So loud is the microphone now: the highest absolute sample, 0 to 1."""
 
     def end(self) -> None:
-        """The conversation is over."""
+        """End the conversation."""
 
 
 def choose_view(*, as_json: bool, budget_seconds: float | None) -> View:

@@ -1,4 +1,4 @@
-"""Names in the file of weights for a GPU, which ``engines.build.moonshine_network`` writes; without PyTorch."""
+"""Tensor names in the file of weights for a GPU, without PyTorch."""
 
 FORMAT_KEY, FORMAT = "vivavoce.moonshine", "1"
 """Entry of the file's header, and the version of its form."""

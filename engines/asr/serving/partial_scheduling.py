@@ -73,11 +73,11 @@ class BusyShare:
         return self._share
 
     def begin(self) -> None:
-        """A worker begins to compute."""
+        """Record that a worker begins to compute."""
         self._count(1)
 
     def end(self) -> None:
-        """A worker has computed."""
+        """Record that a worker has computed."""
         self._count(-1)
 
     def _count(self, change: int) -> None:

@@ -1,4 +1,4 @@
-"""How Triton's client connects."""
+"""Connections of Triton's client."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _RECONNECTING: list[tuple[str, int]] = [
 
 
 def channel_options(address: str) -> list[tuple[str, int]]:
-    """Return gRPC's options for a channel to Triton. What is on this machine is never looked for behind a proxy."""
+    """Return gRPC's channel options for Triton; local ones bypass proxies."""
     return [*_RECONNECTING, *([("grpc.enable_http_proxy", 0)] if is_local(address) else [])]
 
 
 def is_local(address: str) -> bool:
-    """Whether an address is a Unix socket or one of the loopback."""
+    """Return whether an address is a Unix socket or a loopback address."""
     if address.startswith("unix:"):
         return True
     host, _ = split(address)

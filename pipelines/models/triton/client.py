@@ -73,17 +73,17 @@ class TritonClient(TritonControl):
         self._name = uuid.uuid4().hex
 
     async def close(self) -> None:
-        """Close the connection, once Triton has answered what nobody waits for or has taken too long for it."""
+        """Close the connection after abandoned requests, within a time limit."""
         if self._abandoned:
             await asyncio.wait(self._abandoned, timeout=_FAREWELL_SECONDS)
         await self._client.close()
 
     def answered_at(self, model: str) -> float | None:
-        """Return when a model answered last, on the running loop's clock; None if it never has since it was lost."""
+        """Return the time of a model's last answer on the loop's clock, or None."""
         return self._answered_at.get(model)
 
     def lose(self, models: Iterable[str]) -> None:
-        """Fail what models are asked now, whose processes have ended: Triton takes a second to tell."""
+        """Fail pending requests to models whose processes have ended."""
         for model in models:
             loss = self._losses.pop(model, None)
             if loss is not None:
@@ -173,7 +173,7 @@ class TritonClient(TritonControl):
             await asyncio.wait(self._abandoned, return_when=asyncio.FIRST_COMPLETED)
 
     def _parameters(self, due: float | None) -> dict[str, int | str] | None:
-        """Return the deadline for the models to read. Triton's own time-outs cost: see docs/performance.md.
+        """Return the deadline for the models; Triton's own time-outs are costly.
 
         It is a duration: clocks of two machines differ, and may be set (see ``engines/deadline.py``).
         """
@@ -183,7 +183,7 @@ class TritonClient(TritonControl):
         return {"useful_us": round(useful * 1e6), "sent_us": round(self._clock() * 1e6), "sender": self._name}
 
     async def _answer(self, model: str, call: Awaitable[_AnswerT]) -> _AnswerT:
-        """Wait for Triton's answer, also where nobody else does any more: it may tell that the model is dead."""
+        """Await Triton's answer, also without a listener: it may show a dead model."""
         loop = asyncio.get_running_loop()
         asked_at = loop.time()
         try:
@@ -199,7 +199,7 @@ class TritonClient(TritonControl):
         return result
 
     def _failure(self, model: str, error: InferenceServerException, asked_at: float) -> ModelError:
-        """Make of what Triton says our own error, and has Triton started again where the model is dead."""
+        """Translate Triton's error; request a restart where the model is dead."""
         if tells_of_lost_sequence(error) or (self.mending and tells_of_unloaded_model(error)):
             return self._lost(model)
         # A model that is slow has answered somebody else meanwhile; one that never has may only be slow to start.
@@ -223,7 +223,7 @@ class TritonClient(TritonControl):
         return self._recoverable(model, ModelUnavailableError(message))
 
     def _recoverable(self, model: str, failure: ModelError) -> ModelError:
-        """Mark a failure for which the process of the model or Triton is to blame, and not the request."""
+        """Mark a failure caused by a process, not by the request."""
         if isinstance(failure, ModelUnavailableError):
             failure.recovery = partial(self.until_served, model)
         return failure
@@ -237,7 +237,7 @@ class TritonClient(TritonControl):
             raise
 
     async def _unless_lost(self, model: str, call: asyncio.Task[_AnswerT]) -> _AnswerT:
-        """Wait for a call; it goes on to its end when the waiting is cancelled, or when the model is lost."""
+        """Await a call, which goes on when the waiting is cancelled."""
         loss = self._losses.get(model)
         if loss is None:
             loss = self._losses[model] = asyncio.get_running_loop().create_future()

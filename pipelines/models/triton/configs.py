@@ -1,4 +1,4 @@
-"""Reads ``config.pbtxt`` and gives models other names, so that two versions of an engine can stand side by side."""
+"""Reading and renaming of ``config.pbtxt``, for versions side by side."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class BadConfigError(ValueError):
 
 
 def steps(config: str) -> tuple[str, ...]:
-    """Return the names of the models that an ensemble's ``config.pbtxt`` names; none for any other model.
+    """Return the models that an ensemble's ``config.pbtxt`` names.
 
     Raises:
         BadConfigError: it cannot be read.
@@ -39,7 +39,7 @@ def tensors(config: str) -> frozenset[str]:
 
 
 def renamed(config: str, rename: Callable[[str], str]) -> str:
-    """Return a ``config.pbtxt`` whose model, and the steps of an ensemble, have the names that ``rename`` gives.
+    """Return a ``config.pbtxt`` with models renamed by ``rename``.
 
     Raises:
         BadConfigError: it cannot be read.
@@ -53,7 +53,7 @@ def renamed(config: str, rename: Callable[[str], str]) -> str:
 
 
 def named_code(config: str) -> str:
-    """Return the first setting of a ``config.pbtxt`` that chooses which code is run for the model; "" for none.
+    """Return the first setting of a ``config.pbtxt`` that names code; "" for none.
 
     The backends ``python``, which runs the model's ``model.py``, and ``ensemble``, which runs nothing, are no such
     choices.

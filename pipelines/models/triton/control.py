@@ -1,4 +1,4 @@
-"""Which models one Triton holds, what it says of them, and how they come and go."""
+"""Model control of one Triton: state, loading and unloading."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class TritonControl:
         self.reloaded_at: dict[str, float] = {}
 
     async def missing(self, names: Sequence[str]) -> Sequence[str]:
-        """Return those of ``names`` that are not ready; all of them when Triton cannot be reached."""
+        """Return those of ``names`` that are not ready; all without Triton."""
         try:
             return await self.unloaded(names)
         except ModelUnavailableError:
@@ -86,7 +86,7 @@ class TritonControl:
         return int((await self._config(model)).max_batch_size)
 
     async def parameter(self, model: str, key: str) -> str:
-        """Return a parameter of a model's configuration; "" where it has none of that name.
+        """Return a parameter of a model's configuration; "" without.
 
         Raises:
             ModelUnavailableError: Triton cannot be reached, or did not answer in time.
@@ -102,7 +102,7 @@ class TritonControl:
             raise model_error(model, error) from error
 
     async def busy_seconds(self) -> Mapping[str, float]:
-        """Return for how long each model has computed since it was loaded, on average of its instances.
+        """Return each model's seconds of computing since its load, per instance.
 
         Raises:
             ModelUnavailableError: Triton cannot be reached, or did not answer in time.
@@ -138,7 +138,7 @@ class TritonControl:
             raise control_error(f"Triton cannot load {model}", error) from error
 
     async def reload(self, model: str) -> None:
-        """Load a model anew whose process has ended; ensembles that have it for a step are ready again with it.
+        """Reload a model whose process has ended, and so its ensembles.
 
         Triton does not come to the end of unloading such a model, but loads another beside what is left of it.
 
@@ -155,7 +155,7 @@ class TritonControl:
         self.reloads += 1
 
     async def unload(self, models: Sequence[str]) -> None:
-        """Unload models, and wait until their processes have ended. What is not there is unloaded already.
+        """Unload models, and wait for their end; ignore missing ones.
 
         Raises:
             ModelUnavailableError: Triton cannot be reached, or took too long.
@@ -174,12 +174,12 @@ class TritonControl:
             raise ModelUnavailableError(f"Triton does not come to the end of unloading {names}") from None
 
     async def _holds_any(self, models: Sequence[str]) -> bool:
-        """Whether Triton still holds one of the models in some state; its index keeps the names of unloaded ones."""
+        """Return whether Triton holds one of the models in any state."""
         index = await self._client.get_model_repository_index(client_timeout=_PROBE_TIMEOUT_SECONDS)
         return any(entry.name in models and entry.state not in {"", "UNAVAILABLE"} for entry in index.models)
 
 
 def _instances(config: model_config_pb2.ModelConfig) -> int:
-    """Count the instances of a model; a group has its count on each of the GPUs that it names."""
+    """Count a model's instances, over all groups and their GPUs."""
     groups = ((int(group.count), len(group.gpus)) for group in config.instance_group)
     return max(1, sum(max(1, count) * max(1, gpus) for count, gpus in groups))

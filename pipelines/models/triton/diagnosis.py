@@ -1,4 +1,4 @@
-"""Why a Triton that should be there cannot be reached."""
+"""Diagnosis of an unreachable Triton."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ANSWER_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What was found where Triton should be.
+    """Finding at Triton's address.
 
     Attributes:
         text: one sentence, with the cure.
@@ -35,7 +35,7 @@ class Diagnosis:
 
 
 async def diagnose(address: str) -> Diagnosis | None:
-    """Look for a Triton at ``host:port`` or ``unix:path``; return None where one answers."""
+    """Look for a Triton at ``host:port`` or ``unix:path``; None if one answers."""
     try:
         async with asyncio.timeout(_CONNECT_SECONDS):
             await _connect(address)

@@ -1,4 +1,4 @@
-"""What each engine takes and gives, as tensors of its Triton model."""
+"""Clients of the engines: tensors in and out of their Triton models."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class TritonSequence:
 
 
 class TritonIntents:
-    """Intent classification and slot filling by a Triton model with the contract of ``intent_slot``."""
+    """Intents and slots by a Triton model with the contract of ``intent_slot``."""
 
     def __init__(self, client: TritonClient, model: str = INTENT_SLOT) -> None:
         self._client = client
@@ -106,7 +106,7 @@ class TritonIntents:
 
     @property
     def hints(self) -> tuple[PhraseHint, ...]:
-        """Phrase hints that the engine brings; none before its first request was answered."""
+        """Phrase hints of the engine; none before its first answer."""
         return self._hints or ()
 
     async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
@@ -157,14 +157,14 @@ class TritonAnswers:
 
 
 class TritonPunctuation:
-    """Capitals and punctuation by a Triton model with the contract of ``punctuation``."""
+    """Punctuation by a Triton model with the contract of ``punctuation``."""
 
     def __init__(self, client: TritonClient, model: str = PUNCTUATION) -> None:
         self._client = client
         self._model = model
 
     async def punctuate(self, texts: Sequence[str]) -> list[str]:
-        """Write texts in batches as large as the model takes; see ``pipelines.models.ports.PunctuationModel``."""
+        """Punctuate in the model's batch sizes; see ``PunctuationModel``."""
         # Asked for every time: the model may be served with other settings from one request to the next.
         rows = max(1, await self._client.max_batch_size(self._model))
         batches = (texts[start : start + rows] for start in range(0, len(texts), rows))

@@ -1,4 +1,4 @@
-"""What Triton's errors mean."""
+"""Meaning of Triton's errors."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ def model_error(model: str, error: InferenceServerException) -> ModelError:
 
 
 def dead_model(error: InferenceServerException) -> str | None:
-    """Return the model whose process is gone, as Triton's Python backend says; it never makes another by itself."""
+    """Return the model whose process is gone, which Triton never restarts."""
     found = _DEAD_PROCESS.search(error.message() or "")
     return found["model"] if found else None
 
 
 def tells_of_lost_sequence(error: InferenceServerException) -> bool:
-    """Whether Triton does not know the sequence of a request: it or the model was started again since the last one."""
+    """Return whether Triton lost a request's sequence, by a restart."""
     return "must specify the START flag" in (error.message() or "")
 
 
 def tells_of_unloaded_model(error: InferenceServerException) -> bool:
-    """Whether Triton holds no version of a model now."""
+    """Return whether Triton holds no version of a model now."""
     return "has no available versions" in (error.message() or "")
 
 
 def control_error(what: str, error: InferenceServerException) -> ModelError:
-    """Make our own error of what Triton said of a load or an unload; ``what`` begins its message."""
+    """Translate Triton's error about a load or unload; ``what`` begins the message."""
     message = error.message() or ""
     # Triton says of this too that it is UNAVAILABLE.
     if "explicit model load / unload is not allowed" in message:

@@ -1,4 +1,4 @@
-"""Gives models other settings than their ``config.pbtxt``: instances, batching, threads.
+"""Overrides of ``config.pbtxt``: instances, batching, threads.
 
 There is no setting for the length of a queue: see "Half a second" in ``docs/research/performance.md``.
 """
@@ -41,7 +41,7 @@ class SettingError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
-    """What is set for one model; None leaves it as its ``config.pbtxt`` has it.
+    """Settings of one model; None: as in its ``config.pbtxt``.
 
     Attributes:
         instances: copies of the model, each of which computes a batch at a time; at least 1.

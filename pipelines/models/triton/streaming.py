@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class StreamedResponses:
-    """Queue of the responses to one request; unbounded, since a request bounds its responses.
+    """Queue of one request's responses; unbounded, as requests are bounded.
 
     Args:
         client: the connection.

@@ -22,7 +22,7 @@ _FULL_SCALE = 32_767
 
 
 class TritonEndOfTurn:
-    """Detection of the end of a turn by a Triton model with the contract of ``end_of_turn``."""
+    """End-of-turn detection by a model with the contract of ``end_of_turn``."""
 
     def __init__(self, client: TritonClient, model: str = END_OF_TURN) -> None:
         self._client = client

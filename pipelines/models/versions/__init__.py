@@ -1,1 +1,1 @@
-"""Engines that are replaced while turns run: which version of each serves, and how one takes over from another."""
+"""Versions of engines, replaced while turns run."""

@@ -1,4 +1,4 @@
-"""Which versions of an engine there are and what becomes of them, as a pure state machine.
+"""Life cycle of an engine's versions, as a pure state machine.
 
 ::
 
@@ -21,7 +21,7 @@ from pipelines.errors import RolloutRefusedError
 
 
 class Phase(enum.Enum):
-    """What a version is doing."""
+    """State of a version."""
 
     LOADING = "LOADING"
     READY = "READY"
@@ -53,7 +53,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """All versions of one engine, the oldest first. Every method returns what becomes of them."""
+    """Versions of one engine, oldest first; methods return the next state."""
 
     engine: str
     known: tuple[Version, ...]
@@ -85,23 +85,23 @@ class Versions:
         return tuple(version for version in self.known if version.phase is phase)
 
     def begin_load(self, number: int, source: str, at: float) -> Versions:
-        """Add a version that is being loaded; ``number`` is larger than that of any other."""
+        """Add a loading version; ``number`` is the largest so far."""
         loading = Version(self.engine, number, source, Phase.LOADING, at)
         return Versions(self.engine, (*self.known, loading))
 
     def activate(self, number: int, at: float) -> Versions:
-        """Let a loaded version take over; the active one is kept ready, and those kept before it are drained."""
+        """Activate a loaded version; keep the last active one, drain older ones."""
         drained = _each(self.known, Phase.READY, Phase.DRAINING, at)
         kept = _each(drained, Phase.ACTIVE, Phase.READY, at)
         return Versions(self.engine, _one(kept, number, Phase.ACTIVE, at))
 
     def fail(self, number: int, reason: str, at: float) -> Versions:
-        """Give up a version that was being loaded; it stays listed, with the reason, until another one fails."""
+        """Give up a loading version; it stays listed until the next failure."""
         kept = tuple(version for version in self.known if version.phase is not Phase.FAILED)
         return Versions(self.engine, _one(kept, number, Phase.FAILED, at, reason))
 
     def roll_back(self, at: float) -> Versions:
-        """Let the version before the active one take over again; the active one is drained.
+        """Activate the version before; drain the active one.
 
         Raises:
             RolloutRefusedError: no version is kept ready.

@@ -65,7 +65,7 @@ class ServedVersion(Generic[ModelT]):
 
 
 def leased(version: ServedVersion[ModelT]) -> ModelT:
-    """Return a version's model, held by every request until its answer, or its last piece."""
+    """Return a version's model, which each request holds until it is answered."""
     return cast("ModelT", _LeasedModel(version))
 
 
@@ -110,7 +110,7 @@ class LeasedRecognizer:
 
 
 class LeasedSequence:
-    """A sequence that holds its version from its first request to the answer to its last."""
+    """Sequence that holds its version from the first request to the last answer."""
 
     def __init__(self, version: ServedVersion[Recognizer], options: RecognitionOptions) -> None:
         self._sequence: SpeechSequence = version.model.open_sequence(options)

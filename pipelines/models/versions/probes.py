@@ -1,4 +1,4 @@
-"""Examples that a version is tried with: what is asked, and what makes the answer right."""
+"""Probes: example requests, and the check of their answers."""
 
 from __future__ import annotations
 

@@ -97,14 +97,14 @@ class Rollout:
         return [self._status(version) for versions in self._versions.values() for version in versions.known]
 
     def models_to_load(self) -> list[str]:
-        """Names what a model server that starts again has to load: what serves, and what may be rolled back to."""
+        """List the models for a restarted server: active and kept versions."""
         kept = {Phase.ACTIVE, Phase.READY}
         versions = [version for each in self._versions.values() for version in each.known if version.phase in kept]
         names = [model for version in versions for model in self._store.models(version.engine, version.number)]
         return [*self._store.others(), *names]
 
     def models_using(self, model: str) -> Collection[str]:
-        """Names the models that are asked for what a loaded model computes; none where it serves nothing."""
+        """List a model's dependencies, or itself; none where it serves nothing."""
         if model in self._store.others():
             return {model}
         kept = {Phase.ACTIVE, Phase.READY, Phase.DRAINING}
@@ -113,7 +113,7 @@ class Rollout:
         return {each[-1] for each in names if model in each}
 
     async def missing(self) -> Sequence[str]:
-        """Return the names of the active versions' models that are not ready, of the engines that must be."""
+        """Return the required active models that are not ready."""
         models = self.active_models()
         return await self._control.missing([models[role] for role in self._registry.required])
 
@@ -125,7 +125,7 @@ class Rollout:
         }
 
     async def warm_up(self) -> None:
-        """Let what readiness waits for answer a few requests; what goes wrong shows when it is used."""
+        """Warm up the required models; errors show later in use."""
         for role in self._registry.required:
             try:
                 await warm_up(self._registry[role], self.active.get(role))
@@ -133,7 +133,7 @@ class Rollout:
                 logger.warning("%s cannot be warmed up: %s", role, error)
 
     async def load(self, source: Path) -> VersionStatus:
-        """Load the engine directory ``source`` as a new version, try it out and let it take over.
+        """Load the engine directory ``source``, try it out and activate it.
 
         Cancelled, it leaves everything as it was.
 
@@ -210,7 +210,7 @@ class Rollout:
         return self._versions[engine].active
 
     def _become(self, versions: Versions) -> None:
-        """Make what the bookkeeping says true: which version new turns begin with, and which ones are drained."""
+        """Apply the bookkeeping: new turns' versions, and draining ones."""
         engine, before = versions.engine, self._versions[versions.engine]
         self._versions[engine] = versions
         if versions.active.number != before.active.number:
@@ -244,7 +244,7 @@ class Rollout:
             await self._store.remove(engine, number)
 
     async def _unload(self, engine: str, number: int) -> bool:
-        """Unload a version, if the model server lets it go; return whether the server could be reached."""
+        """Unload a version; return whether the server could be reached."""
         try:
             # The ensemble goes before its steps: Triton complains of one that lacks some.
             await self._control.unload(self._store.models(engine, number)[::-1])
@@ -272,7 +272,7 @@ class Rollout:
 
 
 async def _undisturbed(work: Coroutine[Any, Any, T]) -> T:
-    """Let ``work`` come to its end, within reason, also when whoever waits for it is cancelled."""
+    """Finish ``work`` within a time limit, even if the waiting is cancelled."""
     task = asyncio.create_task(work)
     task.add_done_callback(_hear)
     try:
@@ -285,7 +285,7 @@ async def _undisturbed(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _hear(task: asyncio.Task[Any]) -> None:
-    """Take notice of what went wrong: who has left is not told of it, and asyncio would complain."""
+    """Retrieve an abandoned task's exception: asyncio would complain."""
     if not task.cancelled():
         task.exception()
 

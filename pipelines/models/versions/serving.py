@@ -1,4 +1,4 @@
-"""The versions that serve: new turns begin with the active ones, and each turn keeps those that it began with."""
+"""Served versions: new turns use active ones, and keep them to their end."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class VersionsOfTurn:
         return self._registry[name].lease(version)
 
     def release(self) -> None:
-        """Say that the turn is over; what it still has under way holds its version by itself."""
+        """End the turn; what is under way holds its version itself."""
         if self._released:
             return
         self._released = True

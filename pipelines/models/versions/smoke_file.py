@@ -1,4 +1,4 @@
-"""Reads the smoke evaluation of an engine: see ``pipelines.models.versions.trial`` for its format."""
+"""Reader of smoke evaluations; see ``pipelines.models.versions.trial``."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def read_intent(fields: Mapping[str, Any], _: Path) -> IntentProbe:
 
 
 def read_question(fields: Mapping[str, Any], _: Path) -> AnswerProbe:
-    """Read a question with its document and answer, null where the document holds none."""
+    """Read a question with document and answer, null for none."""
     answer = None if fields["answer"] is None else _str(fields, "answer")
     return AnswerProbe(_str(fields, "question"), _str(fields, "document"), answer)
 
@@ -93,7 +93,7 @@ def read_speech(fields: Mapping[str, Any], folder: Path) -> SpeechProbe:
 
 
 def read_pause(fields: Mapping[str, Any], folder: Path) -> PauseProbe:
-    """Read the name of a recording in ``folder`` that ends in a pause, with its words and whether the turn is over."""
+    """Read a recording's name in ``folder``, its words, and whether the turn is over."""
     if not isinstance(fields["text"], str):
         raise TypeError("text")
     if not isinstance(fields["is_over"], bool):

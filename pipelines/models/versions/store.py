@@ -1,4 +1,4 @@
-"""What a roll-out needs of the model server and of the files that it serves, as protocols."""
+"""Protocols of a roll-out: model server and version files."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class EngineFiles(Protocol):
 
 
 class EngineStore(Protocol):
-    """Where the files of an engine's versions stand side by side.
+    """Files of engines' versions, side by side.
 
     Version 1 of every required engine is there from the beginning.
     """
 
     def holds(self, engine: str) -> bool:
-        """Return whether version 1 of an engine is there, which an optional engine may lack."""
+        """Return whether version 1 of an engine exists; optional engines may lack it."""
 
     def source(self, engine: str) -> str:
         """Say where version 1 came from."""
@@ -51,7 +51,7 @@ class EngineStore(Protocol):
         """
 
     def models(self, engine: str, number: int) -> Sequence[str]:
-        """Return the names of a version's models in the order in which they are loaded, the engine's own last."""
+        """Return a version's models in loading order, the engine's own last."""
 
     def others(self) -> Sequence[str]:
         """Return the names of the models that belong to no engine."""
@@ -67,7 +67,7 @@ class ModelControl(Protocol):
         """Load a model; raise ModelError when that does not work."""
 
     async def unload(self, models: Sequence[str]) -> None:
-        """Unload models, and wait until they are gone; raise ModelError when that does not work."""
+        """Unload models and wait until they are gone; raise ModelError on failure."""
 
     async def missing(self, names: Sequence[str]) -> Sequence[str]:
         """Return the names of those that are not ready."""

@@ -1,4 +1,4 @@
-"""What a version must pass before it takes traffic: a warm-up, and the smoke evaluation that travels with the engine.
+"""Trial of a version: warm-up and smoke evaluation.
 
 The smoke evaluation is a file of labelled examples, one JSON object a line, that the engine is known to answer well:
 
@@ -81,7 +81,7 @@ async def try_out(
 
 
 async def warm_up(contract: EngineContract[ModelT], model: ModelT) -> None:
-    """Let a version answer a few requests: the first ones take longer than all later ones.
+    """Warm up a version: its first answers take longer.
 
     Raises:
         RolloutRefusedError: it does not answer, or its answers have the wrong form.
@@ -95,7 +95,7 @@ async def warm_up(contract: EngineContract[ModelT], model: ModelT) -> None:
 async def _usual_seconds(
     active: Callable[[], AbstractContextManager[ModelT]], probes: Sequence[Probe[ModelT]]
 ) -> float | None:
-    """Return how long the active version takes; None where it does not answer, which is no fault of the other."""
+    """Return the active version's median latency; None where it does not answer."""
     try:
         with active() as model:
             _, seconds = await _evaluate(model, probes)
@@ -105,7 +105,7 @@ async def _usual_seconds(
 
 
 async def _evaluate(model: ModelT, probes: Sequence[Probe[ModelT]]) -> tuple[int, float]:
-    """Return how many answers are right, and the median of the seconds that they took."""
+    """Return the number of right answers, and the median latency in seconds."""
     loop = asyncio.get_running_loop()
     right, seconds = 0, []
     for probe in probes:
@@ -116,7 +116,7 @@ async def _evaluate(model: ModelT, probes: Sequence[Probe[ModelT]]) -> tuple[int
 
 
 async def _ask(probe: Probe[ModelT], model: ModelT, reason: str) -> bool:
-    """Return whether the answer is right; an answer of the wrong form, or none, is an error.
+    """Return whether the answer is right; raise on a malformed one, or none.
 
     Raises:
         RolloutRefusedError: so it is.

@@ -38,7 +38,7 @@ def clock_time(hour: str, minute: str, second: str = "", half_day: str = "") -> 
 
 
 def date(year_figures: str, month: int, day: int) -> str | None:
-    """Return a date, "March third, twenty twenty four"; without a year where that is "". None where it is none."""
+    """Return a date in words, "March third, twenty twenty four"; None for none."""
     if not 1 <= month <= 12 or not 1 <= day <= 31:
         return None
     spoken = f"{MONTHS[month - 1]} {ordinal(str(day))}"
@@ -51,12 +51,12 @@ def full_year(figures: str) -> str:
 
 
 def month_number(name: str) -> int:
-    """Return the number of a month that is named in full or by its first three letters."""
+    """Return the number of a month by its name or first three letters."""
     return _NUMBERS[name[:3].lower()]
 
 
 def date_in(text: str, order: str) -> str | None:
-    """Return a date whose parts come in an order that is known; None where they do not.
+    """Return a date with parts in a known order, or None.
 
     Args:
         text: such as "3/4/2024".

@@ -13,7 +13,7 @@ _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight
 
 
 def cardinal(figures: str) -> str:
-    """Return a number, with commas between thousands and a decimal point as far as it has them, in words."""
+    """Return a number in words, with its thousands and decimals."""
     sign, bare = ("minus ", figures[1:]) if figures[:1] in "-−" else ("", figures.lstrip("+"))
     whole, point, decimals = bare.replace(",", "").partition(".")
     words = _whole(whole) if whole else "zero"
@@ -74,5 +74,5 @@ def _whole(figures: str) -> str:
 
 
 def _plain(words: str) -> str:
-    """Leave out what is written and not said: hyphens, commas, and the "and" after hundreds."""
+    """Remove what is written and not said: hyphens, commas, "and"."""
     return words.replace("-", " ").replace(",", "").replace(" and ", " ")

@@ -37,7 +37,7 @@ _NUMBER = re.compile(r"[+-]?\d[\d,]{0,40}(?:\.\d{1,20})?")
 
 
 def spoken(span: Span) -> str:
-    """Return the words of a span. What is not what it was said to be is read as it stands."""
+    """Return the words of a span; a wrong kind is read as it stands."""
     reader = _READERS.get(span.say_as)
     words = None if reader is None else reader(span.text.strip(), span.date_format)
     return in_words(span.text) if words is None else words

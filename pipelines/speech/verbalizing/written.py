@@ -1,4 +1,4 @@
-"""Finds figures, amounts, dates, times, addresses and abbreviations in a text, and writes them in words."""
+"""Verbalization of figures, amounts, dates, addresses and abbreviations."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ADDRESS_SIGNS = {".": "dot", "@": "at", "/": "slash", "-": "dash", "_": "unders
 
 
 def _address(found: re.Match[str]) -> str:
-    """Read an address of the web or of mail: what has letters as words, the signs between them by name."""
+    """Read a web or mail address, its signs by name."""
     bare = re.sub(r"^https?://(?:www\.)?|^mailto:|/$", "", found[0], flags=re.IGNORECASE)
     return re.sub(r"[^\w\s]|_", lambda sign: f" {_ADDRESS_SIGNS.get(sign[0], '')} ", bare).strip()
 
@@ -82,7 +82,7 @@ def _written_amount(found: re.Match[str]) -> str:
 
 
 def _line(found: re.Match[str]) -> str:
-    """Read the number of a line, a seat or a room with its letter: "bus 20A" is "bus twenty A"."""
+    """Read a number with a letter: "bus 20A" is "bus twenty A"."""
     return f"{found[1]} {_letters_and_figures_of(found[2]).strip()} {found[3]}"
 
 
@@ -165,7 +165,7 @@ def _range(found: re.Match[str]) -> str:
 
 
 def _alone(figures: str) -> str:
-    """Read a number that stands alone: of four figures as a year, where it may be one."""
+    """Read a lone number; of four figures maybe as a year."""
     if len(figures) == 4 and figures.isdecimal() and 1100 <= int(figures) < 2100 and int(figures) % 1000:
         return year(figures)
     return cardinal(figures)
@@ -190,7 +190,7 @@ def _letters_and_figures_of(figures: str) -> str:
 
 
 def _abbreviation(found: re.Match[str]) -> str:
-    """Write an abbreviation in full; the full stop that ends a sentence with it stays."""
+    """Expand an abbreviation; keep the full stop of its sentence."""
     rest = found.string[found.end() :].lstrip()
     ends = found[0].endswith(".") and not rest
     return ABBREVIATIONS[found[0]] + ("." if ends else "")
@@ -322,7 +322,7 @@ def _bare(found: re.Match[str]) -> re.Match[str]:
 
 
 def in_words(text: str) -> str:
-    """Return a text in which nothing but words and marks of punctuation is left to read."""
+    """Return a text with words and punctuation alone."""
     for pattern, spoken in _RULES:
         if pattern.search(text):
             text = pattern.sub(spoken, text)

@@ -1,1 +1,1 @@
-"""Documents as a model of answers reads them best, and answers as people write them."""
+"""Preparation of documents for question answering, and of its answers."""

@@ -1,4 +1,4 @@
-"""Answers that a model of answers is known to get wrong: it overlooks "not", and mistakes one line for another."""
+"""Checks against known errors of answers: an overlooked "not", a wrong line."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Line(NamedTuple):
 
 
 def is_negated(question: str) -> bool:
-    """Whether a question asks for what is not."""
+    """Return whether a question is negated."""
     return _NEGATED_QUESTION.search(question) is not None and not _POLITE.match(question)
 
 
@@ -82,7 +82,7 @@ def _passage(text: str, parts: list[Line]) -> Passage | None:
 
 
 def _list_around(text: str, at: int) -> list[Line]:
-    """Return the short lines around a place, where they are a list: several, one below the other."""
+    """Return the lines around a place, if they are a list."""
     first = text.rfind("\n\n", 0, at)
     last = text.find("\n\n", at)
     block = Line(first + 2 if first >= 0 else 0, last if last >= 0 else len(text))

@@ -34,7 +34,7 @@ _HEADING = re.compile(r"\s*#{1,6} ")
 
 
 class Entry(NamedTuple):
-    """A question of a document and its answer, as code points: the first, and one past the last."""
+    """FAQ entry: question and answer as code points, end exclusive."""
 
     question: tuple[int, int]
     answer: tuple[int, int]
@@ -46,7 +46,7 @@ def read_entries(text: str) -> list[Entry]:
 
 
 def asked_for(text: str, entries: Sequence[Entry], question: str) -> tuple[Entry, float] | None:
-    """Return the entry whose question is the one that is asked, and how alike they are, 0 to 1; None: none is."""
+    """Return the entry of a question with its similarity, 0 to 1, or None."""
     plain = _plain(question)
     rated = [(fuzz.ratio(_plain(text[slice(*entry.question)]), plain), entry) for entry in entries]
     ratio, best = max(rated, key=lambda pair: pair[0], default=(0.0, None))
@@ -54,7 +54,7 @@ def asked_for(text: str, entries: Sequence[Entry], question: str) -> tuple[Entry
 
 
 def beside(entries: Sequence[Entry], start: int, end: int) -> Entry | None:
-    """Return the entry whose question a passage lies in, at least in part; None: it lies in none."""
+    """Return the entry whose question overlaps a passage, or None."""
     return next((entry for entry in entries if entry.question[0] < end and start < entry.question[1]), None)
 
 

@@ -1,4 +1,4 @@
-"""A text that is read in place of a document, and where each of its pieces comes from."""
+"""Rewritten document, with the source of each piece."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class _Piece(NamedTuple):
-    """Code points from ``at`` on; those of a document begin at ``source``, others stand nowhere (None)."""
+    """Piece: code points from ``at`` on; ``source`` in the document, or None."""
 
     at: int
     length: int
@@ -36,7 +36,7 @@ class Passage:
         self._add(text, None)
 
     def source(self, start: int, end: int) -> tuple[int, int] | None:
-        """Return where the document has what stands from ``start`` to before ``end``; None where it has nothing."""
+        """Return the document's span of ``start`` to ``end`` (exclusive), or None."""
         first = bisect.bisect_right(self._pieces, start, key=lambda piece: piece.at) - 1
         places: list[tuple[int, int]] = []
         for piece in self._pieces[max(first, 0) :]:

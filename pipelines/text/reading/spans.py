@@ -1,4 +1,4 @@
-"""Answers end where addresses, numbers and file names do: "support@example.com", "-4.5 °C", "(030) 1234-5678"."""
+"""Whole tokens in answers: "support@example.com", "-4.5 °C", "(030) 1234-5678"."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LONGEST = 300
 
 
 def whole_tokens(text: str, start: int, end: int) -> tuple[int, int]:
-    """Move the ends of an answer outwards where they stand inside a token of these kinds."""
+    """Extend an answer to whole tokens of these kinds."""
     return _token_around(text, start)[0], _token_around(text, end)[1]
 
 

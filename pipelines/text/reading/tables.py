@@ -1,4 +1,4 @@
-"""Tables read row by row, each cell behind its heading: "Room Green: Price 95; Size 25."."""
+"""Tables read row by row: "Room Green: Price 95; Size 25."."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Cell(NamedTuple):
 
 
 class _Table(NamedTuple):
-    """Rows of cells, the headings first, from code point ``start`` to before ``end`` of the document."""
+    """Rows of cells, headings first, at ``start`` to ``end`` (exclusive)."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""Value resolution: what the dates, times, amounts and numbers of an English text mean, in ISO 8601."""
+"""Value resolution: dates, times, amounts and numbers, in ISO 8601."""
 
 from __future__ import annotations
 

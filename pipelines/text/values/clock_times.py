@@ -1,4 +1,4 @@
-"""Times of day: "half past six", "quarter to nine in the evening", "7:45 am", "six fifteen"."""
+"""Times of day: "half past six", "7:45 am", "six fifteen"."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class ClockTime:
 
     @property
     def alternative(self) -> str:
-        """The time twelve hours later, in ISO 8601, where the half of the day is open; else ""."""
+        """Time twelve hours later, in ISO 8601, if a.m. or p.m. is open; else ""."""
         return "" if self.is_sure else ClockTime((self.hour + NOON) % HOURS, self.minute).iso
 
     def of(self, part: str) -> ClockTime:
-        """Return the time in a part of the day, "" for none: "seven" of the evening is 19:00."""
+        """Return the time in a part of the day: "seven" of the evening is 19:00."""
         if not part or self.is_sure or self.hour > NOON:
             return self
         hour, is_next_day = self.hour % 12, False
@@ -166,7 +166,7 @@ def _between_hours(tokens: Tokens, at: int) -> tuple[ClockTime, int] | None:
 
 
 def _minutes(tokens: Tokens, at: int) -> tuple[int, int] | None:
-    """Read the minutes before "past" or "to", which are fives unless the word "minutes" follows."""
+    """Read minutes before "past" or "to", by fives or with "minutes"."""
     start = at + 1 if tokens.have(at, "a", "quarter") else at
     after = tokens.past_hyphen(start + 1)
     if tokens[start] == "half" and tokens[after] == "past":

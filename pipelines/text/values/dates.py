@@ -1,4 +1,4 @@
-"""Calendar dates: "the day after tomorrow", "june fifth", "next monday", "in two weeks", "nineteen seventy one"."""
+"""Calendar dates: "the day after tomorrow", "june fifth", "next monday"."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _near_date(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | Non
 
 
 def shifted(start: dt.date, by: Duration, sign: int = 1) -> dt.date | None:
-    """Add a duration of days, weeks, months and years to a date; None where no calendar has it."""
+    """Add days, weeks, months and years to a date; None beyond the calendar."""
     months = sum(n * (12 if unit == "Y" else 1) for unit, n in by.amounts if unit in {"Y", "M"}) * sign
     days = sum(n * (7 if unit == "W" else 1) for unit, n in by.amounts if unit in {"W", "D"}) * sign
     number = start.year * 12 + start.month - 1 + months
@@ -142,12 +142,12 @@ def _weekday(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | None:
 
 
 def next_day_of_month(today: dt.date, number: int) -> dt.date | None:
-    """Return the next day with a number in its month, today included; None where no month has it."""
+    """Return the next day of the month with a number, from today, or None."""
     return _nth(today, number)
 
 
 def _nth(today: dt.date, number: int, weekday: int | None = None) -> dt.date | None:
-    """Return the next day with a number in its month, today included, on a weekday if one is given."""
+    """Return the next day of the month with a number, maybe on a weekday."""
     for days in range(366):
         day = today + dt.timedelta(days=days)
         if day.day == number and weekday in {None, day.weekday()}:
@@ -180,7 +180,7 @@ def _with_month(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | No
 
 
 def impossible_day(tokens: Tokens, at: int) -> int:
-    """Return the place behind a day that no calendar has, as "the 31st of February"; the same place for none."""
+    """Return the place behind an impossible day, as "the 31st of February"."""
     months = _MONTHS | _SHORT_MONTHS
     if tokens[at] in months:
         start = at + 2 if tokens[at + 1] in {".", "the"} else at + 1
@@ -232,7 +232,7 @@ def _next(month: int, day: int, today: dt.date) -> dt.date | None:
 
 
 def _numeric(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | None:
-    """Read "2027-02-14", and "12/24/2026" and "on 12/24" with the month first, as in the United States."""
+    """Read "2027-02-14", and "12/24/2026" or "on 12/24", month first."""
     word = tokens[at]
     try:
         if word.count("-") == 2:
@@ -250,7 +250,7 @@ def _numeric(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | None:
 
 
 def _is_told_as_day(tokens: Tokens, at: int) -> bool:
-    """Whether two figures with a stroke are a day: behind "on" and the like, or where nothing else is said."""
+    """Return whether figures with a stroke are a day, by their context."""
     others = (tokens[place] for place in range(len(tokens)) if place != at)
     return tokens[at - 1] in _BEFORE_DAYS or _POLITE.issuperset(others)
 
@@ -296,7 +296,7 @@ def _near(period: str, which: int, today: dt.date) -> Day:
 
 
 def _month(month: int, today: dt.date, which: int) -> Day:
-    """Return a month: the next one of that name, this one included; the last one for -1."""
+    """Return the first day of a month: the next, or for -1 the last."""
     this = today.year if month >= today.month else today.year + 1
     if which == -1:
         this = today.year if month < today.month else today.year - 1

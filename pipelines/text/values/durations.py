@@ -28,7 +28,7 @@ MAX_COUNT = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """Amounts by unit, of "Y", "M", "W", "D", "TH", "TM" and "TS", each with its letters of ISO 8601."""
+    """Amounts by unit: "Y", "M", "W", "D", "TH", "TM" and "TS", as in ISO 8601."""
 
     amounts: tuple[tuple[str, int], ...]
 
@@ -41,7 +41,7 @@ class Duration:
 
     @property
     def is_of_days(self) -> bool:
-        """Whether it has neither hours nor minutes nor seconds."""
+        """True without hours, minutes and seconds."""
         return all(unit[0] != "T" for unit, _ in self.amounts)
 
 
@@ -93,7 +93,7 @@ def _amount(unit: str, count: Decimal) -> list[tuple[str, Decimal]]:
 
 
 def _normal(amounts: list[tuple[str, Decimal]]) -> Duration:
-    """Write fractions in the next smaller unit, and more than a minute of seconds as minutes."""
+    """Normalize fractions to smaller units, and seconds over a minute."""
     whole: dict[str, Decimal] = {}
     for unit, count in amounts:
         name, left = unit, count

@@ -1,4 +1,4 @@
-"""What a value is, and the clock that relative dates and times are resolved against."""
+"""Values, and the clock for relative dates and times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MIN_YEAR, MAX_YEAR = 1900, 2200
 
 
 class ValueKind(enum.Enum):
-    """What a value is of."""
+    """Kind of a value."""
 
     DATE = "date"
     TIME = "time"
@@ -31,7 +31,7 @@ class ValueKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What some words of a text mean.
+    """Meaning of some words of a text.
 
     Attributes:
         kind: what it is of.

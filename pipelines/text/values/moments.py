@@ -37,7 +37,7 @@ _PERIODS = {"hour": "TH", "day": "D", "week": "W", "month": "M", "year": "Y", "m
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A value of dates or times, up to before the token ``end``; see :class:`pipelines.text.values.model.Value`."""
+    """Date or time up to the token ``end``; see ``model.Value``."""
 
     kind: ValueKind
     value: str
@@ -47,7 +47,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class _Pieces:
-    """What stands side by side: a day, a time or two, a part of the day, and where all that ends."""
+    """Adjacent parts: a day, times, a part of the day, and the end."""
 
     end: int
     day: Day | None = None
@@ -92,7 +92,7 @@ def _pieces(tokens: Tokens, at: int, now: dt.datetime) -> _Pieces:
 
 
 def _is_before_hour(tokens: Tokens, at: int) -> bool:
-    """Whether an hour alone is a time behind this word."""
+    """Return whether a bare hour is a time behind this word."""
     return tokens[at] in _BEFORE_HOURS and not (tokens[at] == "by" and tokens[at - 1] in _STEPS)
 
 

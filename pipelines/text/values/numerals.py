@@ -139,7 +139,7 @@ def below_hundred(tokens: Tokens, at: int) -> tuple[int, int] | None:
 
 
 def digit_pair(tokens: Tokens, at: int) -> tuple[int, int] | None:
-    """Read two digits as they end a year, a time or a room number: "oh five", "forty two", "fifteen"."""
+    """Read the two last digits of a year, time or room: "oh five", "forty two"."""
     if tokens[at] in {"oh", "o", "zero"} and 0 < UNITS.get(tokens[at + 1], 0) < 10:
         return UNITS[tokens[at + 1]], at + 2
     pair = below_hundred(tokens, at)
@@ -174,7 +174,7 @@ def _with_fraction(tokens: Tokens, whole: int, end: int) -> Found:
 
 
 def _spoken_hundreds(tokens: Tokens, at: int) -> Found | None:
-    """Read "seven eighty eight", 788; what may be a time, as "seven thirty", or is one of several digits, is not."""
+    """Read "seven eighty eight", 788, but no time such as "seven thirty"."""
     head = UNITS.get(tokens[at], 0)
     if not 0 < head < 10 or (tokens[at - 1] in UNITS or tokens[at - 1] in TENS):
         return None
@@ -220,7 +220,7 @@ def ordinal(tokens: Tokens, at: int) -> tuple[int, int] | None:
 
 
 def year(tokens: Tokens, at: int) -> tuple[int, int] | None:
-    """Read a year from 1100 to 2199: "nineteen seventy one", "two thousand thirty", "2028"."""
+    """Read a year from 1100 to 2199: "nineteen seventy one", "2028"."""
     head = below_hundred(tokens, at)
     if head and 11 <= head[0] <= 21:
         if tokens[head[1]] == "hundred":
@@ -236,5 +236,5 @@ def year(tokens: Tokens, at: int) -> tuple[int, int] | None:
 
 
 def plain(value: Decimal) -> str:
-    """Write a number without an exponent, and without zeros at the end of a whole one."""
+    """Write a number without exponent and trailing zeros."""
     return str(int(value)) if value == value.to_integral_value() else f"{value:f}"

@@ -58,7 +58,7 @@ _SCALES = {"celsius": "celsius", "c": "celsius", "fahrenheit": "fahrenheit", "f"
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A quantity up to before the token ``end``; see :class:`pipelines.text.values.model.Value`."""
+    """Quantity up to the token ``end``; see ``model.Value``."""
 
     kind: ValueKind
     value: str

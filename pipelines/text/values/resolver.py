@@ -69,7 +69,7 @@ def resolve(text: str, start: int, end: int, values: tuple[Value, ...], now: dt.
 
 
 def _past_code(tokens: Tokens, at: int) -> int:
-    """Return the place behind a code that is said digit by digit, or the same place where there is none."""
+    """Return the place behind a digit string, or the same place."""
     end = tokens.skip(at, _CODE_WORDS)
     digits = sum(tokens[place] != "," for place in range(at, end))
     is_version = tokens[end] == "point" and tokens[end + 2] == "point"

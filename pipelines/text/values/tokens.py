@@ -81,15 +81,15 @@ class Tokens:
         return self._tokens[first].start, self._tokens[end - 1].end
 
     def is_glued(self, at: int) -> bool:
-        """Whether the token stands right behind the one before it."""
+        """Return whether the token directly follows the one before it."""
         return 0 <= at < len(self._tokens) and self._tokens[at].is_glued
 
     def have(self, at: int, *words: str) -> bool:
-        """Whether these words stand at a place."""
+        """Return whether these words stand at a place."""
         return all(self[at + n] == word for n, word in enumerate(words))
 
     def past_hyphen(self, at: int) -> int:
-        """Return the place behind a hyphen that joins two words, as in "half-past"; the same place for none."""
+        """Return the place behind a joining hyphen, as in "half-past"."""
         return at + 1 if self[at] == "-" and self.is_glued(at) and self.is_glued(at + 1) else at
 
     def skip(self, at: int, words: Collection[str]) -> int:

@@ -76,7 +76,7 @@ def to_settings(request: pb.SynthesizeSpeechRequest) -> SynthesisSettings:
 
 
 def to_voice(name: str, field: str) -> str:
-    """Return the voice that a name means: ours, or the one that stands for NVIDIA's American ones.
+    """Return the voice of a name: ours, also for NVIDIA's American ones.
 
     Raises:
         InvalidInputError: there is no such voice.

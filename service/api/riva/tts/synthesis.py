@@ -88,7 +88,7 @@ class SynthesisServicer:
             return pb.RivaSynthesisConfigResponse(model_config=[config])
 
     async def _next(self, requests: AsyncIterator[pb.SynthesizeSpeechRequest]) -> pb.SynthesizeSpeechRequest | None:
-        """Read the next request; a stream on which nothing comes must not be held for ever."""
+        """Read the next request, within the idle time-out."""
         try:
             async with asyncio.timeout(self._host.limits.idle_seconds):
                 return await anext(requests, None)
