@@ -43,12 +43,12 @@ from service.security.tls import server_credentials
 from service.security.watched_file import UnusableFileError
 from service.served_models import served_models
 from service.sessions.dialogs import read_dialogs
-from service.sessions.first_turns import RehearsedModels
 from service.sessions.host import SessionHost
-from service.sessions.keeping import SessionsError, sessions_of
 from service.sessions.lifetime import Limits
+from service.sessions.model_warm_up import RehearsedModels
 from service.sessions.open_conversations import OpenConversations
 from service.sessions.readiness import Readiness
+from service.sessions.session_store import SessionsError, sessions_of
 from service.sessions.stopping import StopRequests
 from service.telemetry.figures import Figures
 from service.telemetry.log_formats import LOG_FORMATTERS

@@ -14,7 +14,7 @@ from service.admission.capacity_watch import RECOGNIZER_PLACES
 from service.triton.engine_code import ANY_CODE, EngineCode
 from service.triton.engine_store import EngineStore
 from service.triton.fixed_store import FixedStore
-from service.triton.mending import Mender
+from service.triton.model_reload import Mender
 from service.triton.remote import RemoteModels
 from service.triton.repository import composed
 from service.triton.run_folder import RunFolder

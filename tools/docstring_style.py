@@ -19,8 +19,10 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("service", "pipelines", "engines", "clients/vivavoce")
 MAX_CHARACTERS = 79
 HEADLESS = frozenset(
-    ("how", "nobody", "somebody", "what", "whatever", "when", "whenever", "where", "wherever", "whether", "which")
-    + ("who", "whoever", "whose", "why")
+    (
+        *("how", "nobody", "somebody", "what", "whatever", "when", "whenever", "where", "wherever", "whether"),
+        *("which", "who", "whoever", "whose", "why"),
+    )
 )
 
 CEILINGS = {"headless": 0, "long": 0}

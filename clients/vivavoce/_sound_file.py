@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from vivavoce._errors import NotAudio
-from vivavoce._mending import HEAD_BYTES, TAIL_BYTES, needs_mending, parts, wav_end
+from vivavoce._file_repair import HEAD_BYTES, TAIL_BYTES, needs_mending, parts, wav_end
 
 try:
     import soundfile

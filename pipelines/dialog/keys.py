@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pipelines.dialog.agent.form import CLOSED, TEXT
-from pipelines.dialog.asking import choices_of, proceed
+from pipelines.dialog.next_step import choices_of, proceed
 from pipelines.dialog.state import Filled
 from pipelines.text.values import ValueKind
 
 if TYPE_CHECKING:
     from pipelines.dialog.agent.agent import Agent
-    from pipelines.dialog.asking import Step
+    from pipelines.dialog.next_step import Step
     from pipelines.dialog.state import Form, State
 
 MAX_DIGITS = 32

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.dialog import events, hearing, history
+from pipelines.dialog import caller_turn, events, history
 from pipelines.dialog.actions import Say
-from pipelines.dialog.asking import complete, finish, fulfilment, listening, question, resume, speech
+from pipelines.dialog.next_step import complete, finish, fulfilment, listening, question, resume, speech
 from pipelines.dialog.state import Filled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pipelines.dialog.agent.agent import Agent
-    from pipelines.dialog.asking import Step
+    from pipelines.dialog.next_step import Step
     from pipelines.dialog.state import State
 
 
@@ -29,7 +29,7 @@ def step(agent: Agent, state: State, event: events.Event) -> Step:
     if state.ended:
         return state, ()
     before = history.heard(agent, replace(state, now=event.now), event)
-    state, actions = hearing.take_up_wishes(agent, *_dispatch(agent, before, event))
+    state, actions = caller_turn.take_up_wishes(agent, *_dispatch(agent, before, event))
     state = history.said(agent, before, state, actions)
     said = tuple(action.text for action in actions if isinstance(action, Say))
     return (replace(state, said=said) if said else state), actions
@@ -48,9 +48,9 @@ def _dispatch(agent: Agent, state: State, event: events.Event) -> Step:  # noqa:
         case events.Silence():
             return _silence(agent, state)
         case events.Understood():
-            return hearing.hear(agent, state, event)
+            return caller_turn.hear(agent, state, event)
         case events.Dtmf():
-            return hearing.press(agent, state, event)
+            return caller_turn.press(agent, state, event)
         case events.Progressed():
             return _progressed(agent, state, event)
         case events.Fulfilled() | events.FulfilmentFailed():
@@ -124,6 +124,6 @@ def _fulfilled(agent: Agent, state: State, event: events.Fulfilled | events.Fulf
         if state.ended or state.fulfilling:
             state = replace(state, held=(*state.held, waiting)) if not state.ended else state
             continue
-        state, more = hearing.hear(agent, state, waiting)
+        state, more = caller_turn.hear(agent, state, waiting)
         actions = (*(action for action in actions if isinstance(action, Say)), *more)
     return state, actions

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from pipelines.dialog import events
 from pipelines.dialog.actions import End, Fulfil, Listen, Say
-from pipelines.dialog.comparing import Outcome, differences, text_differences
 from pipelines.dialog.machine import step
+from pipelines.dialog.script_comparison import Outcome, differences, text_differences
 from pipelines.dialog.state import State
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from pipelines.dialog import events
 from pipelines.dialog.actions import Fulfil
-from pipelines.dialog.ahead import AheadFulfiller
-from pipelines.dialog.answering import is_whole_answer
 from pipelines.dialog.machine import step
+from pipelines.dialog.slot_answers import is_whole_answer
+from pipelines.dialog.speculative_fulfilment import AheadFulfiller
 from pipelines.dialog.state import State
 from pipelines.dialog.tools import ToolDesk, tools_of
 from pipelines.dialog.turn import DialogTurn

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.dialog.agent.value_list import words_of
 from pipelines.dialog.phrases import Kind, read_phrases
-from pipelines.dialog.reading import read_turn
+from pipelines.dialog.slot_values import read_turn
 from pipelines.dialog.state import Form
 from pipelines.stages.understanding import Understanding
 from pipelines.text.values import ValueKind

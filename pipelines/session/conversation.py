@@ -14,14 +14,14 @@ from pipelines.load.workload import Workload
 from pipelines.messages import AwayReason, GoingAway, Reply, SpeechBegan, Status, Transcript
 from pipelines.models.phrase_hints import with_hints
 from pipelines.recognition.segments import Segments
+from pipelines.session.audio_input import Hearing
 from pipelines.session.config import ConversationConfig
 from pipelines.session.dialog_turns import DialogTurns
 from pipelines.session.exchanges import Exchanges
-from pipelines.session.hearing import Hearing
 from pipelines.session.intake import Intake
-from pipelines.session.judging import PauseJudge
 from pipelines.session.outbox import Outbox
-from pipelines.session.recovered import recognition_recovers
+from pipelines.session.pause_judgement import PauseJudge
+from pipelines.session.recognizer_recovery import recognition_recovers
 from pipelines.session.reply_speech import ReplySpeech
 from pipelines.session.shipped_stages import SHIPPED_STAGES
 from pipelines.session.stage_runner import StageRunner

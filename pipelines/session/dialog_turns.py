@@ -15,9 +15,9 @@ from pipelines.dialog import events as dialog_events
 from pipelines.dialog.turn import Cause
 from pipelines.errors import InvalidInputError
 from pipelines.messages import Interrupted, InterruptionReason, Notice, NoticeCode
-from pipelines.session.fulfilling import Fulfilments
 from pipelines.session.keypad import Keypad
 from pipelines.session.late_turns import LateTurns
+from pipelines.session.running_fulfilments import Fulfilments
 from pipelines.session.silence import SilenceTimer
 from pipelines.stages.registry import DIALOG, SPEECH
 from pipelines.stages.speech_stage import spoken_text

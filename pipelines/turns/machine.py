@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pipelines.messages import Reply
-from pipelines.turns import events, listening, pausing, recovering, replying, speaking, speculating
+from pipelines.turns import events, listening, lost_models, pausing, reply_playback, replying, speculating
 from pipelines.turns.effects import AbandonSegment, CancelStage, Emit, Finish
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ def step(state: State, event: events.Event) -> tuple[State, tuple[Effect, ...]]:
     if state.finished:
         return state, ()
     before = state
-    state, effects = _dispatch(speaking.pass_time(state, event), event)
+    state, effects = _dispatch(reply_playback.pass_time(state, event), event)
     if state.settings.speaks:
-        state, attending = speaking.attend(state, event)
+        state, attending = reply_playback.attend(state, event)
         state, telling = replying.tell_in_order(state)
-        state, telling = speaking.begin(state, telling)
-        state, speaking_early = speaking.begin_early(state)
-        effects += (*attending, *telling, *speaking_early, *speaking.preparing(before, state))
+        state, telling = reply_playback.begin(state, telling)
+        state, speaking_early = reply_playback.begin_early(state)
+        effects += (*attending, *telling, *speaking_early, *reply_playback.preparing(before, state))
     else:
         state, telling = replying.tell_in_order(state)
         effects += telling
@@ -73,13 +73,13 @@ def _dispatch(state: State, event: events.Event) -> tuple[State, tuple[Effect, .
         case events.RecognitionFailed():
             return replying.recognition_failed(state, event)
         case events.RecognitionLost():
-            return recovering.recognition_lost(state, event)
+            return lost_models.recognition_lost(state, event)
         case events.RecognitionResumed():
-            return recovering.recognition_resumed(state, event)
+            return lost_models.recognition_resumed(state, event)
         case events.StageLost():
-            return recovering.stage_lost(state, event)
+            return lost_models.stage_lost(state, event)
         case events.StageResumed():
-            return recovering.stage_resumed(state, event)
+            return lost_models.stage_resumed(state, event)
         case events.StageYielded():
             return replying.stage_yielded(state, event)
         case events.StageFinished():
@@ -101,7 +101,7 @@ def _dispatch(state: State, event: events.Event) -> tuple[State, tuple[Effect, .
         case events.Abandoned():
             return _abandon(state)
         case events.SpeechSent() | events.SpeechFailed() | events.PlaybackReported() | events.CancelRequested():
-            return speaking.take(state, event)
+            return reply_playback.take(state, event)
 
 
 def _updated(state: State, event: events.Updated) -> State:

@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from service.grpc_server.listening import ListenError, listen
+from service.grpc_server.server_ports import ListenError, listen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from aiohttp import web
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
 from service.addresses import is_local, names_a_machine
-from service.grpc_server.listening import ListenError
+from service.grpc_server.server_ports import ListenError
 from service.telemetry.figures import Figures
 from service.telemetry.figures_collector import FiguresCollector
 

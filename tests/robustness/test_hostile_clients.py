@@ -18,8 +18,8 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 import vivavoce
 from service.grpc_server.first_messages import FirstMessages
-from service.grpc_server.listening import MAX_STREAMS_OF_CONNECTION, listen, server_options
 from service.grpc_server.message_gate import MessageGate
+from service.grpc_server.server_ports import MAX_STREAMS_OF_CONNECTION, listen, server_options
 from service.processes.child_process import listening
 from tests.robustness.hostile.attacks import ASK
 from tests.robustness.hostile.raw_http2 import HEADERS, Attacker, silent_connection

@@ -12,7 +12,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    for name in ("service/api/riva/asr/speech.py", "protos/riva/asr.proto", "docs/integrations.md", "docs/models.md"):
+    for name in (
+        "service/api/riva/asr/recognition.py",
+        "protos/riva/asr.proto",
+        "docs/integrations.md",
+        "docs/models.md",
+    ):
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(name)
@@ -31,7 +36,7 @@ def test_what_an_input_says_counts(project: Path):
 
 def test_what_an_input_is_called_counts(project: Path):
     before = inputs.fingerprint(project)
-    (project / "service/api/riva/asr/speech.py").rename(project / "service/api/riva/spoken.py")
+    (project / "service/api/riva/asr/recognition.py").rename(project / "service/api/riva/spoken.py")
     assert inputs.fingerprint(project) != before
 
 

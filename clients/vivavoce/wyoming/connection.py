@@ -16,8 +16,8 @@ from wyoming.tts import Synthesize, SynthesizeChunk, SynthesizeStart, Synthesize
 import vivavoce
 from vivavoce.wyoming import info, replies
 from vivavoce.wyoming.errors import RefusedError, error_event
-from vivavoce.wyoming.hearing import Hearing
-from vivavoce.wyoming.speaking import Speaking, speak
+from vivavoce.wyoming.speech_out import Speaking, speak
+from vivavoce.wyoming.transcription import Hearing
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from wyoming.event import Event, Eventable
 
     from vivavoce._tasks import TaskScope
-    from vivavoce.wyoming.hearing import Send
+    from vivavoce.wyoming.transcription import Send
 
 _SYNTHESIZE = (Synthesize, SynthesizeStart, SynthesizeChunk, SynthesizeStop)
 

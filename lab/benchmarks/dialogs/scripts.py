@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.dialogs.partner import NoReplyError, talking
 from benchmarks.dialogs.voices import recorded
-from pipelines.dialog.comparing import Outcome, differences, text_differences
+from pipelines.dialog.script_comparison import Outcome, differences, text_differences
 
 if TYPE_CHECKING:
     from pathlib import Path

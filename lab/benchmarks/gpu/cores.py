@@ -16,7 +16,7 @@ from benchmarks.gpu.spoken import load
 from benchmarks.markdown import table
 from benchmarks.provenance import keep
 from benchmarks.sla.material import DEMONSTRATION, RATE_HZ, read_items
-from engines.tts.speaking import Part, speak
+from engines.tts.synthesizer import Part, speak
 from engines.tts.voice import Voice
 from engines.turn.detector import Detector, Pause
 from modelkit.triton_models import MODEL_REPOSITORY, VERSION

@@ -13,7 +13,7 @@ import numpy as np
 import soundfile
 import soxr
 
-from engines.tts.speaking import Part, speak
+from engines.tts.synthesizer import Part, speak
 from engines.tts.voice import Voice
 from engines.tts.waveform import SAMPLE_RATE as VOICE_RATE
 from modelkit.errors import TrainingError

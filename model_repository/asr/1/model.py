@@ -17,7 +17,7 @@ import triton_python_backend_utils as pb_utils
 from engines.asr.errors import AsrError, InvalidHintsError
 from engines.asr.moonshine.memory import release_free_memory
 from engines.asr.moonshine.model import MoonshineRecognizer
-from engines.asr.placing import gpu_networks
+from engines.asr.placement import gpu_networks
 from engines.asr.search.hints import check_hints
 from engines.asr.serving.engine import AsrEngine
 from engines.asr.serving.queueing import Ticket

@@ -10,7 +10,7 @@ import triton_python_backend_utils as pb_utils
 
 from engines.asr.moonshine.memory import release_free_memory
 from engines.bert import serving
-from engines.tts.speaking import BadPartsError, Part, check_parts, speak
+from engines.tts.synthesizer import BadPartsError, Part, check_parts, speak
 from engines.tts.voice import VOICE, Voice
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from service.api.http.connections import (
     HttpConnection,
     WebSocketConnection,
 )
-from service.grpc_server.listening import AddressInUseError, ListenError, raise_file_limit
+from service.grpc_server.server_ports import AddressInUseError, ListenError, raise_file_limit
 
 if TYPE_CHECKING:
     import ssl

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import grpc
 from google.protobuf.message_factory import GetMessageClass
 
-from service.api.riva.asr.speech import SpeechServicer
+from service.api.riva.asr.recognition import SpeechServicer
 from service.api.riva.nlp.language import LanguageServicer
 from service.api.riva.proto import riva_asr_pb2, riva_nlp_pb2, riva_tts_pb2
 from service.api.riva.tts.synthesis import SynthesisServicer

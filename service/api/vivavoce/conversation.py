@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from service.api.vivavoce.holding import answer, hold_conversation
+from service.api.vivavoce.conversation_stream import answer, hold_conversation
 from service.grpc_server.deserializers import refuse_malformed
 from service.grpc_server.errors import reported_to
-from service.grpc_server.writing import write
+from service.grpc_server.response_writer import write
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

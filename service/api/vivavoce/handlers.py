@@ -10,7 +10,7 @@ from starlette.routing import Route, WebSocketRoute
 from service.api.vivavoce.conversation import ConversationServicer
 from service.api.vivavoce.converters import SERVICE_NAME
 from service.api.vivavoce.models import SERVICE_NAME as MODEL_SERVICE_NAME
-from service.api.vivavoce.speech import SpeechServicer
+from service.api.vivavoce.say import SpeechServicer
 from service.api.vivavoce.web import WebConversations
 from service.grpc_server.deserializers import reader
 from vivavoce.v1 import conversation_pb2 as pb

@@ -10,7 +10,7 @@ from starlette.websockets import WebSocketDisconnect
 
 from service.api.http.json_reading import whole_body
 from service.api.http.problems import report
-from service.api.vivavoce.holding import answer, hold_conversation
+from service.api.vivavoce.conversation_stream import answer, hold_conversation
 from service.api.vivavoce.web_messages import to_ask_request, to_frames, to_json, to_request
 from service.grpc_server.deserializers import MAX_MESSAGE_BYTES
 

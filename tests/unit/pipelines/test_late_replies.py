@@ -22,7 +22,7 @@ from pipelines.turns import effects, events, speech_effects
 from pipelines.turns.state import TurnSettings
 from tests import virtual_time
 from tests.unit.pipelines.dialog.agents import BAR
-from tests.unit.pipelines.dialog.held import Baker, session_of
+from tests.unit.pipelines.dialog.dialog_conversations import Baker, session_of
 from tests.unit.pipelines.dialog.test_dialog_turns import OrderingModels
 from tests.unit.pipelines.driver import UNDERSTANDING, Driver, emitted, finished
 from tests.unit.pipelines.fakes import FakeModels

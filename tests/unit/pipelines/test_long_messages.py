@@ -13,7 +13,7 @@ from pipelines.audio.decoding import channel_decoder
 from pipelines.audio.formats import AudioFormat, Encoding
 from pipelines.session.channels import Channels
 from pipelines.session.conversation import Conversation, ConversationConfig
-from pipelines.session.stalling import STALL_SECONDS
+from pipelines.session.stall_watch import STALL_SECONDS
 from tests import virtual_time
 from tests.unit.pipelines.compressed_audio import flac, noise
 from tests.unit.pipelines.fakes import FakeModels, ScriptedVoice

@@ -19,7 +19,7 @@ from pipelines.stages.speech_stage import SpokenText
 from pipelines.turns import effects, events, speech_effects
 from pipelines.turns.interruption import InterruptionConfig
 from pipelines.turns.machine import step
-from pipelines.turns.speaking import MAX_WAITING
+from pipelines.turns.reply_playback import MAX_WAITING
 from pipelines.turns.state import State, TurnSettings
 from tests.unit.pipelines.driver import COST, FOUND, UNDERSTANDING
 

@@ -21,8 +21,8 @@ from service.api.vivavoce.converters import SERVICE_NAME
 from service.grpc_server.caller_check import CallerCheck
 from service.grpc_server.deserializers import MAX_RECEIVED_BYTES
 from service.grpc_server.first_messages import FirstMessages
-from service.grpc_server.listening import listen, server_options
 from service.grpc_server.message_gate import MessageGate
+from service.grpc_server.server_ports import listen, server_options
 from service.security.authentication import Authenticator
 from service.sessions.dialogs import Dialogs
 from service.sessions.host import SessionHost

@@ -11,7 +11,7 @@ import pytest
 from pipelines.errors import ModelError
 from pipelines.models.ports import NO_OPTIONS, PhraseHint
 from pipelines.session.warm_up_turns import MAX_TURNS, hold_first_turns
-from service.sessions.first_turns import RehearsedModels
+from service.sessions.model_warm_up import RehearsedModels
 from tests import virtual_time
 from tests.unit.pipelines.fakes import FakeModels, FakeSequence
 from tests.unit.pipelines.test_workload import FakeVoiceModel

@@ -12,9 +12,9 @@ import pytest
 from pipelines.dialog.sessions import DialogSessions
 from service.config import ServiceConfig
 from service.sessions.dialogs import Dialogs
-from service.sessions.keeping import sessions_of
 from service.sessions.redis_sessions import RedisSessions
 from service.sessions.session_cipher import VARIABLE, SessionsError, read_cipher
+from service.sessions.session_store import sessions_of
 from tests.redis_server import RedisServer, redis_server
 from tests.unit.service.harness import Harness
 from tests.unit.service.refusals import details_of

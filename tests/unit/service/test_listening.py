@@ -14,10 +14,10 @@ import grpc
 import pytest
 
 import vivavoce
-from service.grpc_server import listening
+from service.grpc_server import server_ports
 from service.grpc_server.admin_socket import UnsafeFolderError, default_path, listen_for_admin
 from service.grpc_server.doors import Doors
-from service.grpc_server.listening import AddressInUseError, ListenError, listen, raise_file_limit
+from service.grpc_server.server_ports import AddressInUseError, ListenError, listen, raise_file_limit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -192,7 +192,7 @@ def test_a_file_limit_that_cannot_be_raised_is_lived_with(monkeypatch: pytest.Mo
 async def test_the_kernel_keeps_silent_connections(server: grpc.aio.Server):
     _, port = listen(server, "127.0.0.1", 0)
     await server.start()
-    listening.defer_silent_connections(port)
+    server_ports.defer_silent_connections(port)
     assert deferred_seconds(port) > 0
 
 

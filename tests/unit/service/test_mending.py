@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from pipelines.errors import ModelControlError, ModelUnavailableError
-from service.triton.mending import MAX_MENDS, MEND_SECONDS, Mender
+from service.triton.model_reload import MAX_MENDS, MEND_SECONDS, Mender
 from tests import virtual_time
 
 USERS = {"asr": {"asr"}, "qa_bert": {"qa"}, "qa": {"qa"}}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pipelines.errors import ModelUnavailableError
-from service.grpc_server import writing
+from service.grpc_server import response_writer
 from tests.unit.service.harness import Harness
 from tests.unit.service.refusals import assert_refused, details_of
 from vivavoce.v1 import conversation_pb2 as pb
@@ -128,7 +128,7 @@ async def test_nobody_is_let_in_before_the_models_are_ready():
 
 
 async def test_a_caller_who_does_not_read_loses_the_place(harness: Harness, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(writing, "WRITE_SECONDS", 0.3)
+    monkeypatch.setattr(response_writer, "WRITE_SECONDS", 0.3)
     text = "And so on. " * 900
     call = harness.stub.Say(pb.SayRequest(text=text, encoding=pb.AUDIO_ENCODING_LINEAR_PCM_FLOAT32))
     await call.read()

@@ -7,7 +7,7 @@ import grpc
 import pytest
 
 from service.api.riva.proto import riva_asr_pb2_grpc
-from service.grpc_server import writing
+from service.grpc_server import response_writer
 from tests.unit.service.harness import SPEECH, Harness, speaking
 from tests.unit.service.refusals import details_of
 from tests.unit.service.riva import calls
@@ -22,7 +22,7 @@ CONFIG = pb.ConverseRequest(config=pb.ConversationConfig(audio=PCM, interim_resu
 
 @pytest.fixture
 async def harness(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Harness]:
-    monkeypatch.setattr(writing, "WRITE_SECONDS", 0.3)
+    monkeypatch.setattr(response_writer, "WRITE_SECONDS", 0.3)
     async with Harness.running(max_conversations=1) as running:
         running.models.words = "word " * 100_000  # Far more than the network holds for a stream.
         yield running

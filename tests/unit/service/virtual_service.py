@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 
 from service.admission.admission import Admission, RecordingMemory
-from service.api.riva.asr.speech import SpeechServicer
+from service.api.riva.asr.recognition import SpeechServicer
 from service.api.riva.handlers import MAX_RECORDING_BYTES
 from service.api.vivavoce.conversation import ConversationServicer
 from service.sessions.host import SessionHost

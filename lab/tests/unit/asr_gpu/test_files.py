@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from engines.asr import placing
+from engines.asr import placement
 from engines.build import moonshine
 from engines.gpu.device import NETWORK
 
@@ -14,8 +14,8 @@ ON_THE_CPU = {"model_instance_kind": "CPU", "model_instance_device_id": "0"}
 
 @pytest.mark.parametrize("device", [None, "cpu", "auto"])
 def test_as_shipped_or_without_weights_for_it_a_gpu_is_left_alone(device, tmp_path, monkeypatch):
-    monkeypatch.setattr(placing, "cuda_devices", lambda: 1)
-    assert placing.gpu_networks(tmp_path, ON_THE_CPU, {"device": device} if device else {}) is None
+    monkeypatch.setattr(placement, "cuda_devices", lambda: 1)
+    assert placement.gpu_networks(tmp_path, ON_THE_CPU, {"device": device} if device else {}) is None
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_as_shipped_or_without_weights_for_it_a_gpu_is_left_alone(device, tmp_pa
 )
 def test_what_is_asked_for_by_name_and_missing_is_an_error(device, complaint, tmp_path):
     with pytest.raises(ValueError, match=complaint):
-        placing.gpu_networks(tmp_path, ON_THE_CPU, {"device": device})
+        placement.gpu_networks(tmp_path, ON_THE_CPU, {"device": device})
 
 
 def test_the_parameters_of_the_model_are_read(weights, monkeypatch):
@@ -44,17 +44,17 @@ def test_the_parameters_of_the_model_are_read(weights, monkeypatch):
         "max_utterance_seconds": "10",
         "gpu_precision": "bfloat16",
     }
-    placing.gpu_networks(weights.parent, ON_THE_CPU, parameters)
+    placement.gpu_networks(weights.parent, ON_THE_CPU, parameters)
     ((path, options),) = made
     assert path == weights
     assert (options.device, options.precision, options.rooms, options.threads) == ("cpu", "bfloat16", 3, 2)
     assert options.sizes.longest == 459
     with pytest.raises(ValueError, match="gpu_precision is 'int4': set it to one of float16, bfloat16, float32"):
-        placing.gpu_networks(weights.parent, ON_THE_CPU, parameters | {"gpu_precision": "int4"})
+        placement.gpu_networks(weights.parent, ON_THE_CPU, parameters | {"gpu_precision": "int4"})
 
 
 def test_recognition_on_the_cpu_does_not_import_pytorch():
-    code = "import sys, engines.asr.placing, engines.asr.moonshine.model; sys.exit('torch' in sys.modules)"
+    code = "import sys, engines.asr.placement, engines.asr.moonshine.model; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 

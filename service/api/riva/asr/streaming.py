@@ -12,7 +12,7 @@ from service.api.riva.asr.ordering import InTurnOrder
 from service.api.riva.fields import renamed
 from service.api.riva.proto import riva_asr_pb2 as pb
 from service.grpc_server.deserializers import refuse_malformed
-from service.grpc_server.writing import write
+from service.grpc_server.response_writer import write
 from service.sessions.recordings import refuse_failure
 from service.sessions.stream_session import StreamSession
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from pipelines.messages import Message
-    from service.api.riva.asr.recognizing import Recognition
+    from service.api.riva.asr.conversations import Recognition
     from service.grpc_server.errors import Context
     from service.sessions.host import SessionHost
 

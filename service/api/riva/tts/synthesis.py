@@ -15,7 +15,7 @@ from service.api.riva.proto import riva_tts_pb2 as pb
 from service.api.riva.tts.settings import to_settings
 from service.grpc_server.deserializers import refuse_malformed
 from service.grpc_server.errors import reported_to
-from service.grpc_server.writing import write
+from service.grpc_server.response_writer import write
 from service.refusals import IdleStreamError
 
 if TYPE_CHECKING:

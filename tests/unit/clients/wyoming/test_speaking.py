@@ -24,7 +24,7 @@ from tests.unit.clients.fake_service import error_info, refuse
 from tests.unit.clients.wyoming.events import hear, hear_all, hear_rest, say
 from vivavoce.testing._service import silence
 from vivavoce.v1 import conversation_pb2 as pb
-from vivavoce.wyoming.speaking import MAX_TEXT_CHARACTERS
+from vivavoce.wyoming.speech_out import MAX_TEXT_CHARACTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

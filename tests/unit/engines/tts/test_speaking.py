@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from engines.tts.speaking import MAX_CHARACTERS, MAX_PARTS, BadPartsError, Part, check_parts, speak
+from engines.tts.synthesizer import MAX_CHARACTERS, MAX_PARTS, BadPartsError, Part, check_parts, speak
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engines.tts import voice as module
-from engines.tts.speaking import Part, speak
+from engines.tts.synthesizer import Part, speak
 from engines.tts.voice import MAX_PHONEMES, Voice, VoiceFilesError, cut
 
 

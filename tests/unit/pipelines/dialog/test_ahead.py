@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pipelines.dialog import events
-from pipelines.dialog.ahead import MAX_AGE_SECONDS, AheadFulfiller
 from pipelines.dialog.session import DialogSession
+from pipelines.dialog.speculative_fulfilment import MAX_AGE_SECONDS, AheadFulfiller
 from pipelines.dialog.turn import Cause
 from pipelines.stages.understanding import NO_INTENT, Understanding
 from tests import virtual_time
 from tests.unit.pipelines.dialog.agents import BAR, agent_of
-from tests.unit.pipelines.dialog.held import Ends, conversation_with, typed
+from tests.unit.pipelines.dialog.dialog_conversations import Ends, conversation_with, typed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

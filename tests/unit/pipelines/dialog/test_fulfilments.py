@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from pipelines.dialog import events
 from pipelines.dialog.turn import Cause
-from pipelines.session.fulfilling import MAX_ENDING_SECONDS, WAIT_SECONDS
+from pipelines.session.running_fulfilments import MAX_ENDING_SECONDS, WAIT_SECONDS
 from tests import virtual_time
 from tests.unit.pipelines.dialog.agents import BAR
-from tests.unit.pipelines.dialog.held import Baker, conversation_with, session_of, told, typed
+from tests.unit.pipelines.dialog.dialog_conversations import Baker, conversation_with, session_of, told, typed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

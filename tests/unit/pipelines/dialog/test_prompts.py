@@ -19,7 +19,7 @@ from pipelines.speech.reply_voice import ReplyVoice
 from pipelines.turns.state import TurnSettings
 from tests import virtual_time
 from tests.unit.pipelines.dialog.agents import BAR
-from tests.unit.pipelines.dialog.held import conversation_with, session_of, told, typed
+from tests.unit.pipelines.dialog.dialog_conversations import conversation_with, session_of, told, typed
 from tests.unit.pipelines.dialog.test_dialog_turns import OrderingModels
 from tests.unit.pipelines.fakes import ScriptedVoice
 from tests.unit.pipelines.spoken import CHUNK, PCM

@@ -11,7 +11,7 @@ from pipelines.dialog.actions import Listen
 from pipelines.dialog.agent.agent import Agent
 from pipelines.dialog.agent.form import AgentForm
 from pipelines.dialog.agent.value_list import ValueList
-from pipelines.dialog.answering import is_whole_answer
+from pipelines.dialog.slot_answers import is_whole_answer
 from tests.unit.pipelines.dialog.agents import Caller
 
 

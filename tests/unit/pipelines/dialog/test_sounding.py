@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipelines.dialog.agent.value_list import ValueList
-from pipelines.dialog.sounding import sounding_like
+from pipelines.dialog.sound_alikes import sounding_like
 from tests.unit.pipelines.dialog.agents import Caller
 
 DRINKS = ValueList(

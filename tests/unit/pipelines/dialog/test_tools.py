@@ -15,7 +15,7 @@ from pipelines.session.config import ConversationConfig
 from pipelines.session.conversation import Conversation
 from tests import virtual_time
 from tests.unit.pipelines.dialog.agents import BAR, agent_of
-from tests.unit.pipelines.dialog.held import Ends
+from tests.unit.pipelines.dialog.dialog_conversations import Ends
 from tests.unit.pipelines.dialog.test_dialog_turns import OrderingModels
 
 if TYPE_CHECKING:

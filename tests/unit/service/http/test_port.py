@@ -13,7 +13,7 @@ import pytest
 
 from service.api.http.health import health_routes
 from service.api.http.server import HttpServer
-from service.grpc_server.listening import AddressInUseError, ListenError
+from service.grpc_server.server_ports import AddressInUseError, ListenError
 from service.security.authentication import Authenticator
 from service.security.tls import server_context
 from service.security.tls_files import TlsFiles

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 
 from service.admission.admission import Admission
-from service.api.riva.asr.speech import SpeechServicer
+from service.api.riva.asr.recognition import SpeechServicer
 from service.api.riva.proto import riva_asr_pb2 as pb
 from service.sessions.host import SessionHost
 from tests import virtual_time

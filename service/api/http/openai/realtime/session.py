@@ -12,12 +12,12 @@ from pipelines.audio.decoding import AudioDecoder
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
 from service.api.http.openai.realtime import client_events as events
-from service.api.http.openai.realtime.hearing import CLEARED
 from service.api.http.openai.realtime.items import to_item
+from service.api.http.openai.realtime.server_events import COMMITTED, Teller
 from service.api.http.openai.realtime.session_form import is_nvidias, merged, to_beta
 from service.api.http.openai.realtime.settings import to_settings
-from service.api.http.openai.realtime.telling import COMMITTED, Teller
 from service.api.http.openai.realtime.tools import tool_result_of
+from service.api.http.openai.realtime.user_items import CLEARED
 from service.refusals import IdleStreamError, MessageTooLargeError
 from service.sessions.stream_session import StreamSession
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
+from service.api.riva.asr.conversations import Recognition
 from service.api.riva.asr.options import ends_utterance
 from service.api.riva.asr.recognizers import MODEL, check_recognizer
-from service.api.riva.asr.recognizing import Recognition
 from service.api.riva.asr.recording import recognize
 from service.api.riva.asr.settings import to_settings
 from service.api.riva.asr.streaming import RecognitionStream

@@ -14,7 +14,7 @@ from service.api.vivavoce import converters
 from service.api.vivavoce.voices import check_seed, to_format, to_lexicon
 from service.grpc_server.deserializers import refuse_malformed
 from service.grpc_server.errors import reported_to
-from service.grpc_server.writing import write
+from service.grpc_server.response_writer import write
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:

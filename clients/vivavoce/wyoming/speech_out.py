@@ -15,7 +15,7 @@ from vivavoce.wyoming.errors import RefusedError, error_event
 
 if TYPE_CHECKING:
     from vivavoce._tasks import TaskScope
-    from vivavoce.wyoming.hearing import Send
+    from vivavoce.wyoming.transcription import Send
 
 RATE_HZ = vivavoce.SPEECH_AUDIO.sample_rate_hz
 MAX_TEXT_CHARACTERS = 10_000

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.session.real_time import RealTime
-from pipelines.session.stalling import StallWatch
+from pipelines.session.stall_watch import StallWatch
 from pipelines.turns import listening
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pipelines.dialog.agent.form import TEXT
 from pipelines.dialog.agent.value_list import ValueList, words_of
 from pipelines.dialog.control_words import assent_of, control_of, is_plain_answer, is_whole
 from pipelines.dialog.fillers import FILLERS
-from pipelines.dialog.sounding import sounding_like
+from pipelines.dialog.sound_alikes import sounding_like
 from pipelines.dialog.state import Filled
 from pipelines.text.values import ValueKind
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.dialog.asking import finish, listening, proceed, question, resume, speech
+from pipelines.dialog.next_step import finish, listening, proceed, question, resume, speech
 from pipelines.dialog.state import Filled
 
 if TYPE_CHECKING:
     from pipelines.dialog.agent.agent import Agent
-    from pipelines.dialog.asking import Step
+    from pipelines.dialog.next_step import Step
     from pipelines.dialog.state import Form, State
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from pipelines.dialog.agent.form import CLOSED, TEXT
 from pipelines.dialog.agent.prepositions import preposition_of
 from pipelines.dialog.agent.value_list import words_of
-from pipelines.dialog.answering import answer_to, chosen_value
-from pipelines.dialog.denying import (
+from pipelines.dialog.denials import (
     UNIVERSAL,
     corrects,
     goes_on,
@@ -22,6 +21,7 @@ from pipelines.dialog.denying import (
 from pipelines.dialog.fillers import FILLERS
 from pipelines.dialog.mentions import closed_mentions
 from pipelines.dialog.resolved_mentions import engine_mentions, resolved_mentions
+from pipelines.dialog.slot_answers import answer_to, chosen_value
 from pipelines.dialog.state import Filled
 from pipelines.text.values import ValueKind
 

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.dialog.asking import listening, proceed, question, speech
-from pipelines.dialog.missing import miss
-from pipelines.dialog.reading import read_turn
+from pipelines.dialog.next_step import listening, proceed, question, speech
+from pipelines.dialog.no_match import miss
+from pipelines.dialog.slot_values import read_turn
 from pipelines.dialog.state import Form
 from pipelines.dialog.wishes import is_contradictory, is_for_later, is_taken_back, target_of
 
 if TYPE_CHECKING:
     from pipelines.dialog.agent.agent import Agent
-    from pipelines.dialog.asking import Step
     from pipelines.dialog.events import Understood
-    from pipelines.dialog.reading import TurnReading
+    from pipelines.dialog.next_step import Step
+    from pipelines.dialog.slot_values import TurnReading
     from pipelines.dialog.state import Filled, State
 
 MAX_SUSPENDED = 3

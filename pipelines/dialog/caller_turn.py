@@ -9,7 +9,10 @@ from msgspec.structs import replace
 
 from pipelines.dialog.actions import Listen, Say
 from pipelines.dialog.agent.value_list import words_of
-from pipelines.dialog.asking import (
+from pipelines.dialog.control_words import Assent, Control, assent_of, control_of, is_refusal, is_whole
+from pipelines.dialog.intent_start import ask_again, begin, continued, refuse_later, take, target_now, understood
+from pipelines.dialog.keys import answer_by_keys
+from pipelines.dialog.next_step import (
     choices_of,
     finish,
     fulfil,
@@ -20,11 +23,8 @@ from pipelines.dialog.asking import (
     speech,
     spoken_list,
 )
-from pipelines.dialog.beginning import ask_again, begin, continued, refuse_later, take, target_now, understood
-from pipelines.dialog.control_words import Assent, Control, assent_of, control_of, is_refusal, is_whole
-from pipelines.dialog.keys import answer_by_keys
-from pipelines.dialog.missing import miss
-from pipelines.dialog.reading import read_turn, slot_named
+from pipelines.dialog.no_match import miss
+from pipelines.dialog.slot_values import read_turn, slot_named
 from pipelines.dialog.state import Form
 from pipelines.dialog.wishes import divide, is_for_later, target_of
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from pipelines.dialog.actions import Action
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.agent.value_list import Word
-    from pipelines.dialog.asking import Step
     from pipelines.dialog.events import Dtmf, Understood
-    from pipelines.dialog.reading import TurnReading
+    from pipelines.dialog.next_step import Step
+    from pipelines.dialog.slot_values import TurnReading
     from pipelines.dialog.state import State
 
 _CONTINUING = re.compile(r"\W*(?:and|or|what about|how about)\b", re.IGNORECASE)

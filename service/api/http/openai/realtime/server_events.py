@@ -13,10 +13,10 @@ from pipelines.errors import InvalidInputError, ModelError
 from pipelines.stages.registry import SPEECH
 from service.api.http.openai.realtime import client_events as events
 from service.api.http.openai.realtime.client_requests import ResponseRequest, to_response_request
-from service.api.http.openai.realtime.hearing import CLEARED, Listener
 from service.api.http.openai.realtime.items import Item, Items
-from service.api.http.openai.realtime.responding import Responder, Response
+from service.api.http.openai.realtime.responses import Responder, Response
 from service.api.http.openai.realtime.sending import new_id
+from service.api.http.openai.realtime.user_items import CLEARED, Listener
 from service.api.http.problems import problem_of
 from service.security.principal import current_principal
 
