@@ -252,29 +252,21 @@ class ReplyAudio:
 
 
 @dataclass(frozen=True, slots=True)
-class ReplyHeld:
-    """Speech over a spoken reply, which is held for now.
-
-    Attributes:
-        turn: number of the turn whose reply is spoken.
-        position_seconds: how much of its audio was heard.
-    """
-
+class _ReplyPosition:
     turn: int
     position_seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyResumed:
-    """A spoken reply that was held goes on.
+class ReplyHeld(_ReplyPosition):
+    """Speech over a spoken reply of a turn, held where its audio was heard to."""
 
-    Attributes:
-        turn: number of the turn whose reply is spoken.
-        position_seconds: where it goes on in its audio.
-    """
+    __slots__ = ()
 
-    turn: int
-    position_seconds: float
+
+class ReplyResumed(_ReplyPosition):
+    """Continuation of a turn's held reply, from a position in its audio."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)

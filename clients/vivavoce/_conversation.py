@@ -202,7 +202,7 @@ class Conversation(Controls):
             self._outage.forget()
         if self._look_back is None:
             return event
-        self._look_back.heard(event)
+        self._look_back.answered_by(event)
         return self._look_back.placed(event)
 
     def _can_go_on(self, stream: Stream, error: VivavoceError) -> bool:

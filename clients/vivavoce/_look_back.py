@@ -114,7 +114,7 @@ class LookBack:
                 self._marks.append(_Mark(self._end, request))
         return request
 
-    def heard(self, event: Event) -> None:
+    def answered_by(self, event: Event) -> None:
         """Drop what `event` of the present stream answers.
 
         Raises:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from vivavoce._speech_types import SPEECH_AUDIO, Pronunciation
 
@@ -91,34 +91,34 @@ class ReplyAudio:
 
 
 @dataclass(frozen=True, slots=True)
-class ReplyHeld:
+class _ReplyPosition:
+    turn: int
+    """Number of the turn whose reply is spoken."""
+    position_seconds: float
+    """Position in its audio, as far as the server knows."""
+
+    _name: ClassVar[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the event as a line of the command's `--json` has it."""
+        return {"event": self._name, "turn": self.turn, "position_s": round(self.position_seconds, 3)}
+
+
+class ReplyHeld(_ReplyPosition):
     """Speech over a spoken reply: stop playing at once, and keep what is not played.
 
     `ReplyResumed` or `Interrupted` follows.
     """
 
-    turn: int
-    """Number of the turn whose reply is spoken."""
-    position_seconds: float
-    """Up to where it was heard, as far as the server knows."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the event as a line of the command's `--json` has it."""
-        return {"event": "reply_held", "turn": self.turn, "position_s": round(self.position_seconds, 3)}
+    __slots__ = ()
+    _name = "reply_held"
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyResumed:
-    """The speech over a reply was no interruption: go on playing where it stopped."""
+class ReplyResumed(_ReplyPosition):
+    """End of speech over a reply that was no interruption: go on playing."""
 
-    turn: int
-    """Number of the turn whose reply is spoken."""
-    position_seconds: float
-    """Where it goes on, as far as the server knows."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the event as a line of the command's `--json` has it."""
-        return {"event": "reply_resumed", "turn": self.turn, "position_s": round(self.position_seconds, 3)}
+    __slots__ = ()
+    _name = "reply_resumed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from pipelines.dialog.state import State
 
 
-def heard(agent: Agent, state: State, event: Event) -> State:
+def with_event(agent: Agent, state: State, event: Event) -> State:
     """Add what the caller says, before the agent acts on it."""
     if not agent.shown_turns or not isinstance(event, Understood):
         return state
     return replace(state, lines=(*state.lines, Line(event.text, is_caller=True)), passage=event.passage)
 
 
-def said(agent: Agent, before: State, state: State, actions: tuple[Action, ...]) -> State:
+def with_actions(agent: Agent, before: State, state: State, actions: tuple[Action, ...]) -> State:
     """Add what the agent says. Lines of intents with sensitive slots are not kept.
 
     Args:

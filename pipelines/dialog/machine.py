@@ -28,9 +28,9 @@ def step(agent: Agent, state: State, event: events.Event) -> Step:
     """
     if state.ended:
         return state, ()
-    before = history.heard(agent, replace(state, now=event.now), event)
+    before = history.with_event(agent, replace(state, now=event.now), event)
     state, actions = caller_turn.take_up_wishes(agent, *_dispatch(agent, before, event))
-    state = history.said(agent, before, state, actions)
+    state = history.with_actions(agent, before, state, actions)
     said = tuple(action.text for action in actions if isinstance(action, Say))
     return (replace(state, said=said) if said else state), actions
 

@@ -62,7 +62,7 @@ class Hearing:
     def hold_up(self, *, held_up: bool) -> None:
         """Set whether another part of this stream, such as a channel, is awaited."""
         self._held_up = held_up
-        self._stall_watch.heard()
+        self._stall_watch.reset()
 
     def progressed(self) -> None:
         """Say that something was worked off."""
@@ -82,11 +82,11 @@ class Hearing:
             # Others are served between two blocks. Those whose utterance this audio may complete need not wait for it.
             await asyncio.sleep(0)
         await self._workload.precedence.wait()
-        self._stall_watch.heard()
+        self._stall_watch.reset()
         self._came_from = self._intake.end
         self._intake.add(samples)
         await self.judge(at)
-        self._stall_watch.heard()  # Who was made to wait can go on only now.
+        self._stall_watch.reset()  # Who was made to wait can go on only now.
         if self._state().speaking is not None:
             self._stall_watch.begin()
 

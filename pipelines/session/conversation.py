@@ -280,7 +280,7 @@ class Conversation:
             self._hearing.speech_began()
         if isinstance(message, Reply) or (isinstance(message, Transcript) and message.is_final):
             self._workload.precedence.begin(self)
-        self._observed.told(message, self._state.settings)
+        self._observed.message_sent(message, self._state.settings)
         self.dialog.note(message)
         self._exchanges.note(message)
         self.outbox.put(message)

@@ -117,7 +117,7 @@ class DialogTurns:
         results = reply.results
         turn = reply.dialog
         if self._dialog is not None and turn is not None and turn.cause is Cause.TURN:
-            told = self._late.told(reply)
+            told = self._late.earlier_turn(reply)
             committed = self._dialog.commit(turn) if told is None else told
             if committed is not turn:
                 results = {**results, DIALOG: committed}

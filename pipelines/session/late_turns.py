@@ -32,7 +32,7 @@ class LateTurns:
         self._awaited: set[int] = set()
         self._timer: asyncio.TimerHandle | None = None
 
-    def told(self, reply: Reply) -> DialogTurn | None:
+    def earlier_turn(self, reply: Reply) -> DialogTurn | None:
         """Return what an earlier reply of the turn has done, or None.
 
         The completion asks for no fulfilment a second time.

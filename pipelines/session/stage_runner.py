@@ -51,8 +51,13 @@ class StageRunner:
     ) -> None:
         """Start a stage for a speculation of a turn's text, behind what it gives way to."""
         key = (turn, speculation, stage.name)
-        running = self._run(stage, turn, speculation, request, models, give_way)
-        task = asyncio.create_task(running, name=f"{stage.name}-{turn}")
+
+        async def run() -> None:
+            if give_way is not None:
+                await give_way()
+            await self._run(stage, key, request, models)
+
+        task = asyncio.create_task(run(), name=f"{stage.name}-{turn}")
         self._tasks[key] = task
         task.add_done_callback(partial(self._forget, key))
 
@@ -72,18 +77,7 @@ class StageRunner:
         if self._tasks:
             await asyncio.wait(tuple(self._tasks.values()))
 
-    async def _run(
-        self,
-        stage: Stage,
-        turn: int,
-        speculation: int,
-        request: StageRequest,
-        models: TurnModels,
-        give_way: Callable[[], Awaitable[None]] | None,
-    ) -> None:
-        if give_way is not None:
-            await give_way()
-        key = (turn, speculation, stage.name)
+    async def _run(self, stage: Stage, key: tuple[int, int, str], request: StageRequest, models: TurnModels) -> None:
         recovery = Recovery()
         output: StageOutput | None = None
         try:
@@ -100,7 +94,7 @@ class StageRunner:
         except ModelError as error:
             self._on_failure(error, events.StageFailed(*key, str(error)))
         else:
-            self._observe(turn, stage.name, output.timing)
+            self._observe(key[0], stage.name, output.timing)
             self._on_event(events.StageFinished(*key))
 
     async def _run_once(

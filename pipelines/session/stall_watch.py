@@ -25,7 +25,7 @@ class StallWatch:
         self._last_audio = self._loop.time()
         self._timer: asyncio.TimerHandle | None = None
 
-    def heard(self) -> None:
+    def reset(self) -> None:
         """Say that audio came, or that the caller can go on only now."""
         self._last_audio = self._loop.time()
 
@@ -42,7 +42,7 @@ class StallWatch:
     def _check(self) -> None:
         self._timer = None
         if self._is_held_up():
-            self.heard()
+            self.reset()
         if self._loop.time() >= self._last_audio + STALL_SECONDS:
             self._on_stall()
         else:

@@ -38,7 +38,7 @@ class TurnObserver:
     def judged(self, conversation: str, probability: float | None, latency_seconds: float) -> None:
         """Take a pause's probability of the turn's end; None without an answer."""
 
-    def told(self, conversation: str, message: Message, now_seconds: float) -> None:
+    def message_sent(self, conversation: str, message: Message, now_seconds: float) -> None:
         """Take a message but audio that goes out at ``now_seconds``; also replies."""
 
     def ran(self, conversation: str, turn: int, stage: str, timing: Timing | None, now_seconds: float) -> None:
@@ -86,12 +86,12 @@ class ObservedConversation:
         """See :class:`TurnObserver`."""
         self._observer.speculated(self._name, fate)
 
-    def told(self, message: Message, settings: TurnSettings) -> None:
+    def message_sent(self, message: Message, settings: TurnSettings) -> None:
         """Pass on a message other than audio."""
         now = self._clock()
         if isinstance(message, Reply) and not message.completes:
             self._observer.replied(self._name, message, settings, now)
-        self._observer.told(self._name, message, now)
+        self._observer.message_sent(self._name, message, now)
 
     def recognized(self, turn: int, timing: Timing) -> None:
         """Pass on the recognizer's work, if it computed anything."""

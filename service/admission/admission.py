@@ -103,7 +103,7 @@ class Admission:
 
         The one who asks is counted already.
         """
-        held, present = self.quotas.held(current_principal()), self.quotas.present
+        held, present = self.quotas.open_conversations(current_principal()), self.quotas.present
         total = self._taken[_CONVERSATION] + 1
         if present > 1 and held * present > total and self._is_nearly_full(total):
             self.refused += 1
@@ -160,7 +160,7 @@ class RecordingMemory:
         self._quotas = quotas or Quotas()
 
     @contextlib.contextmanager
-    def held(self, size: int) -> Iterator[None]:
+    def reserve(self, size: int) -> Iterator[None]:
         """Hold ``size`` bytes while the body runs.
 
         Raises:

@@ -57,7 +57,7 @@ class Quotas:
         """Principals that hold a conversation."""
         return len(self._conversations)
 
-    def held(self, principal: Principal) -> int:
+    def open_conversations(self, principal: Principal) -> int:
         """Return how many conversations a principal holds."""
         return self._conversations.get(principal.key, 0)
 
@@ -70,7 +70,7 @@ class Quotas:
         """
         principal = current_principal()
         most = principal.limits.conversations
-        if most is not None and self.held(principal) >= most:
+        if most is not None and self.open_conversations(principal) >= most:
             raise self._refusal(f"all {most} conversations that you may hold are open: end one", _RETRY_SECONDS)
         with _counted(self._conversations, principal.key, 1):
             yield

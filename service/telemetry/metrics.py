@@ -148,7 +148,7 @@ class Metrics(TurnObserver, CallObserver):
         if probability is not None:
             self._judging.observe(latency_seconds)
 
-    def told(self, conversation: str, message: Message, now_seconds: float) -> None:
+    def message_sent(self, conversation: str, message: Message, now_seconds: float) -> None:
         """See :class:`TurnObserver`."""
         match message:
             case SpeechBegan(turn=turn) if conversation:

@@ -126,7 +126,7 @@ class Traces(TurnObserver, CallObserver):
         span.set_attributes({"vivavoce.code": refusal.code, "vivavoce.reason": refusal.reason})
         span.set_status(Status(StatusCode.ERROR, refusal.reason))
 
-    def told(self, conversation: str, message: Message, now_seconds: float) -> None:
+    def message_sent(self, conversation: str, message: Message, now_seconds: float) -> None:
         """See :class:`TurnObserver`."""
         match message:
             case SpeechBegan():

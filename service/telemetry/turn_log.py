@@ -40,7 +40,7 @@ class TurnLog(TurnObserver):
         """See :class:`TurnObserver`."""
         self._log(conversation, reply, now_seconds)
 
-    def told(self, conversation: str, message: Message, now_seconds: float) -> None:
+    def message_sent(self, conversation: str, message: Message, now_seconds: float) -> None:
         """See :class:`TurnObserver`."""
         if isinstance(message, Reply) and message.completes:
             self._log(conversation, message, now_seconds)

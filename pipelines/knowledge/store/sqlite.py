@@ -13,7 +13,7 @@ from pipelines.knowledge.store import schema
 from pipelines.knowledge.store.fusion import CANDIDATES, WEIGHT_OF_WORDS, fuse
 from pipelines.knowledge.store.match_query import any_of, match_query, rarest, telling_terms
 from pipelines.knowledge.store.port import DEFAULT_LIMIT, FoundPassage, KnowledgeStoreError, StoredDocument
-from pipelines.knowledge.store.sqlite_file import BUSY_SECONDS, about_of, identity, reading, stored_about, told
+from pipelines.knowledge.store.sqlite_file import BUSY_SECONDS, about_of, identity, reading, store_errors, stored_about
 from pipelines.knowledge.store.vectors import VectorIndex, pack
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class SqliteKnowledge:
             KnowledgeStoreError: the file is no knowledge base, or cannot be written.
         """
         about = {"version": schema.VERSION, "embedding": embedding, "dimensions": str(dimensions)}
-        with told(path, "write"):
+        with store_errors(path, "write"):
             is_current = path.exists() and path.stat().st_size > 0 and stored_about(path) == about
             connection = sqlite3.connect(path, BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             try:
@@ -82,7 +82,7 @@ class SqliteKnowledge:
         Raises:
             KnowledgeStoreError: there is none, or it is of another version.
         """
-        with told(path, "read"):
+        with store_errors(path, "read"):
             about = stored_about(path)
             if about.get("version") != schema.VERSION:
                 raise KnowledgeStoreError(
@@ -97,19 +97,19 @@ class SqliteKnowledge:
 
     def hashes(self) -> dict[str, str]:
         """See ``KnowledgeStore``."""
-        with self._lock, told(self._path, "read"):
+        with self._lock, store_errors(self._path, "read"):
             return dict(self._connection.execute("SELECT path, content_hash FROM documents").fetchall())
 
     def count(self) -> tuple[int, int]:
         """Return the numbers of documents and of passages."""
         query = "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM passages)"
-        with self._lock, told(self._path, "read"):
+        with self._lock, store_errors(self._path, "read"):
             documents, passages = self._connection.execute(query).fetchone()
         return documents, passages
 
     def replace(self, document: StoredDocument, passages: Sequence[Passage], vectors: npt.NDArray[np.float32]) -> None:
         """See ``KnowledgeStore``."""
-        with self._lock, told(self._path, "write"), self._transaction() as connection:
+        with self._lock, store_errors(self._path, "write"), self._transaction() as connection:
             self._delete(document.path)
             cursor = connection.execute(
                 "INSERT INTO documents (path, title, content_hash) VALUES (?, ?, ?)",
@@ -129,7 +129,7 @@ class SqliteKnowledge:
 
     def remove(self, paths: Sequence[str]) -> None:
         """See ``KnowledgeStore``."""
-        with self._lock, told(self._path, "write"), self._transaction():
+        with self._lock, store_errors(self._path, "write"), self._transaction():
             for path in paths:
                 self._delete(path)
 
@@ -137,7 +137,7 @@ class SqliteKnowledge:
         self, question: str, vector: npt.NDArray[np.float32] | None, limit: int = DEFAULT_LIMIT
     ) -> list[FoundPassage]:
         """See ``KnowledgeStore``."""
-        with self._lock, told(self._path, "read"):
+        with self._lock, store_errors(self._path, "read"):
             self._reopen_replaced()
             rankings: list[tuple[float, list[int]]] = []
             if query := self._query(question):

@@ -65,7 +65,7 @@ def reading(path: Path, *, immutable: bool = False) -> sqlite3.Connection:
 
 
 @contextlib.contextmanager
-def told(path: Path, doing: str) -> Iterator[None]:
+def store_errors(path: Path, doing: str) -> Iterator[None]:
     """Turn SQLite's errors into ours."""
     try:
         yield

@@ -89,7 +89,7 @@ def test_what_an_agent_says_by_itself_answers_no_request():
         look_back.sent(pb.ConverseRequest(update=update))
     latency = vivavoce.Latency(0.0, ())
     by_itself = vivavoce.Dialog(cause=vivavoce.DialogCause.NO_INPUT)
-    look_back.heard(
+    look_back.answered_by(
         vivavoce.Reply(1, "", None, (), None, vivavoce.ReplyStatus.COMPLETE, (), latency, False, dialog=by_itself)
     )
     assert look_back.owed

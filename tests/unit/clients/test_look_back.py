@@ -50,7 +50,7 @@ def reply(turn: int, request_id: str = "") -> vivavoce.Reply:
 
 def hear(look_back: LookBack, *events: vivavoce.Event) -> None:
     for event in events:
-        look_back.heard(event)
+        look_back.answered_by(event)
 
 
 def again(look_back: LookBack) -> list[bytes | str]:

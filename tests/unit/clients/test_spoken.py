@@ -190,7 +190,7 @@ async def test_a_control_overtakes_a_backlog_that_is_full():
 def test_after_a_lost_connection_turns_have_other_numbers():
     look_back = LookBack(vivavoce.AudioFormat())
     look_back.sent(pb.ConverseRequest(text="when?", request_id="a"))
-    look_back.heard(
+    look_back.answered_by(
         vivavoce.Reply(1, "when?", None, (), None, vivavoce.ReplyStatus.COMPLETE, (), LATENCY, False, request_id="a")
     )
     look_back.begin_anew()

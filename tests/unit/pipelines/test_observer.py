@@ -27,7 +27,7 @@ class Observer(TurnObserver):
         self.failures: list[tuple[int, str]] = []
         self.names: set[str] = set()
 
-    def told(self, conversation: str, message: Message, now_seconds: float) -> None:
+    def message_sent(self, conversation: str, message: Message, now_seconds: float) -> None:
         self.names.add(conversation)
         self.messages.append((now_seconds, message))
 

@@ -114,7 +114,7 @@ class _Upload:
             if "model" in self._fields or size > MAX_HELD_BYTES:
                 break
             while held < size:
-                self._memory.enter_context(self._host.memory.held(_HELD_STEP_BYTES))
+                self._memory.enter_context(self._host.memory.reserve(_HELD_STEP_BYTES))
                 held += _HELD_STEP_BYTES
         self._begun_with = to_request(self._fields, self._host.engines)
         return self._begun_with

@@ -43,7 +43,7 @@ class SpeechServicer:
         async with reported_to(context):
             refuse_malformed(request)
             audio = request.audio
-            with self._host.admission.conversation(), self._host.memory.held(len(audio)):
+            with self._host.admission.conversation(), self._host.memory.reserve(len(audio)):
                 settings = to_settings(request.config, "config", interim_results=False)
                 recognition = Recognition(settings, self._host, is_bulk=True)
                 async with self._host.open_conversations.holding(*recognition.channels.conversations, whole=True):

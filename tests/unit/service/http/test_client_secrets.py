@@ -63,7 +63,7 @@ async def test_a_secret_opens_a_session_as_it_was_asked_for_and_nothing_else():
                 async with session.ws_connect("/v1/realtime", protocols=protocols) as websocket:
                     created = await websocket.receive_json()
                     assert created["session"]["type"] == "transcription"
-                    assert host.admission.quotas.held(Principal("kiosk", "token")) == 1
+                    assert host.admission.quotas.open_conversations(Principal("kiosk", "token")) == 1
                 ephemeral = {"Authorization": f"Bearer {made['value']}"}
                 assert (await session.get("/v1/models", headers=ephemeral)).status == 401
                 for bad in ("ek_nothing", "good2"):

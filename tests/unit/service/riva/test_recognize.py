@@ -81,7 +81,7 @@ async def test_long_recordings_are_taken_in_piece_by_piece_while_others_are_serv
 
 
 async def test_recordings_that_would_take_too_much_memory_together_are_refused(harness: Harness):
-    with harness.memory.held(MAX_RECORDING_BYTES - 32_000):
+    with harness.memory.reserve(MAX_RECORDING_BYTES - 32_000):
         with pytest.raises(grpc.aio.AioRpcError) as refused:
             await speech(harness).Recognize(request(2))
         assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED

@@ -71,7 +71,7 @@ class Teller:
         self.listener.transcribes = settings.transcribes
         self.listener.detects = settings.detection is not None
 
-    def held(self) -> Conversation:
+    def present_conversation(self) -> Conversation:
         """Return the present conversation."""
         assert self.conversation is not None
         return self.conversation
@@ -135,7 +135,7 @@ class Teller:
         response = Response(metadata=request.metadata, modality=request.modality)
         await self._host.admission.quotas.typed_turn()
         self._requested[response.id] = response
-        await self.held().add_text(text, response.id)
+        await self.present_conversation().add_text(text, response.id)
 
     def cancel_response(self, event: events.CancelResponse | events.ClearOutput) -> None:
         """Stop the response that is told.
@@ -148,17 +148,17 @@ class Teller:
         if active is None or active.reply is None:
             late = self._late if self.settings.speaks else ()
             for turn in late:
-                self.held().speech.cancel(turn)
+                self.present_conversation().speech.cancel(turn)
             was_late, self._late = bool(self._late), {}
             if was_late or isinstance(event, events.ClearOutput):
                 return
             message = "no response is under way: there is nothing to cancel"
             raise InvalidInputError("response_id", "RESPONSE_CANCEL_NOT_ACTIVE", message)
-        self.held().speech.cancel(active.reply.turn)
+        self.present_conversation().speech.cancel(active.reply.turn)
 
     async def tell(self, _: int, message: messages.Message) -> None:
         """Tell what the conversation says."""
-        listener, conversation = self.listener, self.held()
+        listener, conversation = self.listener, self.present_conversation()
         match message:
             case messages.SpeechBegan():
                 self._stop_idle_timer()
@@ -236,7 +236,7 @@ class Teller:
                 item.is_answered = True
             response = Response(modality="audio" if self.settings.speaks else "text")
         elif response.modality == "text" and self.settings.speaks:
-            self.held().speech.cancel(reply.turn)
+            self.present_conversation().speech.cancel(reply.turn)
         return response
 
     async def _begin_early(self, turn: int) -> None:
@@ -255,7 +255,7 @@ class Teller:
         elif notice.code is messages.NoticeCode.TOOL_RESULT_IGNORED:
             await self._sender.error(InvalidInputError("item.call_id", notice.code.value, notice.message))
         elif notice.code is messages.NoticeCode.STAGE_FAILED:
-            error = self.held().last_failure or ModelError(notice.message)
+            error = self.present_conversation().last_failure or ModelError(notice.message)
             told = problem_of(error).openai_error()
             await self.listener.failed(notice.turn, told)
             await self._sender.error(error)
@@ -309,5 +309,5 @@ class Teller:
         most = principal.limits.conversations
         if most is None:
             return []
-        left = max(0, most - self._host.admission.quotas.held(principal))
+        left = max(0, most - self._host.admission.quotas.open_conversations(principal))
         return [{"name": "requests", "limit": most, "remaining": left, "reset_seconds": 0.0}]

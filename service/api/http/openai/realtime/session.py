@@ -149,7 +149,7 @@ class RealtimeSession:
             event = await self._readable()
             if event is None:
                 # Nobody is there whom the rest could be told.
-                self._teller.held().finish()
+                self._teller.present_conversation().finish()
                 return
             yield event
 
@@ -193,7 +193,7 @@ class RealtimeSession:
                 self._teller.cancel_response(event)
 
     async def _append(self, event: events.AppendAudio) -> None:
-        conversation = self._teller.held()
+        conversation = self._teller.present_conversation()
         try:
             for samples in self._decoder.decode(event.audio):
                 self._teller.uncommitted += len(samples)
@@ -215,11 +215,11 @@ class RealtimeSession:
 
     def _end_utterance(self) -> None:
         self._teller.commits += 1
-        self._teller.held().end_utterance(COMMITTED)
+        self._teller.present_conversation().end_utterance(COMMITTED)
 
     async def _clear(self) -> None:
         self._teller.uncommitted = 0
-        conversation = self._teller.held()
+        conversation = self._teller.present_conversation()
         conversation.end_utterance(CLEARED)
         await self._sender.send("input_audio_buffer.cleared")
 
