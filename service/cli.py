@@ -243,7 +243,10 @@ def _restart_without_grpc_log() -> None:
 )
 @click.pass_context
 def serve(context: click.Context, /, config_file: Path | None, **options: Any) -> int:  # noqa: ANN401 - of any type
-    """Serve conversations, until interrupted."""
+    """Serve conversations, until interrupted.
+
+    Prints the address on stdout when ready.
+    """
     given = {name for name in options if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     with extra("serve", "The server"):
         from service.config import ConfigError, load_config  # noqa: PLC0415 - needs the extra

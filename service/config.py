@@ -44,48 +44,8 @@ class ConfigError(ValueError):
 class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Configuration of the service.
 
-    Attributes:
-        host: address to listen on, or ``unix:/path`` for a Unix socket.
-        port: port to listen on; 0 for one that the kernel chooses.
-        http_port: port for HTTP and WebSockets; None for none.
-        http_origins: origins of other servers whose pages may call the HTTP port; ``*`` for all.
-        recordings_port: port on which ``Recognize`` takes long recordings; None for none.
-        triton: ``host:port`` or ``unix:/path`` of a Triton that runs elsewhere; None to start one.
-        model_repository: models for a Triton of our own; None for the shipped ones.
-        engines: engine directories whose models take the places of those of the repository.
-        variants: engine directories that are served beside the others, by the name that callers choose them by.
-        agents: folders of agents, of which callers choose one by its name; see docs/agents.md.
-        sessions: URL of a Redis that keeps the sessions of agents for several replicas, ``redis://``, ``rediss://`` or
-            ``unix://``, perhaps with a password; None to keep them in memory.
-        knowledge: knowledge bases that answers are looked for in, by the name that callers choose them by: files, or
-            URLs of databases, which may hold passwords.
-        engine_code: whether engine directories may bring code of their own, which is run as the service's user.
-        confine: whether Triton is left with the files and rights that it needs; see :mod:`service.triton.confined`.
-        model_memory_mib: most memory of its own that each of Triton's processes may have, in MiB; None for as much as
-            there is.
-        settings: a settings file for the models; see :mod:`service.triton.settings`.
-        speculation: whether replies are worked out during the trailing silence.
-        late_reply_seconds: time after the budget of a reply within which what is missing may follow; then it fails.
-        admin: whether the models can be managed, over a Unix socket.
-        admin_socket: path of that socket; None for the one where ``vivavoce models`` looks.
-        max_conversations: conversations at a time, or ``auto`` for as many as this machine answers in time.
-        longest_minutes: age in minutes at which a conversation is ended, between two turns.
-        drain_seconds: time for the turns under way when the service is asked to stop.
-        real_time: whether the service, not the models, gets real-time priority; else it asks for short turns.
-        log_level: how much is logged.
-        log_format: lines for people, or JSON for programs.
-        load_reports: whether each call ends with a report of the load (ORCA), for balancers.
-        otlp_endpoint: URL of an OpenTelemetry collector that takes traces by OTLP over gRPC; None for no traces.
-        metrics_port: port on which metrics are told, in Prometheus' format; None for none.
-        tls_cert: certificate of the service and those above it, PEM; None for no TLS.
-        tls_key: its private key, PEM.
-        client_ca: certificates that sign those of callers, PEM; callers must then show one.
-        tokens: a file of hashed tokens; see :mod:`service.security.tokens`.
-        jwt_keys: a JWKS file with the public keys that sign callers' JWTs.
-        jwt_issuer: the issuer that a JWT must name.
-        jwt_audience: the audience that a JWT must be for.
-        limits: how much a principal may have whose token has no limits of its own.
-        insecure: whether to listen beyond this machine without TLS, or to everybody.
+    The fields are the options of ``vivavoce serve`` (:mod:`service.cli`), which says what each of them means. None
+    stands for an option that is not given.
     """
 
     host: str = "127.0.0.1"

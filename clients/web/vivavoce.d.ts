@@ -49,6 +49,8 @@ export interface ConversationConfig {
   };
   maxIntents?: number;
   timeZone?: string;
+  /** Date and time there, such as 2026-11-27T07:30:00Z; left out: the service's. */
+  currentTime?: string;
   ignoreEngineHints?: boolean;
   /** Name of the agent that holds the dialog, where the server has some. */
   agent?: string;

@@ -90,7 +90,10 @@ def mic(
     voice: str,
     as_json: bool,
 ) -> None:
-    """Speak into the microphone and see what is understood. Ctrl-C ends it."""
+    """Speak into the microphone and see what is understood.
+
+    Ctrl-C ends it, when the last reply is there.
+    """
     documents = read_documents(contexts, context_files)
     phrase_hints = read_hints(hints, hint_files, boost)
     with extra("mic", "The microphone"):

@@ -49,7 +49,10 @@ def _take_socket(context: click.Context, _parameter: click.Parameter, value: Pat
 
 @click.group()
 def models() -> None:
-    """Replace models while the server runs, on the server's own machine."""
+    """Replace models while the server runs.
+
+    Works on the server's own machine, for the user who runs it.
+    """
 
 
 @models.command("list")
@@ -89,7 +92,10 @@ def load(directory: Path, *, server: str, as_json: bool) -> None:
 @click.argument("version", type=click.IntRange(min=1, max=_MAX_VERSIONS))
 @admin_option
 def unload(name: str, version: int, *, server: str) -> None:
-    """Unload VERSION of NAME once no turn uses it, or forget one that failed."""
+    """Unload VERSION of NAME once no turn uses it, or forget one that failed.
+
+    The active one stays.
+    """
 
     async def work() -> None:
         async with vivavoce.ModelAdmin(server) as admin:

@@ -35,8 +35,8 @@ def wyoming(
 ) -> None:
     """Serve Home Assistant over the Wyoming protocol, until interrupted.
 
-    Speech, intents and answers come from the service that --server names. Wyoming has no passwords: let only your own
-    network reach the port.
+    Prints the address when ready. Speech, intents and answers come from the service that --server names. Wyoming has no
+    passwords: let only your own network reach the port.
     """
     with extra("wyoming", "The Wyoming server"):
         from vivavoce.wyoming import Settings, parse_uri  # noqa: PLC0415 - needs an optional package

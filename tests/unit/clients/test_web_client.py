@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from vivavoce.v1 import conversation_pb2 as pb
+
 WEB = Path(__file__).parents[3] / "clients" / "web"
 
 
@@ -39,3 +43,20 @@ def test_what_it_has_is_typed():
     assert methods >= {"sendAudio", "sendText", "finish"}
     typed = types[types.index("export class Conversation") : types.index("export class Client")]
     assert methods == set(re.findall(r"^  (\w+)\(", typed, re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    ("interface", "message"),
+    [
+        ("ConversationConfig", pb.ConversationConfig),
+        ("ConversationUpdate", pb.ConversationUpdate),
+        ("Endpointing", pb.EndpointingConfig),
+        ("PhraseHints", pb.PhraseHints),
+    ],
+)
+def test_options_are_those_of_the_protocol(interface: str, message: type):
+    types = (WEB / "vivavoce.d.ts").read_text()
+    body = re.search(rf"^export interface {interface} \{{\n(.*?)^\}}", types, re.MULTILINE | re.DOTALL)
+    assert body is not None
+    typed = set(re.findall(r"^  (\w+)\??:", body[1], re.MULTILINE))
+    assert typed == {field.json_name for field in message.DESCRIPTOR.fields}
