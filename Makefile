@@ -6,6 +6,8 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 
+# Bytecode is kept: a run of the tests starts hundreds of processes, and each would compile all modules anew.
+export PYTHONDONTWRITEBYTECODE :=
 # ONNX Runtime sends telemetry to its vendor unless it is told not to.
 export ORT_DISABLE_TELEMETRY := 1
 READY := $(VENV)/.ready

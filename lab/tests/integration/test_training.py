@@ -11,7 +11,7 @@ import pytest
 
 import vivavoce
 from service.processes.child_process import listening
-from tests.tiny_bert import write_tiny_bert
+from lab.tests.tiny_bert import write_tiny_bert
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,7 +20,7 @@ from modelkit.recover import recover
 from modelkit.token_pruning import PrunedSpanNetwork, span_network
 from modelkit.training.saved import load_spans
 from modelkit.triton_models import QA_MODELS
-from tests.tiny_bert import shake, write_tiny_bert
+from lab.tests.tiny_bert import shake, write_tiny_bert
 
 
 def rows(vocabulary: int, count: int) -> list[dict[str, np.ndarray]]:

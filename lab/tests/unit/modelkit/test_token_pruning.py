@@ -23,7 +23,7 @@ from modelkit.token_pruning import (
     read_all,
     span_network,
 )
-from tests.tiny_bert import shake
+from lab.tests.tiny_bert import shake
 
 KEPT = (96, 72)
 

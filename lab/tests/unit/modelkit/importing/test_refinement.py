@@ -27,7 +27,7 @@ from modelkit.importing import refinement
 from modelkit.importing.checkpoint import read_checkpoint
 from modelkit.importing.engine import FORCED, write_engine
 from modelkit.importing.refinement import Refinement, in_8_bits
-from tests.tiny_bert import write_tiny_bert
+from lab.tests.tiny_bert import write_tiny_bert
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -26,7 +26,7 @@ from modelkit.training.options import TrainOptions
 from modelkit.training.qa_task import NetworkSession
 from modelkit.training.saved import load_intents, load_spans
 from modelkit.training.vocabularies import translate, translate_pairs
-from tests.tiny_bert import write_tiny_mpnet
+from lab.tests.tiny_bert import write_tiny_mpnet
 
 if TYPE_CHECKING:
     from pathlib import Path
