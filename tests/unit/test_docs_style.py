@@ -72,10 +72,11 @@ def test_links_that_lead_nowhere_are_told(tmp_path: Path):
 
 
 def test_a_page_is_held_to_it_unless_it_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    (tmp_path / "docs" / "research").mkdir(parents=True)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "lab" / "docs").mkdir(parents=True)
     (tmp_path / "README.md").write_text("Short.\n")
     (tmp_path / "docs" / "long.md").write_text("word " * 41)
-    (tmp_path / "docs" / "research" / "journal.md").write_text("word " * 41 + "[a](../long.md)")
+    (tmp_path / "lab" / "docs" / "journal.md").write_text("word " * 41 + "[a](../../docs/long.md)")
     assert main(tmp_path, ()) == 1
     assert "docs/long.md: a sentence has 41 words" in capsys.readouterr().out
     assert main(tmp_path, ("docs/long.md",)) == 0
