@@ -55,4 +55,5 @@ def section(text: str, heading: str) -> str:
 def in_this_python(command: str) -> str:
     """Return a shell command of the checkout's `.venv` for the interpreter that runs the tests."""
     python = shlex.quote(sys.executable)
-    return re.sub(r"\.venv/bin/(python|vivavoce)\b", lambda it: python + " -m vivavoce" * (it[1] == "vivavoce"), command)
+    names = {".venv/bin/python": python, ".venv/bin/vivavoce": f"{python} -m vivavoce"}
+    return re.sub(r"\.venv/bin/(?:python|vivavoce)\b", lambda match: names[match[0]], command)

@@ -127,6 +127,7 @@ def test_a_bug_with_its_test(tmp_path: Path):
     failing = runs()
     assert failing.returncode == 1, failing.stdout + failing.stderr
     assert "code" in failing.stdout
+    assert "007" in failing.stdout
     apply(tmp_path, mend.text)
     assert runs().returncode == 0
 
