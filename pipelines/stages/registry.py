@@ -7,11 +7,12 @@ A stage says which other stages it needs, whether a conversation wants it, and h
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
     from pipelines.models.ports import Timing, TurnModels
     from pipelines.session.config import ConversationConfig
@@ -55,6 +56,8 @@ class StageResult:
     timing: Timing | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.data, Mapping):
+            raise TypeError(f"a result is a {type(self.data).__name__}: make it a mapping of values by name")
         text = json.dumps(self.data, allow_nan=False)
         if len(text) > MAX_RESULT_CHARACTERS:
             raise ValueError(f"a result of {len(text)} characters as JSON: make it {MAX_RESULT_CHARACTERS} at most")
