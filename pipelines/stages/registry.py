@@ -113,7 +113,7 @@ class Stage(Protocol):
         """Whether it works on a turn only when all earlier turns are replied to."""
         return False
 
-    def wanted(self, config: ConversationConfig) -> bool:
+    def wanted(self, config: ConversationConfig) -> bool:  # noqa: ARG002 - what subclasses decide by
         """Whether a conversation with this config wants the stage."""
         return True
 
