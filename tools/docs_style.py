@@ -1,6 +1,6 @@
 """Style and links of the documentation: ``python -m tools.docs_style`` checks the pages.
 
-A page has at most 18 words a sentence in the mean, no sentence with more than 40, and no line with more than 120
+A page has at most 18 words a sentence in the mean, no sentence with more than 30, and no line with more than 120
 characters outside tables. Code, tables, headings and comments hold no sentences. Pages that are not held to it yet are
 named, and the laboratory's are not held to it. Relative links of all pages lead to a file, and to a heading in it where
 they name one; those into the laboratory count where it is there.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 MAX_MEAN_WORDS = 18
-MAX_WORDS = 40
+MAX_WORDS = 30
 MAX_LINE = 120
 
 NOT_YET: tuple[str, ...] = ()

@@ -47,11 +47,11 @@ def test_code_is_one_word_and_links_are_their_text():
 
 
 def test_a_long_sentence_a_long_mean_and_a_long_line_are_told():
-    assert complaints("A short one. Word " + " ".join(["word"] * 39) + ".") == [
-        "line 1 has 213 characters; 120 are allowed",
-        "sentences have 21.5 words in the mean; 18 are allowed",
+    assert complaints("A few words. Word " + " ".join(["word"] * 29) + ". " + "Word " + "word " * 29) == [
+        "line 1 has 314 characters; 120 are allowed",
+        "sentences have 21.0 words in the mean; 18 are allowed",
     ]
-    assert complaints("\n".join(["word"] * 41))[0].startswith("a sentence has 41 words; 40 are allowed: word word")
+    assert complaints("\n".join(["word"] * 31))[0].startswith("a sentence has 31 words; 30 are allowed: word word")
     assert complaints("| " + "long " * 40 + "|") == []
     assert complaints("\n".join(["word"] * 18)) == []
 
