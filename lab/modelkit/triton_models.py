@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from engines.bert.span_decoding import Calibration
     from engines.bert.tag_priors import TagPriors
 
-MODEL_REPOSITORY = Path(__file__).resolve().parent.parent / "model_repository"
+MODEL_REPOSITORY = Path(__file__).resolve().parents[2] / "model_repository"
 """The shipped Triton models."""
 NLU_MODELS = ("intent_slot", "intent_slot_tokenize", "intent_slot_bert", "intent_slot_decode")
 """The ensemble and its steps, in the order in which they work."""

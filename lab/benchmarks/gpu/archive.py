@@ -37,18 +37,18 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = Path(__file__).with_name("run_archive.sh")
 _SOURCES = (
-    "benchmarks",
     "clients",
     "demo",
     "engines",
+    "lab/benchmarks",
+    "lab/modelkit",
     "model_repository",
-    "modelkit",
     "pipelines",
     "protos",
     "service",
 )
-_LEFT_OUT = ("benchmarks/results/", "clients/tests/")
-_FILES = ("pyproject.toml", "constraints.txt", "LICENSE", "README.md", "THIRD_PARTY_NOTICES.md")
+_LEFT_OUT = ("lab/benchmarks/results/", "clients/tests/")
+_FILES = ("pyproject.toml", "lab/pyproject.toml", "constraints.txt", "LICENSE", "README.md", "THIRD_PARTY_NOTICES.md")
 _TURNS = ("model_repository/end_of_turn/1/smart-turn/recent.onnx", "model_repository/end_of_turn/1/words.int8.onnx")
 _ENGINES = tuple(
     f"model_repository/{name}/1/model.int8.onnx" for name in ("intent_slot_bert", "qa_bert", "punctuation")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the benchmark on a machine that has Python with PyTorch for CUDA, and nothing of Vivavoce's: no network is needed.
 #
-#   benchmarks/gpu/bare_machine.sh PACKAGES OUT [ARGUMENTS OF benchmarks.gpu …]
+#   lab/benchmarks/gpu/bare_machine.sh PACKAGES OUT [ARGUMENTS OF benchmarks.gpu …]
 #
 # PACKAGES is a folder of wheels, and of archives as benchmarks.gpu.bundle makes them: lab/docs/performance_journal.md says which.
 # PYTHON is that machine's interpreter (python3), ENVIRONMENT where ours is made (/tmp/vivavoce-gpu).
@@ -9,7 +9,7 @@ set -euo pipefail
 
 packages=$(realpath "$1") out=$(realpath -m "$2")
 shift 2
-root=$(realpath "$(dirname "$0")/../..")
+root=$(realpath "$(dirname "$0")/../../..")
 python=${PYTHON:-python3}
 environment=${ENVIRONMENT:-/tmp/vivavoce-gpu}
 
@@ -41,7 +41,7 @@ else
     set -- "$@" --without-server
 fi
 # Triton's Python models ignore PYTHONPATH: they find the project and the machine's own packages through this file.
-{ echo "$root"; echo "$root/clients"; "$python" -c 'import sys; print(*filter(None, sys.path), sep="\n")'; } > "$own/machine.pth"
+{ echo "$root"; echo "$root/clients"; echo "$root/lab"; "$python" -c 'import sys; print(*filter(None, sys.path), sep="\n")'; } > "$own/machine.pth"
 (cd "$root" && "$environment/bin/python" -m benchmarks.gpu.register "$own")
 
 export MACHINE_PYTHON=$python

@@ -154,7 +154,7 @@ def _recovered(folder: Path, names: tuple[str, ...]) -> bool:
         return False
     # A process of its own, in the machine's own Python where ours has another numpy than its packages want.
     python = os.environ.get(_PYTHON, sys.executable)
-    path = os.pathsep.join([str(_ROOT), str(_ROOT / "clients")])
+    path = os.pathsep.join([str(_ROOT), str(_ROOT / "clients"), str(_ROOT / "lab")])
     own = sysconfig.get_path("purelib")
     command = [python, "-c", _WITH_OUR_PACKAGES, own, "benchmarks.gpu.recovering", str(folder), *names]
     done = subprocess.run(command, check=False, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True)

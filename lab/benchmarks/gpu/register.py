@@ -1,4 +1,4 @@
-"""Makes the server's commands known where nothing is installed: ``python -m benchmarks.gpu.register FOLDER``.
+"""Makes our commands known where nothing is installed: ``python -m benchmarks.gpu.register FOLDER``.
 
 The command ``vivavoce`` finds them as entry points, which Python looks up in the metadata of distributions.
 """
@@ -8,17 +8,22 @@ from __future__ import annotations
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def register(folder: Path) -> None:
-    """Writes the metadata of the server's distribution.
+    """Writes the metadata of the distributions of the server and of the laboratory.
 
     Args:
         folder: Where Python finds packages.
     """
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for file in ("pyproject.toml", "lab/pyproject.toml"):
+        _register(tomllib.loads((ROOT / file).read_text(encoding="utf-8"))["project"], folder)
+
+
+def _register(project: dict[str, Any], folder: Path) -> None:
     name, version = project["name"], project["version"]
     metadata = folder / f"{name.replace('-', '_')}-{version}.dist-info"
     metadata.mkdir(exist_ok=True)

@@ -21,7 +21,7 @@ def test_as_shipped_or_without_weights_for_it_a_gpu_is_left_alone(device, tmp_pa
 @pytest.mark.parametrize(
     ("device", "complaint"),
     [
-        ("cuda", r"which a GPU needs: make it with python -m modelkit\.moonshine --gpu"),
+        ("cuda", r"which a GPU needs: make it with python -m engines\.build\.moonshine --gpu"),
         ("tensorrt", "TensorRT computes the BERTs alone: set the parameter device of recognition to cuda or cpu"),
         ("tpu", "the parameter device is 'tpu'"),
     ],

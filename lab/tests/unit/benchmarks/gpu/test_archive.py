@@ -45,9 +45,9 @@ def test_a_part_brings_the_script_that_unpacks_it(tmp_path):
 
 def test_sources_are_those_that_a_run_imports_without_large_networks():
     packed = dict(archive.sources())
-    assert {"benchmarks/gpu/bare_machine.sh", "clients/vivavoce/__init__.py", "demo/manifest.json"} <= set(packed)
+    assert {"lab/benchmarks/gpu/bare_machine.sh", "clients/vivavoce/__init__.py", "demo/manifest.json"} <= set(packed)
     assert "model_repository/asr/1/model.py" in packed
-    assert not any(name.startswith(("tests/", "docs/", "benchmarks/results/")) for name in packed)
+    assert not any(name.startswith(("tests/", "docs/", "lab/tests/", "lab/benchmarks/results/")) for name in packed)
     assert sum(path.stat().st_size for path in packed.values()) < 16e6
 
 

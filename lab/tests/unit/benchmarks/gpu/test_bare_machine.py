@@ -92,7 +92,7 @@ def test_an_archive_unpacks_its_tree_beside_its_packages(tmp_path):
     for name in ("tree", "tree-more"):
         script = program(tmp_path / f"{name}.sh", 'echo "$@"')
         with tarfile.open(packages / f"{name}.tar.xz", "w:xz") as archive:
-            archive.add(script, "benchmarks/gpu/bare_machine.sh" if name == "tree" else "more.sh")
+            archive.add(script, "lab/benchmarks/gpu/bare_machine.sh" if name == "tree" else "more.sh")
     run_archive = shutil.copy(SCRIPT.with_name("run_archive.sh"), tmp_path / "run.sh")
     for _ in range(2):
         done = subprocess.run(["bash", run_archive, "OUT", "--dry-run"], capture_output=True, text=True, check=True)

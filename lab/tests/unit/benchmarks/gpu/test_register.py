@@ -1,4 +1,4 @@
-"""The server's commands where nothing is installed."""
+"""Our commands where nothing is installed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ if TYPE_CHECKING:
 
 def test_the_commands_are_found_as_if_the_server_were_installed(tmp_path: Path):
     register(tmp_path)
-    [found] = metadata.distributions(path=[str(tmp_path)])
-    installed = metadata.distribution("vivavoce-server")
-    assert (found.name, found.version) == (installed.name, installed.version)
-    assert {(entry.name, entry.value) for entry in found.entry_points} == {
-        (entry.name, entry.value) for entry in installed.entry_points
-    }
+    written = {found.name: found for found in metadata.distributions(path=[str(tmp_path)])}
+    assert set(written) == {"vivavoce-server", "vivavoce-lab"}
+    for name, found in written.items():
+        installed = metadata.distribution(name)
+        assert found.version == installed.version
+        assert {(entry.name, entry.value) for entry in found.entry_points} == {
+            (entry.name, entry.value) for entry in installed.entry_points
+        }
