@@ -88,7 +88,7 @@ def test_another_recognizer_as_a_variant(checkout: Path):
 
 
 def transcript_of(lines: str) -> str:
-    (reply,) = (event for event in map(json.loads, lines.splitlines()) if event["event"] == "reply")
+    *_, reply = (event for event in map(json.loads, lines.splitlines()) if event["event"] == "reply")
     return reply["transcript"]
 
 
