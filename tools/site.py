@@ -56,12 +56,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the README as the home page, and what else lies outside of `docs/`."""
     from mkdocs.structure.files import File  # noqa: PLC0415 - an extra, and the rest is tested without it
 
+    from tools.openapi import document  # noqa: PLC0415 - needs the service
+
     readme = (ROOT / "README.md").read_text(encoding="utf-8").replace("](docs/images/", "](images/")
     files.append(File.generated(config, _HOME, content=readme))
     elsewhere = {uri: path for uri, path in _ELSEWHERE.items() if uri != _HOME}
     elsewhere |= {f"lab/{path.name}": path for path in sorted(LAB.glob("*.md"))}
     for uri, path in elsewhere.items():
         files.append(File.generated(config, uri, content=path.read_text(encoding="utf-8")))
+    files.append(File.generated(config, "openapi.json", content=document()))
     return files
 
 
