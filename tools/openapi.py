@@ -81,10 +81,15 @@ def document() -> str:
     (speech,), further = msgspec.json.schema_components([SpeechRequest], ref_template=_REF)
     schemas |= further
     schemas[SpeechRequest.__name__]["description"] = "A text to be spoken."
-    json_bodies = {"/v1/ask": _message(pb.AskRequest.DESCRIPTOR, schemas), "/v1/audio/speech": speech}
+    json_bodies = {
+        "/v1/ask": _message(cast("Descriptor", pb.AskRequest.DESCRIPTOR), schemas),
+        "/v1/audio/speech": speech,
+    }
     bodies = {path: {"application/json": {"schema": schema}} for path, schema in json_bodies.items()}
     bodies["/v1/audio/transcriptions"] = {"multipart/form-data": {"schema": _FORM}}
-    answers = {"/v1/ask": {"application/json": {"schema": _message(pb.AskResponse.DESCRIPTOR, schemas)}}}
+    answers = {
+        "/v1/ask": {"application/json": {"schema": _message(cast("Descriptor", pb.AskResponse.DESCRIPTOR), schemas)}}
+    }
     paths: dict[str, Any] = {}
     for route in routes():
         path = re.sub(r":\w+\}", "}", route.path)
