@@ -6,11 +6,13 @@ A stage says which other stages it needs, whether a conversation wants it, and h
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
     from pipelines.models.ports import Timing, TurnModels
     from pipelines.session.config import ConversationConfig
@@ -31,6 +33,36 @@ class StageOutput(Protocol):
     @property
     def timing(self) -> Timing | None:
         """The cost of the stage so far; None when nothing was computed."""
+
+
+MAX_RESULT_CHARACTERS = 65_536
+"""Longest :class:`StageResult`, as JSON: replies stay small."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageResult:
+    """Output of a stage of your own that reaches callers, in ``Reply.results`` under the name of the stage.
+
+    Attributes:
+        data: JSON values by name. Numbers reach callers as doubles.
+        timing: cost of the stage so far; None: nothing was computed.
+
+    Raises:
+        ValueError: the data are too long, or hold NaN or an infinite number.
+        TypeError: the data hold something that JSON has no form for.
+    """
+
+    data: Mapping[str, Any]
+    timing: Timing | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.data, Mapping):
+            raise TypeError(f"a result is a {type(self.data).__name__}: make it a mapping of values by name")
+        text = json.dumps(self.data, allow_nan=False)
+        if len(text) > MAX_RESULT_CHARACTERS:
+            raise ValueError(f"a result of {len(text)} characters as JSON: make it {MAX_RESULT_CHARACTERS} at most")
+        # As JSON has it: a key is a string, and a tuple is a list.
+        object.__setattr__(self, "data", json.loads(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +87,7 @@ class StageRequest:
 
 
 class Stage(Protocol):
-    """One step of the work on a turn."""
+    """One step of the work on a turn. A subclass names what differs: all but the name and `run` has a default."""
 
     @property
     def name(self) -> str:
@@ -64,21 +96,26 @@ class Stage(Protocol):
     @property
     def after(self) -> tuple[str, ...]:
         """Names of the stages whose results it needs. Without them it does not run."""
+        return ()
 
     @property
     def behind(self) -> tuple[str, ...]:
         """Names of the stages that it waits for where a conversation wants them, and else does without."""
+        return ()
 
     @property
     def of_no_text(self) -> StageOutput | None:
         """The result for a turn in which nothing was said; None: there is none, and none is missed."""
+        return None
 
     @property
     def in_order(self) -> bool:
         """Whether it works on a turn only when all earlier turns are replied to."""
+        return False
 
-    def wanted(self, config: ConversationConfig) -> bool:
+    def wanted(self, config: ConversationConfig) -> bool:  # noqa: ARG002 - what subclasses decide by
         """Whether a conversation with this config wants the stage."""
+        return True
 
     def run(self, request: StageRequest, models: TurnModels) -> AsyncIterator[StageOutput]:
         """Yields at least one output; the last one is the result.

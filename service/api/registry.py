@@ -18,19 +18,22 @@ if TYPE_CHECKING:
 
 
 class Api(Protocol):
-    """The handlers and routes of one contract."""
+    """The handlers and routes of one contract. A subclass names those that it has: all have a default."""
 
     @property
     def handlers(self) -> Mapping[str, grpc.GenericRpcHandler]:
         """Handlers for callers, by the full name of their service. Health is told for each name."""
+        return {}
 
     @property
     def recording_handlers(self) -> Mapping[str, grpc.GenericRpcHandler]:
         """Handlers for the port of long recordings, by the full name of their service; empty where there are none."""
+        return {}
 
     @property
     def routes(self) -> Sequence[BaseRoute]:
         """Routes of the HTTP port; empty where there are none."""
+        return ()
 
 
 SHIPPED_APIS: Sequence[Callable[[SessionHost], Api]] = (VivavoceApi, RivaApi, OpenAiApi)

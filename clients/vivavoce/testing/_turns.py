@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import time
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from vivavoce._config import AudioFormat, Encoding
 from vivavoce._events import EndReason, Event, Notice, NoticeCode, SpeechBegan, SpeechEnded, Started, Transcript
@@ -16,7 +16,7 @@ from vivavoce.testing._messages import abort, reply_of, response_of
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import grpc
 
@@ -68,6 +68,8 @@ class Turn:
     """What is spoken of the reply, where speech is asked for: a tenth of a second of silence for each word."""
     interrupted_after_words: int | None = None
     """The spoken reply is interrupted when so many words were heard; None: it is heard to its end."""
+    results: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
+    """What stages of the server's own found, by their names."""
 
     def spoken(self, number: int, sample_rate_hz: int, sample_bytes: int) -> Iterator[ReplyAudio | Interrupted]:
         """Yields the spoken reply to turn `number`, in the format that was asked for."""
@@ -94,6 +96,7 @@ class Turn:
             speculated=self.speculated,
             request_id=request_id,
             speech_text=self.speech_text,
+            results=self.results,
         )
 
 

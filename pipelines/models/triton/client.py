@@ -173,7 +173,7 @@ class TritonClient(TritonControl):
             await asyncio.wait(self._abandoned, return_when=asyncio.FIRST_COMPLETED)
 
     def _parameters(self, due: float | None) -> dict[str, int | str] | None:
-        """Returns the deadline for the models to read. Triton's own time-outs cost: see docs/performance.md.
+        """Deadline for the models to read. Triton's own time-outs cost: see lab/docs/performance_journal.md.
 
         It is a duration: clocks of two machines differ, and may be set (see ``engines/deadline.py``).
         """
