@@ -11,7 +11,7 @@ if not cuda_devices():
     # Kernels of the Triton language run in its interpreter, for which it is asked before PyTorch imports it.
     os.environ["TRITON_INTERPRET"] = "1"
 
-pytest_plugins = ["tests.skips"]
+pytest_plugins = ["tests.skips", "tests.starts"]
 
 # How long an example may take is for benchmarks to tell: on a busy machine any of them may take long.
 hypothesis.settings.register_profile("suite", deadline=None)
