@@ -10,6 +10,7 @@ import asyncio
 import selectors
 import sys
 import time
+from functools import partial
 
 SPEED = 4
 """How many times as fast tests that listen have it."""
@@ -44,12 +45,17 @@ def hasten(times: float) -> None:
 def stretch(times: float) -> None:
     """Give models so many times as long."""
     from pipelines.session import judging  # noqa: PLC0415 - the clock is set before
+    from pipelines.turns.state import TurnSettings  # noqa: PLC0415
+    from service.api.http.openai.realtime import settings  # noqa: PLC0415
+    from service.api.vivavoce import converters  # noqa: PLC0415
     from service.triton import watchdog  # noqa: PLC0415
 
     judging.MAX_JUDGING_SECONDS *= times
     judging.MAX_AHEAD_SECONDS *= times
     watchdog.PATIENCE_SECONDS *= times
     watchdog.INTERVAL_SECONDS *= times
+    converters.DEFAULT_BUDGET_SECONDS *= times
+    settings.TurnSettings = partial(TurnSettings, budget_seconds=times * TurnSettings().budget_seconds)
 
 
 def main() -> None:

@@ -22,28 +22,38 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Iterator
 
+    from tests.integration.conftest import Service
+
 NOBODY = 65_534
+EXPOSED = "other accounts on this machine may look into Triton's shared memory"
 WITHOUT_NAMESPACES = str(Path(__file__).parents[1] / "without_namespaces.py")
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can take on another account")
 
 
-@pytest.fixture(scope="module", params=["private memory", "without namespaces"])
-def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen]:
-    """A service with a Triton of its own, once where Linux gives it no namespaces either."""
-    arguments = [sys.executable, *SERVE, "--max-conversations", "8"]
-    if request.param == "without namespaces":
-        arguments = [sys.executable, WITHOUT_NAMESPACES, *arguments]
+@pytest.fixture(scope="module")
+def without_namespaces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen]:
+    """A service with a Triton of its own, to which Linux gives no namespaces."""
+    arguments = [sys.executable, WITHOUT_NAMESPACES, sys.executable, *SERVE, "--max-conversations", "8"]
     log = tmp_path_factory.mktemp("log") / "log"
     with log.open("wb") as file:
         process = start(arguments, file)
     try:
         assert wait_for_address(process), log.read_text()
-        said = "other accounts on this machine may look into Triton's shared memory" in log.read_text()
-        assert said == (request.param == "without namespaces" or not namespaces_are_allowed())
+        assert EXPOSED in log.read_text()
         yield process
     finally:
         stop(process)
+
+
+@pytest.fixture(params=["private memory", "without namespaces"])
+def service(request: pytest.FixtureRequest) -> subprocess.Popen:
+    """The service that all tests share, and one where Linux gives no namespaces either."""
+    if request.param == "without namespaces":
+        return request.getfixturevalue("without_namespaces")
+    shared: Service = request.getfixturevalue("full_service")
+    assert (EXPOSED in shared.log.read_text()) == (not namespaces_are_allowed())
+    return shared.process
 
 
 def _answer(question: Callable[..., object], arguments: tuple[object, ...], answers: multiprocessing.Queue) -> None:

@@ -45,7 +45,7 @@ def hesitating() -> npt.NDArray[np.float32]:
     """ "Turn off the lights in …", a second of thinking, "… the bedroom please"."""
     samples = recorded("lights")
     cut = round(1.72 * RATE_HZ)
-    return np.concatenate([samples[:cut], room(1.0), samples[cut:], room(2.5)])
+    return np.concatenate([samples[:cut], room(1.0), samples[cut:], room(1.2)])
 
 
 async def hold(
