@@ -9,7 +9,6 @@ RUN apt-get update \
 COPY constraints.txt pyproject.toml README.md LICENSE THIRD_PARTY_NOTICES.md ./
 COPY clients clients
 COPY engines engines
-COPY modelkit modelkit
 COPY pipelines pipelines
 COPY service service
 COPY model_repository model_repository
@@ -17,9 +16,9 @@ RUN python -m venv /opt/vivavoce \
     && /opt/vivavoce/bin/pip install --no-cache-dir uv \
     && /opt/vivavoce/bin/uv pip install --no-cache --no-sources --python /opt/vivavoce/bin/python \
         --constraint constraints.txt ./clients '.[serve,telemetry,redis,postgres]' \
-    && /opt/vivavoce/bin/python -m modelkit.moonshine --target model_repository/asr/1/moonshine-tiny-en \
-    && /opt/vivavoce/bin/python -m modelkit.smart_turn --target model_repository/end_of_turn/1/smart-turn \
-    && /opt/vivavoce/bin/python -m modelkit.sentence_embedding --target model_repository/embed/1/minilm
+    && /opt/vivavoce/bin/python -m engines.build.moonshine --target model_repository/asr/1/moonshine-tiny-en \
+    && /opt/vivavoce/bin/python -m engines.build.smart_turn --target model_repository/end_of_turn/1/smart-turn \
+    && /opt/vivavoce/bin/python -m engines.build.sentence_embedding --target model_repository/embed/1/minilm
 
 FROM python:3.11-slim-bookworm
 COPY --from=build /opt/vivavoce /opt/vivavoce

@@ -21,20 +21,22 @@ setup: $(READY) ## make .venv with everything installed and built; the others ca
 
 # The client and the server, both editable.
 PACKAGES := --editable './clients[mic,wyoming]' --editable
+# The laboratory, which a checkout may do without.
+LAB := $(if $(wildcard lab/pyproject.toml),--editable './lab[bench,eval]')
 
-$(READY): pyproject.toml clients/pyproject.toml $(CONSTRAINTS) $(wildcard modelkit/moonshine*.py) modelkit/smart_turn.py modelkit/sentence_embedding.py
+$(READY): pyproject.toml clients/pyproject.toml $(wildcard lab/pyproject.toml) $(CONSTRAINTS) $(wildcard engines/build/moonshine*.py) engines/build/smart_turn.py engines/build/sentence_embedding.py
 	@echo "==> making $(VENV) (about a minute)"
 	@$(PYTHON) --version | grep -q 'Python 3\.11\.' || { echo "Python 3.11 is needed: set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	@echo "==> installing"
-	$(BIN)/uv pip install --python $(BIN)/python --constraint $(CONSTRAINTS) $(PACKAGES) '.[serve,dev]'
+	$(BIN)/uv pip install --python $(BIN)/python --constraint $(CONSTRAINTS) $(PACKAGES) '.[serve,dev]' $(LAB)
 	@echo "==> building the speech recognition model"
-	$(BIN)/python -m modelkit.moonshine
+	$(BIN)/python -m engines.build.moonshine
 	@echo "==> building the model of the end of a turn"
-	$(BIN)/python -m modelkit.smart_turn
+	$(BIN)/python -m engines.build.smart_turn
 	@echo "==> building the model of sentence embeddings"
-	$(BIN)/python -m modelkit.sentence_embedding
+	$(BIN)/python -m engines.build.sentence_embedding
 	@touch $@
 
 .PHONY: setup-train
@@ -45,7 +47,7 @@ setup-train: $(READY_TO_TRAIN) ## add what training, importing and optimizing mo
 $(READY_TO_TRAIN): $(READY)
 	@echo "==> installing PyTorch and what training needs (about a minute)"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps "$$(grep '^torch==' $(CONSTRAINTS))"
-	$(BIN)/uv pip install --python $(BIN)/python --constraint $(CONSTRAINTS) $(PACKAGES) '.[serve,dev,train]'
+	$(BIN)/uv pip install --python $(BIN)/python --constraint $(CONSTRAINTS) $(PACKAGES) '.[serve,dev]' --editable './lab[dev]'
 	@touch $@
 
 .PHONY: demo
@@ -53,7 +55,7 @@ demo: setup ## the main job, from nothing, on recordings that come with the proj
 	$(BIN)/python -m demo.run $(if $(PAGE),--page)
 
 .PHONY: test
-test: setup-train ## run the suite, from nothing
+test: setup ## run the product's suite, from nothing
 	$(BIN)/python -m pytest tests/unit --strict-skips --numprocesses logical --maxprocesses 4 --dist worksteal
 	$(BIN)/python -m pytest tests/integration --strict-skips -m side_by_side --numprocesses 2 --dist loadfile
 	# One by one: they speak at the pace of speech, and have the real models, which want all cores.
@@ -67,19 +69,31 @@ SYSTEM_TESTS := $(addprefix tests/integration/test_,virtual_microphone.py nginx.
 test-system: setup ## what needs a sound server, nginx, Redis and Chromium of the system
 	$(BIN)/python -m pytest $(SYSTEM_TESTS) --strict-skips
 
-.PHONY: test-faults
-test-faults: setup-train ## what hangs, is killed or attacks, against the service
-	$(BIN)/python -m pytest tests/faults --strict-skips
+.PHONY: quick
+quick: setup ## lint what changed since CHANGED_SINCE (default: the last commit) and run the unit tests that import it
+	$(BIN)/python -m tools.quick $(CHANGED_SINCE)
+
+.PHONY: test-lab
+test-lab: setup-train ## the laboratory's suite: training, importing, judging, measuring (PyTorch)
+	$(BIN)/python -m pytest lab/tests/unit --strict-skips --numprocesses logical --maxprocesses 4 --dist worksteal
+	$(BIN)/python -m pytest lab/tests/integration --strict-skips --numprocesses 2 --dist loadfile
+
+.PHONY: test-robustness
+test-robustness: setup ## what hangs, is killed or attacks, against the service
+	$(BIN)/python -m pytest tests/robustness --strict-skips
+
+.PHONY: test-all
+test-all: test check docs test-lab test-robustness test-packages test-system ## all that .ci/run runs, but other people's clients
 
 ROUNDS ?= 3
 SEED ?= 1
 
 .PHONY: faults
-faults: setup-train ## rounds of every fault while callers talk (about 5 minutes a round; ROUNDS, SEED), judged, as a table
-	$(BIN)/python -m tests.faults.harness --rounds $(ROUNDS) --seed $(SEED)
+faults: setup ## rounds of every fault while callers talk (about 5 minutes a round; ROUNDS, SEED), judged, as a table
+	$(BIN)/python -m tests.robustness.harness --rounds $(ROUNDS) --seed $(SEED)
 
 .PHONY: test-packages
-test-packages: setup-train ## both distributions, installed into environments of their own
+test-packages: setup ## both distributions, installed into environments of their own
 	$(BIN)/python -m pytest tests/packages --strict-skips
 
 .PHONY: test-integrations
@@ -91,7 +105,7 @@ test-integrations: setup ## other people's clients, each in an environment of it
 check: setup-train ## format, lint, imports, types, stubs that agree with protos/, and the style of the docs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/ruff check --preview --select PLC2701 benchmarks clients demo engines modelkit service # imports of private modules
+	$(BIN)/ruff check --preview --select PLC2701 clients demo engines lab service # imports of private modules
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/mypy --python-version 3.10 --package vivavoce
@@ -115,9 +129,9 @@ reference: setup ## write docs/grpc.md from the comments of protos/
 	$(BIN)/python -m tools.proto_reference
 
 .PHONY: coverage
-coverage: setup-train ## measure which lines the unit tests run, each module credited by its own tests
+coverage: setup ## measure which lines the unit tests run, each module credited by its own tests
 	$(BIN)/python -m pytest tests/unit --numprocesses logical --maxprocesses 4 --dist worksteal -q \
-		--cov=service --cov=pipelines --cov=engines --cov=modelkit --cov=benchmarks --cov=vivavoce --cov-context=test --cov-report=
+		--cov=service --cov=pipelines --cov=engines --cov=vivavoce --cov-context=test --cov-report=
 	$(BIN)/python -m tools.own_coverage
 
 .PHONY: sbom
@@ -138,7 +152,7 @@ serve: setup ## run the service on localhost:50051
 	$(BIN)/vivavoce serve
 
 .PHONY: bench-strangers
-bench-strangers: setup ## measure a conversation at the audio with another project's analyzer (about three minutes)
+bench-strangers: setup-train ## measure a conversation at the audio with another project's analyzer (about three minutes)
 	$(BIN)/python -m benchmarks.strangers
 
 OUT ?= gpu-results
@@ -150,8 +164,8 @@ bench-gpu: setup-train ## measure the models on this machine's GPU, within eight
 .PHONY: constraints
 constraints: ## choose the versions of all dependencies anew, with the hashes of their files
 	$(BIN)/uv pip compile --quiet --python-version 3.11 --no-header --no-annotate --generate-hashes --extra serve --extra dev \
-		--extra train --extra mic --extra wyoming --no-emit-package vivavoce --no-emit-package vivavoce-server \
-		pyproject.toml clients/pyproject.toml --output-file $(CONSTRAINTS)
+		--extra mic --extra wyoming --no-emit-package vivavoce --no-emit-package vivavoce-server --no-emit-package vivavoce-lab \
+		pyproject.toml clients/pyproject.toml lab/pyproject.toml --output-file $(CONSTRAINTS)
 	# Of PyTorch there are builds with and without CUDA.
 	sed -i -e '/^torch==/,/^[^ ]/{/^ /d;s/^\(torch==[^ ]*\).*/\1/}' $(CONSTRAINTS)
 	for wanted in tests/integrations/*/requirements.in; do $(BIN)/uv pip compile --quiet --python-version 3.11 --no-header \

@@ -28,7 +28,7 @@ from demo.coffee_bar import TURNS, serve_bar
 from demo.manifest import FOLDER, Utterance, utterances
 from demo.server import SERVE, ServerError, running_server
 from demo.spoken import NAME, SpokenConversation
-from modelkit.moonshine import AssetsError, find_assets
+from engines.build.moonshine import AssetsError, find_assets
 from vivavoce.cli.converse import show_conversation
 from vivavoce.cli.views import DEFAULT_BUDGET_SECONDS, View, choose_view, milliseconds
 

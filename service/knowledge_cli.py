@@ -134,8 +134,8 @@ def _embedder(model_repository: Path, threads: int) -> Embedder:
     folder = model_repository / "embed" / "1" / FOLDER
     if not (folder / NETWORK).is_file():
         raise click.ClickException(
-            f"{folder} has no network for embeddings: build it with `python -m modelkit.sentence_embedding --target "
-            f"{folder}`"
+            f"{folder} has no network for embeddings: build it with "
+            f"`python -m engines.build.sentence_embedding --target {folder}`"
         )
     return Embedder(folder, threads)
 

@@ -1,15 +1,8 @@
 from __future__ import annotations
 
-import os
 import signal
 
 import hypothesis
-
-from engines.gpu.device import cuda_devices
-
-if not cuda_devices():
-    # Kernels of the Triton language run in its interpreter, for which it is asked before PyTorch imports it.
-    os.environ["TRITON_INTERPRET"] = "1"
 
 pytest_plugins = ["tests.skips", "tests.starts"]
 

@@ -23,12 +23,14 @@ PACKAGES = {
     "service": ROOT / "service",
     "pipelines": ROOT / "pipelines",
     "engines": ROOT / "engines",
-    "modelkit": ROOT / "modelkit",
-    "benchmarks": ROOT / "benchmarks",
     "vivavoce": ROOT / "clients" / "vivavoce",
 }
-_TESTS = {"vivavoce": "clients"}
-"""Folders of ``tests/unit`` that are not called as their package."""
+_TESTS = {
+    "vivavoce": "tests/unit/clients",
+    "modelkit": "lab/tests/unit/modelkit",
+    "benchmarks": "lab/tests/unit/benchmarks",
+}
+"""Folders of unit tests that are not ``tests/unit/PACKAGE``."""
 
 
 def main() -> int:
@@ -38,13 +40,13 @@ def main() -> int:
     data = coverage.get_data()
     totals: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     for package, folder in PACKAGES.items():
-        own_files = _own_tests(package)
+        own_files = tests_that_import(package)
         for file in sorted(folder.rglob("*.py")):
             if "_pb2" in file.name:
                 continue
             _, statements, _, missing, _ = coverage.analysis2(str(file))
             ran_by = data.contexts_by_lineno(str(file))
-            owners = own_files.get(_module_of(file, package, folder), set())
+            owners = own_files.get(module_of(file, package, folder), set())
             own = sum(any(_file_of(it) in owners for it in ran_by.get(line, ())) for line in statements)
             for index, count in enumerate((len(statements), len(statements) - len(missing), own)):
                 totals[package][index] += count
@@ -57,7 +59,8 @@ def main() -> int:
     return 0
 
 
-def _module_of(file: Path, package: str, folder: Path) -> str:
+def module_of(file: Path, package: str, folder: Path) -> str:
+    """Returns the name of the module that a file of a package is."""
     parts = (package, *file.relative_to(folder).with_suffix("").parts)
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -67,9 +70,9 @@ def _file_of(context: str) -> str:
     return context.partition("::")[0]
 
 
-def _own_tests(package: str) -> dict[str, set[str]]:
+def tests_that_import(package: str) -> dict[str, set[str]]:
     """Returns the test files that import each module of a package, by the module's name."""
-    folder = ROOT / "tests" / "unit" / _TESTS.get(package, package)
+    folder = ROOT / _TESTS.get(package, f"tests/unit/{package}")
     files = {file: _imports(file) for file in folder.rglob("*.py")}
     helpers = {_test_module(file): found for file, found in files.items() if not file.name.startswith("test_")}
     own: dict[str, set[str]] = defaultdict(set)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from engines.asr.moonshine.networks import Networks
 
-_MAKER = "python -m modelkit.moonshine --gpu"
+_MAKER = "python -m engines.build.moonshine --gpu"
 
 
 def gpu_networks(folder: Path, args: Mapping[str, str], parameters: Mapping[str, str]) -> Networks | None:

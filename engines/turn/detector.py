@@ -56,7 +56,8 @@ class Detector:
     def __init__(self, folder: Path, threads: int = 1) -> None:
         if not (folder / SOUND).is_file():
             raise DetectorFilesError(
-                f"{folder / SOUND} is missing: run `make setup`, or `python -m modelkit.smart_turn`, and start again"
+                f"{folder / SOUND} is missing: run `make setup`, or `python -m engines.build.smart_turn`, "
+                "and start again"
             )
         self._sound = SoundNetwork(folder / SOUND, threads)
         self._words = WordNetwork(folder / WORDS, folder / TOKENIZER, threads)

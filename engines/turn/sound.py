@@ -46,7 +46,7 @@ class SoundNetwork:
     """Runs the network, one pause at a time: on a CPU a batch takes as long a pause, and more memory.
 
     Args:
-        path: a graph that ``modelkit.smart_turn`` builds.
+        path: a graph that ``engines.build.smart_turn`` builds.
         threads: cores that one run may use.
     """
 

@@ -82,9 +82,8 @@ class Service:
 SIDE_BY_SIDE = frozenset(
     f"test_{name}.py"
     for name in (
-        "asr_model", "bench_triton", "embed_model", "end_of_turn_model", "eval", "formats", "gpu_engine",
-        "gpu_recognition", "imported_engines", "intent_slot_model", "phrase_hints", "punctuation_model", "qa_model",
-        "recognition_benchmark", "settings", "training", "tts_model", "variants", "word_times",
+        "asr_model", "embed_model", "end_of_turn_model", "formats", "intent_slot_model", "phrase_hints",
+        "punctuation_model", "qa_model", "settings", "tts_model", "variants", "word_times",
     )
 )  # fmt: skip
 """Files whose tests send no sound at the pace of speech, and wait for no reply that is due: two at a time may run."""

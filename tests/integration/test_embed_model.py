@@ -10,8 +10,8 @@ import pytest
 import tritonclient.grpc as grpc_client
 from tritonclient.utils import InferenceServerException
 
+from engines.build.sentence_embedding import TARGET
 from engines.embed.embedder import Embedder
-from modelkit.sentence_embedding import TARGET
 from pipelines.models.shipped import EMBEDDING
 from pipelines.models.triton.client import TritonClient
 from pipelines.models.triton.embedding import TritonEmbeddings

@@ -20,7 +20,7 @@ from engines.asr.moonshine.model import MoonshineRecognizer
 from engines.asr.search.spelling import spell
 from engines.asr.serving.recognizer import Hint
 from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
-from modelkit.moonshine import TARGET
+from engines.build.moonshine import TARGET
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

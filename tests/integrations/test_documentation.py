@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks.environments import python_for, run_alone
 from service.processes.child_process import listening
+from tests.integrations.environments import python_for, run_alone
 from tests.integrations.recordings import LIGHTS, words
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vivavoce.cli.extras import PackageMissingError, how_to_install
+from vivavoce.cli.extras import PackageMissingError, bringer, how_to_install
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,20 +27,20 @@ _OWN = {
     "say": "vivavoce.cli.say:say",
     "wyoming": "vivavoce.cli.wyoming:wyoming",
 }
-_EXTRAS_OF_SERVER = {
+_EXTRAS_OF_OTHERS = {
     "agent": "serve",
-    "bench": "serve,bench",
-    "eval": "serve,eval",
+    "bench": "bench",
+    "eval": "eval",
     "import": "train",
-    "intents": "serve",
+    "intents": "eval",
     "knowledge": "serve",
     "optimize": "train",
     "serve": "serve",
     "token": "serve",
     "train": "train",
-    "tune": "serve,bench",
+    "tune": "bench",
 }
-"""The commands of the server's distribution, each with the extras that it needs."""
+"""The commands of the server and of the laboratory, each with the extra that it needs."""
 
 
 class Commands(click.Group):
@@ -55,15 +55,13 @@ class Commands(click.Group):
         """Imports a command; returns None when no distribution has one of this name.
 
         Raises:
-            click.ClickException: It is one of the server's, and the server is not installed.
+            click.ClickException: It is one of the server's or the laboratory's, and that is not installed.
         """
         if name in _OWN:
             return _command(EntryPoint(name, _OWN[name], GROUP))
         found: Sequence[EntryPoint] = [*entry_points(group=GROUP, name=name)]
-        if not found and name in _EXTRAS_OF_SERVER:
-            raise click.ClickException(
-                f"`vivavoce {name}` comes with the server; {how_to_install(_EXTRAS_OF_SERVER[name])}."
-            )
+        if not found and (extra := _EXTRAS_OF_OTHERS.get(name)):
+            raise click.ClickException(f"`vivavoce {name}` comes with {bringer(extra)}; {how_to_install(extra)}.")
         return _command(found[0]) if found else None
 
 

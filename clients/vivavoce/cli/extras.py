@@ -14,7 +14,9 @@ _OURS = {"engines", "modelkit", "pipelines", "service", "vivavoce"}
 _OPTIONAL = {"benchmarks", "demo"}
 """Packages of ours that an installation may lack, such as the container image: they serve nobody."""
 _OF_THE_CLIENT = {"cli", "files", "mic", "wyoming"}
-"""The extras of the distribution `vivavoce`; all others are of `vivavoce-server`."""
+"""The extras of the distribution `vivavoce`."""
+_OF_THE_LAB = {"bench", "bench-peers", "eval", "speechsquad", "train"}
+"""The extras of `vivavoce-lab`; all others are of `vivavoce-server`."""
 
 
 class PackageMissingError(click.ClickException):
@@ -30,8 +32,18 @@ def how_to_install(names: str) -> str:
     Args:
         names: The extras, with commas between.
     """
-    what = f"'./clients[{names}]'" if names in _OF_THE_CLIENT else f"./clients '.[{names}]'"
+    if names in _OF_THE_CLIENT:
+        what = f"'./clients[{names}]'"
+    elif names.partition(",")[0] in _OF_THE_LAB:
+        what = f"./clients . './lab[{names}]'"
+    else:
+        what = f"./clients '.[{names}]'"
     return f"install it with `pip install {what}` in a checkout of the project"
+
+
+def bringer(name: str) -> str:
+    """Returns the distribution that has an extra, in words."""
+    return "the laboratory" if name in _OF_THE_LAB else "the server"
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""What ``modelkit.moonshine_network`` writes and ``engines.asr.gpu.weights`` reads: names alone, without PyTorch."""
+"""Names in the file of weights for a GPU, which ``engines.build.moonshine_network`` writes; without PyTorch."""
 
 FORMAT_KEY, FORMAT = "vivavoce.moonshine", "1"
 """Entry of the file's header, and the version of its form."""

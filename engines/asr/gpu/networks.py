@@ -82,7 +82,7 @@ class GpuNetworks:
         """Loads the networks, and records them where there is a GPU.
 
         Args:
-            path: of the weights, see ``modelkit.moonshine_network``.
+            path: of the weights, see ``engines.build.moonshine_network``.
             options: how they are run.
 
         Raises:

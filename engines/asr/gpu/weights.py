@@ -1,4 +1,4 @@
-"""Reads Moonshine's weights, as ``modelkit.moonshine_network`` wrote them."""
+"""Reads Moonshine's weights, as ``engines.build.moonshine_network`` wrote them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Weights:
                 return cls({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118 - it is no mapping
         except (SafetensorError, OSError, ValueError) as error:
             raise ValueError(
-                f"{path} holds no weights of Moonshine ({error}): make it with python -m modelkit.moonshine --gpu"
+                f"{path} holds no weights of Moonshine ({error}): make it with python -m engines.build.moonshine --gpu"
             ) from error
 
     def tensor(self, name: str) -> Tensor:
@@ -51,7 +51,7 @@ class Weights:
             ValueError: there is none of that name.
         """
         if name not in self._tensors:
-            raise ValueError(f"the weights lack {name}: make them again with python -m modelkit.moonshine --gpu")
+            raise ValueError(f"the weights lack {name}: make them again with python -m engines.build.moonshine --gpu")
         return self._tensors[name]
 
     def dense(self, name: str) -> Dense:

@@ -3,7 +3,7 @@
 Two convolutions without padding (kernel 127, stride 64; kernel 7, stride 3) turn samples into features. A feature frame
 depends on 511 samples alone, so it is computed once. Only the statistics of the normalization between
 the two convolutions concern the whole utterance; they are kept as sums, and applied by the encoder
-(see ``modelkit.moonshine_encoder``).
+(see ``engines.build.moonshine_encoder``).
 """
 
 from __future__ import annotations

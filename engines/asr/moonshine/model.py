@@ -2,7 +2,7 @@
 
 Jeffries et al. 2024, "Moonshine: Speech Recognition for Live Transcription and Voice Commands". The networks run on
 onnxruntime (``engines.asr.moonshine.networks``) or on a GPU (``engines.asr.gpu``). The graphs of the former are built
-by ``modelkit.moonshine``; ``modelkit.moonshine_encoder`` and ``modelkit.moonshine_decoder`` describe their inputs and
+by ``engines.build.moonshine``; ``moonshine_encoder`` and ``moonshine_decoder`` beside it describe their inputs and
 outputs.
 """
 
@@ -84,7 +84,7 @@ class MoonshineRecognizer:
         """
         for name in FILES if networks is None else (TOKENIZER,):
             if not (folder / name).is_file():
-                raise FileNotFoundError(f"{folder / name} is missing; build it with: python -m modelkit.moonshine")
+                raise FileNotFoundError(f"{folder / name} is missing; build it with: python -m engines.build.moonshine")
         self._tokenizer = load_tokenizer(folder / TOKENIZER)
         self._speculative = speculative
         self._biases = BiasCache(self._tokenizer.vocabulary())

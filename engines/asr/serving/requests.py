@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_UTTERANCE_SECONDS = 48.0
-"""With the margin, what the graphs have positions for (``modelkit.moonshine_graph.MAX_POSITIONS``)."""
+"""With the margin, what the graphs have positions for (``engines.build.moonshine_graph.MAX_POSITIONS``)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.environments import run_client
+from tests.integrations.environments import run_client
 from tests.integrations.recordings import LIGHTS, VACUUM, words, write_wav
 
 SCRIPT = Path(__file__).parent / "transcribe.py"

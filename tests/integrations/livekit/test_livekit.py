@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from benchmarks.environments import run_client
+from tests.integrations.environments import run_client
 from tests.integrations.recordings import LIGHTS, VACUUM, words
 
 SCRIPT = Path(__file__).parent / "streaming.py"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.environments import python_for
 from demo.manifest import FOLDER
+from tests.integrations.environments import python_for
 from tests.integrations.recordings import LIGHTS, words
 from tests.virtual_room import PATIENCE_SECONDS, needs_sound_server, play, sound
 

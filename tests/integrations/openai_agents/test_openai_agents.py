@@ -7,7 +7,7 @@ from pathlib import Path
 import soundfile
 import soxr
 
-from benchmarks.environments import run_client
+from tests.integrations.environments import run_client
 from tests.integrations.recordings import words, write_wav
 
 SCRIPT = Path(__file__).parent / "conversing.py"

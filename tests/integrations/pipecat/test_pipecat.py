@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.environments import run_client
+from tests.integrations.environments import run_client
 from tests.integrations.recordings import LIGHTS, words
 
 HERE = Path(__file__).parent

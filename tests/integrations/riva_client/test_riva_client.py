@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from benchmarks.environments import python_for, run_client
+from tests.integrations.environments import python_for, run_client
 from tests.integrations.recordings import LIGHTS, VACUUM, words
 from tests.riva_contract import describe
 

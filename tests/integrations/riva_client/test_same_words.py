@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import vivavoce
-from benchmarks.environments import run_client
+from tests.integrations.environments import run_client
 
 SCRIPT = Path(__file__).parent / "transcribe_all.py"
 RECORDINGS = 300

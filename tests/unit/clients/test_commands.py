@@ -41,17 +41,17 @@ def test_without_the_server_the_help_lists_the_clients_own(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    ("arguments", "extras"),
+    ("arguments", "bringer", "what"),
     [
-        (["serve"], "serve"),
-        (["serve", "--port", "0"], "serve"),
-        (["train", "nlu", "--help"], "train"),
-        (["eval"], "serve,eval"),
-        (["tune"], "serve,bench"),
+        (["serve"], "the server", "./clients '.[serve]'"),
+        (["serve", "--port", "0"], "the server", "./clients '.[serve]'"),
+        (["train", "nlu", "--help"], "the laboratory", "./clients . './lab[train]'"),
+        (["eval"], "the laboratory", "./clients . './lab[eval]'"),
+        (["tune"], "the laboratory", "./clients . './lab[bench]'"),
     ],
 )
-def test_without_the_server_its_commands_say_what_to_install(
-    arguments: list[str], extras: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+def test_commands_of_what_is_not_installed_say_what_to_install(
+    arguments: list[str], bringer: str, what: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     contribute(monkeypatch)
 
@@ -59,14 +59,14 @@ def test_without_the_server_its_commands_say_what_to_install(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err == (
-        f"`vivavoce {arguments[0]}` comes with the server; "
-        f"install it with `pip install ./clients '.[{extras}]'` in a checkout of the project.\n"
+        f"`vivavoce {arguments[0]}` comes with {bringer}; "
+        f"install it with `pip install {what}` in a checkout of the project.\n"
     )
 
 
-def test_every_command_of_the_server_is_installed_here() -> None:
+def test_every_installed_command_is_known_where_it_is_missing() -> None:
     installed = {entry.name for entry in metadata.entry_points(group=_commands.GROUP)}
-    assert installed == set(_commands._EXTRAS_OF_SERVER)
+    assert {"agent", "knowledge", "serve", "token"} <= installed <= set(_commands._EXTRAS_OF_OTHERS)
 
 
 def test_a_command_loads_no_other() -> None:

@@ -13,9 +13,9 @@ from onnx import TensorProto, helper
 from engines.asr.moonshine.model import MoonshineRecognizer, token_limit
 from engines.asr.search.ports import NOTHING
 from engines.asr.serving.utterance import Utterance
-from modelkit import moonshine
-from modelkit.moonshine_graph import ApproximateGraphBuilder, GraphBuilder
-from modelkit.moonshine_weights import QuantizedMatrix, join, pad_head_inputs, pad_head_outputs
+from engines.build import moonshine
+from engines.build.moonshine_graph import ApproximateGraphBuilder, GraphBuilder
+from engines.build.moonshine_weights import QuantizedMatrix, join, pad_head_inputs, pad_head_outputs
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ from engines.asr.moonshine.features import SAMPLES_PER_FRAME, encoder_frames
 from engines.asr.serving.engine import AsrEngine
 from engines.asr.serving.requests import LONGEST_UTTERANCE_SECONDS, AsrRequest, AsrResult, AsrSettings
 from engines.asr.serving.utterance import SAMPLE_RATE
-from modelkit.moonshine_graph import MAX_POSITIONS
+from engines.build.moonshine_graph import MAX_POSITIONS
 from tests.unit.engines.counting_recognizer import answers, ask, request
 
 if TYPE_CHECKING:

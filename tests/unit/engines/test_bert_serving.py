@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from tests.unit.engines.bert.gpu.stand_in import import_beside_triton
+from tests.unit.engines.bert.stand_in import import_beside_triton
 
 
 def test_a_request_is_overdue_when_its_answer_is_of_no_use_any_more(monkeypatch):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from engines.build.sentence_embedding import TARGET
 from engines.embed.embedder import DIMENSIONS, Embedder
-from modelkit.sentence_embedding import TARGET
 
 
 @pytest.fixture(scope="module")

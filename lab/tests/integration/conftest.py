@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from tests.integration.conftest import (
+    full_service,
+    home,
+    http_url,
+    museum,
+    options,
+    server_address,
+    traces,
+    triton,
+    triton_address,
+)
+
+__all__ = [
+    "full_service",
+    "home",
+    "http_url",
+    "museum",
+    "options",
+    "server_address",
+    "traces",
+    "triton",
+    "triton_address",
+]

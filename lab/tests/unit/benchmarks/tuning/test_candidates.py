@@ -1,0 +1,129 @@
+"""What is tried, what a load says of it, and what is written in the end."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.sla.caller import Record
+from benchmarks.sla.load import LoadResult
+from benchmarks.sla.report import make_report
+from benchmarks.tuning.outcome import Measured, Outcome, is_better, outcome_of, pareto_front
+from benchmarks.tuning.report import summary, write_settings
+from benchmarks.tuning.search import Found
+from benchmarks.tuning.space import DEFAULT, moves
+from lab.tests.unit.benchmarks.tuning.fakes import INSTANCES, INTERVAL, THREADS
+from service.triton.repository import composed
+from service.triton.settings import Settings, read_settings
+
+SHIPPED = Path(__file__).parents[5] / "model_repository"
+GOOD = Outcome(carried=True, missed=0.0, p50_ms=10, p95_ms=100, wer=0.05, answer_f1=0.7, took_seconds=40)
+
+
+def shipped() -> dict[str, str]:
+    return {path.parent.name: path.read_text() for path in SHIPPED.glob("*/config.pbtxt")}
+
+
+@pytest.mark.parametrize("cores", [1, 2, 16])
+def test_every_move_can_be_served_and_changes_something(cores: int):
+    found = moves(cores, shipped())
+    assert len(found) == len(set(found)) > 8
+    for move in found:
+        candidate = DEFAULT.with_move(move)
+        with composed(SHIPPED, (), Settings(candidate.models())) as repository:
+            assert not (repository / move.model).is_symlink()
+
+
+def test_no_batch_gets_more_threads_than_there_are_cores():
+    assert {move.settings.threads for move in moves(2, shipped())} <= {None, 1, 2}
+
+
+def test_of_moves_with_one_factor_a_candidate_has_the_last():
+    candidate = DEFAULT.with_move(THREADS).with_move(INTERVAL).with_move(replace(THREADS, settings=INSTANCES.settings))
+    assert [move.factor for move in candidate.moves] == ["asr interval", "asr threads"]
+    assert candidate.models()["asr"].given() == {"partial_interval_seconds": 0.8, "instances": 2}
+
+
+def report(**changes: object) -> dict[str, object]:
+    latency = {"reply": {"n": 10, "p50": 8.0, "p95": 120.0}}
+    found = {"utterances": 10, "replies": 10, "lost": 0, "errors": {}, "statuses": {"COMPLETE": 10}}
+    return {**found, "latency_ms": latency, "wer": 0.04, "answer_f1": None, **changes}
+
+
+def test_a_load_is_summed_up():
+    outcome = outcome_of(report(), 300, 41.26)
+    assert outcome == Outcome(True, 0.0, 8.0, 120.0, 0.04, None, 41.3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "missed"),
+    [
+        ({"statuses": {"COMPLETE": 8, "PARTIAL": 2}}, 0.2),
+        ({"statuses": {"COMPLETE": 9}, "replies": 9, "lost": 1}, 0.1),
+        ({"errors": {"RESOURCE_EXHAUSTED": 10}}, 0.5),
+        ({"utterances": 0, "replies": 0, "statuses": {}, "latency_ms": {"reply": {"n": 0}}}, 1.0),
+    ],
+    ids=["stages left out", "lost", "refused", "nothing came"],
+)
+def test_what_is_missed_counts_however_soon_the_rest_came(changes: dict[str, object], missed: float):
+    outcome = outcome_of(report(**changes), 300, 40)
+    assert outcome.missed == pytest.approx(missed)
+    assert not outcome.carried
+    assert not is_better(outcome, outcome_of(report(), 300, 40))
+
+
+def test_replies_before_a_service_died_make_up_for_none_after_it():
+    died = Record(utterances=5, statuses={"COMPLETE": 3}, reply=[0.1] * 3, error="UNAVAILABLE")
+    held = Record(utterances=5, statuses={"COMPLETE": 4}, reply=[0.1] * 4, lost=1)
+    for records, missed in (([died, held], 2 / 9), ([died, died], 2 / 8)):
+        outcome = outcome_of(make_report(LoadResult(records, 20.0, 0.1)), 300, 40)
+        assert outcome.missed == pytest.approx(missed, abs=1e-4)
+
+
+def test_where_no_conversation_was_held_nothing_is_better():
+    assert not is_better(replace(GOOD, p95_ms=50, wer=None), GOOD)
+    assert is_better(GOOD, replace(GOOD, p95_ms=200, wer=None))
+
+
+def test_speed_that_is_bought_with_worse_transcripts_does_not_count():
+    assert is_better(replace(GOOD, p95_ms=50), GOOD)
+    assert not is_better(replace(GOOD, p95_ms=50, wer=0.06), GOOD)
+    assert is_better(replace(GOOD, p95_ms=50, wer=0.052), GOOD)
+
+
+def test_the_front_has_what_nothing_beats():
+    fast, many = DEFAULT.with_move(INTERVAL), DEFAULT.with_move(THREADS)
+    points = [
+        Measured(DEFAULT, 16, GOOD),
+        Measured(fast, 16, replace(GOOD, p95_ms=50)),
+        Measured(fast, 24, replace(GOOD, carried=False)),
+        Measured(many, 24, replace(GOOD, p95_ms=200)),
+        Measured(DEFAULT, 8, replace(GOOD, p95_ms=60)),
+        Measured(DEFAULT, 4, replace(GOOD, p95_ms=10)),
+    ]
+    front = pareto_front(points)
+    assert [(p.candidate, p.streams) for p in front] == [(many, 24), (fast, 16), (DEFAULT, 4)]
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (
+            Found(best=DEFAULT.with_move(INTERVAL), streams=24, carried_streams=20),
+            "Better than what is shipped with 20 and 24 conversations",
+        ),
+        (Found(best=DEFAULT.with_move(INTERVAL), confirmed=False), "run `vivavoce tune` again"),
+        (Found(confirmed=False), "Undecided, so nothing is set: run `vivavoce tune` again with more --minutes"),
+        (Found(), "Nothing that was tried beats"),
+    ],
+)
+def test_the_winner_is_written_for_serve(tmp_path: Path, found: Found, said: str):
+    path = tmp_path / "settings.toml"
+    write_settings(found, path, "2 x one", 300)
+    assert said in path.read_text()
+    assert read_settings(path).models == found.best.models()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["settings.toml"]
+    assert summary(found, path)["winner"] == tomllib.loads(path.read_text())

@@ -1,5 +1,0 @@
-"""Faults injected at named places while callers record everything, and a model that judges the records.
-
-After the robustness tests of etcd: ``callers`` talk and keep a ``record`` each, ``faults`` break something meanwhile,
-and ``judge`` says which promises of the service a record breaks. ``python -m tests.faults.harness`` runs many rounds.
-"""
