@@ -79,22 +79,10 @@ class Service:
     log: Path
 
 
-SIDE_BY_SIDE = frozenset(
-    f"test_{name}.py"
-    for name in (
-        "asr_model", "embed_model", "end_of_turn_model", "formats", "intent_slot_model", "phrase_hints",
-        "punctuation_model", "qa_model", "settings", "tts_model", "variants", "word_times",
-    )
-)  # fmt: skip
-"""Files whose tests send no sound at the pace of speech, and wait for no reply that is due: two at a time may run."""
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "integration" in item.path.parts:
             item.add_marker(pytest.mark.integration)
-            if item.path.name in SIDE_BY_SIDE:
-                item.add_marker(pytest.mark.side_by_side)
 
 
 @pytest.fixture(scope="session")
@@ -120,7 +108,7 @@ def traces() -> Iterator[tuple[Collector, str]]:
 
 
 @pytest.fixture(scope="session")
-def options(museum: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def serve_options(museum: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Options with which a service does everything that needs no Triton of its own."""
     agents = [write_lamp_agent(tmp_path_factory.mktemp("agents")), AGENTS / "home", AGENTS / "museum_guide"]
     return [
@@ -143,24 +131,26 @@ def serving(arguments: list[str], home: Home, log: Path) -> Iterator[Service]:
 
 @pytest.fixture(scope="session")
 def full_service(
-    options: list[str], home: Home, traces: tuple[Collector, str], tmp_path_factory: pytest.TempPathFactory
+    serve_options: list[str], home: Home, traces: tuple[Collector, str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Service]:
     """The service with everything on: HTTP, agents, a knowledge base, a variant, metrics and traces."""
     folder = tmp_path_factory.mktemp("service")
     variant = f"other={intents(folder / 'engine', 'other')}"
-    with serving([*SERVE, *options, "--variant", variant, "--otlp-endpoint", traces[1]], home, folder / "log") as it:
+    with serving(
+        [*SERVE, *serve_options, "--variant", variant, "--otlp-endpoint", traces[1]], home, folder / "log"
+    ) as it:
         yield it
 
 
 @pytest.fixture(scope="session")
 def fast_service(
-    options: list[str], home: Home, triton_address: str, tmp_path_factory: pytest.TempPathFactory
+    serve_options: list[str], home: Home, triton_address: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Service]:
     """A service whose clock runs :data:`tests.fast_service.SPEED` times as fast, for tests that listen."""
     log = tmp_path_factory.mktemp("fast") / "log"
     serve = ["-m", "tests.fast_service", str(SPEED), "serve", "--port", "0", "--triton", triton_address]
-    with serving([*serve, *options], home, log) as it:
-        yield it
+    with serving([*serve, *serve_options], home, log) as service:
+        yield service
 
 
 @pytest.fixture(scope="session")

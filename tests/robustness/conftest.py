@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.integration.conftest import full_service, home, museum, options, traces, triton, triton_address
+from tests.integration.conftest import full_service, home, museum, serve_options, traces, triton, triton_address
 
-__all__ = ["full_service", "home", "museum", "options", "traces", "triton", "triton_address"]
+__all__ = ["full_service", "home", "museum", "serve_options", "traces", "triton", "triton_address"]
