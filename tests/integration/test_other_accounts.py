@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import os
+import re
 import socket
 import stat
 import sys
@@ -98,10 +99,14 @@ def test_no_other_account_can_speak_with_triton(service: subprocess.Popen):
     assert as_nobody(_why_not_connected, str(path)) == errno.EACCES
 
 
-def test_triton_listens_on_no_port(service: subprocess.Popen):
+def test_triton_listens_on_no_port_but_one_that_tells_its_metrics(service: subprocess.Popen):
     servers = [tritonserver(service), *tritonserver(service).children(recursive=True)]
     assert len(servers) > 5
-    assert [connection for server in servers for connection in server.net_connections("inet")] == []
+    connections = [connection for server in servers for connection in server.net_connections("inet")]
+    wanted = re.findall(r"--metrics-port=(\d+)", " ".join(servers[0].cmdline()))
+    assert bool(wanted) == ("--metrics-port" in service.args)
+    assert {str(each.laddr.port) for each in connections if each.status == psutil.CONN_LISTEN} == set(wanted)
+    assert {each.laddr.ip for each in connections} <= {"127.0.0.1"}
 
 
 @as_root
