@@ -86,7 +86,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def home() -> Iterator[Home]:
+def home_assistant() -> Iterator[Home]:
     """What the agent ``home`` calls."""
     with keeping_house() as home:
         yield home
@@ -131,7 +131,10 @@ def serving(arguments: list[str], home: Home, log: Path) -> Iterator[Service]:
 
 @pytest.fixture(scope="session")
 def full_service(
-    serve_options: list[str], home: Home, traces: tuple[Collector, str], tmp_path_factory: pytest.TempPathFactory
+    serve_options: list[str],
+    home_assistant: Home,
+    traces: tuple[Collector, str],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Service]:
     """The service with everything on: HTTP, agents, a knowledge base, a variant, metrics and traces."""
     folder = tmp_path_factory.mktemp("service")
@@ -144,12 +147,12 @@ def full_service(
 
 @pytest.fixture(scope="session")
 def fast_service(
-    serve_options: list[str], home: Home, triton_address: str, tmp_path_factory: pytest.TempPathFactory
+    serve_options: list[str], home_assistant: Home, triton_address: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Service]:
     """A service whose clock runs :data:`tests.fast_service.SPEED` times as fast, for tests that listen."""
     log = tmp_path_factory.mktemp("fast") / "log"
     serve = ["-m", "tests.fast_service", str(SPEED), "serve", "--port", "0", "--triton", triton_address]
-    with serving([*serve, *serve_options], home, log) as service:
+    with serving([*serve, *serve_options], home_assistant, log) as service:
         yield service
 
 

@@ -25,31 +25,31 @@ def said(events: list[vivavoce.Event]) -> list[str]:
     return [event.speech_text for event in events if isinstance(event, vivavoce.Reply) and event.speech_text]
 
 
-async def test_a_spoken_command_switches_a_light(fast_address: str, home: Home):
+async def test_a_spoken_command_switches_a_light(fast_address: str, home_assistant: Home):
     recording = vivavoce.read_audio(RECORDING)
 
     async def speech() -> AsyncIterator[Any]:
         async for chunk in vivavoce.pace(recording.chunks(), SPEED * recording.sample_rate_hz):
             yield chunk
 
-    home.called.clear()
+    home_assistant.called.clear()
     async with vivavoce.connect(fast_address) as client:
         conversation = client.converse(
             speech(), audio=recording.format, agent="home", reply_audio=vivavoce.ReplyVoice(), reply_budget_seconds=30
         )
         events = [event async for event in conversation]
-    assert home.called == [("/api/services/light/turn_off", {"entity_id": "light.bedroom"})]
+    assert home_assistant.called == [("/api/services/light/turn_off", {"entity_id": "light.bedroom"})]
     assert said(events)[-1] == "The light in the bedroom is off."
     assert any(isinstance(event, vivavoce.ReplyAudio) for event in events)
 
 
-async def test_typed_commands_and_one_that_is_asked_back(server_address: str, home: Home):
-    home.called.clear()
+async def test_typed_commands_and_one_that_is_asked_back(server_address: str, home_assistant: Home):
+    home_assistant.called.clear()
     turns = [vivavoce.TypedTurn("turn on the lights"), vivavoce.TypedTurn("the lounge")]
     async with vivavoce.connect(server_address) as client:
         events = [event async for event in client.converse(turns, audio=None, agent="home")]
     assert said(events) == ["In which room?", "The light in the living room is on."]
-    assert home.called == [("/api/services/light/turn_on", {"entity_id": "light.living_room"})]
+    assert home_assistant.called == [("/api/services/light/turn_on", {"entity_id": "light.living_room"})]
 
 
 async def test_without_its_environment_the_service_says_what_is_missing(

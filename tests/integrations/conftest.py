@@ -8,7 +8,7 @@ import pytest
 
 from tests.integration.conftest import (
     full_service,
-    home,
+    home_assistant,
     http_url,
     museum,
     serve_options,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "full_service",
-    "home",
+    "home_assistant",
     "http_url",
     "museum",
     "serve_options",

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
-from tests.integration.conftest import full_service, home, museum, serve_options, traces, triton, triton_address
+from tests.integration.conftest import (
+    full_service,
+    home_assistant,
+    museum,
+    serve_options,
+    traces,
+    triton,
+    triton_address,
+)
 
-__all__ = ["full_service", "home", "museum", "serve_options", "traces", "triton", "triton_address"]
+__all__ = ["full_service", "home_assistant", "museum", "serve_options", "traces", "triton", "triton_address"]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tests.integration.conftest import (
     full_service,
-    home,
+    home_assistant,
     http_url,
     museum,
     serve_options,
@@ -14,7 +14,7 @@ from tests.integration.conftest import (
 
 __all__ = [
     "full_service",
-    "home",
+    "home_assistant",
     "http_url",
     "museum",
     "serve_options",
