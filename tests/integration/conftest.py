@@ -138,11 +138,9 @@ def full_service(
 ) -> Iterator[Service]:
     """The service with everything on: HTTP, agents, a knowledge base, a variant, metrics and traces."""
     folder = tmp_path_factory.mktemp("service")
-    variant = f"other={intents(folder / 'engine', 'other')}"
-    with serving(
-        [*SERVE, *serve_options, "--variant", variant, "--otlp-endpoint", traces[1]], home, folder / "log"
-    ) as it:
-        yield it
+    more = ["--variant", f"other={intents(folder / 'engine', 'other')}", "--otlp-endpoint", traces[1]]
+    with serving([*SERVE, *serve_options, *more], home_assistant, folder / "log") as service:
+        yield service
 
 
 @pytest.fixture(scope="session")
