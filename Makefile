@@ -57,8 +57,9 @@ demo: setup ## the main job, from nothing, on recordings that come with the proj
 .PHONY: test
 test: setup ## run the product's suite, from nothing
 	$(BIN)/python -m pytest tests/unit --strict-skips --numprocesses logical --maxprocesses 4 --dist worksteal
-	$(BIN)/python -m pytest tests/integration $(addprefix --ignore=,$(SYSTEM_TESTS)) --strict-skips \
-		--numprocesses 2 --dist loadfile --max-services 38 --max-tritons 16
+	$(BIN)/python -m pytest tests/integration $(addprefix --ignore=,$(SYSTEM_TESTS)) --strict-skips -m "not alone" \
+		--numprocesses 2 --dist loadfile --max-services 35 --max-tritons 16
+	$(BIN)/python -m pytest tests/integration --strict-skips -m alone --max-services 3 --max-tritons 1
 
 # The first ones run in `make test-system` alone; the others skip themselves in `make test` without the system's packages.
 SYSTEM_TESTS := $(addprefix tests/integration/test_,virtual_microphone.py nginx.py page.py) \

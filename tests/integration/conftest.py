@@ -79,10 +79,16 @@ class Service:
     log: Path
 
 
+ALONE = frozenset(("test_overload.py", "test_turn_taking.py"))
+"""Files whose tests judge what the machine manages in time: nothing else may run beside them."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "integration" in item.path.parts:
             item.add_marker(pytest.mark.integration)
+            if item.path.name in ALONE:
+                item.add_marker(pytest.mark.alone)
 
 
 @pytest.fixture(scope="session")

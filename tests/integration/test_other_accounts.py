@@ -66,11 +66,12 @@ def _answer(question: Callable[..., object], arguments: tuple[object, ...], answ
 
 def as_nobody(question: Callable[..., object], *arguments: object) -> object:
     """Returns what a function finds out in a process of another account."""
-    context = multiprocessing.get_context("fork")
+    # A fork would run gRPC's handlers, and this process has a server of it.
+    context = multiprocessing.get_context("spawn")
     answers = context.Queue()
     child = context.Process(target=_answer, args=(question, arguments, answers))
     child.start()
-    answer = answers.get(timeout=30)
+    answer = answers.get(timeout=60)
     child.join(30)
     return answer
 
